@@ -1,0 +1,80 @@
+"""The one place that knows Numba: compile a kernel, or leave it as plain Python.
+
+A kernel is written once. With Numba it is compiled at its first call and kept in a cache on disk; without Numba (or with
+the environment variable ``ROTOR_UNCOMPILED=1``) the same source runs as ordinary Python, some hundred times slower.
+
+Kernels never allocate: ``_nrt=False`` switches Numba's reference counting off, which halves the cost of array views.
+Floating point is strict (no fast-math), so that the same inputs give the same bits wherever a kernel is inlined.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+F = TypeVar("F", bound=Callable)
+
+KERNEL_PACKAGES = ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning")
+"""Packages whose sources can be inlined into each other's kernels."""
+
+try:
+    if os.environ.get("ROTOR_UNCOMPILED", "0") not in ("", "0"):
+        raise ImportError("switched off by ROTOR_UNCOMPILED")
+    import numba
+except ImportError as error:
+    numba = None
+    WHY_UNCOMPILED = str(error)
+else:
+    WHY_UNCOMPILED = ""
+
+COMPILED: bool = numba is not None
+"""Whether kernels are compiled in this process."""
+
+
+def _sources_stamp() -> str:
+    """Fingerprint of every file that can end up in a compiled kernel.
+
+    Numba checks only the file that defines a function, not the files of the functions it inlines; without this stamp an
+    edit in ``so3.py`` would leave stale machine code behind.
+    """
+    digest = hashlib.sha256()
+    for package in KERNEL_PACKAGES:
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            for file in sorted(Path(folder).rglob("*.py")):
+                if "ros" not in file.parts[-2:]:
+                    digest.update(str(file).encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """Folder of the compiled kernels: one per state of the sources, under ``ROTOR_CACHE_DIR`` or the user's cache."""
+    base = os.environ.get("ROTOR_CACHE_DIR") or Path.home() / ".cache" / "rotor"
+    return Path(base) / "kernels" / f"{_sources_stamp()}-py{sys.version_info[0]}{sys.version_info[1]}"
+
+
+if numba is not None:
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        numba.config.CACHE_DIR = str(cache_directory())
+    _OPTIONS = dict(cache=True, error_model="numpy", boundscheck=False, fastmath=False, _nrt=False)
+
+    def kernel(function: F) -> F:
+        """Compile ``function`` at its first call; ``function.py_func`` stays the uncompiled form."""
+        return numba.njit(**_OPTIONS)(function)
+
+else:
+
+    def kernel(function: F) -> F:
+        """Leave ``function`` as it is (Numba is missing or switched off)."""
+        function.py_func = function  # type: ignore[attr-defined]
+        return function
+
+
+def is_cached() -> bool:
+    """Whether compiled kernels of these sources are on disk (so that the first call is quick)."""
+    return not COMPILED or any(cache_directory().rglob("*.nbc"))

@@ -1,0 +1,404 @@
+"""The compiled engine behind named Python: build a world, set its state and inputs, run steps, read states and events.
+
+This is the only place where the flat arrays of :mod:`rotor_sim.model.layout` meet Python objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core._jit import kernel
+from rotor_core.interface.errors import ContractError, ModelError, SolverError
+from rotor_core.lie import so3
+from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, put3
+from rotor_sim.hybrid import impact, stepper
+from rotor_sim.model import layout as at
+from rotor_sim.model.body import rotation_matrix
+from rotor_sim.model.system import WORLD, System, merge_welds
+
+INITIAL_GAP = 1e-9
+"""A cable this close to its length when the state is set counts as taut; longer is an error, m."""
+
+EVENT_TYPES = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
+EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
+
+ACCELERATION, ALPHA, MOTION = 13, 16, 19
+"""Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change of the taut set (or a settled cascade, a cut, a release).
+
+    Attributes:
+        time: s.
+        type: snap, slack, settle, cut or release.
+        cables: the cables it happened to.
+        cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
+        at_length: cables that took part in an impact.
+        impulses: N s, per cable of ``at_length``.
+        closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of ``at_length``.
+        tensions_before, tensions_after: N, per cable of the system.
+    """
+
+    time: float
+    type: str
+    cables: tuple[int, ...]
+    cause: str = ""
+    at_length: tuple[int, ...] = ()
+    impulses: tuple[float, ...] = ()
+    closing_speeds: tuple[float, ...] = ()
+    closing_speeds_after: tuple[float, ...] = ()
+    tensions_before: tuple[float, ...] = ()
+    tensions_after: tuple[float, ...] = ()
+
+    @property
+    def energy_change(self) -> float:
+        """Change of kinetic energy in an impact, J: ``-p . (d_dot- + d_dot+) / 2``, never positive."""
+        return -0.5 * sum(
+            p * (before + after)
+            for p, before, after in zip(self.impulses, self.closing_speeds, self.closing_speeds_after, strict=True)
+        )
+
+
+@kernel
+def member_motion(ints, floats, member_body, member_pose, out):
+    """State and acceleration of every member from those of the merged bodies (M.3)."""
+    world = at.views(ints, floats)
+    for m in range(member_body.shape[0]):
+        b = member_body[m]
+        s = world.start[b]
+        d = world.slopes[at.FIRST_SLOPE, b]
+        p = get3(member_pose[m], 0)
+        q_GM = so3.get4(member_pose[m], 3)
+        q = so3.get4(s, at.Q)
+        omega = get3(s, at.OMEGA)
+        alpha = get3(d, at.D_OMEGA)
+        R = so3.matrix(q)
+        R_GM = so3.matrix(q_GM)
+        swing = cross(omega, p)
+        put3(out[m], at.P, add(get3(s, at.P), apply(R, p)))
+        so3.put4(out[m], at.Q, so3.product(q, q_GM))
+        put3(out[m], at.V, add(get3(s, at.V), apply(R, swing)))
+        put3(out[m], at.OMEGA, apply_transposed(R_GM, omega))
+        put3(out[m], ACCELERATION, add(get3(d, at.D_V), apply(R, add(cross(alpha, p), cross(omega, swing)))))
+        put3(out[m], ALPHA, apply_transposed(R_GM, alpha))
+
+
+def _hat(r: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+
+
+class Engine:
+    """One world. States and commands are arrays over the members (the bodies the user named), not the merged ones.
+
+    Args:
+        system: what to simulate.
+        step: length of a fixed step, s.
+        time: time of the initial state, s.
+        max_external: how many external wrenches may act at once.
+    """
+
+    def __init__(self, system: System, *, step: float = 1e-3, time: float = 0.0, max_external: int = 16) -> None:
+        self.system = system
+        self.step_length = float(step)
+        self._origin = float(time)
+        self._steps = 0
+        self._groups = merge_welds(system)
+        n = len(system.bodies)
+        self._member_body = np.zeros(n, np.int64)
+        self._member_pose = np.zeros((n, 7))
+        for g, group in enumerate(self._groups):
+            for member, place in zip(group.members, group.places, strict=True):
+                self._member_body[member] = g
+                self._member_pose[member] = np.concatenate([place.p, place.q])
+        self._allocate(max_external)
+        self.motion = np.zeros((n, MOTION))
+        """State and acceleration of every member, (n, 19); call :meth:`measure` to refresh."""
+
+    # --- building ---------------------------------------------------------------------------------------------------
+
+    def _attachment(self, member: int, r: np.ndarray) -> tuple[int, np.ndarray]:
+        if member == WORLD:
+            return len(self._groups), np.asarray(r, float)
+        pose = self._member_pose[member]
+        return int(self._member_body[member]), pose[:3] + rotation_matrix(pose[3:]) @ np.asarray(r, float)
+
+    def _allocate(self, max_external: int) -> None:
+        system, groups = self.system, self._groups
+        ends = []
+        for k, c in enumerate(system.cables):
+            (a, r_a), (b, r_b) = self._attachment(c.a, c.r_a), self._attachment(c.b, c.r_b)
+            if a == b:
+                raise ModelError(f"cable {k}: both ends are on the same rigid body. Attach it to two bodies.")
+            ends.append((a, r_a, b, r_b))
+        pairs = []
+        for k, (ka, _, kb, _) in enumerate(ends):
+            for j in range(k):
+                for body, side_k in ((ka, -1), (kb, 1)):
+                    for other, side_j in ((ends[j][0], -1), (ends[j][2], 1)):
+                        if body == other and body != len(groups):
+                            pairs.append((k, j, body, side_k, side_j))
+        shape = (len(groups), len(ends), len(pairs), len(system.inputs), max_external)
+        n_ints, n_floats = at.sizes(*shape)
+        self._ints, self._floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
+        self._ints[: at.N_EXTERNAL + 1] = shape
+        self.world = world = at.World(*at.views.py_func(self._ints, self._floats))
+        world.scalars[at.TIME] = self._origin
+        world.scalars[at.GRAVITY] = system.gravity
+        for g, group in enumerate(groups):
+            row = world.bodies[g]
+            row[at.INV_MASS] = 1.0 / group.mass
+            if group.inertia is not None:
+                row[at.INERTIA : at.INERTIA + 9] = group.inertia.ravel()
+                row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
+                row[at.ROTATES] = 1.0
+        ground = world.bodies[len(groups)]
+        ground[at.ROTATES] = 1.0  # so that anchor points count; its inverse mass and inertia are zero
+        ground[at.ROTATION : at.ROTATION + 9] = np.eye(3).ravel()
+        for state in (world.start, world.end, world.stage):
+            state[:, at.Q] = 1.0
+        for k, (a, r_a, b, r_b) in enumerate(ends):
+            world.cable_int[k, at.BODY_A], world.cable_int[k, at.BODY_B] = a, b
+            world.cable_int[k, at.ALIVE] = 1
+            world.cables[k, at.R_A : at.R_A + 3] = r_a
+            world.cables[k, at.R_B : at.R_B + 3] = r_b
+            world.cables[k, at.LENGTH] = system.cables[k].length
+        for i, pair in enumerate(pairs):
+            world.pairs[i] = pair
+        for i, member in enumerate(system.inputs):
+            pose = self._member_pose[member]
+            R = rotation_matrix(pose[3:])
+            mapping = np.zeros((6, 4))
+            mapping[:3, 0] = R[:, 2]
+            mapping[3:, 0] = np.cross(pose[:3], R[:, 2])
+            mapping[3:, 1:] = R
+            world.input_body[i] = self._member_body[member]
+            world.inputs[i, at.MAP :] = mapping.ravel()
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Time of the state, s."""
+        return float(self.world.scalars[at.TIME])
+
+    def set_state(self, states: np.ndarray, *, time: float | None = None) -> None:
+        """Set the state of all members, (n, >= 13); cables at their length become taut, welded members must agree.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+            ModelError: a cable is longer than it can be, or welded members do not fit their rigid links.
+        """
+        states = np.asarray(states, float)
+        n = len(self.system.bodies)
+        if states.ndim != 2 or states.shape[0] != n or states.shape[1] < at.STATE:
+            raise ContractError(f"state: must have the shape ({n}, {at.STATE}), got {states.shape}.")
+        states = states[:, : at.STATE].copy()
+        for i, body in enumerate(self.system.bodies):
+            if not np.all(np.isfinite(states[i])):
+                raise ContractError(f"state of {body.name!r}: must be finite, got {states[i].tolist()}.")
+            length = float(np.linalg.norm(states[i, at.Q : at.Q + 4]))
+            if abs(length - 1.0) > 1e-6:
+                raise ContractError(f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}.")
+            states[i, at.Q : at.Q + 4] /= length
+        world = self.world
+        for g, group in enumerate(self._groups):
+            # the first member has the axes of the group
+            first, place = states[group.members[0]], group.places[0]
+            R = rotation_matrix(first[at.Q : at.Q + 4])
+            world.start[g] = first
+            world.start[g, at.P : at.P + 3] -= R @ place.p
+            world.start[g, at.V : at.V + 3] -= R @ np.cross(first[at.OMEGA :], place.p)
+        if time is not None:
+            self._origin, self._steps = float(time), 0
+            world.scalars[at.TIME] = time
+        self._check_welds(states)
+        for k in range(len(self.system.cables)):
+            gap = self._gap(k)
+            if world.cable_int[k, at.ALIVE] and gap > INITIAL_GAP:
+                length = self.system.cables[k].length
+                raise ModelError(
+                    f"cable {k}: the points it joins are {length + gap:.9g} m apart, but it is only {length:g} m long. "
+                    "Move the bodies together or use a longer cable."
+                )
+            world.cable_int[k, at.TAUT] = int(bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP)
+        stepper.restart(self._ints, self._floats, stepper.STATE_SET, np.int64(0))
+        self.measure()
+
+    def _check_welds(self, states: np.ndarray) -> None:
+        member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
+        for group in self._groups:
+            for member in group.members[1:]:
+                difference = self.motion[member, : at.STATE] - states[member]
+                if self.motion[member, at.Q : at.Q + 4] @ states[member, at.Q : at.Q + 4] < 0.0:
+                    difference[at.Q : at.Q + 4] = self.motion[member, at.Q : at.Q + 4] + states[member, at.Q : at.Q + 4]
+                if np.max(np.abs(difference)) > 1e-6:
+                    raise ModelError(
+                        f"rigid link to {self.system.bodies[member].name!r}: its state misses the link by "
+                        f"{np.max(np.abs(difference)):.3g}. Give the state that the link prescribes."
+                    )
+
+    def _gap(self, k: int) -> float:
+        world = self.world
+        points = []
+        for end, r in ((at.BODY_A, at.R_A), (at.BODY_B, at.R_B)):
+            row = world.start[world.cable_int[k, end]]
+            offset = world.cables[k, r : r + 3]
+            points.append(row[at.P : at.P + 3] + rotation_matrix(row[at.Q : at.Q + 4]) @ offset)
+        return float(np.linalg.norm(points[1] - points[0]) - world.cables[k, at.LENGTH])
+
+    def measure(self) -> np.ndarray:
+        """Refresh and return :attr:`motion`."""
+        member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
+        return self.motion
+
+    # --- inputs -----------------------------------------------------------------------------------------------------
+
+    def set_wrenches(self, wrenches: np.ndarray) -> None:
+        """Hold thrust (N, along body z) and moment (N m, body axes) of every input, (n_inputs, 4).
+
+        Raises:
+            ContractError: wrong shape, or a value that is not finite (nothing is changed then).
+        """
+        target = self.world.inputs[:, at.BIAS : at.BIAS + 4]
+        if wrenches.shape != target.shape:
+            raise ContractError(f"wrenches: must have the shape {target.shape}, got {wrenches.shape}.")
+        if not np.isfinite(wrenches).all():
+            i, channel = np.argwhere(~np.isfinite(wrenches))[0]
+            what = ("thrust", "moment x", "moment y", "moment z")[channel]
+            name = self.system.bodies[self.system.inputs[i]].name
+            raise ContractError(f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}.")
+        target[:] = wrenches
+        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+
+    def set_sinusoid(self, i: int, bias: np.ndarray, amplitude: np.ndarray, frequency_hz: np.ndarray, phase: np.ndarray) -> None:
+        """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each; the clock is :attr:`time`."""
+        row = self.world.inputs[i]
+        row[at.BIAS : at.BIAS + 4] = bias
+        row[at.AMPLITUDE : at.AMPLITUDE + 4] = amplitude
+        row[at.ANGULAR_FREQUENCY : at.ANGULAR_FREQUENCY + 4] = 2.0 * np.pi * np.asarray(frequency_hz)
+        row[at.PHASE : at.PHASE + 4] = phase
+        self._ints[at.SINUSOIDS] = 1
+        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+
+    def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
+        """Let external wrenches act: (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
+
+        Raises:
+            ContractError: more than the engine has room for, or not finite.
+        """
+        world = self.world
+        if len(wrenches) > len(world.externals):
+            raise ContractError(f"external wrenches: at most {len(world.externals)} at once, got {len(wrenches)}.")
+        for member, force, moment in wrenches:
+            if not (np.all(np.isfinite(force)) and np.all(np.isfinite(moment))):
+                raise ContractError(f"external wrench on {self.system.bodies[member].name!r}: must be finite.")
+        self._ints[at.N_ACTING] = len(wrenches)
+        for i, (member, force, moment) in enumerate(wrenches):
+            world.external_body[i] = self._member_body[member]
+            world.externals[i, at.POINT : at.POINT + 3] = self._member_pose[member, :3]
+            world.externals[i, at.FORCE_W : at.FORCE_W + 3] = force
+            world.externals[i, at.MOMENT_W : at.MOMENT_W + 3] = moment
+        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+
+    def cut(self, k: int) -> None:
+        """Cut cable k now."""
+        if self.world.cable_int[k, at.ALIVE]:
+            stepper.restart(self._ints, self._floats, stepper.CABLE_CUT, np.int64(k))
+
+    # --- running ----------------------------------------------------------------------------------------------------
+
+    def run(self, n_steps: int = 1) -> None:
+        """Integrate ``n_steps`` fixed steps; events may happen at any time inside.
+
+        Raises:
+            SolverError: not finite, or more than 1000 events in one step; the last good state is attached.
+        """
+        status = stepper.run(self._ints, self._floats, self._origin, self.step_length, self._steps, n_steps)
+        if status:
+            self._fail(int(status))
+        self._steps += n_steps
+
+    def run_until(self, time: float) -> None:
+        """Integrate to exactly ``time`` in one step (the caller keeps it short)."""
+        status = stepper.run(self._ints, self._floats, time, 0.0, -1, 1)
+        if status:
+            self._fail(int(status))
+
+    def _fail(self, status: int) -> None:
+        self.measure()
+        state, t = self.motion[:, : at.STATE].copy(), self.time
+        if status == stepper.NOT_FINITE:
+            group = self._groups[int(self._ints[at.BAD_BODY])]
+            names = [self.system.bodies[m].name for m in group.members]
+            text = f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer finite. Reduce the step or the inputs."
+        elif status == stepper.TOO_MANY_EVENTS:
+            text = f"event search after t = {t:.6f} s: more than {stepper.MAX_EVENTS} events in one step. Likely chatter: reduce the step."
+        else:
+            text = f"event search after t = {t:.6f} s: a change of the taut set could not be located. Reduce the step."
+        raise SolverError(text, time=t, state=state)
+
+    # --- cables and events ------------------------------------------------------------------------------------------
+
+    @property
+    def taut(self) -> np.ndarray:
+        """Which cables pull, (n_cables,) bool."""
+        return self.world.cable_int[:, at.TAUT] != 0
+
+    @property
+    def alive(self) -> np.ndarray:
+        """Which cables are not cut, (n_cables,) bool."""
+        return self.world.cable_int[:, at.ALIVE] != 0
+
+    @property
+    def tensions(self) -> np.ndarray:
+        """Tensions, (n_cables,) N; zero for slack cables."""
+        return self.world.cables[:, at.TENSION_0]
+
+    @property
+    def distances(self) -> np.ndarray:
+        """Distances between the attachment points, (n_cables,) m."""
+        return self.world.cables[:, at.DISTANCE]
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Unit vectors from end a to end b in W, (n_cables, 3)."""
+        return self.world.cables[:, at.XI : at.XI + 3]
+
+    @property
+    def trial_steps(self) -> int:
+        """Trial steps so far; more than steps where events were located."""
+        return int(self._ints[at.STEPS_TRIED])
+
+    def take_events(self) -> list[Event]:
+        """Events since the last call, in order; empties the log."""
+        n = int(self._ints[at.N_LOGGED])
+        if n == 0:
+            return []
+        self._ints[at.N_LOGGED] = 0
+        n_cables = len(self.system.cables)
+        events = []
+        for row in self.world.log[:n]:
+            table = row[at.EVENT_HEAD :].reshape(n_cables, at.EVENT_PER_CABLE)
+            kind = int(row[at.EVENT_TYPE])
+            involved = table[:, at.INVOLVED]
+            impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))
+            at_length = np.flatnonzero(involved) if impact_happened else np.array([], int)
+            events.append(
+                Event(
+                    time=float(row[at.EVENT_TIME]),
+                    type=EVENT_TYPES[kind],
+                    cables=tuple(int(k) for k in np.flatnonzero(involved == 1.0)),
+                    cause=EVENT_CAUSES[int(row[at.EVENT_CAUSE])],
+                    at_length=tuple(int(k) for k in at_length),
+                    impulses=tuple(table[at_length, at.LOG_IMPULSE].tolist()),
+                    closing_speeds=tuple(table[at_length, at.LOG_RATE_BEFORE].tolist()),
+                    closing_speeds_after=tuple(table[at_length, at.LOG_RATE_AFTER].tolist()),
+                    tensions_before=tuple(table[:, at.LOG_TENSION_BEFORE].tolist()),
+                    tensions_after=tuple(table[:, at.LOG_TENSION_AFTER].tolist()),
+                )
+            )
+        return events

@@ -1,0 +1,125 @@
+"""When does the taut set change inside a step? Estimates from the values at both ends; the stepper then iterates.
+
+Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one falls through zero.
+Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so its tension decides).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rotor_core._jit import kernel
+from rotor_sim.model import layout as at
+
+NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
+
+GAP_ZERO = 1e-13
+"""A slack cable is over its length above this, m: just after a release the gap is rounding of +-1e-16."""
+
+NEAR = 1e-9
+"""A peak of the interpolated gap is examined by a partial step when it comes this close to zero, m."""
+
+SAMPLES = 16
+
+
+@kernel
+def cubic(g0, r0, g1, r1, h, s):
+    """Hermite cubic through gap and gap rate at both ends of a step of length h, at the fraction s."""
+    c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
+    c3 = 2.0 * (g0 - g1) + h * (r0 + r1)
+    return g0 + s * (h * r0 + s * (c2 + s * c3))
+
+
+@kernel
+def first_rise(g0, r0, g1, r1, h):
+    """Fraction of the step at which the interpolated gap first rises above zero, or -1."""
+    low = 0.0
+    high = -1.0
+    for i in range(1, SAMPLES + 1):
+        s = i / SAMPLES
+        if cubic(g0, r0, g1, r1, h, s) > GAP_ZERO:
+            high = s
+            break
+        low = s
+    if high < 0.0:
+        return high
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if cubic(g0, r0, g1, r1, h, middle) > 0.0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@kernel
+def peak(g0, r0, g1, r1, h):
+    """Fraction of the step at which the interpolated gap is largest inside, or -1 where it stays under -NEAR."""
+    c1 = h * r0
+    c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
+    c3 = 2.0 * (g0 - g1) + h * (r0 + r1)
+    discriminant = c2 * c2 - 3.0 * c1 * c3
+    if discriminant < 0.0:
+        return -1.0
+    denominator = -c2 + sqrt(discriminant) if c2 < 0.0 else -c2 - sqrt(discriminant)
+    if denominator == 0.0:
+        return -1.0
+    # root of c1 + 2 c2 s + 3 c3 s^2 at which the second derivative is negative, in the form without cancellation
+    s = c1 / denominator if c2 < 0.0 else denominator / (3.0 * c3)
+    if not (0.0 < s < 1.0) or cubic(g0, r0, g1, r1, h, s) < -NEAR:
+        return -1.0
+    return s
+
+
+@kernel
+def earliest(world, h, skipped):
+    """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
+
+    Returns:
+        (kind, cable, estimated time within the step, whether the end of the step is past the change).
+    """
+    kind, cable, when, past = NONE, -1, h, False
+    for k in range(world.head[at.N_CABLES]):
+        if k == skipped or world.cable_int[k, at.ALIVE] == 0:
+            continue
+        c = world.cables[k]
+        if world.cable_int[k, at.TAUT] == 0:
+            g0, r0, g1, r1 = c[at.GAP_0], c[at.RATE_0], c[at.GAP], c[at.RATE]
+            s = -1.0
+            if g1 > GAP_ZERO:
+                s = first_rise(g0, r0, g1, r1, h)
+                if s < 0.0:
+                    s = 1.0
+                if kind == NONE or s * h < when:
+                    kind, cable, when, past = REACHES_LENGTH, k, s * h, True
+            elif (
+                world.cable_int[k, at.IGNORED] == 0
+                and r0 > 0.0
+                and r1 < 0.0
+                and g0 + h * r0 > -NEAR
+                and g1 - h * r1 > -NEAR
+            ):
+                s = first_rise(g0, r0, g1, r1, h)
+                if s < 0.0:
+                    s = peak(g0, r0, g1, r1, h)
+                if s > 0.0 and (kind == NONE or s * h < when):
+                    kind, cable, when, past = REACHES_LENGTH, k, s * h, False
+        else:
+            t0, tm, t1 = c[at.TENSION_0], c[at.TENSION_MID], c[at.TENSION]
+            if t1 < 0.0:
+                s = t0 / (t0 - t1) if t0 > 0.0 else 0.5
+                if kind == NONE or s * h < when:
+                    kind, cable, when, past = LOSES_TENSION, k, s * h, True
+            elif world.cable_int[k, at.IGNORED] == 0:
+                # a dip between the ends: lowest point of the parabola through start, middle and end
+                bend = t0 - 2.0 * tm + t1
+                s = 0.5
+                if bend > 0.0:
+                    s = 0.5 + (t0 - t1) / (4.0 * bend)
+                lowest = t0 + s * (4.0 * tm - 3.0 * t0 - t1) + 2.0 * s * s * bend
+                dips = c[at.TENSION_MIN] < 0.0 or (bend > 0.0 and 0.0 < s < 1.0 and lowest < 0.0)
+                if dips:
+                    s = min(max(s, 0.05), 0.95)
+                    if kind == NONE or s * h < when:
+                        kind, cable, when, past = LOSES_TENSION, k, s * h, False
+    return kind, cable, when, past

@@ -1,0 +1,85 @@
+"""Mass properties of rigid bodies and point masses, and the exact merging of welded ones.
+
+Equation (M.1)-(M.3), docs/theory/hybrid_dynamics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core.interface.errors import ModelError
+from rotor_core.lie import so3
+
+
+def rotation_matrix(q: np.ndarray) -> np.ndarray:
+    """Rotation matrix of a unit quaternion (w, x, y, z), (3, 3)."""
+    return np.array(so3.matrix.py_func(tuple(q))).reshape(3, 3)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body or, without ``inertia_B``, a point mass. Its frame B has its origin at the centre of mass.
+
+    Attributes:
+        name: entity name.
+        mass: kg.
+        inertia_B: about the centre of mass in body axes, (3, 3) kg m^2; None for a point mass.
+    """
+
+    name: str
+    mass: float
+    inertia_B: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mass) and self.mass > 0.0):
+            raise ModelError(f"body {self.name!r}: mass must be a finite number > 0 kg, got {self.mass}.")
+        if self.inertia_B is None:
+            return
+        J = np.array(self.inertia_B, float)
+        if J.shape != (3, 3) or not np.all(np.isfinite(J)):
+            raise ModelError(f"body {self.name!r}: inertia must be a finite 3 x 3 matrix, got shape {J.shape}.")
+        if np.max(np.abs(J - J.T)) > 1e-12 * np.max(np.abs(J)):
+            raise ModelError(f"body {self.name!r}: inertia must be symmetric, got {J.tolist()}.")
+        smallest = float(np.linalg.eigvalsh(J)[0])
+        if smallest <= 0.0:
+            raise ModelError(
+                f"body {self.name!r}: inertia must be positive definite, smallest principal value is {smallest:.3g} kg m^2. "
+                "Leave the inertia out for a point mass."
+            )
+        J.setflags(write=False)
+        object.__setattr__(self, "inertia_B", J)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a member of a welded group sits in the frame of the group: position p_GM (3,), attitude q_GM (4,)."""
+
+    p: np.ndarray
+    q: np.ndarray
+
+
+def merge(bodies: list[Body], places: list[Placement]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and inertia of welded bodies.
+
+    Args:
+        bodies: the members.
+        places: their poses in the axes of the first member.
+
+    Returns:
+        (mass; centre of mass in the frame of the first member, (3,); inertia about it in the same axes, (3, 3)), with the
+        full parallel-axis theorem (M.2).
+    """
+    masses = np.array([b.mass for b in bodies])
+    points = np.array([p.p for p in places])
+    mass = float(masses.sum())
+    centre = masses @ points / mass
+    inertia = np.zeros((3, 3))
+    for body, place in zip(bodies, places, strict=True):
+        r = place.p - centre
+        inertia += body.mass * (r @ r * np.eye(3) - np.outer(r, r))
+        if body.inertia_B is not None:
+            R = rotation_matrix(place.q)
+            inertia += R @ body.inertia_B @ R.T
+    return mass, centre, inertia

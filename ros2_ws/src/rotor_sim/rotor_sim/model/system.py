@@ -1,0 +1,145 @@
+"""A mechanical system as a user describes it: bodies, cables, rigid links, inputs. Welds are merged when it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rotor_core.interface.errors import ModelError
+from rotor_core.lie import so3
+from rotor_sim.model.body import Body, Placement, merge, rotation_matrix
+
+WORLD = -1
+"""Body index of the world: a cable end may be anchored there."""
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A unilateral inextensible massless cable from a point of body a to a point of body b.
+
+    Attributes:
+        a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
+        length: unstretched length, m.
+        r_a, r_b: attachment points in body axes from the centre of mass (for WORLD: world coordinates), (3,) m.
+    """
+
+    a: int
+    b: int
+    length: float
+    r_a: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    r_b: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Weld:
+    """A rigid link: body ``child`` sits at ``p`` (3,) with attitude ``q`` (4,) in the frame of body ``parent``."""
+
+    parent: int
+    child: int
+    p: np.ndarray
+    q: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+
+
+@dataclass(frozen=True)
+class System:
+    """Bodies and what connects them.
+
+    Attributes:
+        bodies: members; users and messages speak of these.
+        cables, welds: connections.
+        inputs: indices of the bodies that have a thrust and moment input, in the order of commands.
+        gravity: m/s^2, along -z of W.
+    """
+
+    bodies: tuple[Body, ...]
+    cables: tuple[Cable, ...] = ()
+    welds: tuple[Weld, ...] = ()
+    inputs: tuple[int, ...] = ()
+    gravity: float = 9.81
+
+    def __post_init__(self) -> None:
+        n = len(self.bodies)
+        if n == 0:
+            raise ModelError("system: needs at least one body, got none.")
+        for k, c in enumerate(self.cables):
+            place = f"cable {k}"
+            for end in (c.a, c.b):
+                if not (end == WORLD or 0 <= end < n):
+                    raise ModelError(f"{place}: body index must be 0..{n - 1} or WORLD, got {end}.")
+            if not (np.isfinite(c.length) and c.length > 0.0):
+                raise ModelError(f"{place}: length must be a finite number > 0 m, got {c.length}.")
+            for end, r in ((c.a, c.r_a), (c.b, c.r_b)):
+                if np.shape(r) != (3,) or not np.all(np.isfinite(r)):
+                    raise ModelError(f"{place}: attachment point must be 3 finite numbers, got {r}.")
+                if end != WORLD and self.bodies[end].inertia_B is None and np.any(r) and not self._is_welded(end):
+                    raise ModelError(
+                        f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its centre, got the offset {list(r)}."
+                    )
+        for w in self.welds:
+            if not (0 <= w.parent < n and 0 <= w.child < n and w.parent != w.child):
+                raise ModelError(f"weld: parent and child must be two bodies, got {w.parent} and {w.child}.")
+
+    def _is_welded(self, body: int) -> bool:
+        return any(body in (w.parent, w.child) for w in self.welds)
+
+    def without_weld(self, index: int) -> System:
+        """The system after rigid link ``index`` has let go."""
+        return replace(self, welds=tuple(w for i, w in enumerate(self.welds) if i != index))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bodies moving as one: mass, inertia about the common centre of mass, and where each member sits in it."""
+
+    members: tuple[int, ...]
+    places: tuple[Placement, ...]
+    mass: float
+    inertia: np.ndarray | None
+
+
+def merge_welds(system: System) -> tuple[Group, ...]:
+    """Groups of welded bodies, exactly merged; a body without rigid links is a group of one.
+
+    Raises:
+        ModelError: the rigid links form a loop, or a group of point masses has no inertia about some axis.
+    """
+    neighbours: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {i: [] for i in range(len(system.bodies))}
+    for w in system.welds:
+        R = rotation_matrix(w.q)
+        q_inverse = np.array([w.q[0], -w.q[1], -w.q[2], -w.q[3]])
+        neighbours[w.parent].append((w.child, np.asarray(w.p, float), np.asarray(w.q, float)))
+        neighbours[w.child].append((w.parent, -R.T @ w.p, q_inverse))
+    seen: set[int] = set()
+    groups = []
+    for root in range(len(system.bodies)):
+        if root in seen:
+            continue
+        poses = {root: Placement(np.zeros(3), np.array(so3.IDENTITY))}
+        stack = [root]
+        links = 0
+        while stack:
+            parent = stack.pop()
+            for child, p, q in neighbours[parent]:
+                links += 1
+                if child not in poses:
+                    base = poses[parent]
+                    poses[child] = Placement(
+                        base.p + rotation_matrix(base.q) @ p, np.array(so3.product.py_func(tuple(base.q), tuple(q)))
+                    )
+                    stack.append(child)
+        if links != 2 * (len(poses) - 1):
+            names = [system.bodies[i].name for i in poses]
+            raise ModelError(f"rigid links between {names}: must not form a loop. Remove one of them.")
+        seen |= set(poses)
+        members = tuple(poses)
+        bodies = [system.bodies[i] for i in members]
+        if len(members) == 1:
+            groups.append(Group(members, tuple(poses.values()), bodies[0].mass, bodies[0].inertia_B))
+            continue
+        mass, centre, inertia = merge(bodies, list(poses.values()))
+        if np.linalg.eigvalsh(inertia)[0] <= 1e-12 * np.trace(inertia):
+            raise ModelError(f"rigid links between {[b.name for b in bodies]}: the merged body has no inertia about one axis.")
+        places = tuple(Placement(p.p - centre, p.q) for p in poses.values())
+        groups.append(Group(members, places, mass, inertia))
+    return tuple(groups)
