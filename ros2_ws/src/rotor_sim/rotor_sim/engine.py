@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
 from rotor_core._jit import kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
@@ -15,7 +16,6 @@ from rotor_core.lie import so3
 from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, put3
 from rotor_sim.hybrid import impact, stepper
 from rotor_sim.model import layout as at
-from rotor_sim.model.body import rotation_matrix
 from rotor_sim.model.system import WORLD, System, merge_welds
 
 INITIAL_GAP = 1e-9
@@ -87,10 +87,6 @@ def member_motion(ints, floats, member_body, member_pose, out):
         put3(out[m], ALPHA, apply_transposed(R_GM, alpha))
 
 
-def _hat(r: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
 class Engine:
     """One world. States and commands are arrays over the members (the bodies the user named), not the merged ones.
 
@@ -106,6 +102,7 @@ class Engine:
         self.step_length = float(step)
         self._origin = float(time)
         self._steps = 0
+        self._events: list[Event] = []
         self._groups = merge_welds(system)
         n = len(system.bodies)
         self._member_body = np.zeros(n, np.int64)
@@ -124,7 +121,7 @@ class Engine:
         if member == WORLD:
             return len(self._groups), np.asarray(r, float)
         pose = self._member_pose[member]
-        return int(self._member_body[member]), pose[:3] + rotation_matrix(pose[3:]) @ np.asarray(r, float)
+        return int(self._member_body[member]), pose[:3] + quat2mat(pose[3:]) @ np.asarray(r, float)
 
     def _allocate(self, max_external: int) -> None:
         system, groups = self.system, self._groups
@@ -170,7 +167,7 @@ class Engine:
             world.pairs[i] = pair
         for i, member in enumerate(system.inputs):
             pose = self._member_pose[member]
-            R = rotation_matrix(pose[3:])
+            R = quat2mat(pose[3:])
             mapping = np.zeros((6, 4))
             mapping[:3, 0] = R[:, 2]
             mapping[3:, 0] = np.cross(pose[:3], R[:, 2])
@@ -208,7 +205,7 @@ class Engine:
         for g, group in enumerate(self._groups):
             # the first member has the axes of the group
             first, place = states[group.members[0]], group.places[0]
-            R = rotation_matrix(first[at.Q : at.Q + 4])
+            R = quat2mat(first[at.Q : at.Q + 4])
             world.start[g] = first
             world.start[g, at.P : at.P + 3] -= R @ place.p
             world.start[g, at.V : at.V + 3] -= R @ np.cross(first[at.OMEGA :], place.p)
@@ -225,7 +222,7 @@ class Engine:
                     "Move the bodies together or use a longer cable."
                 )
             world.cable_int[k, at.TAUT] = int(bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP)
-        stepper.restart(self._ints, self._floats, stepper.STATE_SET, np.int64(0))
+        self._restart(stepper.STATE_SET)
         self.measure()
 
     def _check_welds(self, states: np.ndarray) -> None:
@@ -247,7 +244,7 @@ class Engine:
         for end, r in ((at.BODY_A, at.R_A), (at.BODY_B, at.R_B)):
             row = world.start[world.cable_int[k, end]]
             offset = world.cables[k, r : r + 3]
-            points.append(row[at.P : at.P + 3] + rotation_matrix(row[at.Q : at.Q + 4]) @ offset)
+            points.append(row[at.P : at.P + 3] + quat2mat(row[at.Q : at.Q + 4]) @ offset)
         return float(np.linalg.norm(points[1] - points[0]) - world.cables[k, at.LENGTH])
 
     def measure(self) -> np.ndarray:
@@ -272,7 +269,7 @@ class Engine:
             name = self.system.bodies[self.system.inputs[i]].name
             raise ContractError(f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}.")
         target[:] = wrenches
-        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+        self._restart(stepper.INPUT_CHANGED)
 
     def set_sinusoid(self, i: int, bias: np.ndarray, amplitude: np.ndarray, frequency_hz: np.ndarray, phase: np.ndarray) -> None:
         """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each; the clock is :attr:`time`."""
@@ -282,7 +279,7 @@ class Engine:
         row[at.ANGULAR_FREQUENCY : at.ANGULAR_FREQUENCY + 4] = 2.0 * np.pi * np.asarray(frequency_hz)
         row[at.PHASE : at.PHASE + 4] = phase
         self._ints[at.SINUSOIDS] = 1
-        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+        self._restart(stepper.INPUT_CHANGED)
 
     def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
         """Let external wrenches act: (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
@@ -302,12 +299,17 @@ class Engine:
             world.externals[i, at.POINT : at.POINT + 3] = self._member_pose[member, :3]
             world.externals[i, at.FORCE_W : at.FORCE_W + 3] = force
             world.externals[i, at.MOMENT_W : at.MOMENT_W + 3] = moment
-        stepper.restart(self._ints, self._floats, stepper.INPUT_CHANGED, np.int64(0))
+        self._restart(stepper.INPUT_CHANGED)
 
     def cut(self, k: int) -> None:
         """Cut cable k now."""
         if self.world.cable_int[k, at.ALIVE]:
-            stepper.restart(self._ints, self._floats, stepper.CABLE_CUT, np.int64(k))
+            self._restart(stepper.CABLE_CUT, np.int64(k))
+
+    def _restart(self, what: np.int64, k: np.int64 = np.int64(0)) -> None:
+        stepper.restart(self._ints, self._floats, what, k)
+        if self._ints[at.N_LOGGED]:
+            self._empty_log()
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -317,14 +319,23 @@ class Engine:
         Raises:
             SolverError: not finite, or more than 1000 events in one step; the last good state is attached.
         """
-        status = stepper.run(self._ints, self._floats, self._origin, self.step_length, self._steps, n_steps)
-        if status:
-            self._fail(int(status))
-        self._steps += n_steps
+        while n_steps > 0:
+            status = stepper.run(self._ints, self._floats, self._origin, self.step_length, self._steps, n_steps)
+            done = int(self._ints[at.STEPS_DONE])
+            self._steps += done
+            n_steps -= done
+            if status == stepper.LOG_FULL:
+                self._empty_log()
+            elif status:
+                self._fail(int(status))
+        if self._ints[at.N_LOGGED]:
+            self._empty_log()
 
     def run_until(self, time: float) -> None:
         """Integrate to exactly ``time`` in one step (the caller keeps it short)."""
         status = stepper.run(self._ints, self._floats, time, 0.0, -1, 1)
+        if self._ints[at.N_LOGGED]:
+            self._empty_log()
         if status:
             self._fail(int(status))
 
@@ -336,7 +347,7 @@ class Engine:
             names = [self.system.bodies[m].name for m in group.members]
             text = f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer finite. Reduce the step or the inputs."
         elif status == stepper.TOO_MANY_EVENTS:
-            text = f"event search after t = {t:.6f} s: more than {stepper.MAX_EVENTS} events in one step. Likely chatter: reduce the step."
+            text = f"event search after t = {t:.6f} s: more than {at.MAX_EVENTS} events in one step. Likely chatter: reduce the step."
         else:
             text = f"event search after t = {t:.6f} s: a change of the taut set could not be located. Reduce the step."
         raise SolverError(text, time=t, state=state)
@@ -374,31 +385,31 @@ class Engine:
         return int(self._ints[at.STEPS_TRIED])
 
     def take_events(self) -> list[Event]:
-        """Events since the last call, in order; empties the log."""
-        n = int(self._ints[at.N_LOGGED])
-        if n == 0:
-            return []
-        self._ints[at.N_LOGGED] = 0
-        n_cables = len(self.system.cables)
-        events = []
-        for row in self.world.log[:n]:
-            table = row[at.EVENT_HEAD :].reshape(n_cables, at.EVENT_PER_CABLE)
-            kind = int(row[at.EVENT_TYPE])
-            involved = table[:, at.INVOLVED]
-            impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))
-            at_length = np.flatnonzero(involved) if impact_happened else np.array([], int)
-            events.append(
-                Event(
-                    time=float(row[at.EVENT_TIME]),
-                    type=EVENT_TYPES[kind],
-                    cables=tuple(int(k) for k in np.flatnonzero(involved == 1.0)),
-                    cause=EVENT_CAUSES[int(row[at.EVENT_CAUSE])],
-                    at_length=tuple(int(k) for k in at_length),
-                    impulses=tuple(table[at_length, at.LOG_IMPULSE].tolist()),
-                    closing_speeds=tuple(table[at_length, at.LOG_RATE_BEFORE].tolist()),
-                    closing_speeds_after=tuple(table[at_length, at.LOG_RATE_AFTER].tolist()),
-                    tensions_before=tuple(table[:, at.LOG_TENSION_BEFORE].tolist()),
-                    tensions_after=tuple(table[:, at.LOG_TENSION_AFTER].tolist()),
-                )
-            )
+        """Events since the last call, in order."""
+        events, self._events = self._events, []
         return events
+
+    def _empty_log(self) -> None:
+        n = int(self._ints[at.N_LOGGED])
+        self._ints[at.N_LOGGED] = 0
+        self._events += [_event(row, len(self.system.cables)) for row in self.world.log[:n]]
+
+
+def _event(row: np.ndarray, n_cables: int) -> Event:
+    table = row[at.EVENT_HEAD :].reshape(n_cables, at.EVENT_PER_CABLE)
+    kind = int(row[at.EVENT_TYPE])
+    involved = table[:, at.INVOLVED]
+    impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))
+    at_length = np.flatnonzero(involved) if impact_happened else np.array([], int)
+    return Event(
+        time=float(row[at.EVENT_TIME]),
+        type=EVENT_TYPES[kind],
+        cables=tuple(int(k) for k in np.flatnonzero(involved == 1.0)),
+        cause=EVENT_CAUSES[int(row[at.EVENT_CAUSE])],
+        at_length=tuple(int(k) for k in at_length),
+        impulses=tuple(table[at_length, at.LOG_IMPULSE].tolist()),
+        closing_speeds=tuple(table[at_length, at.LOG_RATE_BEFORE].tolist()),
+        closing_speeds_after=tuple(table[at_length, at.LOG_RATE_AFTER].tolist()),
+        tensions_before=tuple(table[:, at.LOG_TENSION_BEFORE].tolist()),
+        tensions_after=tuple(table[:, at.LOG_TENSION_AFTER].tolist()),
+    )

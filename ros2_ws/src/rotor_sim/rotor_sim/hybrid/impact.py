@@ -163,11 +163,29 @@ def clear_jump(world):
 
 
 @kernel
+def calm(world, t):
+    """After a settled cascade: the projection of the pulling cables may leave another one closing; take that out too."""
+    for k in range(world.head[at.N_CABLES]):
+        c = world.cables[k]
+        near = world.cable_int[k, at.ALIVE] != 0 and c[at.GAP] > -SETTLE_GAP and abs(c[at.RATE]) < SETTLE_RATE
+        world.cable_int[k, at.CANDIDATE] = 1 if near or world.cable_int[k, at.TAUT] != 0 else 0
+    n = candidates(world)
+    complement(world, n, at.RATE)
+    for i in range(n):
+        k = world.order[0, i]
+        pull(world, k, world.cables[k, at.MULTIPLIER], world.start, at.V, at.OMEGA)
+        if world.cables[k, at.RATE_PLUS] > -AT_REST:
+            world.cable_int[k, at.TAUT] = 1
+    choose_taut(world, t, ACCELERATION, QUIET)
+
+
+@kernel
 def snap(world, t, colliding):
     """Cable ``colliding`` reaches its length at time t in ``world.start``: impulses, new velocities, new taut set (H.1).
 
     Measurements (RATE, arms) must belong to ``world.start``. A closing speed under SETTLE_SPEED ends a cascade: every
-    cable near its length and near rest joins, and the result is projected.
+    cable near its length and near rest joins; whether it stays is then decided by accelerations alone, and those that
+    pull are projected onto their length, with an error of second order in the remaining speeds.
     """
     n_cables = world.head[at.N_CABLES]
     first_row = world.head[at.N_LOGGED]
@@ -196,7 +214,7 @@ def snap(world, t, colliding):
         c = world.cables[k]
         was_taut = world.cable_int[k, at.TAUT] != 0
         involve(world, row, k, 2.0 if was_taut else 1.0)
-        leaves = c[at.MULTIPLIER] <= 0.0 and c[at.RATE_PLUS] < -AT_REST
+        leaves = c[at.MULTIPLIER] <= 0.0 and c[at.RATE_PLUS] < (-SETTLE_RATE if settles else -AT_REST)
         if leaves and was_taut:
             thrown_off += 1
             world.cable_int[k, at.CANDIDATE] = 2
@@ -208,7 +226,7 @@ def snap(world, t, colliding):
                 involve(world, row, k, 1.0)
     choose_taut(world, t, ACCELERATION, LOGGED)
     if settles:
-        choose_taut(world, t, ACCELERATION, LOGGED)
+        calm(world, t)
     finish_rows(world, first_row)
 
 

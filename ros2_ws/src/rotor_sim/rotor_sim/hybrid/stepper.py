@@ -34,10 +34,7 @@ from rotor_sim.hybrid.impact import (
 from rotor_sim.integrators.rkmk4 import advance
 from rotor_sim.model import layout as at
 
-OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED = np.int64([0, 1, 2, 3])
-
-MAX_EVENTS = 1000
-"""Rows of the event log in one step before it counts as an error."""
+OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL = np.int64([0, 1, 2, 3, 4])
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -49,6 +46,9 @@ ROOT_TIME = 1e-14
 """Width of the bracket at which a root counts as located, s."""
 
 MAX_TRIALS = 120
+
+EVENT_ROWS = 8
+"""One event writes at most this many rows (a snap, cables it throws off, cables that let go)."""
 
 
 @kernel
@@ -133,7 +133,7 @@ def run_to(world, t_end):
         else:
             low, value_low = h, value
         rising = kind == LOSES_TENSION or c[at.RATE] > 0.0
-        if rising and (abs(value) <= tolerance or high - low <= ROOT_TIME):
+        if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
             other, rival, rival_when, rival_past = earliest(world, h, cable)
             if other != NONE and rival_when < h - ROOT_TIME:
                 kind, cable, when, past = other, rival, rival_when, rival_past
@@ -148,7 +148,7 @@ def run_to(world, t_end):
                 snap(world, t, cable)
             else:
                 let_go(world, t, cable)
-            if world.head[at.N_LOGGED] - rows > MAX_EVENTS:
+            if world.head[at.N_LOGGED] - rows > at.MAX_EVENTS - EVENT_ROWS:
                 return TOO_MANY_EVENTS
             kind = NONE
             h = t_end - t
@@ -169,13 +169,17 @@ def run(ints, floats, t_origin, step_length, first_step, n_steps):
     """Integrate ``n_steps`` steps; step i ends at ``t_origin + i * step_length`` with i counted from ``first_step``.
 
     The one entry of a simulation: two flat arrays in, changed in place. Returns a status; the state stays at the last
-    good instant where it is not OK.
+    good instant where it is not OK. STEPS_DONE counts the steps of this call.
     """
     world = at.views(ints, floats)
+    world.head[at.STEPS_DONE] = 0
     for i in range(n_steps):
+        if world.head[at.N_LOGGED] > at.EVENTS - at.MAX_EVENTS:
+            return LOG_FULL
         status = run_to(world, t_origin + (first_step + i + 1) * step_length)
         if status != OK:
             return status
+        world.head[at.STEPS_DONE] += 1
     return OK
 
 

@@ -8,14 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.interface.errors import ModelError
-from rotor_core.lie import so3
-
-
-def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a unit quaternion (w, x, y, z), (3, 3)."""
-    return np.array(so3.matrix.py_func(tuple(q))).reshape(3, 3)
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,6 @@ def merge(bodies: list[Body], places: list[Placement]) -> tuple[float, np.ndarra
         r = place.p - centre
         inertia += body.mass * (r @ r * np.eye(3) - np.outer(r, r))
         if body.inertia_B is not None:
-            R = rotation_matrix(place.q)
+            R = quat2mat(place.q)
             inertia += R @ body.inertia_B @ R.T
     return mass, centre, inertia

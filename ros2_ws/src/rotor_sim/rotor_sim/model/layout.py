@@ -61,10 +61,13 @@ EXTERNAL = 9
 EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = np.int64([0, 1, 2, 3])
 INVOLVED, LOG_IMPULSE, LOG_RATE_BEFORE, LOG_RATE_AFTER, LOG_TENSION_BEFORE, LOG_TENSION_AFTER = np.int64([0, 1, 2, 3, 4, 5])
 EVENT_PER_CABLE = 6
-EVENTS = 1024  # rows; `MAX_EVENTS` per step is smaller, so the log cannot overflow inside a step
+MAX_EVENTS = 1000
+"""Rows of the event log in one step before it counts as an error."""
+EVENTS = 2 * MAX_EVENTS
+"""Rows of the log; a run stops for it to be emptied when one more step might not fit."""
 
 # --- header (ints) and scalars (floats); N_EXTERNAL is the room for external wrenches, N_ACTING how many act
-N_BODIES, N_CABLES, N_PAIRS, N_INPUTS, N_EXTERNAL, SINUSOIDS, N_LOGGED, N_ACTING, BAD_BODY, STEPS_TRIED = np.int64(range(10))
+N_BODIES, N_CABLES, N_PAIRS, N_INPUTS, N_EXTERNAL, SINUSOIDS, N_LOGGED, N_ACTING, BAD_BODY, STEPS_TRIED, STEPS_DONE = np.int64(range(11))
 HEADER = 12
 TIME, GRAVITY = np.int64([0, 1])
 SCALARS = 4

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.interface.errors import ModelError
-from rotor_core.lie import so3
-from rotor_sim.model.body import Body, Placement, merge, rotation_matrix
+from rotor_sim.model.body import Body, Placement, merge
 
 WORLD = -1
 """Body index of the world: a cable end may be anchored there."""
@@ -106,16 +106,15 @@ def merge_welds(system: System) -> tuple[Group, ...]:
     """
     neighbours: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {i: [] for i in range(len(system.bodies))}
     for w in system.welds:
-        R = rotation_matrix(w.q)
-        q_inverse = np.array([w.q[0], -w.q[1], -w.q[2], -w.q[3]])
+        R = quat2mat(w.q)
         neighbours[w.parent].append((w.child, np.asarray(w.p, float), np.asarray(w.q, float)))
-        neighbours[w.child].append((w.parent, -R.T @ w.p, q_inverse))
+        neighbours[w.child].append((w.parent, -R.T @ w.p, qinverse(w.q)))
     seen: set[int] = set()
     groups = []
     for root in range(len(system.bodies)):
         if root in seen:
             continue
-        poses = {root: Placement(np.zeros(3), np.array(so3.IDENTITY))}
+        poses = {root: Placement(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))}
         stack = [root]
         links = 0
         while stack:
@@ -125,7 +124,7 @@ def merge_welds(system: System) -> tuple[Group, ...]:
                 if child not in poses:
                     base = poses[parent]
                     poses[child] = Placement(
-                        base.p + rotation_matrix(base.q) @ p, np.array(so3.product.py_func(tuple(base.q), tuple(q)))
+                        base.p + quat2mat(base.q) @ p, qmult(base.q, q)
                     )
                     stack.append(child)
         if links != 2 * (len(poses) - 1):

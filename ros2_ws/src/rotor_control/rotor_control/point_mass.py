@@ -1,0 +1,68 @@
+"""One vehicle with a cable-suspended point mass (RotorTM eqs 61-68, eq 63 with its sign corrected, E-P1).
+
+Equations (C.6)-(C.9), docs/theory/control.md.
+"""
+
+from __future__ import annotations
+
+from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
+from rotor_control.gains import (
+    ATTITUDE_GAIN,
+    CABLE_RATE_GAIN,
+    DIRECTION_GAIN,
+    GRAVITY,
+    INERTIA,
+    LOAD_INTEGRAL_GAIN,
+    LOAD_MASS,
+    LOAD_POSITION_GAIN,
+    LOAD_VELOCITY_GAIN,
+    MASS,
+    PERIOD,
+    RATE_GAIN,
+)
+from rotor_control.memory import integrate
+from rotor_core._jit import kernel
+from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_core.lie import so3
+from rotor_core.lie.vec3 import add, column, cross, dot, get3, get9, norm, put3, scale, sub, times
+
+P, Q, V, OMEGA = 0, 3, 7, 10
+SMALLEST_DISTANCE = 1e-3
+"""Vehicle and load closer than this have no cable direction, m; it then counts as hanging."""
+
+
+@kernel
+def point_mass_command(states, reference, vehicles, load, who, memory, out):
+    """Thrust and moment of the vehicle; arguments as :func:`rotor_control.quadrotor.quadrotor_command`, ``who`` is
+    (vehicle, load)."""
+    v = vehicles[0]
+    s = states[who[0]]
+    z = states[who[1]]
+    R = so3.matrix(so3.get4(s, Q))
+    m, m_L = v[MASS], load[LOAD_MASS]
+    D = sub(get3(z, P), get3(s, P))
+    l = norm(D)  # the measured distance: the same law steers while the cable is slack
+    xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
+    if l > SMALLEST_DISTANCE:
+        xi = scale(1.0 / l, D)
+        D_dot = sub(get3(z, V), get3(s, V))
+        xi_dot = scale(1.0 / l, sub(D_dot, scale(dot(xi, D_dot), xi)))
+    omega = cross(xi, xi_dot)
+    e_x = sub(get3(reference, POSITION), get3(z, P))
+    e_v = sub(get3(reference, VELOCITY), get3(z, V))
+    feedback = add(times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v))
+    feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD])))
+    a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    F_des = add(scale(m + m_L, a_cmd), scale(m * l * dot(xi_dot, xi_dot), xi))  # (C.6)
+    size = max(norm(F_des), 1e-9)
+    xi_des = scale(-1.0 / size, F_des)  # (C.7)
+    e_xi = cross(xi_des, xi)
+    steer = add(times(get3(v, DIRECTION_GAIN), e_xi), times(get3(v, CABLE_RATE_GAIN), omega))
+    F = sub(scale(dot(xi, F_des), xi), scale(m * l, cross(xi, steer)))  # (C.8)
+    R_des = desired_rotation(F, reference[YAW_ANGLE])
+    out[0, 0] = dot(F, column(R, 2))
+    tau = tracking_moment(
+        R, get3(s, OMEGA), R_des, heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0),
+        get9(v, INERTIA), get3(v, ATTITUDE_GAIN), get3(v, RATE_GAIN),
+    )  # fmt: skip
+    put3(out[0], 1, tau)

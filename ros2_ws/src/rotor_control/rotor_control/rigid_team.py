@@ -1,0 +1,80 @@
+"""A rigidly linked team flown as one body (RotorTM eq 74, E-P3), with thrust and moment allocation.
+
+Equations (C.15)-(C.17), docs/theory/control.md. A_k has the moment r x e3 of a unit thrust, (r_y, -r_x, 0) (E-R3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
+from rotor_control.gains import (
+    CENTRE,
+    GRAVITY,
+    LOAD_ATTITUDE_GAIN,
+    LOAD_INERTIA,
+    LOAD_INTEGRAL_GAIN,
+    LOAD_MASS,
+    LOAD_POSITION_GAIN,
+    LOAD_RATE_GAIN,
+    LOAD_VELOCITY_GAIN,
+    PERIOD,
+)
+from rotor_control.memory import integrate
+from rotor_core._jit import kernel
+from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_core.lie import so3
+from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub, times
+
+P, Q, V, OMEGA = 0, 3, 7, 10
+
+
+def structure_allocation(points: np.ndarray, rotations: np.ndarray) -> np.ndarray:
+    """A of RotorTM eq 26: total force along z and moment from the wrenches of n vehicles, (4, 4 n).
+
+    Args:
+        points: positions of the vehicles from the common centre of mass, (n, 3) m.
+        rotations: their attitudes in the structure (about z), (n, 3, 3).
+    """
+    blocks = []
+    for r, R in zip(points, rotations, strict=True):
+        block = np.zeros((4, 4))
+        block[0, 0] = R[2, 2]
+        block[1:, 0] = np.cross(r, R[:, 2])
+        block[1:, 1:] = R
+        blocks.append(block)
+    return np.hstack(blocks)
+
+
+def weighted_inverse(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The map from a total wrench to vehicle wrenches with the smallest ``U^T W U``, (4 n, 4) (C.17)."""
+    W_inverse = np.diag(1.0 / np.tile(weights, A.shape[1] // 4))
+    return W_inverse @ A.T @ np.linalg.inv(A @ W_inverse @ A.T)
+
+
+@kernel
+def rigid_team_command(states, reference, load, who, allocation, memory, out):
+    """Thrusts and moments of the team; ``who`` holds the row of the payload, ``allocation`` is (4 n, 4), out is (n, 4).
+
+    ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload axes.
+    """
+    z = states[who[0]]
+    R = so3.matrix(so3.get4(z, Q))
+    omega = get3(z, OMEGA)
+    centre = get3(load, CENTRE)
+    e_x = sub(get3(reference, POSITION), get3(z, P))
+    e_v = sub(get3(reference, VELOCITY), add(get3(z, V), apply(R, cross(omega, centre))))
+    feedback = add(times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v))
+    feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD])))
+    a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    F = scale(load[LOAD_MASS], a_cmd)  # (C.15)
+    R_des = desired_rotation(F, reference[YAW_ANGLE])
+    f = dot(F, column(R, 2))
+    M = tracking_moment(
+        R, omega, R_des, heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0),
+        get9(load, LOAD_INERTIA), get3(load, LOAD_ATTITUDE_GAIN), get3(load, LOAD_RATE_GAIN),
+    )  # fmt: skip
+    for k in range(out.shape[0]):
+        for i in range(4):
+            row = allocation[4 * k + i]
+            out[k, i] = row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2]  # (C.16)

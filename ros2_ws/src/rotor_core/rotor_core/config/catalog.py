@@ -1,0 +1,58 @@
+"""Where the shipped configuration lies and what it holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rotor_core.config.structure import suggestion
+from rotor_core.interface.errors import ConfigError
+
+FOLDERS = ("scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories")
+
+
+def _candidates() -> Iterator[Path]:
+    if os.environ.get("ROTOR_CONFIG_DIR"):
+        yield Path(os.environ["ROTOR_CONFIG_DIR"])
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        if prefix:
+            yield Path(prefix) / "share" / "rotor_bringup" / "config"
+    for parent in Path(__file__).resolve().parents:
+        yield parent / "config"
+
+
+def config_directory() -> Path:
+    """Folder with scenarios/, vehicles/ and so on: ``ROTOR_CONFIG_DIR``, the installed share, or the repository.
+
+    Raises:
+        ConfigError: none of them exists.
+    """
+    for folder in _candidates():
+        if (folder / "scenarios").is_dir():
+            return folder
+    raise ConfigError("configuration folder: not found. Build the workspace, or set ROTOR_CONFIG_DIR to the folder config/.")
+
+
+def shipped(folder: str) -> list[str]:
+    """Names of the shipped files of a folder, sorted."""
+    return sorted(p.stem for p in (config_directory() / folder).glob("*.yaml"))
+
+
+def locate(folder: str, name: str, *, place: str = "") -> Path:
+    """File of a shipped name or of a path (relative to the working directory).
+
+    Raises:
+        ConfigError: there is no such file; the nearest shipped name is suggested.
+    """
+    path = Path(name).expanduser()
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        if path.is_file():
+            return path
+        raise ConfigError(f"{place}{name}: there is no such file. Check the path, or use one of the shipped {folder}.")
+    shipped_path = config_directory() / folder / f"{name}.yaml"
+    if shipped_path.is_file():
+        return shipped_path
+    names = shipped(folder)
+    hint = suggestion(name, names) or f" Known: {', '.join(names)}."
+    raise ConfigError(f"{place}{name!r}: no shipped {folder.rstrip('s')} of this name{hint}")

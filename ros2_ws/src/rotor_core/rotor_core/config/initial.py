@@ -1,0 +1,58 @@
+"""Initial states of all entities: what the scenario says, and for the rest what the attachments suggest."""
+
+from __future__ import annotations
+
+import numpy as np
+from transforms3d.quaternions import qmult, quat2mat
+
+from rotor_core.config.loader import plant_model
+from rotor_core.config.schema import Scenario
+from rotor_core.config.units import wxyz_from_rpy_deg
+
+P, Q, V, OMEGA = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
+"""Columns of a state: position and velocity in W, attitude body to world (w first), body rate in B."""
+
+
+def initial_states(scenario: Scenario) -> np.ndarray:
+    """States of all entities in the order of ``model.entities``, (n, 13).
+
+    Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked ones where their link
+    holds them; vehicles on cables straight above the attachment point, one cable length away, moving with it; free
+    vehicles at the origin, 1 m apart along y.
+    """
+    model = plant_model(scenario)
+    entities = [e.name for e in model.entities]
+    states = np.zeros((len(entities), 13))
+    states[:, 3] = 1.0
+    done: set[str] = set()
+    for entry in scenario.initial:
+        row = states[entities.index(entry.entity)]
+        row[P], row[V], row[OMEGA] = entry.position_m, entry.velocity_m_s, entry.rate_rad_s
+        if entry.rpy_deg is not None:
+            row[Q] = wxyz_from_rpy_deg(entry.rpy_deg)
+        elif entry.quaternion_wxyz is not None:
+            row[Q] = np.array(entry.quaternion_wxyz) / np.linalg.norm(entry.quaternion_wxyz)
+        done.add(entry.entity)
+    done |= {p.name for p in model.payloads}
+    for link in model.rigid_links:
+        if link.child in done:
+            continue
+        parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
+        R, offset, q = quat2mat(parent[Q]), np.array(link.position_m), wxyz_from_rpy_deg(link.rpy_deg)
+        child[P] = parent[P] + R @ offset
+        child[Q] = qmult(parent[Q], q)
+        child[V] = parent[V] + R @ np.cross(parent[OMEGA], offset)
+        child[OMEGA] = quat2mat(q).T @ parent[OMEGA]
+        done.add(link.child)
+    for cable in model.cables:
+        if cable.a in done or cable.b not in done:
+            continue
+        load, vehicle = states[entities.index(cable.b)], states[entities.index(cable.a)]
+        R, offset = quat2mat(load[Q]), np.array(cable.b_point_m)
+        vehicle[P] = load[P] + R @ offset + [0.0, 0.0, cable.length_m] - np.array(cable.a_point_m)
+        vehicle[V] = load[V] + R @ np.cross(load[OMEGA], offset)
+        done.add(cable.a)
+    free = [v.name for v in model.vehicles if v.name not in done]
+    for i, name in enumerate(free):
+        states[entities.index(name)][P] = (0.0, float(i), 0.0)
+    return states

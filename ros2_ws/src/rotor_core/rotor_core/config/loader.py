@@ -1,0 +1,246 @@
+"""Load scenarios: read YAML, pull in what ``use`` names, expand attachment mechanisms, check what spans several keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from rotor_core.config.catalog import locate
+from rotor_core.config.schema import CableAttachment, Model, Scenario, Vector
+from rotor_core.config.structure import bounded, build, suggestion
+from rotor_core.config.tree import Tree, read_tree
+from rotor_core.interface.errors import ConfigError
+
+SCHEMA = 1
+MAX_USE_DEPTH = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Mechanism:
+    """A file of config/attachments: where vehicles hang on a payload, one entry per vehicle."""
+
+    schema: int
+    kind: str
+    points_m: tuple[Vector, ...]
+    lengths_m: tuple[float, ...] = bounded((), gt=0.0)
+    yaw_deg: tuple[float, ...] = ()
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("cables", "rigid_links"):
+            raise ValueError(f"kind must be cables or rigid_links, got {self.kind!r}.")
+        needed, given = ("lengths_m", self.lengths_m) if self.kind == "cables" else ("yaw_deg", self.yaw_deg)
+        if len(given) != len(self.points_m):
+            raise ValueError(f"{needed} must have one entry per point ({len(self.points_m)}), got {len(given)}.")
+
+
+def load_scenario(name: str | Path, *, seed: int | None = None, pacing: str | None = None) -> Scenario:
+    """Load a scenario by shipped name or path.
+
+    Args:
+        name: e.g. ``"three_dragonflies_triangular_1m"`` or ``"my/scenario.yaml"``.
+        seed, pacing: replace the values of the file.
+
+    Raises:
+        ConfigError: with file, line, value, limit and remedy.
+    """
+    path = locate("scenarios", str(name))
+    tree = read_tree(path)
+    scenario = scenario_from_tree(tree, path.stem)
+    if seed is not None:
+        scenario = replace(scenario, seed=seed)
+    if pacing is not None:
+        scenario = replace(scenario, time=replace(scenario.time, pacing=pacing))
+    return scenario
+
+
+def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
+    """Build a scenario from a YAML tree; see :func:`load_scenario`."""
+    root = _mapping(tree, "the file")
+    _check_schema(tree)
+    if "model" in root:
+        root["model"] = _resolve_model(root["model"])
+    for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
+        if key in root:
+            root[key] = _used(root[key], folder, key)
+    root.setdefault("name", tree.with_value(name))
+    scenario = build(Scenario, tree.with_value(root))
+    _check_references(scenario, tree)
+    return scenario
+
+
+def dump_scenario(scenario: Scenario) -> str:
+    """The resolved scenario as YAML; loading it gives the same scenario."""
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 120
+    stream = io.StringIO()
+    yaml.dump(_without_none(dataclasses.asdict(scenario)), stream)
+    return stream.getvalue()
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(v) for v in value]
+    return value
+
+
+def _mapping(tree: Tree, what: str) -> dict[str, Tree]:
+    if not isinstance(tree.value, dict):
+        raise ConfigError(f"{tree.place}: {what}: must be a mapping of keys.")
+    return dict(tree.value)
+
+
+def _list(tree: Tree, what: str) -> list[Tree]:
+    if not isinstance(tree.value, list):
+        raise ConfigError(f"{tree.place}: {what}: must be a list.")
+    return list(tree.value)
+
+
+def _check_schema(tree: Tree) -> None:
+    schema = tree.value.get("schema")
+    if schema is None:
+        raise ConfigError(f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`.")
+    if schema.value != SCHEMA:
+        raise ConfigError(f"{schema.place}: schema: must be {SCHEMA}, got {schema.value!r}.")
+
+
+def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
+    """Lay the keys of a mapping over the file that its key ``use`` names."""
+    own = _mapping(tree, what)
+    use = own.pop("use", None)
+    if use is None:
+        return tree
+    if not isinstance(use.value, str):
+        raise ConfigError(f"{use.place}: {what}.use: must be the name of a file in config/{folder}.")
+    if depth >= MAX_USE_DEPTH:
+        raise ConfigError(f"{use.place}: {what}.use: files refer to each other more than {MAX_USE_DEPTH} deep.")
+    base_tree = read_tree(locate(folder, use.value, place=f"{use.place}: {what}.use: "))
+    _mapping(base_tree, use.value)
+    _check_schema(base_tree)
+    base = dict(_used(base_tree, folder, what, depth + 1).value)
+    base.pop("schema", None)
+    return tree.with_value({**base, **own})
+
+
+def _resolve_model(tree: Tree) -> Tree:
+    model = _mapping(tree, "model")
+    names: dict[str, list[str]] = {}
+    for key, prefix in (("vehicles", "quad"), ("payloads", "payload")):
+        if key not in model:
+            continue
+        entries = [_used(e, key, f"model.{key}[{i}]") for i, e in enumerate(_list(model[key], f"model.{key}"))]
+        resolved = []
+        for i, entry in enumerate(entries):
+            fields = _mapping(entry, f"model.{key}[{i}]")
+            default = prefix if key == "payloads" and len(entries) == 1 else f"{prefix}{i + 1}"
+            fields.setdefault("name", entry.with_value(default))
+            resolved.append(entry.with_value(fields))
+        names[key] = [str(e.value["name"].value) for e in resolved]
+        model[key] = model[key].with_value(resolved)
+    if "attachments" in model:
+        items: list[Tree] = []
+        for i, item in enumerate(_list(model["attachments"], "model.attachments")):
+            items += _expand(item, f"model.attachments[{i}]", names)
+        model["attachments"] = model["attachments"].with_value(items)
+    return tree.with_value(model)
+
+
+def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
+    """Cables or rigid links of an entry ``{type: mechanism, use: ..., vehicles: [...], payload: ...}``."""
+    fields = _mapping(item, what)
+    if "type" not in fields or fields["type"].value != "mechanism":
+        return [item]
+    for key in fields:
+        if key not in ("type", "use", "vehicles", "payload"):
+            raise ConfigError(f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}.")
+    if "use" not in fields:
+        raise ConfigError(f"{item.place}: {what}.use: is missing; name a file of config/attachments.")
+    use = fields["use"]
+    mechanism_tree = read_tree(locate("attachments", str(use.value), place=f"{use.place}: {what}.use: "))
+    _mapping(mechanism_tree, str(use.value))
+    _check_schema(mechanism_tree)
+    mechanism = build(Mechanism, mechanism_tree)
+    vehicles = (
+        [str(v.value) for v in _list(fields["vehicles"], f"{what}.vehicles")] if "vehicles" in fields else names.get("vehicles", [])
+    )
+    payload = str(fields["payload"].value) if "payload" in fields else next(iter(names.get("payloads", [])), "")
+    if not payload:
+        raise ConfigError(f"{item.place}: {what}: needs a payload; add model.payloads.")
+    if len(vehicles) != len(mechanism.points_m):
+        raise ConfigError(
+            f"{use.place}: {what}.use: {use.value} has {len(mechanism.points_m)} attachment points, but there are "
+            f"{len(vehicles)} vehicles. List as many vehicles as points."
+        )
+    out = []
+    for i, (vehicle, point) in enumerate(zip(vehicles, mechanism.points_m, strict=True)):
+        if mechanism.kind == "cables":
+            entry: dict[str, Any] = {"type": "cable", "a": vehicle, "b": payload, "length_m": mechanism.lengths_m[i], "b_point_m": point}
+        else:
+            yaw = mechanism.yaw_deg[i]
+            entry = {"type": "rigid_link", "parent": payload, "child": vehicle, "position_m": point, "rpy_deg": (0.0, 0.0, yaw)}
+        out.append(_tree_of(entry, item))
+    return out
+
+
+def _tree_of(value: Any, at: Tree) -> Tree:
+    if isinstance(value, dict):
+        return at.with_value({k: _tree_of(v, at) for k, v in value.items()})
+    if isinstance(value, (list, tuple)):
+        return at.with_value([_tree_of(v, at) for v in value])
+    return at.with_value(value)
+
+
+def _check_references(scenario: Scenario, tree: Tree) -> None:
+    """Names that point to entities and cables, and cables that are possible at all."""
+    model = scenario.model
+    names = [e.name for e in model.entities]
+    model_place = tree.value["model"].place
+
+    def known(name: str, where: str, also: tuple[str, ...] = ()) -> None:
+        if name not in (*names, *also):
+            raise ConfigError(f"{model_place}: {where}: there is no entity {name!r}{suggestion(name, names)} Known: {', '.join(names)}.")
+
+    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
+    for i, item in enumerate(model.attachments):
+        where = f"model.attachments[{i}]"
+        ends = ((item.a, item.a_point_m), (item.b, item.b_point_m)) if isinstance(item, CableAttachment) else ((item.parent, None), (item.child, None))
+        for name, point in ends:
+            known(name, where, ("world",) if isinstance(item, CableAttachment) else ())
+            if name in points and point is not None and any(point):
+                raise ConfigError(f"{model_place}: {where}: {name!r} is a point mass; its attachment point must be [0, 0, 0], got {list(point)}.")
+        if ends[0][0] == ends[1][0]:
+            raise ConfigError(f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice.")
+    for i, change in enumerate(scenario.plant):
+        if change.entity is not None:
+            known(change.entity, f"plant[{i}].entity")
+        elif change.cable is not None and change.cable > len(model.cables):
+            raise ConfigError(f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}.")
+    seen: set[str] = set()
+    for i, state in enumerate(scenario.initial):
+        known(state.entity, f"initial[{i}].entity")
+        if state.entity in seen:
+            raise ConfigError(f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice.")
+        seen.add(state.entity)
+
+
+def plant_model(scenario: Scenario) -> Model:
+    """The model as it is in reality: the nominal one with the changes of ``plant`` (lengths, masses, inertias)."""
+    model = scenario.model
+    vehicles, payloads, attachments = list(model.vehicles), list(model.payloads), list(model.attachments)
+    cable_places = [i for i, a in enumerate(attachments) if isinstance(a, CableAttachment)]
+    for change in scenario.plant:
+        values = {k: getattr(change, k) for k in ("mass_kg", "inertia_kg_m2") if getattr(change, k) is not None}
+        vehicles = [replace(v, **values) if v.name == change.entity else v for v in vehicles]
+        payloads = [replace(p, **values) if p.name == change.entity else p for p in payloads]
+        if change.cable is not None and change.length_m is not None:
+            place = cable_places[change.cable - 1]
+            attachments[place] = replace(attachments[place], length_m=change.length_m)
+    return Model(tuple(vehicles), tuple(payloads), tuple(attachments))

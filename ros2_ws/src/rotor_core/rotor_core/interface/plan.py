@@ -1,0 +1,172 @@
+"""Plans: piecewise polynomials of position, attitude angles and a circle phase, and their exact evaluation.
+
+Planner and controller share this file, so a controller evaluates the plan itself at the stamp of the state it answers.
+Equations (P.n), docs/theory/planning.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, sin
+
+import numpy as np
+
+from rotor_core._jit import kernel
+from rotor_core.interface.errors import ContractError
+from rotor_core.lie import so3
+
+X, Y, Z, ROLL, PITCH, YAW, PHASE = range(7)
+AXES = 7
+"""Rows of coefficients: position m, fixed-axis roll, pitch, yaw rad, phase of the circle rad."""
+
+POSITION, VELOCITY, ACCELERATION, JERK, SNAP = 0, 3, 6, 9, 12
+ATTITUDE, RATE, ANGULAR_ACCELERATION = 15, 19, 22
+YAW_ANGLE, YAW_RATE, YAW_ACCELERATION = 25, 26, 27
+REFERENCE = 28
+"""Columns of a sampled reference: position to snap in W; attitude (w first), body rate and its derivative; yaw."""
+
+DERIVATIVES = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A trajectory of one entity from time 0 to :attr:`duration`; it rests at its ends outside.
+
+    Position is ``polynomial + radius (cos phase, sin phase, 0)``, each angle is ``polynomial + amplitude sin(phase)``.
+
+    Attributes:
+        durations: of the segments, (m,) s.
+        coefficients: (m, 7, degree + 1), ascending powers of the segment's normalised time 0..1.
+        radius: of the circle, m.
+        rotation: amplitudes of roll, pitch, yaw, (3,) rad.
+    """
+
+    durations: np.ndarray
+    coefficients: np.ndarray
+    radius: float = 0.0
+    rotation: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        durations = np.ascontiguousarray(self.durations, float)
+        coefficients = np.ascontiguousarray(self.coefficients, float)
+        rotation = np.zeros(3) if self.rotation is None else np.ascontiguousarray(self.rotation, float)
+        if durations.ndim != 1 or coefficients.ndim != 3 or coefficients.shape[:2] != (len(durations), AXES):
+            raise ContractError(
+                f"plan: coefficients must have the shape ({durations.size}, {AXES}, degree + 1), got {coefficients.shape}."
+            )
+        if rotation.shape != (3,):
+            raise ContractError(f"plan: rotation must have 3 entries, got {rotation.shape}.")
+        if not (len(durations) and np.all(durations > 0.0)):
+            raise ContractError("plan: needs at least one segment, and durations > 0 s.")
+        if not (np.isfinite(coefficients).all() and np.isfinite(durations).all() and np.isfinite(rotation).all() and np.isfinite(self.radius)):
+            raise ContractError("plan: every number must be finite.")
+        for name, value in (("durations", durations), ("coefficients", coefficients), ("rotation", rotation)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "radius", float(self.radius))
+
+    @property
+    def duration(self) -> float:
+        """Total time, s."""
+        return float(self.durations.sum())
+
+    def sample(self, t: float, out: np.ndarray | None = None) -> np.ndarray:
+        """Reference at time t after the start, (28,); see the column names of this module."""
+        out = np.empty(REFERENCE) if out is None else out
+        sample_plan(self.durations, self.coefficients, self.radius, self.rotation, float(t), out)
+        return out
+
+
+@kernel
+def sample_plan(durations, coefficients, radius, rotation, t, out):
+    """Evaluate a plan at time t: (P.1) polynomials, (P.2) circle, (P.3) body rate of fixed-axis angles."""
+    n = durations.shape[0]
+    degree = coefficients.shape[2] - 1
+    segment = 0
+    start = 0.0
+    while segment < n - 1 and t >= start + durations[segment]:
+        start += durations[segment]
+        segment += 1
+    length = durations[segment]
+    s = (t - start) / length
+    rests = s < 0.0 or s > 1.0
+    s = min(max(s, 0.0), 1.0)
+    # angles first: value, first and second derivative of roll, pitch, yaw stay in registers
+    phi = phi_d = phi_dd = theta = theta_d = theta_dd = psi = psi_d = psi_dd = 0.0
+    p0 = p1 = p2 = p3 = p4 = 0.0
+    for axis in range(AXES):
+        c = coefficients[segment, axis]
+        d0 = d1 = d2 = d3 = d4 = 0.0
+        for i in range(degree + 1):
+            power = degree - i
+            # Horner for the value and four derivatives at once (each divided by its factorial)
+            d4 = d4 * s + d3
+            d3 = d3 * s + d2
+            d2 = d2 * s + d1
+            d1 = d1 * s + d0
+            d0 = d0 * s + c[power]
+        if rests:
+            d1 = d2 = d3 = d4 = 0.0
+        d1 = d1 / length
+        d2 = 2.0 * d2 / (length * length)
+        d3 = 6.0 * d3 / (length * length * length)
+        d4 = 24.0 * d4 / (length * length * length * length)
+        if axis < 3:
+            out[POSITION + axis] = d0
+            out[VELOCITY + axis] = d1
+            out[ACCELERATION + axis] = d2
+            out[JERK + axis] = d3
+            out[SNAP + axis] = d4
+        elif axis == ROLL:
+            phi, phi_d, phi_dd = d0, d1, d2
+        elif axis == PITCH:
+            theta, theta_d, theta_dd = d0, d1, d2
+        elif axis == YAW:
+            psi, psi_d, psi_dd = d0, d1, d2
+        else:
+            p0, p1, p2, p3, p4 = d0, d1, d2, d3, d4
+    c, k = cos(p0), sin(p0)
+    if radius != 0.0:
+        # derivatives of radius exp(i phase): (real + i imaginary) factors
+        zx, zy = radius * c, radius * k
+        out[POSITION] += zx
+        out[POSITION + 1] += zy
+        out[VELOCITY] += -p1 * zy
+        out[VELOCITY + 1] += p1 * zx
+        re, im = -p1 * p1, p2
+        out[ACCELERATION] += re * zx - im * zy
+        out[ACCELERATION + 1] += re * zy + im * zx
+        re, im = -3.0 * p1 * p2, p3 - p1 * p1 * p1
+        out[JERK] += re * zx - im * zy
+        out[JERK + 1] += re * zy + im * zx
+        re, im = -3.0 * p2 * p2 - 4.0 * p1 * p3 + p1 * p1 * p1 * p1, p4 - 6.0 * p1 * p1 * p2
+        out[SNAP] += re * zx - im * zy
+        out[SNAP + 1] += re * zy + im * zx
+    k_d = c * p1
+    k_dd = c * p2 - k * p1 * p1
+    phi, phi_d, phi_dd = phi + rotation[0] * k, phi_d + rotation[0] * k_d, phi_dd + rotation[0] * k_dd
+    theta, theta_d, theta_dd = theta + rotation[1] * k, theta_d + rotation[1] * k_d, theta_dd + rotation[1] * k_dd
+    psi, psi_d, psi_dd = psi + rotation[2] * k, psi_d + rotation[2] * k_d, psi_dd + rotation[2] * k_dd
+    cp, sp, ct, st = cos(phi), sin(phi), cos(theta), sin(theta)
+    q = so3.product(
+        so3.exp((0.0, 0.0, psi)), so3.product(so3.exp((0.0, theta, 0.0)), so3.exp((phi, 0.0, 0.0)))
+    )
+    so3.put4(out, ATTITUDE, q)
+    out[RATE] = phi_d - psi_d * st
+    out[RATE + 1] = theta_d * cp + psi_d * sp * ct
+    out[RATE + 2] = -theta_d * sp + psi_d * cp * ct
+    out[ANGULAR_ACCELERATION] = phi_dd - psi_dd * st - psi_d * theta_d * ct
+    out[ANGULAR_ACCELERATION + 1] = (
+        theta_dd * cp - theta_d * phi_d * sp + psi_dd * sp * ct + psi_d * (phi_d * cp * ct - theta_d * sp * st)
+    )
+    out[ANGULAR_ACCELERATION + 2] = (
+        -theta_dd * sp - theta_d * phi_d * cp + psi_dd * cp * ct - psi_d * (phi_d * sp * ct + theta_d * cp * st)
+    )
+    out[YAW_ANGLE], out[YAW_RATE], out[YAW_ACCELERATION] = psi, psi_d, psi_dd
+
+
+def hold(position: np.ndarray, yaw: float = 0.0, *, roll: float = 0.0, pitch: float = 0.0, duration: float = 1.0) -> Plan:
+    """A plan that rests at a pose; position (3,) m, angles rad."""
+    coefficients = np.zeros((1, AXES, 1))
+    coefficients[0, X : Z + 1, 0] = position
+    coefficients[0, ROLL, 0], coefficients[0, PITCH, 0], coefficients[0, YAW, 0] = roll, pitch, yaw
+    return Plan(np.array([duration]), coefficients)

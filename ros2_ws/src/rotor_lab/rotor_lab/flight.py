@@ -1,0 +1,91 @@
+"""What a flight leaves behind: samples, events, and the figures people ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.interface.plan import ATTITUDE, POSITION
+from rotor_sim.engine import Event
+
+
+@dataclass
+class Flight:
+    """A recorded flight, one row per control period.
+
+    Attributes:
+        scenario: what was flown.
+        time: simulation time, (N,) s.
+        states: true states, (N, n_entities, 13).
+        references: (N, n_teams, 28).
+        commands: wrenches as commanded, (N, n_vehicles, 4).
+        tensions: (N, n_cables) N.
+        taut: (N, n_cables).
+        events: hybrid events.
+        wall_time: s.
+        limited: control periods in which a command was beyond the rotors.
+        extra: further figures for the summary (missed deadlines and so on).
+    """
+
+    scenario: Scenario
+    time: np.ndarray
+    states: np.ndarray
+    references: np.ndarray
+    commands: np.ndarray
+    tensions: np.ndarray
+    taut: np.ndarray
+    events: list[Event] = field(default_factory=list)
+    wall_time: float = float("nan")
+    limited: int = 0
+    extra: dict = field(default_factory=dict)
+
+    def position_error(self, team: int = 0) -> np.ndarray:
+        """Reference minus position of the planned entity, (N, 3) m."""
+        return self.references[:, team, POSITION : POSITION + 3] - self._planned(team)[:, 0:3]
+
+    def attitude_error(self, team: int = 0) -> np.ndarray:
+        """Rotation angle between reference and attitude of the planned entity, (N,) rad."""
+        q, q_des = self._planned(team)[:, 3:7], self.references[:, team, ATTITUDE : ATTITUDE + 4]
+        apart = np.minimum(np.linalg.norm(q - q_des, axis=1), np.linalg.norm(q + q_des, axis=1))
+        return 4.0 * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0))
+
+    def _planned(self, team: int) -> np.ndarray:
+        entity = teams(self.scenario.model)[team].entity
+        return self.states[:, self.scenario.model.index(entity)]
+
+    def summary(self) -> dict:
+        """Figures of the flight as plain data; keys carry their units."""
+        flown = float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
+        per_team = {}
+        for i, team in enumerate(teams(self.scenario.model)):
+            e = self.position_error(i)
+            entity = self.scenario.model.entities[self.scenario.model.index(team.entity)]
+            per_team[team.entity] = {
+                "position_rmse_m": rms(np.linalg.norm(e, axis=1)),
+                "position_rmse_xyz_m": [rms(e[:, j]) for j in range(3)],
+                "position_error_max_m": float(np.max(np.linalg.norm(e, axis=1))),
+                "attitude_rmse_deg": None if entity.inertia_kg_m2 is None else float(np.degrees(rms(self.attitude_error(i)))),
+            }
+        pulling = self.tensions[self.taut] if self.tensions.size else np.array([])
+        counts = {kind: sum(e.type == kind for e in self.events) for kind in ("snap", "slack", "settle", "cut")}
+        return {
+            "scenario": self.scenario.name,
+            "seed": self.scenario.seed,
+            "flight_time_s": flown,
+            "wall_time_s": self.wall_time,
+            "real_time_factor": flown / self.wall_time if self.wall_time > 0 else None,
+            "teams": per_team,
+            "tension_min_n": float(pulling.min()) if pulling.size else None,
+            "tension_max_n": float(pulling.max()) if pulling.size else None,
+            "events": counts,
+            "limited_periods": self.limited,
+            **self.extra,
+        }
+
+
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(values))))

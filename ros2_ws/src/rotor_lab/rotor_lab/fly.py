@@ -1,0 +1,66 @@
+"""Close the loop without ROS, as fast as the machine can: sense, plan, control, step."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_control.controller import make_controller
+from rotor_core.config.schema import Scenario
+from rotor_lab.flight import Flight
+from rotor_planning.trajectories import make_plans
+from rotor_sim.simulation import START_TIME, Simulation
+
+
+def flight_duration(scenario: Scenario) -> float:
+    """Time of the longest plan plus the settling time of the scenario, s."""
+    return max(plan.duration for plan in make_plans(scenario).values()) + scenario.settle_s
+
+
+def fly(scenario: Scenario, *, duration: float | None = None, progress: Callable[[float, float], None] | None = None) -> Flight:
+    """Fly a scenario in closed loop.
+
+    Args:
+        scenario: what to fly.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+        progress: called about ten times a second with (flown, total) s.
+
+    Returns:
+        The flight, one row per control period, from the start to the end.
+
+    Raises:
+        ConfigError: the controller does not fit the model.
+        SolverError: the integration cannot go on.
+    """
+    simulation, controller = Simulation(scenario), make_controller(scenario)
+    plans = make_plans(scenario)
+    ordered = [plans[team.entity] for team in controller.teams]
+    total = flight_duration(scenario) if duration is None else duration
+    n = max(1, round(total / scenario.time.control_s))
+    entities, cables = len(simulation.names), len(scenario.model.cables)
+    times = np.empty(n + 1)
+    states = np.empty((n + 1, entities, 13))
+    references = np.empty((n + 1, len(ordered), controller.references.shape[1]))
+    commands = np.empty((n + 1, simulation.n_vehicles, 4))
+    tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
+    limited = 0
+    began = reported = wall.perf_counter()
+    for i in range(n + 1):
+        t = simulation.time
+        for plan, reference in zip(ordered, references[i], strict=True):
+            plan.sample(t - START_TIME, reference)
+        command = controller.command(simulation.measure(), references[i])
+        times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
+        if cables:
+            tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
+        limited += controller.limited > 0
+        if i < n:
+            simulation.step(command)
+        if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
+            reported = wall.perf_counter()
+            progress(t - START_TIME, total)
+    return Flight(
+        scenario, times, states, references, commands, tensions, taut, simulation.take_events(), wall.perf_counter() - began, limited
+    )

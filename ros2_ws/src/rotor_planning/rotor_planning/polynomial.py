@@ -1,0 +1,111 @@
+"""Piecewise polynomials that minimise the integral of the squared k-th derivative.
+
+RotorTM eqs 59, 60, as the full problem: the minimiser of order k is a spline of degree 2k-1 with continuous derivatives
+up to 2k-2. Each segment has its own normalised time, which keeps the equations well scaled.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+import scipy.linalg
+
+from rotor_core.interface.errors import ContractError
+
+
+def derivative_row(s: float, order: int, degree: int) -> np.ndarray:
+    """Row that gives the derivative of this order at s from ascending coefficients, (degree + 1,)."""
+    row = np.zeros(degree + 1)
+    for i in range(order, degree + 1):
+        row[i] = factorial(i) / factorial(i - order) * s ** (i - order)
+    return row
+
+
+def cost_matrix(order: int, degree: int) -> np.ndarray:
+    """Matrix H with ``c^T H c`` the integral over 0..1 of the squared derivative, (degree + 1, degree + 1)."""
+    H = np.zeros((degree + 1, degree + 1))
+    for i in range(order, degree + 1):
+        for j in range(order, degree + 1):
+            factor = factorial(i) / factorial(i - order) * factorial(j) / factorial(j - order)
+            H[i, j] = factor / (i + j - 2 * order + 1)
+    return H
+
+
+def minimum_derivative(
+    points: np.ndarray, durations: np.ndarray, *, derivative: int, degree: int | None = None, continuity: int | None = None, rest: int | None = None
+) -> np.ndarray:
+    """Coefficients of the minimiser through ``points``.
+
+    Args:
+        points: (m + 1, d), m.
+        durations: (m,), s.
+        derivative: k, the derivative whose square is integrated.
+        degree: of the polynomials, default 2k - 1.
+        continuity: highest derivative that is continuous at inner points, default 2k - 2 (at most degree - 1).
+        rest: highest derivative that is zero at both ends, default k - 1.
+
+    Returns:
+        (m, d, degree + 1), ascending powers of the normalised time of each segment.
+
+    Raises:
+        ContractError: fewer than two points, a degree below k, or conditions that contradict each other.
+    """
+    points, durations = np.asarray(points, float), np.asarray(durations, float)
+    k = derivative
+    degree = 2 * k - 1 if degree is None else degree
+    continuity = min(2 * k - 2, degree - 1) if continuity is None else continuity
+    rest = k - 1 if rest is None else rest
+    m, n = len(durations), degree + 1
+    if points.ndim != 2 or len(points) != m + 1 or m < 1:
+        raise ContractError(f"minimum derivative: needs one more point than durations, got {len(points)} and {m}.")
+    if degree < k:
+        raise ContractError(f"minimum derivative: the degree must be at least the derivative {k}, got {degree}.")
+    if continuity >= degree:
+        raise ContractError(f"minimum derivative: continuity must be below the degree {degree}, got {continuity}.")
+    rows, values = [], []
+
+    def require(entries: list[tuple[int, np.ndarray]], value: np.ndarray) -> None:
+        row = np.zeros(m * n)
+        for segment, part in entries:
+            row[segment * n : (segment + 1) * n] = part
+        scale = np.max(np.abs(row))
+        rows.append(row / scale)
+        values.append(value / scale)
+
+    zero = np.zeros(points.shape[1])
+    for i in range(m):
+        require([(i, derivative_row(0.0, 0, degree))], points[i])
+        require([(i, derivative_row(1.0, 0, degree))], points[i + 1])
+    for order in range(1, rest + 1):
+        require([(0, derivative_row(0.0, order, degree))], zero)
+        require([(m - 1, derivative_row(1.0, order, degree))], zero)
+    for i in range(m - 1):
+        ratio = durations[i] / durations[i + 1]
+        for order in range(1, continuity + 1):
+            require([(i, derivative_row(1.0, order, degree)), (i + 1, -derivative_row(0.0, order, degree) * ratio**order)], zero)
+    A, b = np.array(rows), np.array(values)
+    H = np.zeros((m * n, m * n))
+    block = cost_matrix(k, degree)
+    weights = (durations / np.mean(durations)) ** (1 - 2 * k)
+    for i in range(m):
+        H[i * n : (i + 1) * n, i * n : (i + 1) * n] = weights[i] * block
+    # null-space method: a particular solution of A c = b, then the best of the remaining freedom
+    particular, _, rank, _ = scipy.linalg.lstsq(A, b)
+    if not np.allclose(A @ particular, b, atol=1e-9 * (1.0 + np.max(np.abs(points)))):
+        raise ContractError(
+            f"minimum derivative: degree {degree} cannot meet rest to order {rest} and continuity to order {continuity}. Raise the degree."
+        )
+    coefficients = particular
+    if rank < m * n:
+        Z = scipy.linalg.null_space(A)
+        correction = scipy.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular)[0]
+        coefficients = particular - Z @ correction
+    return coefficients.T.reshape(points.shape[1], m, n).transpose(1, 0, 2)
+
+
+def integral_cost(coefficients: np.ndarray, durations: np.ndarray, derivative: int) -> float:
+    """Integral of the squared k-th derivative, summed over axes and segments; coefficients (m, d, degree + 1)."""
+    H = cost_matrix(derivative, coefficients.shape[2] - 1)
+    weights = np.asarray(durations, float) ** (1 - 2 * derivative)
+    return float(np.einsum("i,ijk,kl,ijl->", weights, coefficients, H, coefficients))

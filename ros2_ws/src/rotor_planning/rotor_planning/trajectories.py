@@ -1,0 +1,140 @@
+"""Plans of every kind: hover, pose, circle with ramps, straight lines, waypoints. Each starts at a given position and yaw."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import CirclePlan, HoverPlan, LinePlan, Scenario, StepPosePlan, WaypointsPlan
+from rotor_core.config.schema import Plan as PlanConfig
+from rotor_core.config.teams import teams
+from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
+from rotor_core.interface.errors import ContractError
+from rotor_core.interface.plan import AXES, PHASE, YAW, Plan, hold
+from rotor_planning.polynomial import minimum_derivative
+from rotor_planning.timing import line_times, line_times_rotortm, waypoint_times
+
+SAME_POINT = 1e-9
+"""Waypoints closer than this to the one before are left out, m."""
+
+QUINTIC = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
+RAMP = Polynomial([0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0])
+"""Phase of the ramp-up over (ramp time x angular rate): rate rises as 10 s^3 - 15 s^4 + 6 s^5."""
+
+
+def _pad(rows: list[np.ndarray]) -> np.ndarray:
+    width = max(len(r) for r in rows)
+    return np.array([np.pad(r, (0, width - len(r))) for r in rows])
+
+
+def circle(
+    start: np.ndarray, radius: float, period: float, cruise: float, *, yaw: float = 0.0, ramp: float = np.pi / 40.0, rotation: np.ndarray | None = None
+) -> Plan:
+    """Circle with a smooth start and stop (RotorTM eq 58 with its ramps, signs corrected, E-R1).
+
+    Args:
+        start: first point, on the circle at its largest x, (3,) m.
+        radius: m.
+        period: of the cruise, s; negative turns clockwise.
+        cruise: time at constant rate, s.
+        yaw: heading, rad.
+        ramp: mean angular acceleration of the ramps, rad/s^2; they take 2 pi / |period| / ramp.
+        rotation: amplitudes of roll, pitch, yaw, rad, following the sine of the phase.
+    """
+    if not (radius > 0.0 and period != 0.0 and cruise >= 0.0 and ramp > 0.0):
+        raise ContractError(
+            f"circle: needs radius > 0 m, period not 0 s, cruise >= 0 s and ramp > 0 rad/s^2, got {radius}, {period}, {cruise}, {ramp}."
+        )
+    rate = 2.0 * np.pi / period
+    ramp_time = abs(rate) / ramp
+    up = ramp_time * rate * RAMP
+    after_up = ramp_time * rate / 2.0
+    total = ramp_time * rate + rate * cruise
+    down = total - up(Polynomial([1.0, -1.0]))
+    segments = [(ramp_time, up.coef)]
+    if cruise > 0.0:
+        segments.append((cruise, np.array([after_up, rate * cruise])))
+    segments.append((ramp_time, down.coef))
+    coefficients = np.zeros((len(segments), AXES, len(RAMP.coef)))
+    coefficients[:, :3, 0] = np.asarray(start, float) - [radius, 0.0, 0.0]
+    coefficients[:, YAW, 0] = yaw
+    coefficients[:, PHASE] = _pad([np.pad(c, (0, len(RAMP.coef) - len(c))) for _, c in segments])
+    return Plan(np.array([d for d, _ in segments]), coefficients, radius, rotation)
+
+
+def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    points = [np.asarray(start, float)]
+    for p in np.asarray(waypoints, float).reshape(-1, 3):
+        if np.linalg.norm(p - points[-1]) > SAME_POINT:
+            points.append(p)
+    array = np.array(points)
+    return array, np.linalg.norm(np.diff(array, axis=0), axis=1)
+
+
+def line(start: np.ndarray, waypoints: np.ndarray, *, yaw: float = 0.0, speed: float = 1.0, acceleration: float = 1.0, rotortm_times: bool = False) -> Plan:
+    """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m."""
+    points, distances = _legs(start, waypoints)
+    if len(points) == 1:
+        return hold(points[0], yaw)
+    times = line_times_rotortm(distances) if rotortm_times else line_times(distances, speed, acceleration)
+    coefficients = np.zeros((len(times), AXES, 6))
+    coefficients[:, :3] = np.diff(points, axis=0)[:, :, None] * np.array(QUINTIC)
+    coefficients[:, :3, 0] = points[:-1]
+    coefficients[:, YAW, 0] = yaw
+    return Plan(times, coefficients)
+
+
+def waypoints(
+    start: np.ndarray, goals: np.ndarray, *, yaw: float = 0.0, derivative: int = 4, degree: int | None = None, continuity: int | None = None,
+    rest: int | None = None, speed: float = 2.0, acceleration: float = 5.0, duration: float | None = None,
+) -> Plan:  # fmt: skip
+    """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m; see :func:`minimum_derivative`."""
+    points, distances = _legs(start, goals)
+    if len(points) == 1:
+        return hold(points[0], yaw)
+    times = waypoint_times(distances, speed, acceleration)
+    if duration is not None:
+        times = times * (duration / times.sum())
+    pieces = minimum_derivative(points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest)
+    coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
+    coefficients[:, :3] = pieces
+    coefficients[:, YAW, 0] = yaw
+    return Plan(times, coefficients)
+
+
+def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) -> Plan:
+    """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad."""
+    if isinstance(config, HoverPlan):
+        position = start if config.position_m is None else np.array(config.position_m)
+        return hold(position, rad_from_deg(config.yaw_deg), duration=config.duration_s)
+    if isinstance(config, StepPosePlan):
+        roll, pitch, heading = (rad_from_deg(a) for a in config.rpy_deg)
+        return hold(np.array(config.position_m), heading, roll=roll, pitch=pitch, duration=config.duration_s)
+    if isinstance(config, CirclePlan):
+        return circle(
+            start, config.radius_m, config.period_s, config.cruise_s,
+            yaw=yaw, ramp=config.ramp_rad_s2, rotation=np.radians(config.rotation_deg),
+        )  # fmt: skip
+    offset = start if config.relative else np.zeros(3)
+    goals = np.array(config.waypoints_m) + offset
+    if isinstance(config, LinePlan):
+        return line(
+            start, goals, yaw=yaw, speed=config.speed_m_s, acceleration=config.acceleration_m_s2,
+            rotortm_times=config.timing == "rotortm",
+        )  # fmt: skip
+    assert isinstance(config, WaypointsPlan)
+    return waypoints(
+        start, goals, yaw=yaw, derivative=config.derivative, degree=config.degree, continuity=config.continuity,
+        rest=config.rest, speed=config.speed_m_s, acceleration=config.acceleration_m_s2, duration=config.duration_s,
+    )  # fmt: skip
+
+
+def make_plans(scenario: Scenario) -> dict[str, Plan]:
+    """The scenario's trajectory for each of its teams, by the name of the planned entity, from its initial position."""
+    states = initial_states(scenario)
+    out = {}
+    for team in teams(scenario.model):
+        state = states[scenario.model.index(team.entity)]
+        out[team.entity] = plan_from_config(scenario.trajectory, state[:3], float(rpy_from_wxyz(state[3:7])[2]))
+    return out
