@@ -11,7 +11,7 @@ from rotor_control import gains as g
 from rotor_control.cable_team import cable_team_command
 from rotor_control.point_mass import point_mass_command
 from rotor_control.quadrotor import quadrotor_command
-from rotor_control.rigid_team import rigid_team_command, structure_allocation, weighted_inverse
+from rotor_control.rigid_team import allocation_by_moments, allocation_by_rotors, rigid_team_command, structure_allocation
 from rotor_core.config.schema import CableTeamControl, Model, PointMassControl, RigidTeamControl, Scenario, inertia_matrix
 from rotor_core.config.teams import Team, attachment_points, cable_lengths, teams
 from rotor_core.config.units import wxyz_from_rpy_deg
@@ -92,7 +92,10 @@ class TeamLaw:
             A = structure_allocation(points, rotations)
             if np.linalg.matrix_rank(A) < 4:
                 raise ConfigError(f"team of payload {team.payload!r}: its vehicles cannot produce every moment.")
-            self.allocation = weighted_inverse(A, np.array(control.allocation_weights))
+            if control.allocation == "rotors":
+                self.allocation = allocation_by_rotors(A, [rotor_set(v.rotors) for v in vehicles])
+            else:
+                self.allocation = allocation_by_moments(A, np.array(control.allocation_weights))
             self._law = rigid_team_command
             self._arguments = (self.load, np.array([payload_row]), self.allocation, self.memory)
             return

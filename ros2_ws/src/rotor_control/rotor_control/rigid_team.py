@@ -5,7 +5,10 @@ Equations (C.15)-(C.17), docs/theory/control.md. A_k has the moment r x e3 of a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.linalg import block_diag
 
 from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
 from rotor_control.gains import (
@@ -25,6 +28,7 @@ from rotor_core._jit import kernel
 from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub, times
+from rotor_core.rotors import RotorSet
 
 P, Q, V, OMEGA = 0, 3, 7, 10
 
@@ -46,15 +50,37 @@ def structure_allocation(points: np.ndarray, rotations: np.ndarray) -> np.ndarra
     return np.hstack(blocks)
 
 
-def weighted_inverse(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The map from a total wrench to vehicle wrenches with the smallest ``U^T W U``, (4 n, 4) (C.17)."""
+def allocation_by_moments(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Smallest ``U^T W U`` with ``A U = w``, W the same diagonal for every vehicle (RotorTM eq 74), (C.17).
+
+    Args:
+        A: (4, 4 n) of :func:`structure_allocation`.
+        weights: of thrust and moments, (4,).
+
+    Returns:
+        (4 n, 5): vehicle wrenches from (f, Mx, My, Mz, 1).
+    """
     W_inverse = np.diag(1.0 / np.tile(weights, A.shape[1] // 4))
-    return W_inverse @ A.T @ np.linalg.inv(A @ W_inverse @ A.T)
+    return np.hstack([W_inverse @ A.T @ np.linalg.inv(A @ W_inverse @ A.T), np.zeros((A.shape[1], 1))])
+
+
+def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
+    """Rotor thrusts as close as possible to the middle of their ranges, in units of those ranges (C.18).
+
+    Mixed teams need this: equal shares would ask the smallest vehicle for more than it has. Arguments and result as
+    :func:`allocation_by_moments`, with the rotors of each vehicle.
+    """
+    mixing = block_diag(*(s.mixing for s in sets))
+    low = np.repeat([s.thrust_limits[0] for s in sets], 4)
+    high = np.repeat([s.thrust_limits[1] for s in sets], 4)
+    B, W_inverse, middle = A @ mixing, np.diag((high - low) ** 2), 0.5 * (low + high)
+    gain = W_inverse @ B.T @ np.linalg.inv(B @ W_inverse @ B.T)
+    return mixing @ np.hstack([gain, (middle - gain @ (B @ middle))[:, None]])
 
 
 @kernel
 def rigid_team_command(states, reference, load, who, allocation, memory, out):
-    """Thrusts and moments of the team; ``who`` holds the row of the payload, ``allocation`` is (4 n, 4), out is (n, 4).
+    """Thrusts and moments of the team; ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4).
 
     ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload axes.
     """
@@ -77,4 +103,4 @@ def rigid_team_command(states, reference, load, who, allocation, memory, out):
     for k in range(out.shape[0]):
         for i in range(4):
             row = allocation[4 * k + i]
-            out[k, i] = row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2]  # (C.16)
+            out[k, i] = row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2] + row[4]  # (C.16)

@@ -4,7 +4,7 @@ A kernel is written once. With Numba it is compiled at its first call and kept i
 the environment variable ``ROTOR_UNCOMPILED=1``) the same source runs as ordinary Python, some hundred times slower.
 
 Kernels never allocate: ``_nrt=False`` switches Numba's reference counting off, which halves the cost of array views.
-Floating point is strict (no fast-math), so that the same inputs give the same bits wherever a kernel is inlined.
+Of fast-math only contraction (fused multiply-add) is on: nothing is reordered, and NaN and infinity keep their meaning.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def cache_directory() -> Path:
 if numba is not None:
     if "NUMBA_CACHE_DIR" not in os.environ:
         numba.config.CACHE_DIR = str(cache_directory())
-    _OPTIONS = dict(cache=True, error_model="numpy", boundscheck=False, fastmath=False, _nrt=False)
+    _OPTIONS = dict(cache=True, error_model="numpy", boundscheck=False, fastmath={"contract"}, _nrt=False)
 
     def kernel(function: F) -> F:
         """Compile ``function`` at its first call; ``function.py_func`` stays the uncompiled form."""

@@ -305,7 +305,8 @@ class CableTeamControl:
 @dataclass(frozen=True)
 class RigidTeamControl:
     """A rigidly linked team: gains of the payload pose. ``attitude`` and ``rate`` are angular accelerations per error
-    (1/s^2, 1/s) and are multiplied by the inertia of the structure."""
+    (1/s^2, 1/s) and are multiplied by the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the
+    vehicles alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams need."""
 
     type: Literal["rigid_team"]
     position: Vector = bounded(ge=0.0)
@@ -313,6 +314,7 @@ class RigidTeamControl:
     attitude: Vector = bounded(ge=0.0)
     rate: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    allocation: Literal["moments", "rotors"] = "moments"
     allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
     source: str = ""
 
