@@ -22,6 +22,8 @@ F = TypeVar("F", bound=Callable)
 KERNEL_PACKAGES = ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning")
 """Packages whose sources can be inlined into each other's kernels."""
 
+os.environ.setdefault("NUMBA_OPT", "1")  # measured: compiles a seventh faster than level 3, runs as fast (docs/adr)
+
 try:
     if os.environ.get("ROTOR_UNCOMPILED", "0") not in ("", "0"):
         raise ImportError("switched off by ROTOR_UNCOMPILED")

@@ -28,6 +28,10 @@ ACCELERATION, ALPHA, MOTION = 13, 16, 19
 """Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
 
 
+ANY = np.int64(0)
+"""A cable index that does not matter."""
+
+
 @dataclass(frozen=True)
 class Event:
     """A change of the taut set (or a settled cascade, a cut, a release).
@@ -142,6 +146,7 @@ class Engine:
         n_ints, n_floats = at.sizes(*shape)
         self._ints, self._floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
         self._ints[: at.N_EXTERNAL + 1] = shape
+        self._arrays = (self._ints, self._floats)
         self.world = world = at.World(*at.views.py_func(self._ints, self._floats))
         world.scalars[at.TIME] = self._origin
         world.scalars[at.GRAVITY] = system.gravity
@@ -222,7 +227,7 @@ class Engine:
                     "Move the bodies together or use a longer cable."
                 )
             world.cable_int[k, at.TAUT] = int(bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP)
-        self._restart(stepper.STATE_SET)
+        self._restart(impact.STATE_SET)
         self.measure()
 
     def _check_welds(self, states: np.ndarray) -> None:
@@ -269,7 +274,7 @@ class Engine:
             name = self.system.bodies[self.system.inputs[i]].name
             raise ContractError(f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}.")
         target[:] = wrenches
-        self._restart(stepper.INPUT_CHANGED)
+        self._restart(impact.INPUT_CHANGED)
 
     def set_sinusoid(self, i: int, bias: np.ndarray, amplitude: np.ndarray, frequency_hz: np.ndarray, phase: np.ndarray) -> None:
         """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each; the clock is :attr:`time`."""
@@ -279,7 +284,7 @@ class Engine:
         row[at.ANGULAR_FREQUENCY : at.ANGULAR_FREQUENCY + 4] = 2.0 * np.pi * np.asarray(frequency_hz)
         row[at.PHASE : at.PHASE + 4] = phase
         self._ints[at.SINUSOIDS] = 1
-        self._restart(stepper.INPUT_CHANGED)
+        self._restart(impact.INPUT_CHANGED)
 
     def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
         """Let external wrenches act: (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
@@ -299,15 +304,15 @@ class Engine:
             world.externals[i, at.POINT : at.POINT + 3] = self._member_pose[member, :3]
             world.externals[i, at.FORCE_W : at.FORCE_W + 3] = force
             world.externals[i, at.MOMENT_W : at.MOMENT_W + 3] = moment
-        self._restart(stepper.INPUT_CHANGED)
+        self._restart(impact.INPUT_CHANGED)
 
     def cut(self, k: int) -> None:
         """Cut cable k now."""
         if self.world.cable_int[k, at.ALIVE]:
-            self._restart(stepper.CABLE_CUT, np.int64(k))
+            self._restart(impact.CABLE_CUT, np.int64(k))
 
-    def _restart(self, what: np.int64, k: np.int64 = np.int64(0)) -> None:
-        stepper.restart(self._ints, self._floats, what, k)
+    def _restart(self, what: np.int64, k: np.int64 = ANY) -> None:
+        stepper.run(*self._arrays, what, k, 0.0, 0.0, 0, 0)
         if self._ints[at.N_LOGGED]:
             self._empty_log()
 
@@ -320,7 +325,7 @@ class Engine:
             SolverError: not finite, or more than 1000 events in one step; the last good state is attached.
         """
         while n_steps > 0:
-            status = stepper.run(self._ints, self._floats, self._origin, self.step_length, self._steps, n_steps)
+            status = stepper.run(*self._arrays, stepper.NOTHING, ANY, self._origin, self.step_length, self._steps, n_steps)
             done = int(self._ints[at.STEPS_DONE])
             self._steps += done
             n_steps -= done
@@ -333,7 +338,7 @@ class Engine:
 
     def run_until(self, time: float) -> None:
         """Integrate to exactly ``time`` in one step (the caller keeps it short)."""
-        status = stepper.run(self._ints, self._floats, time, 0.0, -1, 1)
+        status = stepper.run(*self._arrays, stepper.NOTHING, ANY, time, 0.0, -1, 1)
         if self._ints[at.N_LOGGED]:
             self._empty_log()
         if status:

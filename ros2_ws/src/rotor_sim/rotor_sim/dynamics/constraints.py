@@ -16,6 +16,7 @@ from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, dot, get3, 
 from rotor_sim.dynamics.motion import free_motion
 from rotor_sim.model import layout as at
 
+NONE_YET = np.int64(0)  # a literal 0 would make Numba compile everything below it twice
 TAUT_ONLY, EVERYTHING = np.int64([0, 1])
 """What :func:`evaluate` measures: taut cables only (inside a step), or all, with projection (at the end of a step)."""
 
@@ -223,7 +224,7 @@ def evaluate(world, state, slope, t, what):
             constraints (position and velocity, mass-weighted) with the same factor (D.10).
     """
     free_motion(world, state, slope, t)
-    n = 0
+    n = NONE_YET
     for k in range(world.head[at.N_CABLES]):
         taut = world.cable_int[k, at.TAUT] != 0
         if taut or (what == EVERYTHING and world.cable_int[k, at.ALIVE] != 0):

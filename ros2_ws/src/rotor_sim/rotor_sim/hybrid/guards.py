@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
+
 from rotor_core._jit import kernel
 from rotor_sim.model import layout as at
 
 NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
+NO_CABLE = np.int64(-1)
 
 GAP_ZERO = 1e-13
 """A slack cable is over its length above this, m: just after a release the gap is rounding of +-1e-16."""
@@ -78,7 +81,7 @@ def earliest(world, h, skipped):
     Returns:
         (kind, cable, estimated time within the step, whether the end of the step is past the change).
     """
-    kind, cable, when, past = NONE, -1, h, False
+    kind, cable, when, past = NONE, NO_CABLE, h, False
     for k in range(world.head[at.N_CABLES]):
         if k == skipped or world.cable_int[k, at.ALIVE] == 0:
             continue

@@ -9,14 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core._jit import kernel
-from rotor_sim.dynamics.constraints import EVERYTHING, assemble, evaluate, pull
+from rotor_sim.dynamics.constraints import EVERYTHING, NONE_YET, assemble, evaluate, pull
 from rotor_sim.hybrid.complementarity import solve_complementarity
+from rotor_sim.hybrid.guards import NO_CABLE
 from rotor_sim.model import layout as at
 
 SNAP, SLACK, SETTLE, CUT, RELEASE = 1.0, 2.0, 3.0, 4.0, 5.0
 NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
 
-LOGGED, QUIET = np.int64([0, 1])
+STATE_SET, INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH, LOST_TENSION = np.int64([0, 1, 2, 3, 4])
+"""What can happen to the taut set, for :func:`change`."""
+
 
 SIMULTANEOUS = 1e-9
 """Cables that reach their length within this time of each other snap together, s."""
@@ -62,18 +65,9 @@ def involve(world, row, k, how):
 
 
 @kernel
-def finish_rows(world, first_row):
-    """Fill in the tensions after the event, once the new taut set is known."""
-    for row in range(first_row, world.head[at.N_LOGGED]):
-        for k in range(world.head[at.N_CABLES]):
-            o = at.EVENT_HEAD + at.EVENT_PER_CABLE * k
-            world.log[row, o + at.LOG_TENSION_AFTER] = world.cables[k, at.TENSION]
-
-
-@kernel
 def candidates(world):
     """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them; their number."""
-    n = 0
+    n = NONE_YET
     for k in range(world.head[at.N_CABLES]):
         if world.cable_int[k, at.CANDIDATE] != 0:
             world.order[0, n] = k
@@ -102,46 +96,6 @@ def complement(world, n, column):
 
 
 @kernel
-def choose_taut(world, t, cause, quiet):
-    """Pull or let go: acceleration-level complementarity over the taut cables and those resting at their length (H.2).
-
-    Afterwards slope 0 and the tensions belong to the state in ``world.start``. Cables that were taut and let go are
-    logged with ``cause`` unless ``quiet``.
-    """
-    n_cables = world.head[at.N_CABLES]
-    first = world.slopes[at.FIRST_SLOPE]
-    for k in range(n_cables):
-        world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
-        world.cable_int[k, at.TAUT] = 0
-    evaluate(world, world.start, first, t, EVERYTHING)  # every cable slack: FREE is the free d_ddot
-    for k in range(n_cables):
-        c = world.cables[k]
-        if (
-            world.cable_int[k, at.ALIVE] != 0
-            and world.cable_int[k, at.IGNORED] == 0
-            and abs(c[at.GAP]) <= AT_LENGTH
-            and abs(c[at.RATE]) <= AT_REST
-            and c[at.FREE] > 0.0
-        ):
-            world.cable_int[k, at.CANDIDATE] |= 2
-    n = candidates(world)
-    complement(world, n, at.FREE)
-    left = 0
-    for k in range(n_cables):
-        taut = world.cables[k, at.MULTIPLIER] > 0.0
-        world.cable_int[k, at.TAUT] = 1 if taut else 0
-        if not taut and world.cable_int[k, at.CANDIDATE] & 1:
-            left += 1
-    if left > 0 and quiet == LOGGED:
-        row = log_event(world, t, SLACK, cause)
-        for k in range(n_cables):
-            if world.cable_int[k, at.TAUT] == 0 and world.cable_int[k, at.CANDIDATE] & 1:
-                involve(world, row, k, 1.0)
-    evaluate(world, world.start, first, t, EVERYTHING)
-    begin_step(world)
-
-
-@kernel
 def begin_step(world):
     """Make the measurements just taken the values at the start of the next step."""
     for k in range(world.head[at.N_CABLES]):
@@ -153,60 +107,100 @@ def begin_step(world):
 
 
 @kernel
-def clear_jump(world):
-    """Forget impulses and remember tensions before an event."""
-    for k in range(world.head[at.N_CABLES]):
-        c = world.cables[k]
-        c[at.IMPULSE] = 0.0
-        c[at.RATE_PLUS] = c[at.RATE]
-        c[at.TENSION_OLD] = c[at.TENSION] if world.cable_int[k, at.TAUT] != 0 else 0.0
+def rests_at_length(world, k, gap, rate):
+    """Whether cable k is slack, at its length and at rest: it may pull as soon as something pulls it."""
+    c = world.cables[k]
+    return (
+        world.cable_int[k, at.ALIVE] != 0
+        and world.cable_int[k, at.IGNORED] == 0
+        and abs(c[gap]) <= AT_LENGTH
+        and abs(c[rate]) <= AT_REST
+    )
 
 
 @kernel
-def calm(world, t):
-    """After a settled cascade: the projection of the pulling cables may leave another one closing; take that out too."""
-    for k in range(world.head[at.N_CABLES]):
-        c = world.cables[k]
-        near = world.cable_int[k, at.ALIVE] != 0 and c[at.GAP] > -SETTLE_GAP and abs(c[at.RATE]) < SETTLE_RATE
-        world.cable_int[k, at.CANDIDATE] = 1 if near or world.cable_int[k, at.TAUT] != 0 else 0
-    n = candidates(world)
-    complement(world, n, at.RATE)
-    for i in range(n):
-        k = world.order[0, i]
-        pull(world, k, world.cables[k, at.MULTIPLIER], world.start, at.V, at.OMEGA)
-        if world.cables[k, at.RATE_PLUS] > -AT_REST:
-            world.cable_int[k, at.TAUT] = 1
-    choose_taut(world, t, ACCELERATION, QUIET)
+def choose_taut(world, t, cause, quiet, may_keep):
+    """Pull or let go: acceleration-level complementarity over the taut cables and those resting at their length (H.2).
 
-
-@kernel
-def snap(world, t, colliding):
-    """Cable ``colliding`` reaches its length at time t in ``world.start``: impulses, new velocities, new taut set (H.1).
-
-    Measurements (RATE, arms) must belong to ``world.start``. A closing speed under SETTLE_SPEED ends a cascade: every
-    cable near its length and near rest joins; whether it stays is then decided by accelerations alone, and those that
-    pull are projected onto their length, with an error of second order in the remaining speeds.
+    Afterwards slope 0 and the tensions belong to the state in ``world.start``, which is projected. Cables that were taut
+    and let go are logged with ``cause`` unless ``quiet``. With ``may_keep`` the present taut set stands if every cable in
+    it pulls (the common case after a change of inputs).
     """
     n_cables = world.head[at.N_CABLES]
-    first_row = world.head[at.N_LOGGED]
-    clear_jump(world)
-    settles = world.cables[colliding, at.RATE] < SETTLE_SPEED
-    for k in range(n_cables):
+    first = world.slopes[at.FIRST_SLOPE]
+    if may_keep:
+        for k in range(n_cables):
+            if world.cable_int[k, at.TAUT] == 0 and rests_at_length(world, k, at.GAP_0, at.RATE_0):
+                may_keep = False
+    for attempt in range(3):
+        if attempt == 0 and not may_keep:
+            continue
+        if attempt == 1:
+            for k in range(n_cables):
+                world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
+                world.cable_int[k, at.TAUT] = 0
+        evaluate(world, world.start, first, t, EVERYTHING)
+        if attempt == 0:
+            pulls = True
+            for k in range(n_cables):
+                pulls = pulls and world.cables[k, at.TENSION] >= 0.0
+            if pulls:
+                break
+        elif attempt == 1:
+            # every cable is slack now: FREE is the free d_ddot
+            for k in range(n_cables):
+                if rests_at_length(world, k, at.GAP, at.RATE) and world.cables[k, at.FREE] > 0.0:
+                    world.cable_int[k, at.CANDIDATE] |= 2
+            complement(world, candidates(world), at.FREE)
+            left = 0
+            for k in range(n_cables):
+                taut = world.cables[k, at.MULTIPLIER] > 0.0
+                world.cable_int[k, at.TAUT] = 1 if taut else 0
+                if not taut and world.cable_int[k, at.CANDIDATE] & 1:
+                    left += 1
+            if left > 0 and not quiet:
+                row = log_event(world, t, SLACK, cause)
+                for k in range(n_cables):
+                    if world.cable_int[k, at.TAUT] == 0 and world.cable_int[k, at.CANDIDATE] & 1:
+                        involve(world, row, k, 1.0)
+    begin_step(world)
+
+
+@kernel
+def find_collision(world, t):
+    """After the state was set: cables at their length that shorten are slack; returns the one that closes fastest, or -1."""
+    colliding = NO_CABLE
+    fastest = AT_REST
+    for k in range(world.head[at.N_CABLES]):
+        world.cable_int[k, at.IGNORED] = 0
+        world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
+        world.cable_int[k, at.TAUT] = 0
+    evaluate(world, world.start, world.slopes[at.FIRST_SLOPE], t, EVERYTHING)
+    for k in range(world.head[at.N_CABLES]):
+        rate = world.cables[k, at.RATE]
+        if world.cable_int[k, at.CANDIDATE] != 0 and rate >= -AT_REST:
+            world.cable_int[k, at.TAUT] = 1
+            if rate > fastest:
+                fastest, colliding = rate, k
+    return colliding
+
+
+@kernel
+def join_impact(world, colliding, settles, calming):
+    """Mark the cables that take part in an impact: taut ones, those at their length, and in a settling cascade those near."""
+    for k in range(world.head[at.N_CABLES]):
         c = world.cables[k]
         joins = world.cable_int[k, at.TAUT] != 0 or k == colliding
         if not joins and world.cable_int[k, at.ALIVE] != 0:
             closes = c[at.RATE] > 0.0 and c[at.GAP] + SIMULTANEOUS * c[at.RATE] > 0.0
-            joins = closes or abs(c[at.GAP]) <= AT_LENGTH
-            if settles and c[at.GAP] > -SETTLE_GAP and abs(c[at.RATE]) < SETTLE_RATE:
-                joins = True
+            near = settles and c[at.GAP] > -SETTLE_GAP and abs(c[at.RATE]) < SETTLE_RATE
+            joins = near or (not calming and (closes or abs(c[at.GAP]) <= AT_LENGTH))
         world.cable_int[k, at.CANDIDATE] = 1 if joins else 0
-    n = candidates(world)
-    complement(world, n, at.RATE)
-    for i in range(n):
-        k = world.order[0, i]
-        c = world.cables[k]
-        c[at.IMPULSE] = c[at.MULTIPLIER]
-        pull(world, k, c[at.MULTIPLIER], world.start, at.V, at.OMEGA)
+
+
+@kernel
+def log_impact(world, t, n, settles):
+    """Log a snap (or settled cascade) of the n listed cables and set slack those that leave."""
     row = log_event(world, t, SETTLE if settles else SNAP, NO_CAUSE)
     thrown_off = 0
     for i in range(n):
@@ -221,53 +215,67 @@ def snap(world, t, colliding):
         world.cable_int[k, at.TAUT] = 0 if leaves else 1
     if thrown_off > 0:
         row = log_event(world, t, SLACK, IMPACT)
-        for k in range(n_cables):
+        for k in range(world.head[at.N_CABLES]):
             if world.cable_int[k, at.CANDIDATE] == 2:
                 involve(world, row, k, 1.0)
-    choose_taut(world, t, ACCELERATION, LOGGED)
-    if settles:
-        calm(world, t)
-    finish_rows(world, first_row)
 
 
 @kernel
-def let_go(world, t, k):
-    """The tension of cable k has come to zero at time t in ``world.start``: it is slack from here on."""
-    first_row = world.head[at.N_LOGGED]
-    clear_jump(world)
-    row = log_event(world, t, SLACK, TENSION_ZERO)
-    involve(world, row, k, 1.0)
-    world.cable_int[k, at.TAUT] = 0
-    world.cable_int[k, at.IGNORED] = 1  # its tension is rounding: the complementarity problem must not be asked
-    choose_taut(world, t, ACCELERATION, LOGGED)
-    finish_rows(world, first_row)
+def change(world, t, what, k):
+    """Something happens to the taut set at time t in ``world.start``: bring velocities, taut set, slope and tensions up to date.
 
+    Args:
+        world: views; measurements (RATE, arms) belong to ``world.start``.
+        t: s.
+        what: STATE_SET (from outside: cables at their length with closing speed snap), INPUT_CHANGED, CABLE_CUT,
+            REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION (the cable is slack from here on).
+        k: the cable, where there is one.
 
-@kernel
-def begin(world, t):
-    """Make the state in ``world.start`` consistent: cables at their length with closing speed snap, then pull or let go.
-
-    Used when a simulation starts or its state is set: no events but snaps are logged.
+    A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near rest joins; whether it
+    stays is then decided by accelerations alone, and those that pull are projected onto their length, with an error of
+    second order in the remaining speeds. That projection may leave another cable closing, so it is done twice.
     """
-    for k in range(world.head[at.N_CABLES]):
-        world.cable_int[k, at.IGNORED] = 0
-    first = world.slopes[at.FIRST_SLOPE]
-    fastest, colliding = AT_REST, -1
-    for k in range(world.head[at.N_CABLES]):
-        world.cables[k, at.TENSION] = 0.0
-    taut_before = world.order[2]
-    for k in range(world.head[at.N_CABLES]):
-        taut_before[k] = world.cable_int[k, at.TAUT]
+    n_cables = world.head[at.N_CABLES]
+    first_row = world.head[at.N_LOGGED]
+    quiet = what == STATE_SET
+    cause = INPUT_JUMP if what == INPUT_CHANGED or what == CABLE_CUT else ACCELERATION
+    if what == STATE_SET:
+        k = find_collision(world, t)
+    for j in range(n_cables):
+        c = world.cables[j]
+        c[at.IMPULSE] = 0.0
+        c[at.RATE_PLUS] = c[at.RATE]
+        c[at.TENSION_OLD] = c[at.TENSION] if world.cable_int[j, at.TAUT] != 0 else 0.0
+    if what == LOST_TENSION or what == CABLE_CUT:
+        row = log_event(world, t, SLACK if what == LOST_TENSION else CUT, TENSION_ZERO if what == LOST_TENSION else NO_CAUSE)
+        involve(world, row, k, 1.0)
         world.cable_int[k, at.TAUT] = 0
-    evaluate(world, world.start, first, t, EVERYTHING)
-    for k in range(world.head[at.N_CABLES]):
-        if taut_before[k] != 0:
-            if world.cables[k, at.RATE] < -AT_REST:
-                continue
-            world.cable_int[k, at.TAUT] = 1
-            if world.cables[k, at.RATE] > fastest:
-                fastest, colliding = world.cables[k, at.RATE], k
-    if colliding >= 0:
-        snap(world, t, colliding)
-    else:
-        choose_taut(world, t, ACCELERATION, QUIET)
+        world.cable_int[k, at.IGNORED] = 1  # its tension is rounding: the complementarity problem must not be asked
+        if what == CABLE_CUT:
+            world.cable_int[k, at.ALIVE] = 0
+            world.cables[k, at.TENSION] = 0.0
+            world.cables[k, at.RATE] = 0.0
+    impact = what == REACHED_LENGTH or (what == STATE_SET and k >= 0)
+    settles = impact and world.cables[k, at.RATE] < SETTLE_SPEED
+    for calming in range(2):
+        if impact:
+            join_impact(world, k, settles, calming == 1)
+            n = candidates(world)
+            complement(world, n, at.RATE)
+            for i in range(n):
+                j = world.order[0, i]
+                c = world.cables[j]
+                pull(world, j, c[at.MULTIPLIER], world.start, at.V, at.OMEGA)
+                if calming == 0:
+                    c[at.IMPULSE] = c[at.MULTIPLIER]
+                elif c[at.RATE_PLUS] > -AT_REST:
+                    world.cable_int[j, at.TAUT] = 1
+            if calming == 0:
+                log_impact(world, t, n, settles)
+        choose_taut(world, t, cause, quiet and not impact or calming == 1, what == INPUT_CHANGED)
+        if not settles:
+            break
+    for row in range(first_row, world.head[at.N_LOGGED]):
+        for j in range(n_cables):
+            o = at.EVENT_HEAD + at.EVENT_PER_CABLE * j
+            world.log[row, o + at.LOG_TENSION_AFTER] = world.cables[j, at.TENSION]

@@ -11,26 +11,9 @@ from math import isfinite
 import numpy as np
 
 from rotor_core._jit import kernel
-from rotor_sim.dynamics.constraints import EVERYTHING, evaluate
 from rotor_sim.dynamics.motion import sum_inputs
-from rotor_sim.hybrid.guards import GAP_ZERO, LOSES_TENSION, NONE, REACHES_LENGTH, earliest
-from rotor_sim.hybrid.impact import (
-    AT_LENGTH,
-    AT_REST,
-    CUT,
-    INPUT_JUMP,
-    LOGGED,
-    NO_CAUSE,
-    begin,
-    begin_step,
-    choose_taut,
-    clear_jump,
-    finish_rows,
-    involve,
-    let_go,
-    log_event,
-    snap,
-)
+from rotor_sim.hybrid.guards import GAP_ZERO, LOSES_TENSION, NO_CABLE, NONE, REACHES_LENGTH, earliest
+from rotor_sim.hybrid.impact import LOST_TENSION, REACHED_LENGTH, begin_step, change
 from rotor_sim.integrators.rkmk4 import advance
 from rotor_sim.model import layout as at
 
@@ -92,7 +75,7 @@ def run_to(world, t_end):
     t = world.scalars[at.TIME]
     rows = world.head[at.N_LOGGED]
     h = t_end - t
-    kind, cable, when, past = NONE, -1, 0.0, False
+    kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
     trials = 0
     while True:
@@ -102,7 +85,7 @@ def run_to(world, t_end):
             world.head[at.BAD_BODY] = bad
             return NOT_FINITE
         if kind == NONE:
-            kind, cable, when, past = earliest(world, h, -1)
+            kind, cable, when, past = earliest(world, h, NO_CABLE)
             if kind == NONE:
                 accept(world)
                 world.scalars[at.TIME] = t_end
@@ -144,10 +127,7 @@ def run_to(world, t_end):
             accept(world)
             t += h
             world.scalars[at.TIME] = t
-            if kind == REACHES_LENGTH:
-                snap(world, t, cable)
-            else:
-                let_go(world, t, cable)
+            change(world, t, REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION, cable)
             if world.head[at.N_LOGGED] - rows > at.MAX_EVENTS - EVENT_ROWS:
                 return TOO_MANY_EVENTS
             kind = NONE
@@ -164,15 +144,33 @@ def run_to(world, t_end):
             h = 0.5 * (low + high)
 
 
-@kernel
-def run(ints, floats, t_origin, step_length, first_step, n_steps):
-    """Integrate ``n_steps`` steps; step i ends at ``t_origin + i * step_length`` with i counted from ``first_step``.
+NOTHING = np.int64(-1)
+"""For :func:`run`: nothing has changed from outside."""
 
-    The one entry of a simulation: two flat arrays in, changed in place. Returns a status; the state stays at the last
-    good instant where it is not OK. STEPS_DONE counts the steps of this call.
+
+@kernel
+def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
+    """Take up a change from outside, then integrate ``n_steps`` steps; step i ends at ``t_origin + i * step_length``.
+
+    The one entry of a simulation: two flat arrays in, changed in place.
+
+    Args:
+        ints, floats: the world.
+        what: NOTHING, or STATE_SET, INPUT_CHANGED or CABLE_CUT of :mod:`rotor_sim.hybrid.impact`.
+        k: the cable that is cut.
+        t_origin: s.
+        step_length: s.
+        first_step: steps already done since ``t_origin``.
+        n_steps: may be zero.
+
+    Returns:
+        A status; the state stays at the last good instant where it is not OK. STEPS_DONE counts the steps of this call.
     """
     world = at.views(ints, floats)
     world.head[at.STEPS_DONE] = 0
+    if what != NOTHING:
+        sum_inputs(world, world.scalars[at.TIME])
+        change(world, world.scalars[at.TIME], what, k)
     for i in range(n_steps):
         if world.head[at.N_LOGGED] > at.EVENTS - at.MAX_EVENTS:
             return LOG_FULL
@@ -181,52 +179,3 @@ def run(ints, floats, t_origin, step_length, first_step, n_steps):
             return status
         world.head[at.STEPS_DONE] += 1
     return OK
-
-
-@kernel
-def keeps_taut_set(world, t):
-    """Evaluate at the start with the taut set as it is; True if every taut cable pulls and no slack one rests at its length."""
-    for k in range(world.head[at.N_CABLES]):
-        c = world.cables[k]
-        if world.cable_int[k, at.ALIVE] != 0 and world.cable_int[k, at.TAUT] == 0:
-            if c[at.GAP_0] >= -AT_LENGTH and abs(c[at.RATE_0]) <= AT_REST:
-                return False
-    evaluate(world, world.start, world.slopes[at.FIRST_SLOPE], t, EVERYTHING)
-    for k in range(world.head[at.N_CABLES]):
-        if world.cables[k, at.TENSION] < 0.0:
-            return False
-    begin_step(world)
-    return True
-
-
-STATE_SET, INPUT_CHANGED, CABLE_CUT = np.int64([0, 1, 2])
-
-
-@kernel
-def restart(ints, floats, what, k):
-    """Bring slope, tensions and taut set up to date after a change from outside.
-
-    Args:
-        ints, floats: the world.
-        what: STATE_SET, INPUT_CHANGED (inputs or external wrenches) or CABLE_CUT.
-        k: the cable that is cut.
-    """
-    world = at.views(ints, floats)
-    t = world.scalars[at.TIME]
-    sum_inputs(world, t)
-    if what == STATE_SET:
-        begin(world, t)
-        return
-    if what == INPUT_CHANGED and keeps_taut_set(world, t):
-        return
-    first_row = world.head[at.N_LOGGED]
-    clear_jump(world)
-    if what == CABLE_CUT:
-        row = log_event(world, t, CUT, NO_CAUSE)
-        involve(world, row, k, 1.0)
-        world.cable_int[k, at.ALIVE] = 0
-        world.cable_int[k, at.TAUT] = 0
-        world.cables[k, at.TENSION] = 0.0
-        world.cables[k, at.RATE] = 0.0
-    choose_taut(world, t, INPUT_JUMP, LOGGED)
-    finish_rows(world, first_row)

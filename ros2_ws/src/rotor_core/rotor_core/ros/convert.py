@@ -1,0 +1,180 @@
+"""Messages to arrays and back. Pure functions; the one border between x, y, z, w in messages and w, x, y, z inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion
+from rotor_msgs.msg import ActuatorCommand, BodyState, PolynomialTrajectory, Reference, TeamCommand, TeamState
+
+from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
+from rotor_core.interface import plan as columns
+from rotor_core.interface.errors import ContractError
+from rotor_core.interface.plan import AXES, Plan
+
+WORLD_FRAME = "world"
+ALL_VALID = 2 * Reference.YAW - 1
+STATE = 13
+REFERENCE_VECTORS = {
+    "position": columns.POSITION,
+    "velocity": columns.VELOCITY,
+    "acceleration": columns.ACCELERATION,
+    "jerk": columns.JERK,
+    "snap": columns.SNAP,
+    "angular_velocity": columns.RATE,
+    "angular_acceleration": columns.ANGULAR_ACCELERATION,
+}
+
+
+def stamp_from_seconds(seconds: float) -> Time:
+    """Time message of simulation seconds, to the nearest nanosecond."""
+    sec, nanosec = divmod(nanoseconds(seconds), NANOSECONDS_PER_SECOND)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def seconds_from_stamp(stamp: Time) -> float:
+    """Simulation seconds of a time message."""
+    return stamp.sec + stamp.nanosec / NANOSECONDS_PER_SECOND
+
+
+def frame_of(entity: str) -> str:
+    """TF frame of an entity: its centre of mass."""
+    return f"{entity}/base_link"
+
+
+def set_vector(message: object, values: Sequence[float]) -> None:
+    """Write three numbers into a Vector3 or Point."""
+    message.x, message.y, message.z = float(values[0]), float(values[1]), float(values[2])  # type: ignore[attr-defined]
+
+
+def vector_from(message: object) -> np.ndarray:
+    """(3,) from a Vector3 or Point."""
+    return np.array([message.x, message.y, message.z])  # type: ignore[attr-defined]
+
+
+def set_quaternion(message: Quaternion, wxyz: Sequence[float]) -> None:
+    """Write (w, x, y, z) into a Quaternion message."""
+    message.w, message.x, message.y, message.z = float(wxyz[0]), float(wxyz[1]), float(wxyz[2]), float(wxyz[3])
+
+
+def wxyz_from(message: Quaternion) -> np.ndarray:
+    """(w, x, y, z) from a Quaternion message."""
+    return np.array([message.w, message.x, message.y, message.z])
+
+
+def set_body(message: BodyState, motion: np.ndarray) -> None:
+    """Write a row of motion (19,) into a BodyState."""
+    row = motion.tolist()
+    set_vector(message.pose.position, row[0:3])
+    set_quaternion(message.pose.orientation, row[3:7])
+    set_vector(message.twist.linear, row[7:10])
+    set_vector(message.twist.angular, row[10:13])
+    set_vector(message.acceleration.linear, row[13:16])
+    set_vector(message.acceleration.angular, row[16:19])
+
+
+def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) -> np.ndarray:
+    """States of the bodies called ``names`` into ``out`` (n, >= 13).
+
+    Raises:
+        ContractError: a name is missing.
+    """
+    bodies = message.bodies
+    if [b.name for b in bodies] != list(names):
+        table = {b.name: b for b in bodies}
+        missing = [n for n in names if n not in table]
+        if missing:
+            raise ContractError(f"TeamState: has no body {missing[0]!r}; it has {', '.join(table)}. Load the same scenario in every node.")
+        bodies = [table[n] for n in names]
+    for row, body in zip(out, bodies, strict=True):
+        p, q, v, w = body.pose.position, body.pose.orientation, body.twist.linear, body.twist.angular
+        row[:STATE] = (p.x, p.y, p.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z)
+    return out
+
+
+def team_command(state: TeamState, names: Sequence[str], wrenches: np.ndarray) -> TeamCommand:
+    """The answer to ``state``: wrenches (n, 4) of the vehicles called ``names``."""
+    message = TeamCommand(epoch=state.epoch, step=state.step)
+    message.header.stamp = state.header.stamp
+    message.header.frame_id = state.header.frame_id
+    for name, wrench in zip(names, wrenches.tolist(), strict=True):
+        command = ActuatorCommand(name=name, mode=ActuatorCommand.WRENCH, thrust=wrench[0])
+        set_vector(command.moment, wrench[1:])
+        message.commands.append(command)
+    return message
+
+
+def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndarray:
+    """Wrenches (n, 4) of a command, in the order of ``names``.
+
+    Raises:
+        ContractError: a vehicle is unknown, missing or double, the mode is not WRENCH, or a number is not finite.
+    """
+    out = np.full((len(names), 4), np.nan)
+    for command in message.commands:
+        if command.name not in names:
+            raise ContractError(f"TeamCommand: there is no vehicle {command.name!r}; known are {', '.join(names)}.")
+        if command.mode != ActuatorCommand.WRENCH:
+            raise ContractError(f"TeamCommand: {command.name!r}: mode must be WRENCH (0), got {command.mode}.")
+        row = out[list(names).index(command.name)]
+        if not np.isnan(row[0]):
+            raise ContractError(f"TeamCommand: {command.name!r} is commanded twice.")
+        row[:] = (command.thrust, command.moment.x, command.moment.y, command.moment.z)
+        if not np.isfinite(row).all():
+            raise ContractError(f"TeamCommand: {command.name!r}: thrust and moment must be finite, got {row.tolist()}.")
+    absent = [n for n, row in zip(names, out, strict=True) if np.isnan(row[0])]
+    if absent:
+        raise ContractError(f"TeamCommand: no command for {', '.join(absent)}.")
+    return out
+
+
+def plan_message(entity: str, plan: Plan, start: Time, epoch: int) -> PolynomialTrajectory:
+    """A plan as message."""
+    message = PolynomialTrajectory(entity=entity, epoch=epoch, degree=plan.coefficients.shape[2] - 1, radius=plan.radius)
+    message.header.stamp = start
+    message.header.frame_id = WORLD_FRAME
+    message.durations = plan.durations.tolist()
+    message.coefficients = plan.coefficients.ravel().tolist()
+    message.rotation = plan.rotation
+    return message
+
+
+def plan_from_message(message: PolynomialTrajectory) -> Plan:
+    """A plan from a message.
+
+    Raises:
+        ContractError: sizes do not fit or a number is not finite.
+    """
+    m, width = len(message.durations), message.degree + 1
+    if len(message.coefficients) != m * AXES * width:
+        raise ContractError(
+            f"plan of {message.entity!r}: {m} segments of degree {message.degree} need {m * AXES * width} coefficients, "
+            f"got {len(message.coefficients)}."
+        )
+    coefficients = np.array(message.coefficients, float).reshape(m, AXES, width)
+    return Plan(np.array(message.durations, float), coefficients, message.radius, np.array(message.rotation, float))
+
+
+def reference_message(entity: str, reference: np.ndarray, stamp: Time) -> Reference:
+    """A sampled reference (28,) as message."""
+    message = Reference(entity=entity, valid=ALL_VALID)
+    message.header.stamp = stamp
+    message.header.frame_id = WORLD_FRAME
+    for field, column in REFERENCE_VECTORS.items():
+        set_vector(getattr(message, field), reference[column : column + 3])
+    set_quaternion(message.orientation, reference[columns.ATTITUDE : columns.ATTITUDE + 4])
+    message.yaw = float(reference[columns.YAW_ANGLE])
+    message.yaw_rate = float(reference[columns.YAW_RATE])
+    return message
+
+
+def reference_from_message(message: Reference) -> np.ndarray:
+    """A reference row (28,) from a message; yaw acceleration is zero."""
+    out = np.zeros(columns.REFERENCE)
+    for field, column in REFERENCE_VECTORS.items():
+        out[column : column + 3] = vector_from(getattr(message, field))
+    out[columns.ATTITUDE : columns.ATTITUDE + 4] = wxyz_from(message.orientation)
+    out[columns.YAW_ANGLE], out[columns.YAW_RATE] = message.yaw, message.yaw_rate
+    return out

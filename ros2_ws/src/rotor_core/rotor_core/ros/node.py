@@ -1,0 +1,67 @@
+"""Running a node: start, spin with a time limit, stop on SIGINT and SIGTERM, tell a user what is wrong without a trace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import RotorError
+
+SPIN_LIMIT = 0.25
+"""Longest wait for work, s. Without a limit rclpy sometimes misses SIGTERM while idle."""
+
+
+def declare(node: Node, name: str, default: object, description: str) -> object:
+    """Declare a read-only parameter with a description and return its value."""
+    descriptor = ParameterDescriptor(description=description, read_only=True)
+    return node.declare_parameter(name, default, descriptor).value
+
+
+def scenario_parameter(node: Node) -> Scenario:
+    """Declare the parameters ``scenario`` and ``seed`` and load what they name."""
+    name = declare(node, "scenario", "slalom", "shipped name or path of a scenario")
+    seed = int(declare(node, "seed", -1, "seed of the random streams; negative: as the scenario says"))  # type: ignore[call-overload]
+    return load_scenario(str(name), seed=seed if seed >= 0 else None)
+
+
+def spin(node: Node, executor: SingleThreadedExecutor) -> None:
+    """Serve callbacks until the context is shut down."""
+    while rclpy.ok():
+        executor.spin_once(timeout_sec=SPIN_LIMIT)
+
+
+def run(make: Callable[[], Node], args: Sequence[str] | None = None, main: Callable[[Node, SingleThreadedExecutor], None] = spin) -> int:
+    """Create a node and run it to its end.
+
+    Args:
+        make: constructor of the node.
+        args: command line.
+        main: what to do; it must return soon after the context is shut down.
+
+    Returns:
+        Exit code: 0 after a normal end or a signal, 2 for a user's mistake.
+    """
+    rclpy.init(args=args)
+    node = None
+    try:
+        node = make()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        main(node, executor)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except RotorError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 2
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return 0

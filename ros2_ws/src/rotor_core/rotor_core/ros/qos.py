@@ -1,0 +1,36 @@
+"""Quality of service, by name."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+
+def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATILE) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=ReliabilityPolicy.RELIABLE, durability=durability
+    )
+
+
+STATE = _reliable(10)
+"""Odometry, cables, team state and commands."""
+
+COMMAND = _reliable(1)
+"""Inputs of vehicles: only the newest counts."""
+
+LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
+"""Paths and the like: a late subscriber gets the last one."""
+
+PLAN = _reliable(16, DurabilityPolicy.TRANSIENT_LOCAL)
+"""Plans: one per entity, for late subscribers too."""
+
+EVENT = _reliable(1000)
+"""Hybrid events come in bursts."""
+
+TF = _reliable(100)
+"""As tf2_ros publishes /tf."""
+
+TF_STATIC = LATCHED
+"""As tf2_ros publishes /tf_static."""
+
+BEST_EFFORT = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Estimates and clocks: subscribes to reliable and best-effort publishers alike."""

@@ -1,0 +1,121 @@
+"""A flight from a bag: states, references, tensions and events as recorded, without ROS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.config.loader import scenario_from_tree
+from rotor_core.config.teams import teams
+from rotor_core.config.tree import parse_tree
+from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.plan import AXES, REFERENCE, Plan
+from rotor_lab.flight import Flight
+from rotor_sim.engine import EVENT_TYPES, Event
+
+NANO = 1e-9
+
+
+def read_flight(path: Path) -> Flight:
+    """Read a bag made by our recorder; one row per ground-truth message.
+
+    Raises:
+        ConfigError: not a bag, not closed, or it lacks what a flight needs.
+    """
+    try:
+        with Reader(path) as reader:
+            return _flight(reader, path)
+    except (OSError, ValueError, KeyError, AssertionError) as error:
+        raise ConfigError(f"{path}: cannot be read as a bag of this suite ({error}).") from error
+    except Exception as error:
+        if type(error).__module__.startswith("rosbags"):
+            raise ConfigError(f"{path}: is not a readable rosbag2 folder ({error}).") from error
+        raise
+
+
+def _flight(reader: Reader, path: Path) -> Flight:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = {}
+    for connection in reader.connections:
+        if connection.msgtype.startswith("rotor_msgs/"):
+            types.update(get_types_from_msg(connection.msgdef.data, connection.msgtype))
+    store.register({k: v for k, v in types.items() if k not in store.fielddefs})
+    text = reader.metadata["custom_data"].get("scenario") if reader.metadata.get("custom_data") else None
+    if not text:
+        raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
+    scenario = scenario_from_tree(parse_tree(text, f"{path}: scenario"))
+    names = [e.name for e in scenario.model.entities]
+    groups = teams(scenario.model)
+    truth: dict[str, dict[int, np.ndarray]] = {n: {} for n in names}
+    cables: dict[int, tuple[list, list]] = {}
+    commands: dict[int, np.ndarray] = {}
+    plans: dict[str, list[tuple[float, Plan]]] = {t.entity: [] for t in groups}
+    events: list[Event] = []
+    extra: dict = {}
+    wall = float("nan")
+    vehicles = [v.name for v in scenario.model.vehicles]
+    for connection, _, raw in reader.messages():
+        topic = connection.topic
+        kind = topic.rsplit("/", 1)[-1]
+        if kind not in ("ground_truth", "cables", "team_command", "plan", "events", "diagnostics"):
+            continue
+        message = store.deserialize_cdr(raw, connection.msgtype)
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        if kind == "ground_truth":
+            truth[topic.split("/")[1]][stamp] = _state(message)
+        elif kind == "cables":
+            cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
+        elif kind == "team_command":
+            table = {c.name: (c.thrust, c.moment.x, c.moment.y, c.moment.z) for c in message.commands}
+            commands[stamp] = np.array([table[n] for n in vehicles])
+        elif kind == "plan":
+            coefficients = message.coefficients.reshape(len(message.durations), AXES, message.degree + 1)
+            plans[message.entity].append((stamp * NANO, Plan(message.durations, coefficients, message.radius, message.rotation)))
+        elif kind == "events":
+            events.append(_event(message, stamp * NANO))
+        elif message.status:
+            values = {v.key: v.value for v in message.status[0].values}
+            for key in ("real_time_factor", "missed_deadlines", "stale_commands", "rejected_commands", "control_periods"):
+                if key in values:
+                    extra[key] = float(values[key]) if key == "real_time_factor" else int(values[key])
+    common = sorted(set.intersection(*(set(t) for t in truth.values())))
+    if not common:
+        raise ConfigError(f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?")
+    time = np.array(common) * NANO
+    states = np.array([[truth[n][s] for n in names] for s in common])
+    references = np.zeros((len(common), len(groups), REFERENCE))
+    for i, team in enumerate(groups):
+        for j, t in enumerate(time):
+            started = [p for p in plans[team.entity] if p[0] <= t + NANO] or plans[team.entity][:1]
+            if started:
+                started[-1][1].sample(t - started[-1][0], references[j, i])
+    n_cables = len(scenario.model.cables)
+    tensions = np.array([cables[s][0] if s in cables else [np.nan] * n_cables for s in common]).reshape(-1, n_cables)
+    taut = np.array([cables[s][1] if s in cables else [False] * n_cables for s in common], bool).reshape(-1, n_cables)
+    missing = np.full((len(vehicles), 4), np.nan)
+    held = np.array([commands.get(s, missing) for s in common])
+    if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
+        wall = (time[-1] - time[0]) / extra["real_time_factor"]
+    return Flight(scenario, time, states, references, held, tensions, taut, events, wall, 0, extra)
+
+
+def _state(message: object) -> np.ndarray:
+    p, q = message.pose.pose.position, message.pose.pose.orientation  # type: ignore[attr-defined]
+    v, w = message.twist.twist.linear, message.twist.twist.angular  # type: ignore[attr-defined]
+    attitude = np.array([q.w, q.x, q.y, q.z])
+    velocity = quat2mat(attitude) @ np.array([v.x, v.y, v.z])
+    return np.concatenate([[p.x, p.y, p.z], attitude, velocity, [w.x, w.y, w.z]])
+
+
+def _event(message: object, time: float) -> Event:
+    def indices(names: list[str]) -> tuple[int, ...]:
+        return tuple(int(n.removeprefix("cable")) - 1 for n in names)
+
+    return Event(
+        time, EVENT_TYPES[message.type], indices(message.cables), message.cause, indices(message.at_length),  # type: ignore[attr-defined]
+        tuple(message.impulses), tuple(message.closing_speeds), tuple(0.0 for _ in message.impulses),  # type: ignore[attr-defined]
+    )  # fmt: skip

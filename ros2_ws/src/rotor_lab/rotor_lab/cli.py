@@ -1,0 +1,195 @@
+"""The command line behind `./rotor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rotor_core.interface.errors import RotorError
+
+
+def _scenarios(_: argparse.Namespace) -> int:
+    from rotor_core.config.catalog import config_directory, shipped
+    from rotor_core.config.loader import load_scenario
+
+    names = shipped("scenarios")
+    width = max(len(n) for n in names)
+    for name in names:
+        print(f"{name:<{width}}  {load_scenario(name).description}")
+    print(f"\nfiles: {config_directory() / 'scenarios'}")
+    return 0
+
+
+def _print_config(name: str, seed: int | None, pacing: str = "") -> int:
+    from rotor_core.config.loader import dump_scenario, load_scenario
+
+    print(dump_scenario(load_scenario(name, seed=seed, pacing=pacing or None)), end="")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    if options.print_config:
+        return _print_config(options.scenario, options.seed, options.pacing)
+    from rotor_lab.demo import demo
+
+    return demo(options.scenario, out=options.out, seed=options.seed, pacing=options.pacing, duration=options.duration)
+
+
+def _fly(options: argparse.Namespace) -> int:
+    if options.print_config:
+        return _print_config(options.scenario, options.seed)
+    from rotor_core.config.loader import load_scenario
+    from rotor_lab.fly import fly
+    from rotor_lab.report import format_table, summary_rows
+    from rotor_lab.results import new_folder, write_flight, write_scenario
+    from rotor_lab.warm import warm
+
+    scenario = load_scenario(options.scenario, seed=options.seed)
+    warm()
+    folder = new_folder(options.out, f"fly-{scenario.name}") if options.out else None
+
+    def progress(flown: float, total: float) -> None:
+        if sys.stdout.isatty():
+            print(f"\r{flown:7.1f} / {total:.1f} s", end="", flush=True)
+
+    flight = fly(scenario, duration=options.duration, progress=progress)
+    if sys.stdout.isatty():
+        print("\r", end="")
+    summary = flight.summary()
+    if folder is not None:
+        write_scenario(folder, scenario)
+        summary = write_flight(folder, flight)
+    print(format_table(summary_rows(summary)))
+    if folder is not None:
+        print(f"{folder}/: summary.json, scenario.yaml, plots")
+    return 0
+
+
+def _up(options: argparse.Namespace) -> int:
+    from rotor_core.config.loader import load_scenario
+    from rotor_lab.graph import graph_plan
+    from rotor_lab.results import new_folder, write_scenario
+    from rotor_lab.run_graph import progress_printer, run_graph
+    from rotor_lab.warm import warm
+
+    scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
+    warm()
+    folder = new_folder(options.out, f"up-{scenario.name}")
+    write_scenario(folder, scenario)
+    bag = (folder / "bag").resolve() if options.record else None
+    plans = graph_plan(options.scenario, bag=bag, seed=options.seed, pacing=options.pacing, duration=options.duration or 0.0, controller=options.controller)
+    print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
+    run_graph(plans, folder, on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s))
+    print(f"\n{folder}/: " + ("bag, " if bag else "") + "scenario.yaml, log")
+    return 0
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from rotor_lab.replay_case import run_case
+    from rotor_lab.warm import warm
+
+    warm()
+    began = time.perf_counter()
+    out = Path(options.out)
+    run, events = run_case(Path(options.case), out, step=options.step)
+    counts = {kind: sum(e.type == kind for e in run.events) for kind in ("snap", "slack", "settle", "cut", "release")}
+    text = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no events"
+    print(f"{len(run.samples['t'])} samples to t = {run.samples['t'][-1]:g} s, {text}, {time.perf_counter() - began:.1f} s of wall time")
+    print(f"{out}, {events}")
+    return 0
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from rotor_lab.doctor import report
+    from rotor_lab.report import format_table
+
+    print(format_table(report()))
+    return 0
+
+
+def _warm(_: argparse.Namespace) -> int:
+    from rotor_lab.warm import warm
+
+    warm()
+    return 0
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"must be > 0, got {text}")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be >= 0, got {text}")
+    return value
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and options."""
+    top = argparse.ArgumentParser(
+        prog="rotor",
+        description="Simulate aerial vehicles that carry and manipulate things.",
+        epilog="`./rotor COMMAND --help` shows the options of a command. `./rotor test` runs all tests.",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str, example: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}")
+        sub.set_defaults(run=run)
+        return sub
+
+    def common(sub: argparse.ArgumentParser, scenario: str | None = None) -> None:
+        if scenario:
+            sub.add_argument("scenario", nargs="?", default=scenario, help=f"shipped name or path (default: {scenario})")
+        else:
+            sub.add_argument("scenario", help="shipped name (see `./rotor scenarios`) or path")
+        sub.add_argument("--seed", type=_seed, help="seed of the random streams (default: the scenario's)")
+        sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
+        sub.add_argument("--duration", type=_positive, metavar="S", help="simulated time")
+
+    sub = add("demo", _demo, "Fly a team as ROS 2 nodes, record it and show the result.", "./rotor demo --out /tmp/slalom")
+    common(sub, "slalom")
+    sub.add_argument("--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's")
+    sub.add_argument("--print-config", action="store_true", help="print the resolved scenario and stop")
+    sub = add("fly", _fly, "Close the loop without ROS, as fast as the machine can.", "./rotor fly four_dragonflies_box --out /tmp/box")
+    common(sub)
+    sub.add_argument("--print-config", action="store_true", help="print the resolved scenario and stop")
+    sub = add("up", _up, "Run the ROS 2 nodes of a scenario until Ctrl-C.", "./rotor up hover --record")
+    common(sub)
+    sub.add_argument("--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's")
+    sub.add_argument("--record", action="store_true", help="record a bag into the result folder")
+    sub.add_argument("--controller", choices=["node", "external"], default="node", help="external: start your own controller")
+    sub = add("replay", _replay, "Replay an open-loop case.", "./rotor replay tests/data/pendulum.json --out /tmp/result.npz")
+    sub.add_argument("case", help="JSON file of the case")
+    sub.add_argument("--out", required=True, metavar="FILE.npz", help="samples; the events go beside it as .json")
+    sub.add_argument("--step", type=_positive, default=1e-3, metavar="S", help="fixed step (default: 0.001)")
+    add("scenarios", _scenarios, "List the shipped scenarios.", "./rotor scenarios")
+    add("doctor", _doctor, "Show versions, middleware, cores and whether the kernels are compiled.", "./rotor doctor")
+    add("warm", _warm, "Compile the kernels now.", "./rotor warm")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a user's mistake is one line on stderr and exit code 2."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except RotorError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Pictures of a flight: path in space and time, errors, tensions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.config.teams import teams
+from rotor_core.interface.plan import POSITION
+from rotor_lab.flight import Flight
+
+REFERENCE_STYLE = {"color": "0.45", "linestyle": "--", "linewidth": 1.2}
+COLOURS = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+SNAPSHOTS = 6
+"""Formations drawn along the path."""
+
+
+def draw_flight(flight: Flight, folder: Path) -> list[Path]:
+    """Write path_3d.png, path.png, errors.png and, with cables, tensions.png into ``folder``; returns their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {"path_3d": _path_3d(flight), "path": _path(flight), "errors": _errors(flight)}
+    if flight.tensions.shape[1]:
+        figures["tensions"] = _tensions(flight)
+    out = []
+    for name, figure in figures.items():
+        path = folder / f"{name}.png"
+        figure.savefig(path, dpi=120)
+        plt.close(figure)
+        out.append(path)
+    return out
+
+
+def _entity_rows(flight: Flight) -> tuple[list[str], list[int]]:
+    names = [e.name for e in flight.scenario.model.entities]
+    return names, [names.index(t.entity) for t in teams(flight.scenario.model)]
+
+
+def _path_3d(flight: Flight) -> plt.Figure:
+    figure = plt.figure(figsize=(8, 6), layout="constrained")
+    axes = figure.add_subplot(projection="3d")
+    names, planned = _entity_rows(flight)
+    model = flight.scenario.model
+    for i, row in enumerate(planned):
+        r = flight.references[:, i, POSITION : POSITION + 3]
+        axes.plot(*r.T, label="reference" if i == 0 else None, **REFERENCE_STYLE)
+        axes.plot(*flight.states[:, row, :3].T, color="C1", linewidth=1.6, label=names[row])
+    for j, vehicle in enumerate(model.vehicles):
+        row = names.index(vehicle.name)
+        if row not in planned:
+            axes.plot(*flight.states[:, row, :3].T, color="C0", alpha=0.5 + 0.1 * (j % 3), linewidth=0.8, label="vehicles" if j == 0 else None)
+    for i in np.linspace(0, len(flight.time) - 1, SNAPSHOTS).astype(int):
+        for k, cable in enumerate(model.cables):
+            if "world" in (cable.a, cable.b):
+                continue
+            ends = np.array([_attachment(flight, i, names, cable.a, cable.a_point_m), _attachment(flight, i, names, cable.b, cable.b_point_m)])
+            axes.plot(*ends.T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
+            axes.scatter(*ends[0], color="C0", s=14)
+    axes.set(xlabel="x / m", ylabel="y / m", zlabel="z / m", title=flight.scenario.description or flight.scenario.name)
+    axes.title.set_wrap(True)
+    axes.set_aspect("equal")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def _attachment(flight: Flight, i: int, names: list[str], name: str, point: tuple) -> np.ndarray:
+    state = flight.states[i, names.index(name)]
+    return state[:3] + quat2mat(state[3:7]) @ np.array(point)
+
+
+def _path(flight: Flight) -> plt.Figure:
+    names, planned = _entity_rows(flight)
+    figure, axes = plt.subplots(3, 1, sharex=True, figsize=(8, 6), layout="constrained")
+    t = flight.time - flight.time[0]
+    for i, row in enumerate(planned):
+        for k, axis in enumerate(axes):
+            axis.plot(t, flight.states[:, row, k], color=COLOURS[i % len(COLOURS)], label=names[row])
+            axis.plot(t, flight.references[:, i, POSITION + k], label="reference" if i == 0 else None, **REFERENCE_STYLE)
+            axis.set_ylabel(f"{'xyz'[k]} / m")
+            axis.grid(alpha=0.3)
+    axes[0].legend(loc="best", ncols=2)
+    axes[0].set_title("Position and reference")
+    axes[-1].set_xlabel("time / s")
+    return figure
+
+
+def _errors(flight: Flight) -> plt.Figure:
+    names, planned = _entity_rows(flight)
+    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 5), layout="constrained")
+    t = flight.time - flight.time[0]
+    for i, row in enumerate(planned):
+        error = flight.position_error(i)
+        for k in range(3):
+            axes[0].plot(t, 1e3 * error[:, k], label=f"{names[row]} {'xyz'[k]}")
+        axes[1].plot(t, np.degrees(flight.attitude_error(i)), label=names[row])
+    axes[0].set(ylabel="position error / mm", title="Reference minus flight")
+    axes[1].set(ylabel="attitude error / deg", xlabel="time / s")
+    for axis in axes:
+        axis.grid(alpha=0.3)
+        axis.legend(loc="best", ncols=3)
+    return figure
+
+
+def _tensions(flight: Flight) -> plt.Figure:
+    figure, axes = plt.subplots(figsize=(8, 3.5), layout="constrained")
+    t = flight.time - flight.time[0]
+    for k, cable in enumerate(flight.scenario.model.cables):
+        axes.plot(t, flight.tensions[:, k], label=f"cable {k + 1} ({cable.a})")
+    for event in flight.events:
+        axes.axvline(event.time - flight.time[0], color="C3" if event.type == "snap" else "0.6", linewidth=0.6)
+    axes.set(xlabel="time / s", ylabel="tension / N", title="Cable tensions" + (" (lines: snaps red, slack grey)" if flight.events else ""))
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", ncols=3)
+    return figure

@@ -1,0 +1,105 @@
+"""Child processes of a run: start, watch, stop in order, leave none behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GRACE = 5.0
+"""After SIGINT a process has this long before SIGTERM, and then again before SIGKILL, s."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class ProcessPlan:
+    """A process to run: a label for messages and its command line."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass
+class Child:
+    """A running process and the file that gets its output."""
+
+    plan: ProcessPlan
+    process: subprocess.Popen
+    log: Path
+    stopped: bool = field(default=False)
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def last_words(self, lines: int = 6) -> str:
+        """The end of its output."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def _die_with_parent() -> None:
+    """In the child: be told when the parent dies, whatever kills it."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+class ProcessGroup:
+    """Processes of one run; leaving the ``with`` block stops them in the order given by ``stop_order``."""
+
+    def __init__(self, log_directory: Path, environment: dict[str, str], stop_order: tuple[str, ...]) -> None:
+        self._log_directory = log_directory
+        self._environment = environment
+        self._stop_order = stop_order
+        self.children: dict[str, Child] = {}
+        log_directory.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> ProcessGroup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, plan: ProcessPlan) -> Child:
+        """Start a process in a session of its own, so that Ctrl-C reaches only the parent."""
+        log = self._log_directory / f"{plan.name}.log"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                plan.command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=self._environment,
+                start_new_session=True, preexec_fn=_die_with_parent,
+            )  # fmt: skip
+        child = Child(plan, process, log)
+        self.children[plan.name] = child
+        return child
+
+    def ended(self) -> list[Child]:
+        """Processes that ended without having been asked to."""
+        return [c for c in self.children.values() if not c.running and not c.stopped]
+
+    def stop(self) -> None:
+        """SIGINT, then SIGTERM, then SIGKILL; one process after the other."""
+        rest = [name for name in self.children if name not in self._stop_order]
+        for name in (*self._stop_order, *rest):
+            child = self.children.get(name)
+            if child is None or child.stopped:
+                continue
+            child.stopped = True
+            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                if not child.running:
+                    break
+                os.killpg(child.process.pid, sig)
+                _wait(child.process, GRACE)
+
+
+def _wait(process: subprocess.Popen, seconds: float) -> None:
+    # a second Ctrl-C must not leave processes behind: it only shortens the wait
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            end = min(end, time.monotonic() + 1.0)

@@ -1,0 +1,42 @@
+"""The result folder of a run: scenario, summary, plots."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+from rotor_core.config.loader import dump_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.flight import Flight
+from rotor_lab.plots import draw_flight
+
+
+def new_folder(out: str | None, name: str) -> Path:
+    """Folder for results: ``out``, or ``results/NAME-DATE`` in the working directory.
+
+    Raises:
+        ConfigError: it exists and is not empty, or cannot be made.
+    """
+    folder = Path(out).expanduser() if out else Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {folder}: cannot be made ({error.strerror}).") from error
+    return folder
+
+
+def write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Store the resolved scenario."""
+    (folder / "scenario.yaml").write_text(dump_scenario(scenario))
+
+
+def write_flight(folder: Path, flight: Flight) -> dict:
+    """Write summary.json and the plots; returns the summary."""
+    summary = flight.summary()
+    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+    draw_flight(flight, folder)
+    return summary

@@ -1,0 +1,154 @@
+"""A live run: the nodes as processes over DDS, watched until it ends or is interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from rotor_core.interface.errors import RotorError
+from rotor_core.ros import qos
+from rotor_lab.graph import STOP_ORDER
+from rotor_lab.processes import ProcessGroup, ProcessPlan
+from rotor_lab.ros.recorder_node import READY
+
+START_LIMIT = 30.0
+"""Nodes must be up within this time, s."""
+
+LISTEN = 0.7
+"""How long to look for another simulator in the domain, s."""
+
+
+class Watcher(Node):
+    """Listens to the diagnostics of the simulator."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__("rotor_watcher", context=context, enable_rosout=False, start_parameter_services=False)
+        self.values: dict[str, str] = {}
+        self.text = ""
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATE)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == "rotor: simulator":
+                self.text = status.message
+                self.values = {v.key: v.value for v in status.values}
+
+
+def environment(out: Path) -> dict[str, str]:
+    """Environment of the nodes: loopback only unless the user says otherwise, logs in the result folder."""
+    env = dict(os.environ)
+    env.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    env["ROS_LOG_DIR"] = str((out / "log").resolve())
+    env["PYTHONUNBUFFERED"] = "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        env.setdefault(name, "1")  # small matrices: threads of a BLAS only cost
+    return env
+
+
+def run_graph(plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable[[dict[str, str], str], None]) -> bool:
+    """Run the nodes until the simulator ends or Ctrl-C.
+
+    Args:
+        plans: the nodes in the order of their start, the controller last.
+        out: result folder; logs go to ``out/log``.
+        on_progress: called about once a second with the diagnostics of the simulator.
+
+    Returns:
+        Whether the run came to its end (False: interrupted).
+
+    Raises:
+        RotorError: another simulator runs in this domain, or a node ended with an error; its last lines are shown.
+    """
+    env = environment(out)
+    os.environ.update({k: env[k] for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")})
+    context = Context()
+    rclpy.init(context=context, args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
+    watcher = Watcher(context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(watcher)
+    try:
+        _refuse_company(watcher, executor)
+        with ProcessGroup(out / "log", env, STOP_ORDER) as group:
+            try:
+                for name, plan in plans.items():
+                    if name == "controller" and "recorder" in plans:
+                        _await_recorder(group, executor)
+                    group.start(plan)
+                return _watch(group, watcher, executor, on_progress)
+            except KeyboardInterrupt:
+                print("\ninterrupted: closing the recording ...", flush=True)
+                return False
+    finally:
+        watcher.destroy_node()
+        rclpy.try_shutdown(context=context)
+
+
+def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
+    end = time.monotonic() + LISTEN
+    while time.monotonic() < end:
+        executor.spin_once(timeout_sec=0.05)
+        if watcher.count_publishers("/rotor/team_state"):
+            domain = os.environ.get("ROS_DOMAIN_ID", "0")
+            raise RotorError(f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: ROS_DOMAIN_ID={int(domain) + 1} ./rotor ...")
+
+
+def _check(group: ProcessGroup) -> None:
+    for child in group.ended():
+        code = child.process.returncode
+        if child.plan.name == "simulator" and code == 0:
+            continue
+        raise RotorError(f"the {child.plan.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}")
+
+
+def _await_recorder(group: ProcessGroup, executor: SingleThreadedExecutor) -> None:
+    """The recorder must hear the simulator before the controller sets things moving."""
+    end = time.monotonic() + START_LIMIT
+    log = group.children["recorder"].log
+    while READY not in log.read_text(errors="replace"):
+        _check(group)
+        executor.spin_once(timeout_sec=0.05)
+        if time.monotonic() > end:
+            raise RotorError(f"the recorder heard nothing within {START_LIMIT:g} s. See {log.parent}.")
+
+
+def _watch(
+    group: ProcessGroup, watcher: Watcher, executor: SingleThreadedExecutor, on_progress: Callable[[dict[str, str], str], None]
+) -> bool:
+    seen: dict[str, str] = {}
+    while group.children["simulator"].running:
+        executor.spin_once(timeout_sec=0.2)
+        _check(group)
+        if watcher.values != seen:
+            seen = watcher.values
+            on_progress(seen, watcher.text)
+    _check(group)
+    # let the recorder drain what is on its way
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        executor.spin_once(timeout_sec=0.1)
+    return True
+
+
+def progress_printer(total: float, control: float) -> Callable[[dict[str, str], str], None]:
+    """A printer of one line per second: flown time, real-time factor, missed deadlines, events."""
+    live = sys.stdout.isatty()
+
+    def show(values: dict[str, str], text: str) -> None:
+        flown = int(values.get("step", "0")) * control
+        share = min(1.0, flown / total) if total > 0.0 else 0.0
+        bar = f"[{'#' * round(24 * share):<24}] {flown:6.2f} / {total:.2f} s" if total > 0.0 else f"{flown:8.2f} s"
+        line = f"{bar}  real-time factor {values.get('real_time_factor', '-')}  missed {values.get('missed_deadlines', '-')}  events {values.get('hybrid_events', '-')}"
+        if text not in ("running", ""):
+            line += f"  ({text})"
+        print(f"\r{line:<110}" if live else line, end="" if live else "\n", flush=True)
+
+    return show

@@ -1,0 +1,63 @@
+"""Compile all kernels once, with a line that says so. Two processes share the work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from rotor_core._jit import COMPILED, cache_directory
+
+DONE = "complete"
+"""Name of the file in the cache that says that everything is compiled."""
+
+
+def warm_engine() -> None:
+    """Compile the engine."""
+    from rotor_core.config.loader import load_scenario
+    from rotor_sim.simulation import Simulation
+
+    simulation = Simulation(load_scenario("slalom"))
+    simulation.step(np.zeros((simulation.n_vehicles, 4)))
+
+
+def warm_laws() -> None:
+    """Compile trajectories, control laws and sensors."""
+    from rotor_control.controller import make_controller
+    from rotor_core.config.initial import initial_states
+    from rotor_core.config.loader import load_scenario
+    from rotor_core.config.schema import Noise
+    from rotor_planning.trajectories import make_plans
+    from rotor_sim.sensors.noise import NoisySensor
+
+    for name in ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid"):
+        scenario = load_scenario(name)
+        controller = make_controller(scenario)
+        states = np.zeros((len(scenario.model.entities), 19))
+        states[:, :13] = initial_states(scenario)
+        for plan, reference in zip(make_plans(scenario).values(), controller.references, strict=True):
+            plan.sample(0.0, reference)
+        controller.command(states[:, :13], controller.references)  # a slice, as in tests
+        controller.command(states, controller.references)
+        controller.command(np.ascontiguousarray(states[:, :13]), controller.references)
+        NoisySensor(Noise(position_m=1e-3), 0).measure(states)
+
+
+def warm() -> float:
+    """Compile whatever is not in the cache; returns the seconds it took."""
+    marker = cache_directory() / DONE
+    if not COMPILED or marker.exists():
+        return 0.0
+    print("compiling kernels, once for these sources (about 15 s) ...", end="", flush=True)
+    began = time.perf_counter()
+    helper = subprocess.Popen([sys.executable, "-c", "from rotor_lab.warm import warm_laws; warm_laws()"])
+    warm_engine()
+    if helper.wait() != 0:
+        warm_laws()
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    took = time.perf_counter() - began
+    print(f" done in {took:.1f} s", flush=True)
+    return took

@@ -1,0 +1,21 @@
+from setuptools import find_packages, setup
+
+setup(
+    name="rotor_lab",
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/rotor_lab"]),
+        ("share/rotor_lab", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
+    zip_safe=True,
+    maintainer="rotor maintainers",
+    maintainer_email="maintainers@rotor.invalid",
+    description="Closed loop without ROS, the demo, recording, plots and the command line.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": ["recorder = rotor_lab.ros.recorder_node:main"],
+    },
+)

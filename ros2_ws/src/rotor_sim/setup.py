@@ -1,0 +1,21 @@
+from setuptools import find_packages, setup
+
+setup(
+    name="rotor_sim",
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/rotor_sim"]),
+        ("share/rotor_sim", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
+    zip_safe=True,
+    maintainer="rotor maintainers",
+    maintainer_email="maintainers@rotor.invalid",
+    description="Hybrid multibody simulation of aerial vehicles with payloads on cables and rigid links.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": ["simulator = rotor_sim.ros.simulator_node:main"],
+    },
+)

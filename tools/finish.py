@@ -1,0 +1,62 @@
+"""Make a virtual environment with the ROS wheels a usable ROS prefix.
+
+Run once with the environment's own Python after the packages are installed; running it again changes nothing. It mends
+two things: exported CMake files name include folders of the machine that built the wheels, and a prefix needs setup files.
+"""
+
+import os
+import re
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy
+
+PREFIX = Path(sys.prefix)
+INCLUDES = re.compile(r'(INTERFACE_INCLUDE_DIRECTORIES )"([^"]*)"')
+
+SETUP = """_p="{prefix}"
+_l="$_p/lib"
+for _d in "$_p"/lib/python*/site-packages/ros_*.libs; do [ -d "$_d" ] && _l="$_l:$_d"; done
+case ":$AMENT_PREFIX_PATH:" in
+  *":$_p:"*) ;;
+  *) export AMENT_PREFIX_PATH="$_p${{AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}}"
+     export CMAKE_PREFIX_PATH="$_p${{CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}}"
+     export LD_LIBRARY_PATH="$_l${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+     export PATH="$_p/bin:$PATH" ;;
+esac
+export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1 ROS_VERSION=2 ROS_PYTHON_VERSION=3 ROS_DISTRO=jazzy
+unset _p _l _d
+"""
+
+
+def corrected(match: re.Match) -> str:
+    """The include list with this environment's NumPy and Python headers in place of folders that do not exist here."""
+    folders = []
+    for folder in match.group(2).split(";"):
+        if os.path.isabs(folder) and not os.path.isdir(folder):
+            if folder.endswith("core/include"):
+                folder = numpy.get_include()
+            elif os.path.basename(folder).startswith("python3"):
+                folder = sysconfig.get_paths()["include"]
+        folders.append(folder)
+    return match.group(1) + '"' + ";".join(folders) + '"'
+
+
+def main() -> None:
+    """Correct the CMake exports and write the setup files."""
+    count = 0
+    for path in PREFIX.glob("share/*/cmake/*rosidl_generator_py*Export.cmake"):
+        old = path.read_text()
+        new = INCLUDES.sub(corrected, old)
+        if new != old:
+            path.unlink()  # installers hard-link from their cache: never write in place
+            path.write_text(new)
+            count += 1
+    for name in ("setup.sh", "setup.bash", "local_setup.sh", "local_setup.bash"):
+        (PREFIX / name).write_text(SETUP.format(prefix=PREFIX))
+    print(f"{count} CMake files corrected; setup files written")
+
+
+if __name__ == "__main__":
+    main()
