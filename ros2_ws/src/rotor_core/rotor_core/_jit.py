@@ -49,7 +49,7 @@ def _sources_stamp() -> str:
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec else []:
             for file in sorted(Path(folder).rglob("*.py")):
-                if "ros" not in file.parts[-2:]:
+                if file.parent.name not in ("ros", "config"):
                     digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from ruamel.yaml import YAML
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.loader import scenario_from_tree
@@ -44,10 +45,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
         if connection.msgtype.startswith("rotor_msgs/"):
             types.update(get_types_from_msg(connection.msgdef.data, connection.msgtype))
     store.register({k: v for k, v in types.items() if k not in store.fielddefs})
-    text = reader.metadata["custom_data"].get("scenario") if reader.metadata.get("custom_data") else None
-    if not text:
-        raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
-    scenario = scenario_from_tree(parse_tree(text, f"{path}: scenario"))
+    scenario = scenario_from_tree(parse_tree(_custom_data(path, "scenario"), f"{path}: scenario"))
     names = [e.name for e in scenario.model.entities]
     groups = teams(scenario.model)
     truth: dict[str, dict[int, np.ndarray]] = {n: {} for n in names}
@@ -101,6 +99,14 @@ def _flight(reader: Reader, path: Path) -> Flight:
     if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
         wall = (time[-1] - time[0]) / extra["real_time_factor"]
     return Flight(scenario, time, states, references, held, tensions, taut, events, wall, 0, extra)
+
+
+def _custom_data(path: Path, key: str) -> str:
+    metadata = YAML(typ="safe", pure=True).load((path / "metadata.yaml").read_text())
+    text = (metadata["rosbag2_bagfile_information"].get("custom_data") or {}).get(key)
+    if not text:
+        raise ConfigError(f"{path}: holds no {key}. Record it with `./rotor`.")
+    return text
 
 
 def _state(message: object) -> np.ndarray:

@@ -14,7 +14,7 @@ from ament_index_python.packages import get_package_share_directory
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.units import NANOSECONDS_PER_SECOND
@@ -75,6 +75,7 @@ class RecorderNode(Node):
         path.parent.mkdir(parents=True, exist_ok=True)
         store = _store()
         self._writer: Writer | None = Writer(path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
+        self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
         self._writer.open()
         self._writer.set_custom_data("scenario", dump_scenario(scenario))
         self._last_ns = 0
