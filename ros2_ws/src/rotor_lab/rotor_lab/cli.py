@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -179,6 +180,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; a user's mistake is one line on stderr and exit code 2."""
     options = parser().parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a parent ignores it
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
     try:
         return int(options.run(options))
     except RotorError as error:

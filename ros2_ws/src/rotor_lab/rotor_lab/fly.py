@@ -52,12 +52,13 @@ def fly(scenario: Scenario, *, duration: float | None = None, progress: Callable
         for plan, reference in zip(ordered, references[i], strict=True):
             plan.sample(t - START_TIME, reference)
         command = controller.command(simulation.measure(), references[i])
+        simulation.command(command)
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
         limited += controller.limited > 0
         if i < n:
-            simulation.step(command)
+            simulation.step()
         if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
             reported = wall.perf_counter()
             progress(t - START_TIME, total)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 
 import rclpy
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import RotorError
 
 SPIN_LIMIT = 0.25
-"""Longest wait for work, s. Without a limit rclpy sometimes misses SIGTERM while idle."""
+"""Longest wait for work, s: a signal is noticed at the latest then."""
+
+_stop = threading.Event()
+
+
+def is_running() -> bool:
+    """Whether to go on: no signal has come and the context is alive."""
+    return not _stop.is_set() and rclpy.ok()
 
 
 def declare(node: Node, name: str, default: object, description: str) -> object:
@@ -32,8 +42,8 @@ def scenario_parameter(node: Node) -> Scenario:
 
 
 def spin(node: Node, executor: SingleThreadedExecutor) -> None:
-    """Serve callbacks until the context is shut down."""
-    while rclpy.ok():
+    """Serve callbacks until the node is told to stop."""
+    while is_running():
         executor.spin_once(timeout_sec=SPIN_LIMIT)
 
 
@@ -43,12 +53,16 @@ def run(make: Callable[[], Node], args: Sequence[str] | None = None, main: Calla
     Args:
         make: constructor of the node.
         args: command line.
-        main: what to do; it must return soon after the context is shut down.
+        main: what to do; it must return soon after :func:`is_running` turns false. The context is still alive then, so a
+            last report can go out.
 
     Returns:
         Exit code: 0 after a normal end or a signal, 2 for a user's mistake.
     """
-    rclpy.init(args=args)
+    _stop.clear()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _stop.set())
     node = None
     try:
         node = make()

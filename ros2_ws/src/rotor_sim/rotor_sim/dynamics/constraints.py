@@ -27,7 +27,10 @@ SINGULAR_PIVOT = 1e-10
 """Relative pivot under which rows of A count as dependent (redundant taut cables)."""
 
 REFINEMENTS = 4
-"""Proximal iterations for redundant cables; each gains nine digits."""
+"""Proximal iterations for redundant cables; each gains six digits."""
+
+DEPENDENT_SHIFT = 1e-6
+"""Relative diagonal shift for dependent rows: rounding in the undetermined direction stays below 1e-16 / 1e-6."""
 
 
 @kernel
@@ -117,12 +120,12 @@ def assemble(world, n):
 def factorize(A, L, n):
     """Cholesky factor of the lower triangle of A with the inverse diagonal stored; True where rows are dependent.
 
-    Dependent rows (two cables between the same points) get a relative shift of 1e-9; :func:`solve` then refines, which
+    Dependent rows (two cables between the same points) get a small relative shift; :func:`solve` then refines, which
     gives the pulls of smallest norm.
     """
     redundant = False
     for attempt in range(2):
-        shift = 1e-9 if attempt == 1 else 0.0
+        shift = DEPENDENT_SHIFT if attempt == 1 else 0.0
         redundant = attempt == 1
         broken = False
         for j in range(n):

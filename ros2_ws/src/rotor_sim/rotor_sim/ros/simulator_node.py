@@ -10,7 +10,6 @@ import time as wall
 from collections.abc import Callable
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
@@ -19,7 +18,7 @@ from rotor_core._jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.interface.errors import ConfigError, ContractError, SolverError
 from rotor_core.ros import qos
 from rotor_core.ros.convert import frame_of, seconds_from_stamp, vector_from, wrenches_from_command
-from rotor_core.ros.node import SPIN_LIMIT, declare, run, scenario_parameter
+from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_msgs.msg import TeamCommand
 from rotor_msgs.srv import CutCable
 from std_srvs.srv import Trigger
@@ -154,19 +153,20 @@ class SimulatorNode(Node):
     # --- the loop ---------------------------------------------------------------------------------------------------
 
     def simulate(self, executor: SingleThreadedExecutor) -> None:
-        """Run until the context is shut down or the duration is over."""
+        """Run until stopped or until the duration is over."""
         self.get_logger().info(
             f"simulating {self.simulation.scenario.name!r}, {self.pacing}, step {self.simulation.scenario.time.step_s * 1e3:g} ms, "
             f"control {self.simulation.scenario.time.control_s * 1e3:g} ms, kernels {'compiled' if COMPILED else 'NOT compiled'}"
         )
-        while rclpy.ok() and not self._is_over():
+        while is_running() and not self._is_over():
             if self._reset_wanted:
                 self._reset()
             if self.failure:
                 self._idle(executor)
                 continue
-            self._publish_due(0)
             self._control_period(executor)
+        self.publisher.clock()
+        self.publisher.topics(self.simulation.motion)
         self._report()
 
     def _is_over(self) -> bool:
@@ -190,7 +190,7 @@ class SimulatorNode(Node):
                 self._anchor()
         if self.pacing == "realtime":
             self._await_deadline(executor)
-        if not rclpy.ok() or self._reset_wanted:
+        if not is_running() or self._reset_wanted:
             return
         try:
             self._integrate()
@@ -205,12 +205,14 @@ class SimulatorNode(Node):
         while not (self._answered == self.period and self.watch.heard()):
             executor.spin_once(timeout_sec=REPEAT_STATE)
             now = wall.perf_counter()
-            if not rclpy.ok() or self._reset_wanted:
+            if not is_running() or self._reset_wanted:
                 return False
             if now - published > REPEAT_STATE:
                 published = now
                 self.publisher.clock()
                 self.publisher.team_state(self._measured, self.epoch, self.period)
+                self.publisher.topics(self._measured)
+                self.publisher.markers()
                 self._report_sometimes()
             if announce and now - asked > self.simulation.scenario.time.lockstep_timeout_s:
                 announce = False
@@ -229,7 +231,7 @@ class SimulatorNode(Node):
             self.counts["missed_deadlines"] += 1
             if late > period:
                 self._origin_wall += late  # the world falls behind the wall clock; the real-time factor shows it
-        while rclpy.ok():
+        while is_running():
             left = deadline - wall.perf_counter()
             executor.spin_once(timeout_sec=max(0.0, min(left, SPIN_LIMIT)))
             if deadline - wall.perf_counter() <= 0.0:
@@ -251,6 +253,7 @@ class SimulatorNode(Node):
         self.counts["stale_commands"] += self._answered != self.period
         simulation.command(wrenches)
         self._push()
+        self._publish_due(0)
         per_period = simulation.scenario.time.steps_per_control
         done = 0
         while done < per_period:
@@ -326,8 +329,7 @@ class SimulatorNode(Node):
             late = [f"{n}: {s}" for n, s in zip(self.vehicles, self.watch.states, strict=True) if s != FRESH]
             level, text = DiagnosticStatus.WARN, "commands missing: " + ", ".join(late)
         values = {"real_time_factor": f"{factor:.4f}", "epoch": self.epoch, "step": self.period, "compiled": COMPILED, **self.counts}
-        if rclpy.ok():
-            self.publisher.diagnostics(level, text, values)
+        self.publisher.diagnostics(level, text, values)
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,0 +1,168 @@
+"""Scenarios: every shipped file loads; every mistake is answered with file, line, value and remedy; fuzz never breaks it."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rotor_core.config.catalog import FOLDERS, config_directory, shipped
+from rotor_core.config.initial import initial_states
+from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_tree
+from rotor_core.config.teams import attachment_points, cable_lengths, teams
+from rotor_core.config.tree import parse_tree
+from rotor_core.interface.errors import ConfigError
+
+GOOD = """\
+schema: 1
+description: test
+model:
+  vehicles:
+    - {use: dragonfly}
+    - {use: dragonfly}
+  payloads:
+    - {use: bar}
+  attachments:
+    - {type: mechanism, use: bar_0-5m}
+controller: {use: cable_team_bar}
+trajectory: {type: circle, radius_m: 1.0, period_s: 10.0, cruise_s: 5.0}
+time: {step_s: 0.001, control_s: 0.005}
+seed: 3
+"""
+
+
+def load(text):
+    return scenario_from_tree(parse_tree(text, "test.yaml"))
+
+
+@pytest.mark.parametrize("name", shipped("scenarios"))
+def test_every_shipped_scenario_loads_and_round_trips(name):
+    scenario = load_scenario(name)
+    assert scenario.description
+    assert load(dump_scenario(scenario)) == scenario
+    states = initial_states(scenario)
+    for team in teams(scenario.model):
+        if team.cables:
+            assert len(cable_lengths(scenario.model, team)) == len(attachment_points(scenario.model, team)) == len(team.vehicles)
+    assert states.shape == (len(scenario.model.entities), 13)
+
+
+def test_every_shipped_file_is_used_by_a_scenario_or_loads_alone():
+    for folder in FOLDERS:
+        assert shipped(folder), folder
+    texts = " ".join(p.read_text() for p in (config_directory() / "scenarios").glob("*.yaml"))
+    base = GOOD.splitlines()
+    for name in shipped("vehicles"):
+        load("\n".join(base).replace("dragonfly", name))
+    for name in shipped("payloads"):
+        load("\n".join(line for line in base if "attach" not in line and "mechanism" not in line).replace("{use: bar}", f"{{use: {name}}}"))
+    for name in shipped("trajectories"):
+        load("\n".join(f"trajectory: {{use: {name}}}" if line.startswith("trajectory") else line for line in base))
+    for name in shipped("controllers"):
+        load("\n".join(f"controller: {{use: {name}}}" if line.startswith("controller") else line for line in base))
+    for name in shipped("attachments"):
+        assert f"use: {name}}}" in texts, f"{name} is used by no scenario"
+
+
+def test_table_of_the_paper():
+    """Spot checks of section 4: nothing got lost between table and files."""
+    scenario = load_scenario("three_dragonflies_triangular_1-2m_0-8m_1m")
+    assert [c.length_m for c in scenario.model.cables] == [1.2, 0.8, 1.0]
+    assert scenario.model.payloads[0].mass_kg == 0.278
+    assert scenario.model.cables[1].b_point_m == (0.3083, 0.0, 0.01125)
+    assert [v.mass_kg for v in load_scenario("heterogeneous_triangular_1m").model.vehicles] == [0.25, 0.95, 0.5]
+    assert len(load_scenario("six_dragonflies_box").model.cables) == 6
+
+
+MISTAKES = [
+    ("schema: 1", "schema: 2", r"test\.yaml:1: schema: must be 1, got 2"),
+    ("schema: 1\n", "", r"schema: is missing"),
+    ("use: bar}", "use: baar}", r"test\.yaml:8: model\.payloads\[0\]\.use: 'baar': no shipped payload.*did you mean \"bar\"\?"),
+    ("radius_m: 1.0", "radius_m: -1.0", r"test\.yaml:12: trajectory\.radius_m: must be > 0, got -1"),
+    ("radius_m: 1.0", "radius_m: .nan", r"test\.yaml:12: trajectory\.radius_m: must be a finite number, got nan"),
+    ("radius_m: 1.0", 'radius_m: "1.0"', r"trajectory\.radius_m: must be a number, got '1\.0'"),
+    ("radius_m", "radios_m", r"test\.yaml:12: trajectory\.radios_m: unknown key 'radios_m'; did you mean \"radius_m\"\?"),
+    ("type: circle", "type: circel", r"trajectory\.type: must be one of hover.*got 'circel'; did you mean \"circle\"\?"),
+    ("cruise_s: 5.0", "", r"trajectory\.cruise_s: is missing|must be a mapping|valid YAML"),
+    ("control_s: 0.005", "control_s: 0.0055", r"test\.yaml:13: time: control_s must be a whole multiple of step_s"),
+    ("seed: 3", "seed: 3.5", r"test\.yaml:14: seed: must be a whole number, got 3\.5"),
+    ("seed: 3", "seed: true", r"seed: must be a whole number, got True"),
+    ("seed: 3", "seed: 3\nseed: 4", r"test\.yaml:15: key 'seed' appears twice"),
+    ("seed: 3", "seed: [", r"test\.yaml:1\d: is not valid YAML"),
+    ("- {use: dragonfly}\n    - {use: dragonfly}", "- {use: dragonfly}", r"test\.yaml:9: .*bar_0-5m has 2 attachment points, but there are 1 vehicles"),
+    ("- {use: bar}", "- {use: bar, mass_kg: 0}", r"test\.yaml:8: model\.payloads\[0\]\.mass_kg: must be > 0, got 0"),
+    ("- {use: bar}", "- {use: bar, inertia_kg_m2: [1, 1, 9]}", r"payloads\[0\]: inertia_kg_m2 belongs to no rigid body"),
+    ("- {use: bar}", "- {use: bar, name: quad1}", r"names must be unique, \['quad1'\]"),
+    ("- {use: bar}", "- {use: bar, name: 1bar}", r"name must start with a letter"),
+    ("seed: 3", "plant: [{entity: qad1, mass_kg: 1.0}]", r"plant\[0\]\.entity: there is no entity 'qad1'; did you mean \"quad1\"\?"),
+    ("seed: 3", "plant: [{cable: 3, length_m: 1.0}]", r"plant\[0\]\.cable: must be 1\.\.2, got 3"),
+    ("seed: 3", "initial: [{entity: quad1, position_m: [1, 2]}]", r"test\.yaml:14: initial\[0\]\.position_m: must have 3 entries, got 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("old, new, message", MISTAKES)
+def test_mistakes_are_explained(old, new, message):
+    text = GOOD.replace(old, new)
+    assert text != GOOD
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    assert re.search(message, str(caught.value)), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_scenarios_are_suggested():
+    with pytest.raises(ConfigError, match=r"did you mean \"slalom\"\?"):
+        load_scenario("slalmo")
+    with pytest.raises(ConfigError, match="there is no such file"):
+        load_scenario("nowhere/else.yaml")
+
+
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=8), st.sampled_from(["1e400", "~", "dragonfly", "-0", "0x1F"]),
+    st.lists(st.floats(allow_nan=True), max_size=4), st.dictionaries(st.text(max_size=4), st.integers(), max_size=2),
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_fuzzed_values_never_break_the_loader(data):
+    """Any key may hold anything: the answer is a scenario or a ConfigError, nothing else."""
+    import json
+
+    keys = ["seed", "time", "model", "controller", "trajectory", "initial", "plant", "sensing", "schema", "environment", "name"]
+    out = dict(zip(["schema", "seed"], [1, 3], strict=True))
+    out["model"] = {"vehicles": [{"use": "dragonfly"}], "payloads": [{"use": "point_mass"}], "attachments": [{"type": "mechanism", "use": "point_0-5m"}]}
+    out["controller"], out["trajectory"] = {"use": "point_mass"}, {"use": "hover"}
+    for _ in range(data.draw(st.integers(1, 3))):
+        target = out
+        while True:
+            key = data.draw(st.sampled_from(list(target) + keys) if isinstance(target, dict) else st.integers(0, max(0, len(target) - 1)))
+            inner = target.get(key) if isinstance(target, dict) else (target[key] if target else None)
+            if isinstance(inner, (dict, list)) and inner and data.draw(st.booleans()):
+                target = inner
+                continue
+            if isinstance(target, dict) or target:
+                target[key] = data.draw(LEAVES)
+            break
+    try:
+        load(json.dumps(out))
+    except ConfigError as error:
+        assert str(error).startswith(("test.yaml:", "/")) or "no shipped" in str(error) or "no such file" in str(error), str(error)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=st.sampled_from(list("abz:-[]{}&*!|>%@#,'\"\n\t 01.~é\u2028\x00")), max_size=80))
+def test_fuzzed_text_never_breaks_the_parser(text):
+    try:
+        parse_tree(text, "fuzz.yaml")
+    except ConfigError as error:
+        assert str(error).startswith("fuzz.yaml:")
+
+
+def test_alias_bombs_are_refused():
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
+    with pytest.raises(ConfigError, match="more than 100000 values"):
+        parse_tree("\n".join(lines), "bomb.yaml")
+    with pytest.raises(ConfigError, match="alias contains itself"):
+        parse_tree("a: &a [*a]", "loop.yaml")

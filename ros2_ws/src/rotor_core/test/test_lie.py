@@ -1,0 +1,72 @@
+"""Rotations: group axioms, exponential against the matrix exponential, dexp against differences."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+from transforms3d.quaternions import qmult, quat2mat
+
+from rotor_core.lie import small_angle, so3, vec3
+
+vectors = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
+
+
+def skew(v):
+    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+def unit(q):
+    return tuple(np.array(q) / np.linalg.norm(q))
+
+
+@given(vectors, vectors, vectors)
+def test_group_axioms(a, b, c):
+    p, q, r = so3.exp(a), so3.exp(b), so3.exp(c)
+    np.testing.assert_allclose(so3.product(so3.product(p, q), r), so3.product(p, so3.product(q, r)), atol=1e-14)
+    np.testing.assert_allclose(so3.product(p, so3.exp(tuple(-x for x in a))), so3.IDENTITY, atol=1e-14)
+    np.testing.assert_allclose(so3.product(p, q), qmult(p, q), atol=1e-15)
+    R = np.array(so3.matrix(p)).reshape(3, 3)
+    np.testing.assert_allclose(R, quat2mat(p), atol=1e-14)
+    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-14)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 0.1, 0.399, 0.4, 0.401, 1.0, 3.0, np.pi - 1e-9, np.pi, 5.0])
+def test_exponential_on_both_sides_of_the_switch(angle):
+    """The series ends at a half angle of 0.2, an angle of 0.4."""
+    axis = np.array([0.6, -0.48, 0.64])
+    q = so3.exp(tuple(angle * axis))
+    expected = scipy.linalg.expm(skew(angle * axis))
+    np.testing.assert_allclose(np.array(so3.matrix(q)).reshape(3, 3), expected, atol=5e-15)
+    assert np.linalg.norm(q) == pytest.approx(1.0, abs=4e-16)
+
+
+@given(st.floats(0.0, 0.3))
+def test_series_equals_functions(s):
+    c, k = small_angle.cos_sinc(s * s)
+    assert c == pytest.approx(np.cos(s), abs=2e-16)
+    assert k == pytest.approx(np.sinc(s / np.pi), abs=3e-16)
+
+
+@pytest.mark.parametrize("size", [1e-3, 3e-3, 1e-2])
+def test_dexp_inverse_is_the_rate_of_the_rotation_vector(size):
+    """q0 exp(theta(t)) with theta_dot = dexp_inverse(theta, omega) turns with body rate omega; error of order size^4."""
+    theta, omega = size * np.array([0.3, -0.9, 0.4]), np.array([1.2, 0.7, -0.5])
+    rate = np.array(so3.dexp_inverse(tuple(theta), tuple(omega)))
+    h = 1e-6
+    before, after = (np.array(so3.exp(tuple(theta + s * h * rate))) for s in (-1, 1))
+    conjugate = np.array(so3.exp(tuple(-theta)))
+    body_rate = 2.0 * np.array(qmult(conjugate, (after - before) / (2 * h)))[1:]
+    np.testing.assert_allclose(body_rate, omega, atol=size**4 + 3e-10)
+
+
+@given(vectors, vectors)
+def test_vector_tuples_agree_with_numpy(a, b):
+    np.testing.assert_allclose(vec3.cross(a, b), np.cross(a, b), atol=1e-15)
+    assert vec3.dot(a, b) == pytest.approx(np.dot(a, b), abs=1e-14)
+    m = tuple(np.arange(9.0) - 4.0)
+    M = np.array(m).reshape(3, 3)
+    np.testing.assert_allclose(vec3.apply(m, a), M @ a, atol=1e-13)
+    np.testing.assert_allclose(vec3.apply_transposed(m, a), M.T @ a, atol=1e-13)
+    np.testing.assert_allclose(np.array(vec3.transposed_product(m, m)).reshape(3, 3), M.T @ M, atol=1e-12)
+    np.testing.assert_allclose(vec3.column(m, 1), M[:, 1])

@@ -1,0 +1,143 @@
+"""The public face: reset, noise, limits, pushes; and the same source uncompiled."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Noise, PlantChange, Sensing
+from rotor_core.interface.errors import ContractError
+from rotor_sim.command_watch import FRESH, HELD, ZEROED, CommandWatch
+from rotor_sim.schedule import Schedule
+from rotor_sim.simulation import START_TIME, Simulation
+
+
+def hover_wrenches(simulation):
+    model = simulation.scenario.model
+    mass = sum(e.mass_kg for e in model.entities)
+    return np.column_stack([np.full(len(model.vehicles), mass * 9.81 / len(model.vehicles)), np.zeros((len(model.vehicles), 3))])
+
+
+def test_reset_repeats_bits():
+    scenario = replace(load_scenario("slalom"), sensing=Sensing(Noise(1e-3, 1e-3, 1e-3, 1e-3)), seed=7)
+    simulation = Simulation(scenario)
+
+    def story():
+        out = []
+        for _ in range(20):
+            out.append(simulation.measure().copy())
+            simulation.step(hover_wrenches(simulation))
+        return np.array(out)
+
+    first = story()
+    simulation.reset()
+    assert simulation.time == START_TIME
+    np.testing.assert_array_equal(first, story())
+    other = Simulation(scenario, seed=8)
+    assert not np.array_equal(first[0], other.measure())
+
+
+def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
+    """A16: 20000 samples; the standard error of a deviation is then 0.5 %, the bound of 5 % is ten of them."""
+    noise = Noise(position_m=1e-3, velocity_m_s=2e-3, attitude_rad=3e-3, rate_rad_s=4e-3)
+    simulation = Simulation(replace(load_scenario("hover"), sensing=Sensing(noise)))
+    truth = simulation.motion.copy()
+    samples = np.array([simulation.measure()[0].copy() for _ in range(20_000)])
+    np.testing.assert_array_equal(simulation.motion, truth)
+    np.testing.assert_allclose(np.linalg.norm(samples[:, 3:7], axis=1), 1.0, atol=1e-14)
+    for columns, deviation in ((slice(0, 3), 1e-3), (slice(7, 10), 2e-3), (slice(10, 13), 4e-3)):
+        np.testing.assert_allclose(np.std(samples[:, columns] - truth[0, columns], axis=0), deviation, rtol=0.05)
+    np.testing.assert_allclose(np.std(2.0 * samples[:, 4:7], axis=0), 3e-3, rtol=0.05)
+    correlation = np.corrcoef(samples[:, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12]].T) - np.eye(12)
+    assert np.max(np.abs(correlation)) < 0.05
+
+
+def test_commands_beyond_the_rotors_are_limited():
+    simulation = Simulation(load_scenario("hover"))
+    simulation.command(np.array([[100.0, 0, 0, 0]]))
+    assert simulation.applied[0, 0] == pytest.approx(4.240, abs=1e-3)  # table 4.1 of the vehicle
+    simulation.command(np.array([[-5.0, 0, 0, 0]]))
+    assert simulation.applied[0, 0] == pytest.approx(0.477, abs=1e-3)
+    with pytest.raises(ContractError, match="finite"):
+        simulation.command(np.array([[np.nan, 0, 0, 0]]))
+    assert simulation.applied[0, 0] == pytest.approx(0.477, abs=1e-3)
+
+
+def test_plant_differs_from_the_model():
+    scenario = load_scenario("dragonfly_point_mass")
+    changes = (PlantChange(entity="payload", mass_kg=0.1), PlantChange(cable=1, length_m=0.6), PlantChange(entity="quad1", thrust_gain=0.9))
+    simulation = Simulation(replace(scenario, plant=changes))
+    simulation.command(np.array([[3.5, 0, 0, 0]]))
+    assert simulation.motion[0, 2] == pytest.approx(0.6)
+    assert simulation.applied[0, 0] == pytest.approx(3.15)
+    assert simulation.engine.tensions[0] == pytest.approx(0.1 / 0.35 * 3.15, rel=1e-12)
+    assert scenario.model.payloads[0].mass_kg == 0.07
+
+
+def test_push_acts_until_it_is_taken_back():
+    simulation = Simulation(load_scenario("hover"))
+    wrench = hover_wrenches(simulation)
+    simulation.push("quad1", np.array([0.5, 0, 0]), np.zeros(3))
+    simulation.step(wrench)
+    assert simulation.motion[0, 7] == pytest.approx(0.5 / 0.25 * 0.005, rel=1e-9)
+    simulation.push("quad1", np.zeros(3), np.zeros(3))
+    speed = simulation.motion[0, 7]
+    simulation.step(wrench)
+    assert simulation.motion[0, 7] == pytest.approx(speed, rel=1e-12)
+
+
+def test_uncompiled_source_gives_the_same_flight():
+    """The kernels as plain Python, in a process without Numba: a snap and its aftermath to rounding."""
+    program = """
+import json, numpy as np
+from rotor_core._jit import COMPILED
+from rotor_core.config.loader import load_scenario
+from rotor_sim.simulation import Simulation
+s = Simulation(load_scenario("collision_point_mass"))
+for _ in range(23):
+    s.step(np.array([[3.0, 1e-3, -2e-3, 5e-4]]))
+print(json.dumps({"compiled": COMPILED, "motion": s.motion.tolist(), "events": [(e.time, e.type) for e in s.take_events()]}))
+"""
+    results = []
+    for flag in ("0", "1"):
+        out = subprocess.run([sys.executable, "-c", program], env={**os.environ, "ROTOR_UNCOMPILED": flag}, check=True, capture_output=True, text=True)
+        results.append(json.loads(out.stdout))
+    compiled, plain = results
+    assert compiled["compiled"] and not plain["compiled"]
+    assert [kind for _, kind in compiled["events"]] == [kind for _, kind in plain["events"]] == ["snap"]
+    assert compiled["events"][0][0] == pytest.approx(plain["events"][0][0], abs=1e-13)
+    np.testing.assert_allclose(compiled["motion"], plain["motion"], atol=1e-11)
+
+
+def test_command_watch_holds_then_drops():
+    watch = CommandWatch(2, timeout=0.1, policy="hold", zero_after=0.5)
+    assert not watch.heard()
+    wrench = np.array([3.0, 0, 0, 0])
+    watch.accept(0, wrench, 1.0)
+    watch.accept(1, wrench, 1.3)
+    assert watch.heard()
+    out, changes = watch.wrenches(1.35)
+    assert out[:, 0].tolist() == [3.0, 3.0]
+    assert changes == [(0, HELD), (1, FRESH)]
+    out, changes = watch.wrenches(1.65)
+    assert out[:, 0].tolist() == [0.0, 3.0] and changes == [(0, ZEROED), (1, HELD)]
+    drop = CommandWatch(1, timeout=0.1, policy="zero", zero_after=0.5)
+    drop.accept(0, wrench, 1.0)
+    assert drop.wrenches(1.05)[0][0, 0] == 3.0
+    assert drop.wrenches(1.15)[0][0, 0] == 0.0
+
+
+def test_schedule_counts_steps():
+    schedule = Schedule.from_rates(1e-3, {"clock": 250.0, "topics": 100.0, "markers": 25.0})
+    assert schedule.periods == {"clock": 4, "topics": 10, "markers": 40}
+    seen, step = {"clock": 0, "topics": 0, "markers": 0}, 0
+    while step < 1000:
+        for name in schedule.due(step):
+            seen[name] += 1
+        step = schedule.next_after(step)
+    assert seen == {"clock": 250, "topics": 100, "markers": 25}
