@@ -45,8 +45,8 @@ def point_mass_command(states, reference, vehicles, load, who, memory, out):
     xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
     if l > SMALLEST_DISTANCE:
         xi = scale(1.0 / l, D)
-        D_dot = sub(get3(z, V), get3(s, V))
-        xi_dot = scale(1.0 / l, sub(D_dot, scale(dot(xi, D_dot), xi)))
+        # as in the paper, eq 8: the part along xi is zero for a taut cable, and only |xi_dot|^2 in (C.6) would see it
+        xi_dot = scale(1.0 / l, sub(get3(z, V), get3(s, V)))
     omega = cross(xi, xi_dot)
     e_x = sub(get3(reference, POSITION), get3(z, P))
     e_v = sub(get3(reference, VELOCITY), get3(z, V))

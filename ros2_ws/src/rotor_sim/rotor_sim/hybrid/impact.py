@@ -199,7 +199,7 @@ def join_impact(world, colliding, settles, calming):
 
 
 @kernel
-def log_impact(world, t, n, settles):
+def log_impact(world, t, n, colliding, settles):
     """Log a snap (or settled cascade) of the n listed cables and set slack those that leave."""
     row = log_event(world, t, SETTLE if settles else SNAP, NO_CAUSE)
     thrown_off = 0
@@ -207,7 +207,7 @@ def log_impact(world, t, n, settles):
         k = world.order[0, i]
         c = world.cables[k]
         was_taut = world.cable_int[k, at.TAUT] != 0
-        involve(world, row, k, 2.0 if was_taut else 1.0)
+        involve(world, row, k, 1.0 if k == colliding or c[at.RATE] > AT_REST else 2.0)
         leaves = c[at.MULTIPLIER] <= 0.0 and c[at.RATE_PLUS] < (-SETTLE_RATE if settles else -AT_REST)
         if leaves and was_taut:
             thrown_off += 1
@@ -271,7 +271,7 @@ def change(world, t, what, k):
                 elif c[at.RATE_PLUS] > -AT_REST:
                     world.cable_int[j, at.TAUT] = 1
             if calming == 0:
-                log_impact(world, t, n, settles)
+                log_impact(world, t, n, k, settles)
         choose_taut(world, t, cause, quiet and not impact or calming == 1, what == INPUT_CHANGED)
         if not settles:
             break
