@@ -1,7 +1,8 @@
 """Make a virtual environment with the ROS wheels a usable ROS prefix.
 
-Run once with the environment's own Python after the packages are installed; running it again changes nothing. It mends
-two things: exported CMake files name include folders of the machine that built the wheels, and a prefix needs setup files.
+Run once with the environment's own Python after the packages are installed; running it again
+changes nothing. It mends two things: exported CMake files name include folders of the machine that
+built the wheels, and a prefix needs setup files.
 """
 
 import os

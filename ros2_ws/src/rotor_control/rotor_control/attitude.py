@@ -1,6 +1,7 @@
 """Attitude: the desired rotation of a force direction and a heading, and the moment that tracks it.
 
-Sources: RotorTM eqs 66, 67, 70 with its eq 73 corrected (E-P2); Lee, Leok, McClamroch 2010. Equations (C.1)-(C.3).
+Sources: RotorTM eqs 66, 67, 70 with its eq 73 corrected (E-P2); Lee, Leok, McClamroch 2010.
+Equations (C.1)-(C.3).
 """
 
 from __future__ import annotations
@@ -8,7 +9,20 @@ from __future__ import annotations
 from math import cos, sin, sqrt
 
 from rotor_core._jit import kernel
-from rotor_core.lie.vec3 import add, apply, apply_transposed, column, columns, cross, dot, norm, scale, sub, times, transposed_product
+from rotor_core.lie.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    column,
+    columns,
+    cross,
+    dot,
+    norm,
+    scale,
+    sub,
+    times,
+    transposed_product,
+)
 
 SMALLEST_FORCE = 1e-6
 """Below this a force has no direction, N; the vehicle then points up."""
@@ -65,7 +79,8 @@ def tracking_moment(R, omega_B, R_des, omega_des, alpha_des, inertia, gain_attit
 
     Args:
         R, omega_B: attitude and body rate.
-        R_des, omega_des, alpha_des: desired attitude, and its rate and angular acceleration in its own axes.
+        R_des, omega_des, alpha_des: desired attitude, and its rate and angular acceleration in its
+            own axes.
         inertia: nine entries, body axes.
         gain_attitude, gain_rate: diagonals, N m and N m s.
 
@@ -74,7 +89,9 @@ def tracking_moment(R, omega_B, R_des, omega_des, alpha_des, inertia, gain_attit
     """
     omega_in_B = apply_transposed(R, apply(R_des, omega_des))
     alpha_in_B = apply_transposed(R, apply(R_des, alpha_des))
-    feedback = add(times(gain_attitude, rotation_error(R, R_des)), times(gain_rate, sub(omega_in_B, omega_B)))
+    feedback = add(
+        times(gain_attitude, rotation_error(R, R_des)), times(gain_rate, sub(omega_in_B, omega_B))
+    )
     gyroscopic = cross(omega_B, apply(inertia, omega_B))
     transport = apply(inertia, sub(cross(omega_B, omega_in_B), alpha_in_B))
     return add(feedback, sub(gyroscopic, transport))
@@ -82,5 +99,8 @@ def tracking_moment(R, omega_B, R_des, omega_des, alpha_des, inertia, gain_attit
 
 @kernel
 def heading_rate(R_des, yaw_rate):
-    """Body rate of a desired attitude that turns with the heading only: yaw rate about the vertical, along its z axis."""
+    """Body rate of a desired attitude that turns with the heading only.
+
+    Yaw rate about the vertical, along its z axis.
+    """
     return 0.0, 0.0, yaw_rate * column(R_des, 2)[2]

@@ -1,7 +1,7 @@
 """n vehicles with a rigid payload on cables (RotorTM eqs 69-73 with the attitude law of eq 66).
 
-Equations (C.10)-(C.14), docs/theory/control.md. The payload wrench is distributed by a pseudo-inverse, because P P^T has
-rank 5 for two vehicles (E-P7).
+Equations (C.10)-(C.14), docs/theory/control.md. The payload wrench is distributed by a
+pseudo-inverse, because P P^T has rank 5 for two vehicles (E-P7).
 """
 
 from __future__ import annotations
@@ -40,7 +40,21 @@ from rotor_core.interface.plan import (
     YAW_RATE,
 )
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, apply_transposed, column, cross, dot, get3, get9, norm, put3, scale, sub, times
+from rotor_core.lie.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    column,
+    cross,
+    dot,
+    get3,
+    get9,
+    norm,
+    put3,
+    scale,
+    sub,
+    times,
+)
 
 P, Q, V, OMEGA = 0, 3, 7, 10
 
@@ -65,8 +79,12 @@ def cable_team_command(states, reference, vehicles, load, who, distribution, mem
     Omega_L = get3(z, OMEGA)
     e_x = sub(get3(reference, POSITION), get3(z, P))
     e_v = sub(get3(reference, VELOCITY), get3(z, V))
-    feedback = add(times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v))
-    feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD])))
+    feedback = add(
+        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
+    )
+    feedback = add(
+        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
+    )
     a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
     F_L = apply_transposed(R_L, scale(load[LOAD_MASS], a_cmd))  # (C.10), in the payload
     R_des = so3.matrix(so3.get4(reference, ATTITUDE))

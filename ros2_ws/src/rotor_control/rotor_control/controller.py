@@ -1,4 +1,7 @@
-"""The controllers of a scenario: one law per team, limits at rotor level, commands for all vehicles."""
+"""The controllers of a scenario.
+
+One law per team, limits at rotor level, commands for all vehicles.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,20 @@ from rotor_control import gains as g
 from rotor_control.cable_team import cable_team_command
 from rotor_control.point_mass import point_mass_command
 from rotor_control.quadrotor import quadrotor_command
-from rotor_control.rigid_team import allocation_by_moments, allocation_by_rotors, rigid_team_command, structure_allocation
-from rotor_core.config.schema import CableTeamControl, Model, PointMassControl, RigidTeamControl, Scenario, inertia_matrix
+from rotor_control.rigid_team import (
+    allocation_by_moments,
+    allocation_by_rotors,
+    rigid_team_command,
+    structure_allocation,
+)
+from rotor_core.config.schema import (
+    CableTeamControl,
+    Model,
+    PointMassControl,
+    RigidTeamControl,
+    Scenario,
+    inertia_matrix,
+)
 from rotor_core.config.teams import Team, attachment_points, cable_lengths, teams
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.interface.errors import ConfigError
@@ -40,19 +55,23 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
     return row
 
 
-def structure(model: Model, team: Team) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def structure(
+    model: Model, team: Team
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nominal mass properties of a rigidly linked team (RotorTM section 2.3).
 
     Returns:
-        (mass; centre of mass in the payload frame (3,); inertia about it in payload axes (3, 3); vehicle positions from it
-        (n, 3); vehicle attitudes (n, 3, 3)).
+        (mass; centre of mass in the payload frame (3,); inertia about it in payload axes (3, 3);
+        vehicle positions from it (n, 3); vehicle attitudes (n, 3, 3)).
     """
     payload = model.entities[model.index(team.payload or "")]
     links = {link.child: link for link in model.rigid_links}
     vehicles = [model.entities[model.index(v)] for v in team.vehicles]
     masses = np.array([payload.mass_kg] + [v.mass_kg for v in vehicles])
     points = np.vstack([np.zeros(3), attachment_points(model, team)])
-    rotations = np.array([np.eye(3)] + [quat2mat(wxyz_from_rpy_deg(links[v].rpy_deg)) for v in team.vehicles])
+    rotations = np.array(
+        [np.eye(3)] + [quat2mat(wxyz_from_rpy_deg(links[v].rpy_deg)) for v in team.vehicles]
+    )
     mass = float(masses.sum())
     centre = masses @ points / mass
     J = np.zeros((3, 3))
@@ -91,7 +110,9 @@ class TeamLaw:
             assert isinstance(control, RigidTeamControl)
             A = structure_allocation(points, rotations)
             if np.linalg.matrix_rank(A) < 4:
-                raise ConfigError(f"team of payload {team.payload!r}: its vehicles cannot produce every moment.")
+                raise ConfigError(
+                    f"team of payload {team.payload!r}: its vehicles cannot produce every moment."
+                )
             if control.allocation == "rotors":
                 self.allocation = allocation_by_rotors(A, [rotor_set(v.rotors) for v in vehicles])
             else:
@@ -101,11 +122,19 @@ class TeamLaw:
             return
         payload = model.entities[payload_row]
         lengths, points = cable_lengths(model, team), attachment_points(model, team)
-        self.vehicles = np.array([g.vehicle_row(v, cable_length=l, point=p) for v, l, p in zip(vehicles, lengths, points, strict=True)])
+        self.vehicles = np.array(
+            [
+                g.vehicle_row(v, cable_length=l, point=p)
+                for v, l, p in zip(vehicles, lengths, points, strict=True)
+            ]
+        )
         if payload.inertia_kg_m2 is None:
             self._need(control, PointMassControl, "point_mass", "a point mass on a cable")
             if len(vehicles) != 1:
-                raise ConfigError(f"payload {team.payload!r}: a point mass on {len(vehicles)} cables has no shipped controller; give it an inertia.")
+                raise ConfigError(
+                    f"payload {team.payload!r}: a point mass on {len(vehicles)} cables has no "
+                    f"shipped controller; give it an inertia."
+                )
             self._law = point_mass_command
             self._arguments = (self.vehicles, self.load, who, self.memory)
             return
@@ -119,7 +148,9 @@ class TeamLaw:
     def _need(self, control: object, kind: type, name: str, what: str) -> None:
         if not isinstance(control, kind):
             given = getattr(control, "type", control)
-            raise ConfigError(f"controller.type: {what} needs {name}, got {given}. Write `controller: {{use: {name}}}`.")
+            raise ConfigError(
+                f"controller.type: {what} needs {name}, got {given}. Write `controller: {{use: {name}}}`."
+            )
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the commands (n, 4) of the team for ``states`` (N, >= 13) and ``reference`` (28,)."""
@@ -148,7 +179,9 @@ class Controller:
         self._unmixing = np.array([s.unmixing for s in sets])
         self._limits = np.array([s.thrust_limits for s in sets])
         self._limits_on = scenario.actuation.limits
-        self._one_team = len(self.teams) == 1 and bool(np.all(self._rows[0] == np.arange(len(model.vehicles))))
+        self._one_team = len(self.teams) == 1 and bool(
+            np.all(self._rows[0] == np.arange(len(model.vehicles)))
+        )
         self.commands = np.zeros((len(model.vehicles), 4))
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
@@ -166,7 +199,9 @@ class Controller:
         if self._one_team:
             self.laws[0](states, references[0], self.commands)
         else:
-            for law, rows, out, reference in zip(self.laws, self._rows, self._outs, references, strict=True):
+            for law, rows, out, reference in zip(
+                self.laws, self._rows, self._outs, references, strict=True
+            ):
                 law(states, reference, out)
                 self.commands[rows] = out
         if self._limits_on:

@@ -13,7 +13,13 @@ CABLE_LENGTH, COS_MAX_TILT, POINT = 28, 29, 30
 VEHICLE = 33
 """Columns of a vehicle row."""
 
-LOAD_MASS, LOAD_INERTIA, LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = 0, 1, 10, 13, 16
+LOAD_MASS, LOAD_INERTIA, LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = (
+    0,
+    1,
+    10,
+    13,
+    16,
+)
 LOAD_ATTITUDE_GAIN, LOAD_RATE_GAIN, GRAVITY, PERIOD, CENTRE = 19, 22, 25, 26, 27
 LOAD = 30
 """Columns of the payload (or team) row."""
@@ -22,7 +28,9 @@ INTEGRAL_LIMIT = 2.0
 """Largest integral of a position error, m s: anti-windup."""
 
 
-def vehicle_row(vehicle: Vehicle, *, cable_length: float = 0.0, point: np.ndarray | None = None) -> np.ndarray:
+def vehicle_row(
+    vehicle: Vehicle, *, cable_length: float = 0.0, point: np.ndarray | None = None
+) -> np.ndarray:
     """Parameters of one vehicle; ``point`` is its attachment point on the payload, (3,) m."""
     g = vehicle.gains
     row = np.zeros(VEHICLE)

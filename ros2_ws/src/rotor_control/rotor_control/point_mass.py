@@ -33,8 +33,11 @@ SMALLEST_DISTANCE = 1e-3
 
 @kernel
 def point_mass_command(states, reference, vehicles, load, who, memory, out):
-    """Thrust and moment of the vehicle; arguments as :func:`rotor_control.quadrotor.quadrotor_command`, ``who`` is
-    (vehicle, load)."""
+    """Thrust and moment of the vehicle.
+
+    Arguments as :func:`rotor_control.quadrotor.quadrotor_command`, ``who`` is
+    (vehicle, load).
+    """
     v = vehicles[0]
     s = states[who[0]]
     z = states[who[1]]
@@ -45,13 +48,18 @@ def point_mass_command(states, reference, vehicles, load, who, memory, out):
     xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
     if l > SMALLEST_DISTANCE:
         xi = scale(1.0 / l, D)
-        # as in the paper, eq 8: the part along xi is zero for a taut cable, and only |xi_dot|^2 in (C.6) would see it
+        # as in the paper, eq 8: the part along xi is zero for a taut cable, and only |xi_dot|^2 in
+        # (C.6) would see it
         xi_dot = scale(1.0 / l, sub(get3(z, V), get3(s, V)))
     omega = cross(xi, xi_dot)
     e_x = sub(get3(reference, POSITION), get3(z, P))
     e_v = sub(get3(reference, VELOCITY), get3(z, V))
-    feedback = add(times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v))
-    feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD])))
+    feedback = add(
+        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
+    )
+    feedback = add(
+        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
+    )
     a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
     F_des = add(scale(m + m_L, a_cmd), scale(m * l * dot(xi_dot, xi_dot), xi))  # (C.6)
     size = max(norm(F_des), 1e-9)

@@ -1,9 +1,21 @@
-"""Position control of a single vehicle (RotorTM module QdCtrl, Geometric_control). Equations (C.4), (C.5)."""
+"""Position control of a single vehicle (RotorTM module QdCtrl, Geometric_control).
+
+Equations (C.4), (C.5).
+"""
 
 from __future__ import annotations
 
 from rotor_control.attitude import desired_rotation, limit_tilt, tracking_moment
-from rotor_control.gains import ATTITUDE_GAIN, COS_MAX_TILT, GRAVITY, INERTIA, MASS, POSITION_GAIN, RATE_GAIN, VELOCITY_GAIN
+from rotor_control.gains import (
+    ATTITUDE_GAIN,
+    COS_MAX_TILT,
+    GRAVITY,
+    INERTIA,
+    MASS,
+    POSITION_GAIN,
+    RATE_GAIN,
+    VELOCITY_GAIN,
+)
 from rotor_core._jit import kernel
 from rotor_core.interface.plan import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
@@ -29,7 +41,10 @@ def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     R = so3.matrix(so3.get4(s, Q))
     e_x = sub(get3(reference, POSITION), get3(s, P))
     e_v = sub(get3(reference, VELOCITY), get3(s, V))
-    a = add(get3(reference, ACCELERATION), add(times(get3(v, POSITION_GAIN), e_x), times(get3(v, VELOCITY_GAIN), e_v)))
+    a = add(
+        get3(reference, ACCELERATION),
+        add(times(get3(v, POSITION_GAIN), e_x), times(get3(v, VELOCITY_GAIN), e_v)),
+    )
     F = scale(v[MASS], add(a, (0.0, 0.0, load[GRAVITY])))  # (C.4)
     F = limit_tilt(F, v[COS_MAX_TILT])
     R_des = desired_rotation(F, reference[YAW_ANGLE])
@@ -40,6 +55,13 @@ def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     omega_des = (-dot(h, b2), dot(h, b1), reference[YAW_RATE] * b3[2])  # (C.5)
     out[0, 0] = dot(F, column(R, 2))
     tau = tracking_moment(
-        R, get3(s, OMEGA), R_des, omega_des, (0.0, 0.0, 0.0), get9(v, INERTIA), get3(v, ATTITUDE_GAIN), get3(v, RATE_GAIN)
+        R,
+        get3(s, OMEGA),
+        R_des,
+        omega_des,
+        (0.0, 0.0, 0.0),
+        get9(v, INERTIA),
+        get3(v, ATTITUDE_GAIN),
+        get3(v, RATE_GAIN),
     )
     put3(out[0], 1, tau)

@@ -1,6 +1,7 @@
 """A rigidly linked team flown as one body (RotorTM eq 74, E-P3), with thrust and moment allocation.
 
-Equations (C.15)-(C.17), docs/theory/control.md. A_k has the moment r x e3 of a unit thrust, (r_y, -r_x, 0) (E-R3).
+Equations (C.15)-(C.17), docs/theory/control.md. A_k has the moment r x e3 of a unit thrust, (r_y,
+-r_x, 0) (E-R3).
 """
 
 from __future__ import annotations
@@ -61,14 +62,16 @@ def allocation_by_moments(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
         (4 n, 5): vehicle wrenches from (f, Mx, My, Mz, 1).
     """
     W_inverse = np.diag(1.0 / np.tile(weights, A.shape[1] // 4))
-    return np.hstack([W_inverse @ A.T @ np.linalg.inv(A @ W_inverse @ A.T), np.zeros((A.shape[1], 1))])
+    return np.hstack(
+        [W_inverse @ A.T @ np.linalg.inv(A @ W_inverse @ A.T), np.zeros((A.shape[1], 1))]
+    )
 
 
 def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
     """Rotor thrusts as close as possible to the middle of their ranges, in units of those ranges (C.18).
 
-    Mixed teams need this: equal shares would ask the smallest vehicle for more than it has. Arguments and result as
-    :func:`allocation_by_moments`, with the rotors of each vehicle.
+    Mixed teams need this: equal shares would ask the smallest vehicle for more than it has.
+    Arguments and result as :func:`allocation_by_moments`, with the rotors of each vehicle.
     """
     mixing = block_diag(*(s.mixing for s in sets))
     low = np.repeat([s.thrust_limits[0] for s in sets], 4)
@@ -80,9 +83,12 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
 
 @kernel
 def rigid_team_command(states, reference, load, who, allocation, memory, out):
-    """Thrusts and moments of the team; ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4).
+    """Thrusts and moments of the team.
 
-    ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload axes.
+    ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4).
+
+    ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload
+    axes.
     """
     z = states[who[0]]
     R = so3.matrix(so3.get4(z, Q))
@@ -90,8 +96,12 @@ def rigid_team_command(states, reference, load, who, allocation, memory, out):
     centre = get3(load, CENTRE)
     e_x = sub(get3(reference, POSITION), get3(z, P))
     e_v = sub(get3(reference, VELOCITY), add(get3(z, V), apply(R, cross(omega, centre))))
-    feedback = add(times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v))
-    feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD])))
+    feedback = add(
+        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
+    )
+    feedback = add(
+        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
+    )
     a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
     F = scale(load[LOAD_MASS], a_cmd)  # (C.15)
     R_des = desired_rotation(F, reference[YAW_ANGLE])
@@ -103,4 +113,6 @@ def rigid_team_command(states, reference, load, who, allocation, memory, out):
     for k in range(out.shape[0]):
         for i in range(4):
             row = allocation[4 * k + i]
-            out[k, i] = row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2] + row[4]  # (C.16)
+            out[k, i] = (
+                row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2] + row[4]
+            )  # (C.16)

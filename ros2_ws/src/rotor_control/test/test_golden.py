@@ -22,7 +22,11 @@ def unlimited(name):
 def target():
     """The target of G7 and G8."""
     r = np.zeros((1, REFERENCE))
-    r[0, POSITION : POSITION + 3], r[0, VELOCITY : VELOCITY + 3], r[0, ACCELERATION : ACCELERATION + 3] = (0.1, 0.2, 0.1), (0.05, 0, 0), (0, 0.1, 0)
+    (
+        r[0, POSITION : POSITION + 3],
+        r[0, VELOCITY : VELOCITY + 3],
+        r[0, ACCELERATION : ACCELERATION + 3],
+    ) = (0.1, 0.2, 0.1), (0.05, 0, 0), (0, 0.1, 0)
     r[0, ATTITUDE] = 1.0
     return r
 
@@ -76,7 +80,10 @@ def test_hover_distribution():
 
 
 def test_two_vehicles_on_a_bar_have_a_finite_distribution():
-    """E-P7: P P^T has rank 5; the pseudo-inverse shares equally and asks nothing about the bar's axis."""
+    """E-P7.
+
+    P P^T has rank 5; the pseudo-inverse shares equally and asks nothing about the bar's axis.
+    """
     controller = unlimited("two_dragonflies_bar")
     states = np.zeros((3, 13))
     states[:, 3] = 1.0
@@ -92,7 +99,7 @@ def test_rigid_allocation():
     scenario = load_scenario("three_dragonflies_triangular_rigid")
     controller = make_controller(scenario)
     mass, _, _, points, rotations = structure(scenario.model, controller.teams[0])
-    A = structure_allocation(points, rotations)
+    assert structure_allocation(points, rotations).shape == (4, 12)
     allocation = controller.laws[0].allocation
     first = (allocation @ (mass * 9.81, 0, 0, 0, 1.0)).reshape(3, 4)
     np.testing.assert_allclose(first[:, 0], (3.4186416, 3.2473967, 3.4186416), atol=1e-7)
@@ -102,7 +109,14 @@ def test_rigid_allocation():
     np.testing.assert_allclose(second[:, 1:], [(0.0225949, 0.0257420, 0.0066667)] * 3, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["three_dragonflies_triangular_rigid", "heterogeneous_triangular_rigid", "five_dragonflies_triangular_rigid"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "three_dragonflies_triangular_rigid",
+        "heterogeneous_triangular_rigid",
+        "five_dragonflies_triangular_rigid",
+    ],
+)
 def test_allocation_returns_the_request(name):
     scenario = load_scenario(name)
     controller = make_controller(scenario)
@@ -111,11 +125,17 @@ def test_allocation_returns_the_request(name):
     rng = np.random.default_rng(0)
     for _ in range(50):
         request = rng.normal(size=4) * (10, 0.3, 0.3, 0.1)
-        np.testing.assert_allclose(A @ controller.laws[0].allocation @ np.append(request, 1.0), request, atol=1e-9)
+        np.testing.assert_allclose(
+            A @ controller.laws[0].allocation @ np.append(request, 1.0), request, atol=1e-9
+        )
 
 
 def test_attitude_law_pulls_towards_the_target():
-    """E-P2: with the paper's sign in eq 73 the error grows; here the moment has the sign of the wanted rotation."""
+    """E-P2.
+
+    With the paper's sign in eq 73 the error grows; here the moment has the sign of the wanted
+    rotation.
+    """
     identity = (1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0)
     J = (6e-4, 0, 0, 0, 6e-4, 0, 0, 0, 1e-3)
     for axis in range(3):
@@ -123,8 +143,12 @@ def test_attitude_law_pulls_towards_the_target():
         turn[axis] = 0.1
         q = np.concatenate([[np.cos(0.05)], np.sin(0.05) * turn / 0.1])
         R_des = tuple(quat2mat(q).ravel())
-        np.testing.assert_allclose(rotation_error(identity, R_des), np.sin(0.1) * turn / 0.1, atol=1e-14)
-        tau = tracking_moment(identity, (0.0, 0, 0), R_des, (0.0, 0, 0), (0.0, 0, 0), J, (0.25,) * 3, (0.025,) * 3)
+        np.testing.assert_allclose(
+            rotation_error(identity, R_des), np.sin(0.1) * turn / 0.1, atol=1e-14
+        )
+        tau = tracking_moment(
+            identity, (0.0, 0, 0), R_des, (0.0, 0, 0), (0.0, 0, 0), J, (0.25,) * 3, (0.025,) * 3
+        )
         assert tau[axis] > 0.02
 
 
@@ -134,7 +158,9 @@ def test_exact_tracking_of_a_turning_attitude_needs_no_feedback():
     q = rng.normal(size=4)
     R = tuple(quat2mat(q / np.linalg.norm(q)).ravel())
     omega, alpha, J = rng.normal(size=3), rng.normal(size=3), np.diag([6e-4, 5e-4, 1e-3])
-    tau = tracking_moment(R, tuple(omega), R, tuple(omega), tuple(alpha), tuple(J.ravel()), (0.2,) * 3, (0.02,) * 3)
+    tau = tracking_moment(
+        R, tuple(omega), R, tuple(omega), tuple(alpha), tuple(J.ravel()), (0.2,) * 3, (0.02,) * 3
+    )
     np.testing.assert_allclose(tau, J @ alpha + np.cross(omega, J @ omega), atol=1e-15)
 
 
@@ -148,7 +174,11 @@ def test_desired_rotation_points_along_the_force_and_heads_to_yaw():
         np.testing.assert_allclose(R[:, 2], force / np.linalg.norm(force), atol=1e-12)
         heading = np.array([np.cos(yaw), np.sin(yaw), 0])
         assert R[:, 0] @ heading > 0 and abs(R[:, 1] @ heading) < 1e-12
-    for force in ((0.0, 0.0, 0.0), (2.0, 0.0, 0.0), (-2.0, 0.0, 0.0)):  # no force; thrust along the heading
+    for force in (
+        (0.0, 0.0, 0.0),
+        (2.0, 0.0, 0.0),
+        (-2.0, 0.0, 0.0),
+    ):  # no force; thrust along the heading
         R = np.array(desired_rotation(force, 0.0)).reshape(3, 3)
         np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
 
@@ -173,9 +203,15 @@ def test_rotated_worlds_get_rotated_answers():
     from transforms3d.quaternions import qmult
 
     for row in turned:
-        row[:3], row[7:10], row[3:7] = rotate_vector(row[:3], q), rotate_vector(row[7:10], q), qmult(q, row[3:7])
+        row[:3], row[7:10], row[3:7] = (
+            rotate_vector(row[:3], q),
+            rotate_vector(row[7:10], q),
+            qmult(q, row[3:7]),
+        )
     for column in (POSITION, VELOCITY, ACCELERATION):
-        turned_reference[0, column : column + 3] = rotate_vector(reference[0, column : column + 3], q)
+        turned_reference[0, column : column + 3] = rotate_vector(
+            reference[0, column : column + 3], q
+        )
     turned_reference[0, ATTITUDE : ATTITUDE + 4] = q
     turned_reference[0, 25] = 0.8
     a = controller.command(states, reference).copy()

@@ -1,10 +1,12 @@
 """The one place that knows Numba: compile a kernel, or leave it as plain Python.
 
-A kernel is written once. With Numba it is compiled at its first call and kept in a cache on disk; without Numba (or with
-the environment variable ``ROTOR_UNCOMPILED=1``) the same source runs as ordinary Python, some hundred times slower.
+A kernel is written once. With Numba it is compiled at its first call and kept in a cache on disk;
+without Numba (or with the environment variable ``ROTOR_UNCOMPILED=1``) the same source runs as
+ordinary Python, some hundred times slower.
 
-Kernels never allocate: ``_nrt=False`` switches Numba's reference counting off, which halves the cost of array views.
-Of fast-math only contraction (fused multiply-add) is on: nothing is reordered, and NaN and infinity keep their meaning.
+Kernels never allocate: ``_nrt=False`` switches Numba's reference counting off, which halves the
+cost of array views. Of fast-math only contraction (fused multiply-add) is on: nothing is reordered,
+and NaN and infinity keep their meaning.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-F = TypeVar("F", bound=Callable)
+import numpy as np
 
 KERNEL_PACKAGES = ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning")
 """Packages whose sources can be inlined into each other's kernels."""
 
-os.environ.setdefault("NUMBA_OPT", "1")  # measured: compiles a seventh faster than level 3, runs as fast (docs/adr)
+os.environ.setdefault(
+    "NUMBA_OPT", "1"
+)  # measured: compiles a seventh faster than level 3, runs as fast (docs/adr)
 
 try:
     if os.environ.get("ROTOR_UNCOMPILED", "0") not in ("", "0"):
@@ -38,11 +42,20 @@ COMPILED: bool = numba is not None
 """Whether kernels are compiled in this process."""
 
 
+def constants(*values: int) -> tuple[int, ...]:
+    """Named integers for kernels: of NumPy's type, on purpose.
+
+    Numba compiles a function once per *value* of a literal Python integer argument, but only once
+    per type of these.
+    """
+    return tuple(np.int64(v) for v in values)  # type: ignore[misc]
+
+
 def _sources_stamp() -> str:
     """Fingerprint of every file that can end up in a compiled kernel.
 
-    Numba checks only the file that defines a function, not the files of the functions it inlines; without this stamp an
-    edit in ``so3.py`` would leave stale machine code behind.
+    Numba checks only the file that defines a function, not the files of the functions it inlines;
+    without this stamp an edit in ``so3.py`` would leave stale machine code behind.
     """
     digest = hashlib.sha256()
     for package in KERNEL_PACKAGES:
@@ -55,26 +68,31 @@ def _sources_stamp() -> str:
 
 
 def cache_directory() -> Path:
-    """Folder of the compiled kernels: one per state of the sources, under ``ROTOR_CACHE_DIR`` or the user's cache."""
+    """Folder of the compiled kernels.
+
+    One per state of the sources, under ``ROTOR_CACHE_DIR`` or the user's cache.
+    """
     base = os.environ.get("ROTOR_CACHE_DIR") or Path.home() / ".cache" / "rotor"
-    return Path(base) / "kernels" / f"{_sources_stamp()}-py{sys.version_info[0]}{sys.version_info[1]}"
+    return (
+        Path(base) / "kernels" / f"{_sources_stamp()}-py{sys.version_info[0]}{sys.version_info[1]}"
+    )
 
 
-if numba is not None:
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = str(cache_directory())
-    _OPTIONS = dict(cache=True, error_model="numpy", boundscheck=False, fastmath={"contract"}, _nrt=False)
+if numba is not None and "NUMBA_CACHE_DIR" not in os.environ:
+    numba.config.CACHE_DIR = str(cache_directory())  # type: ignore[attr-defined]
 
-    def kernel(function: F) -> F:
-        """Compile ``function`` at its first call; ``function.py_func`` stays the uncompiled form."""
-        return numba.njit(**_OPTIONS)(function)
 
-else:
+def kernel(function: Callable) -> Any:
+    """Compile ``function`` at its first call; ``function.py_func`` stays the uncompiled form.
 
-    def kernel(function: F) -> F:
-        """Leave ``function`` as it is (Numba is missing or switched off)."""
+    Without Numba the function itself is returned.
+    """
+    if numba is None:
         function.py_func = function  # type: ignore[attr-defined]
         return function
+    return numba.njit(  # type: ignore[call-overload]
+        cache=True, error_model="numpy", boundscheck=False, fastmath={"contract"}, _nrt=False
+    )(function)
 
 
 def is_cached() -> bool:

@@ -1,7 +1,9 @@
-"""Rotor level: which wrenches four rotors in a plane can give, and what happens to a command beyond them.
+"""Rotor level.
 
-Equations (A.1)-(A.3), docs/theory/control.md. Roll and pitch moments go before collective thrust, thrust before yaw: a
-vehicle that keeps its attitude keeps everything else within reach.
+Which wrenches four rotors in a plane can give, and what happens to a command beyond them.
+
+Equations (A.1)-(A.3), docs/theory/control.md. Roll and pitch moments go before collective thrust,
+thrust before yaw: a vehicle that keeps its attitude keeps everything else within reach.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ class RotorSet:
 
 
 def rotor_set(rotors: Rotors, *, thrust_gain: float = 1.0) -> RotorSet:
-    """Mixing of a ``plus`` or ``x`` layout; rotor 1 turns counter-clockwise, its drag torque acts about -z."""
+    """Mixing of a ``plus`` or ``x`` layout.
+
+    Rotor 1 turns counter-clockwise, its drag torque acts about -z.
+    """
     first = 0.0 if rotors.layout == "plus" else np.pi / 4.0
     angles = first + np.arange(4) * np.pi / 2.0
     x, y = rotors.arm_m * np.cos(angles), rotors.arm_m * np.sin(angles)
@@ -63,10 +68,12 @@ def _fraction(base, change, low, high):
 
 @kernel
 def limit_wrench(unmixing, low, high, wrench):
-    """Bring a wrench (4,) within what rotors between ``low`` and ``high`` N can give, in place; True if it was beyond.
+    """Bring a wrench (4,) within what rotors between ``low`` and ``high`` N can give, in place.
 
-    Roll and pitch are scaled only if no collective thrust admits them; then the collective thrust moves as little as
-    needed; yaw takes what is left (A.3).
+    True if it was beyond.
+
+    Roll and pitch are scaled only if no collective thrust admits them; then the collective thrust
+    moves as little as needed; yaw takes what is left (A.3).
     """
     within = True
     smallest, largest = 0.0, 0.0
@@ -96,7 +103,10 @@ def limit_wrench(unmixing, low, high, wrench):
 
 @kernel
 def limit_wrenches(unmixing, limits, wrenches):
-    """Limit the wrenches (n, 4) of n vehicles in place; unmixing (n, 4, 4), limits (n, 2) N. Returns how many were beyond."""
+    """Limit the wrenches (n, 4) of n vehicles in place.
+
+    Unmixing (n, 4, 4), limits (n, 2) N. Returns how many were beyond.
+    """
     beyond = 0
     for k in range(wrenches.shape[0]):
         if limit_wrench(unmixing[k], limits[k, 0], limits[k, 1], wrenches[k]):

@@ -1,4 +1,8 @@
-"""Scenarios: every shipped file loads; every mistake is answered with file, line, value and remedy; fuzz never breaks it."""
+"""Scenarios.
+
+Every shipped file loads; every mistake is answered with file, line, value and remedy; fuzz never
+breaks it.
+"""
 
 import re
 
@@ -43,7 +47,11 @@ def test_every_shipped_scenario_loads_and_round_trips(name):
     states = initial_states(scenario)
     for team in teams(scenario.model):
         if team.cables:
-            assert len(cable_lengths(scenario.model, team)) == len(attachment_points(scenario.model, team)) == len(team.vehicles)
+            assert (
+                len(cable_lengths(scenario.model, team))
+                == len(attachment_points(scenario.model, team))
+                == len(team.vehicles)
+            )
     assert states.shape == (len(scenario.model.entities), 13)
 
 
@@ -55,11 +63,25 @@ def test_every_shipped_file_is_used_by_a_scenario_or_loads_alone():
     for name in shipped("vehicles"):
         load("\n".join(base).replace("dragonfly", name))
     for name in shipped("payloads"):
-        load("\n".join(line for line in base if "attach" not in line and "mechanism" not in line).replace("{use: bar}", f"{{use: {name}}}"))
+        load(
+            "\n".join(
+                line for line in base if "attach" not in line and "mechanism" not in line
+            ).replace("{use: bar}", f"{{use: {name}}}")
+        )
     for name in shipped("trajectories"):
-        load("\n".join(f"trajectory: {{use: {name}}}" if line.startswith("trajectory") else line for line in base))
+        load(
+            "\n".join(
+                f"trajectory: {{use: {name}}}" if line.startswith("trajectory") else line
+                for line in base
+            )
+        )
     for name in shipped("controllers"):
-        load("\n".join(f"controller: {{use: {name}}}" if line.startswith("controller") else line for line in base))
+        load(
+            "\n".join(
+                f"controller: {{use: {name}}}" if line.startswith("controller") else line
+                for line in base
+            )
+        )
     for name in shipped("attachments"):
         assert f"use: {name}}}" in texts, f"{name} is used by no scenario"
 
@@ -70,7 +92,11 @@ def test_table_of_the_paper():
     assert [c.length_m for c in scenario.model.cables] == [1.2, 0.8, 1.0]
     assert scenario.model.payloads[0].mass_kg == 0.278
     assert scenario.model.cables[1].b_point_m == (0.3083, 0.0, 0.01125)
-    assert [v.mass_kg for v in load_scenario("heterogeneous_triangular_1m").model.vehicles] == [0.25, 0.95, 0.5]
+    assert [v.mass_kg for v in load_scenario("heterogeneous_triangular_1m").model.vehicles] == [
+        0.25,
+        0.95,
+        0.5,
+    ]
     assert len(load_scenario("six_dragonflies_box").model.cables) == 6
 
 
@@ -129,15 +155,37 @@ def test_fuzzed_values_never_break_the_loader(data):
     """Any key may hold anything: the answer is a scenario or a ConfigError, nothing else."""
     import json
 
-    keys = ["seed", "time", "model", "controller", "trajectory", "initial", "plant", "sensing", "schema", "environment", "name"]
+    keys = [
+        "seed",
+        "time",
+        "model",
+        "controller",
+        "trajectory",
+        "initial",
+        "plant",
+        "sensing",
+        "schema",
+        "environment",
+        "name",
+    ]
     out = dict(zip(["schema", "seed"], [1, 3], strict=True))
-    out["model"] = {"vehicles": [{"use": "dragonfly"}], "payloads": [{"use": "point_mass"}], "attachments": [{"type": "mechanism", "use": "point_0-5m"}]}
+    out["model"] = {
+        "vehicles": [{"use": "dragonfly"}],
+        "payloads": [{"use": "point_mass"}],
+        "attachments": [{"type": "mechanism", "use": "point_0-5m"}],
+    }
     out["controller"], out["trajectory"] = {"use": "point_mass"}, {"use": "hover"}
     for _ in range(data.draw(st.integers(1, 3))):
         target = out
         while True:
-            key = data.draw(st.sampled_from(list(target) + keys) if isinstance(target, dict) else st.integers(0, max(0, len(target) - 1)))
-            inner = target.get(key) if isinstance(target, dict) else (target[key] if target else None)
+            key = data.draw(
+                st.sampled_from(list(target) + keys)
+                if isinstance(target, dict)
+                else st.integers(0, max(0, len(target) - 1))
+            )
+            inner = (
+                target.get(key) if isinstance(target, dict) else (target[key] if target else None)
+            )
             if isinstance(inner, (dict, list)) and inner and data.draw(st.booleans()):
                 target = inner
                 continue
@@ -147,11 +195,19 @@ def test_fuzzed_values_never_break_the_loader(data):
     try:
         load(json.dumps(out))
     except ConfigError as error:
-        assert str(error).startswith(("test.yaml:", "/")) or "no shipped" in str(error) or "no such file" in str(error), str(error)
+        assert (
+            str(error).startswith(("test.yaml:", "/"))
+            or "no shipped" in str(error)
+            or "no such file" in str(error)
+        ), str(error)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet=st.sampled_from(list("abz:-[]{}&*!|>%@#,'\"\n\t 01.~é\u2028\x00")), max_size=80))
+@given(
+    st.text(
+        alphabet=st.sampled_from(list("abz:-[]{}&*!|>%@#,'\"\n\t 01.~é\u2028\x00")), max_size=80
+    )
+)
 def test_fuzzed_text_never_breaks_the_parser(text):
     try:
         parse_tree(text, "fuzz.yaml")

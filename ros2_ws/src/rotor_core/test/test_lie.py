@@ -23,15 +23,21 @@ def unit(q):
 @given(vectors, vectors, vectors)
 def test_group_axioms(a, b, c):
     p, q, r = so3.exp(a), so3.exp(b), so3.exp(c)
-    np.testing.assert_allclose(so3.product(so3.product(p, q), r), so3.product(p, so3.product(q, r)), atol=1e-14)
-    np.testing.assert_allclose(so3.product(p, so3.exp(tuple(-x for x in a))), so3.IDENTITY, atol=1e-14)
+    np.testing.assert_allclose(
+        so3.product(so3.product(p, q), r), so3.product(p, so3.product(q, r)), atol=1e-14
+    )
+    np.testing.assert_allclose(
+        so3.product(p, so3.exp(tuple(-x for x in a))), so3.IDENTITY, atol=1e-14
+    )
     np.testing.assert_allclose(so3.product(p, q), qmult(p, q), atol=1e-15)
     R = np.array(so3.matrix(p)).reshape(3, 3)
     np.testing.assert_allclose(R, quat2mat(p), atol=1e-14)
     np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-14)
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 0.1, 0.399, 0.4, 0.401, 1.0, 3.0, np.pi - 1e-9, np.pi, 5.0])
+@pytest.mark.parametrize(
+    "angle", [0.0, 1e-12, 1e-8, 1e-4, 0.1, 0.399, 0.4, 0.401, 1.0, 3.0, np.pi - 1e-9, np.pi, 5.0]
+)
 def test_exponential_on_both_sides_of_the_switch(angle):
     """The series ends at a half angle of 0.2, an angle of 0.4."""
     axis = np.array([0.6, -0.48, 0.64])
@@ -50,7 +56,10 @@ def test_series_equals_functions(s):
 
 @pytest.mark.parametrize("size", [1e-3, 3e-3, 1e-2])
 def test_dexp_inverse_is_the_rate_of_the_rotation_vector(size):
-    """q0 exp(theta(t)) with theta_dot = dexp_inverse(theta, omega) turns with body rate omega; error of order size^4."""
+    """q0 exp(theta(t)) with theta_dot = dexp_inverse(theta, omega) turns with body rate omega.
+
+    Error of order size^4.
+    """
     theta, omega = size * np.array([0.3, -0.9, 0.4]), np.array([1.2, 0.7, -0.5])
     rate = np.array(so3.dexp_inverse(tuple(theta), tuple(omega)))
     h = 1e-6
@@ -68,5 +77,7 @@ def test_vector_tuples_agree_with_numpy(a, b):
     M = np.array(m).reshape(3, 3)
     np.testing.assert_allclose(vec3.apply(m, a), M @ a, atol=1e-13)
     np.testing.assert_allclose(vec3.apply_transposed(m, a), M.T @ a, atol=1e-13)
-    np.testing.assert_allclose(np.array(vec3.transposed_product(m, m)).reshape(3, 3), M.T @ M, atol=1e-12)
+    np.testing.assert_allclose(
+        np.array(vec3.transposed_product(m, m)).reshape(3, 3), M.T @ M, atol=1e-12
+    )
     np.testing.assert_allclose(vec3.column(m, 1), M[:, 1])

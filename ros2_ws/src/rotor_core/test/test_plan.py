@@ -13,7 +13,12 @@ from rotor_core.interface.plan import AXES, Plan, hold
 def random_plan(seed):
     rng = np.random.default_rng(seed)
     coefficients = rng.normal(size=(1, AXES, 6)) * 0.5
-    return Plan(np.array([rng.uniform(1.0, 3.0)]), coefficients, rng.uniform(0.2, 1.0), rng.uniform(-0.4, 0.4, 3))
+    return Plan(
+        np.array([rng.uniform(1.0, 3.0)]),
+        coefficients,
+        rng.uniform(0.2, 1.0),
+        rng.uniform(-0.4, 0.4, 3),
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -27,14 +32,25 @@ def test_derivatives_equal_differences(seed, fraction):
         slope = (after[column : column + 3] - before[column : column + 3]) / (2 * h)
         np.testing.assert_allclose(slope, now[column + 3 : column + 6], atol=1e-5 * scale)
     for column in (columns.YAW_ANGLE, columns.YAW_RATE):
-        assert (after[column] - before[column]) / (2 * h) == pytest.approx(now[column + 1], abs=1e-5 * scale)
+        assert (after[column] - before[column]) / (2 * h) == pytest.approx(
+            now[column + 1], abs=1e-5 * scale
+        )
     # body rate: q_dot = q (0, omega) / 2
-    q, q_dot = now[columns.ATTITUDE : columns.ATTITUDE + 4], (after - before)[columns.ATTITUDE : columns.ATTITUDE + 4] / (2 * h)
+    q, q_dot = (
+        now[columns.ATTITUDE : columns.ATTITUDE + 4],
+        (after - before)[columns.ATTITUDE : columns.ATTITUDE + 4] / (2 * h),
+    )
     w, x, y, z = q
     L = np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
-    np.testing.assert_allclose(2.0 * L.T @ q_dot, now[columns.RATE : columns.RATE + 3], atol=1e-6 * scale)
+    np.testing.assert_allclose(
+        2.0 * L.T @ q_dot, now[columns.RATE : columns.RATE + 3], atol=1e-6 * scale
+    )
     slope = (after - before)[columns.RATE : columns.RATE + 3] / (2 * h)
-    np.testing.assert_allclose(slope, now[columns.ANGULAR_ACCELERATION : columns.ANGULAR_ACCELERATION + 3], atol=1e-4 * scale)
+    np.testing.assert_allclose(
+        slope,
+        now[columns.ANGULAR_ACCELERATION : columns.ANGULAR_ACCELERATION + 3],
+        atol=1e-4 * scale,
+    )
 
 
 def test_rests_before_and_after():
@@ -51,11 +67,21 @@ def test_hold_has_the_angles_asked_for():
     from rotor_core.config.units import rpy_from_wxyz
 
     np.testing.assert_allclose(reference[:3], (1, 2, 3))
-    np.testing.assert_allclose(rpy_from_wxyz(reference[columns.ATTITUDE : columns.ATTITUDE + 4]), (0.1, -0.2, 0.3), atol=1e-14)
+    np.testing.assert_allclose(
+        rpy_from_wxyz(reference[columns.ATTITUDE : columns.ATTITUDE + 4]),
+        (0.1, -0.2, 0.3),
+        atol=1e-14,
+    )
 
 
 @pytest.mark.parametrize(
-    "durations, shape, match", [([1.0], (1, 6, 3), "shape"), ([0.0], (1, 7, 3), "durations > 0"), ([], (0, 7, 3), "at least one"), ([np.inf], (1, 7, 3), "finite")]
+    "durations, shape, match",
+    [
+        ([1.0], (1, 6, 3), "shape"),
+        ([0.0], (1, 7, 3), "durations > 0"),
+        ([], (0, 7, 3), "at least one"),
+        ([np.inf], (1, 7, 3), "finite"),
+    ],
 )
 def test_bad_plans_are_refused(durations, shape, match):
     with pytest.raises(ContractError, match=match):

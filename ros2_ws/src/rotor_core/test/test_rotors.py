@@ -1,4 +1,8 @@
-"""Rotor limits: what comes out is possible, as close as the stated priorities allow, and stays as it is a second time."""
+"""Rotor limits.
+
+What comes out is possible, as close as the stated priorities allow, and stays as it is a second
+time.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +12,10 @@ from hypothesis import strategies as st
 from rotor_core.config.loader import load_scenario
 from rotor_core.rotors import limit_wrench, rotor_set
 
-SETS = [rotor_set(load_scenario(n).model.vehicles[0].rotors) for n in ("hover", "crazyflie_hover", "quadrotor_circle")]
+SETS = [
+    rotor_set(load_scenario(n).model.vehicles[0].rotors)
+    for n in ("hover", "crazyflie_hover", "quadrotor_circle")
+]
 
 
 def limited(rotors, wrench):

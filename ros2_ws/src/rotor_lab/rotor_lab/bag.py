@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rosbags.rosbag2 import Reader
@@ -61,28 +62,47 @@ def _flight(reader: Reader, path: Path) -> Flight:
         kind = topic.rsplit("/", 1)[-1]
         if kind not in ("ground_truth", "cables", "team_command", "plan", "events", "diagnostics"):
             continue
-        message = store.deserialize_cdr(raw, connection.msgtype)
+        message: Any = store.deserialize_cdr(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         if kind == "ground_truth":
             truth[topic.split("/")[1]][stamp] = _state(message)
         elif kind == "cables":
             cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
         elif kind == "team_command":
-            table = {c.name: (c.thrust, c.moment.x, c.moment.y, c.moment.z) for c in message.commands}
+            table = {
+                c.name: (c.thrust, c.moment.x, c.moment.y, c.moment.z) for c in message.commands
+            }
             commands[stamp] = np.array([table[n] for n in vehicles])
         elif kind == "plan":
-            coefficients = message.coefficients.reshape(len(message.durations), AXES, message.degree + 1)
-            plans[message.entity].append((stamp * NANO, Plan(message.durations, coefficients, message.radius, message.rotation)))
+            coefficients = message.coefficients.reshape(
+                len(message.durations), AXES, message.degree + 1
+            )
+            plans[message.entity].append(
+                (
+                    stamp * NANO,
+                    Plan(message.durations, coefficients, message.radius, message.rotation),
+                )
+            )
         elif kind == "events":
             events.append(_event(message, stamp * NANO))
         elif message.status:
             values = {v.key: v.value for v in message.status[0].values}
-            for key in ("real_time_factor", "missed_deadlines", "stale_commands", "rejected_commands", "control_periods"):
+            for key in (
+                "real_time_factor",
+                "missed_deadlines",
+                "stale_commands",
+                "rejected_commands",
+                "control_periods",
+            ):
                 if key in values:
-                    extra[key] = float(values[key]) if key == "real_time_factor" else int(values[key])
+                    extra[key] = (
+                        float(values[key]) if key == "real_time_factor" else int(values[key])
+                    )
     common = sorted(set.intersection(*(set(t) for t in truth.values())))
     if not common:
-        raise ConfigError(f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?")
+        raise ConfigError(
+            f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?"
+        )
     time = np.array(common) * NANO
     states = np.array([[truth[n][s] for n in names] for s in common])
     references = np.zeros((len(common), len(groups), REFERENCE))
@@ -92,8 +112,12 @@ def _flight(reader: Reader, path: Path) -> Flight:
             if started:
                 started[-1][1].sample(t - started[-1][0], references[j, i])
     n_cables = len(scenario.model.cables)
-    tensions = np.array([cables[s][0] if s in cables else [np.nan] * n_cables for s in common]).reshape(-1, n_cables)
-    taut = np.array([cables[s][1] if s in cables else [False] * n_cables for s in common], bool).reshape(-1, n_cables)
+    tensions = np.array(
+        [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]
+    ).reshape(-1, n_cables)
+    taut = np.array(
+        [cables[s][1] if s in cables else [False] * n_cables for s in common], bool
+    ).reshape(-1, n_cables)
     missing = np.full((len(vehicles), 4), np.nan)
     held = np.array([commands.get(s, missing) for s in common])
     if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
@@ -109,19 +133,19 @@ def _custom_data(path: Path, key: str) -> str:
     return text
 
 
-def _state(message: object) -> np.ndarray:
-    p, q = message.pose.pose.position, message.pose.pose.orientation  # type: ignore[attr-defined]
-    v, w = message.twist.twist.linear, message.twist.twist.angular  # type: ignore[attr-defined]
+def _state(message: Any) -> np.ndarray:
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    v, w = message.twist.twist.linear, message.twist.twist.angular
     attitude = np.array([q.w, q.x, q.y, q.z])
     velocity = quat2mat(attitude) @ np.array([v.x, v.y, v.z])
     return np.concatenate([[p.x, p.y, p.z], attitude, velocity, [w.x, w.y, w.z]])
 
 
-def _event(message: object, time: float) -> Event:
+def _event(message: Any, time: float) -> Event:
     def indices(names: list[str]) -> tuple[int, ...]:
         return tuple(int(n.removeprefix("cable")) - 1 for n in names)
 
     return Event(
-        time, EVENT_TYPES[message.type], indices(message.cables), message.cause, indices(message.at_length),  # type: ignore[attr-defined]
-        tuple(message.impulses), tuple(message.closing_speeds), tuple(0.0 for _ in message.impulses),  # type: ignore[attr-defined]
+        time, EVENT_TYPES[message.type], indices(message.cables), message.cause, indices(message.at_length),
+        tuple(message.impulses), tuple(message.closing_speeds), tuple(0.0 for _ in message.impulses),
     )  # fmt: skip

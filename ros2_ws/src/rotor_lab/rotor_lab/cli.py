@@ -36,7 +36,13 @@ def _demo(options: argparse.Namespace) -> int:
         return _print_config(options.scenario, options.seed, options.pacing)
     from rotor_lab.demo import demo
 
-    return demo(options.scenario, out=options.out, seed=options.seed, pacing=options.pacing, duration=options.duration)
+    return demo(
+        options.scenario,
+        out=options.out,
+        seed=options.seed,
+        pacing=options.pacing,
+        duration=options.duration,
+    )
 
 
 def _fly(options: argparse.Namespace) -> int:
@@ -81,9 +87,20 @@ def _up(options: argparse.Namespace) -> int:
     folder = new_folder(options.out, f"up-{scenario.name}")
     write_scenario(folder, scenario)
     bag = (folder / "bag").resolve() if options.record else None
-    plans = graph_plan(options.scenario, bag=bag, seed=options.seed, pacing=options.pacing, duration=options.duration or 0.0, controller=options.controller)
+    plans = graph_plan(
+        options.scenario,
+        bag=bag,
+        seed=options.seed,
+        pacing=options.pacing,
+        duration=options.duration or 0.0,
+        controller=options.controller,
+    )
     print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
-    run_graph(plans, folder, on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s))
+    run_graph(
+        plans,
+        folder,
+        on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
+    )
     print(f"\n{folder}/: " + ("bag, " if bag else "") + "scenario.yaml, log")
     return 0
 
@@ -96,9 +113,15 @@ def _replay(options: argparse.Namespace) -> int:
     began = time.perf_counter()
     out = Path(options.out)
     run, events = run_case(Path(options.case), out, step=options.step)
-    counts = {kind: sum(e.type == kind for e in run.events) for kind in ("snap", "slack", "settle", "cut", "release")}
+    counts = {
+        kind: sum(e.type == kind for e in run.events)
+        for kind in ("snap", "slack", "settle", "cut", "release")
+    }
     text = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no events"
-    print(f"{len(run.samples['t'])} samples to t = {run.samples['t'][-1]:g} s, {text}, {time.perf_counter() - began:.1f} s of wall time")
+    print(
+        f"{len(run.samples['t'])} samples to t = {run.samples['t'][-1]:g} s, {text}, "
+        f"{time.perf_counter() - began:.1f} s of wall time"
+    )
     print(f"{out}, {events}")
     return 0
 
@@ -141,38 +164,86 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def add(name: str, run: Callable[[argparse.Namespace], int], text: str, example: str) -> argparse.ArgumentParser:
+    def add(
+        name: str, run: Callable[[argparse.Namespace], int], text: str, example: str
+    ) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}")
         sub.set_defaults(run=run)
         return sub
 
     def common(sub: argparse.ArgumentParser, scenario: str | None = None) -> None:
         if scenario:
-            sub.add_argument("scenario", nargs="?", default=scenario, help=f"shipped name or path (default: {scenario})")
+            sub.add_argument(
+                "scenario",
+                nargs="?",
+                default=scenario,
+                help=f"shipped name or path (default: {scenario})",
+            )
         else:
             sub.add_argument("scenario", help="shipped name (see `./rotor scenarios`) or path")
-        sub.add_argument("--seed", type=_seed, help="seed of the random streams (default: the scenario's)")
+        sub.add_argument(
+            "--seed", type=_seed, help="seed of the random streams (default: the scenario's)"
+        )
         sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
         sub.add_argument("--duration", type=_positive, metavar="S", help="simulated time")
 
-    sub = add("demo", _demo, "Fly a team as ROS 2 nodes, record it and show the result.", "./rotor demo --out /tmp/slalom")
+    sub = add(
+        "demo",
+        _demo,
+        "Fly a team as ROS 2 nodes, record it and show the result.",
+        "./rotor demo --out /tmp/slalom",
+    )
     common(sub, "slalom")
-    sub.add_argument("--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's")
-    sub.add_argument("--print-config", action="store_true", help="print the resolved scenario and stop")
-    sub = add("fly", _fly, "Close the loop without ROS, as fast as the machine can.", "./rotor fly four_dragonflies_box --out /tmp/box")
+    sub.add_argument(
+        "--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's"
+    )
+    sub.add_argument(
+        "--print-config", action="store_true", help="print the resolved scenario and stop"
+    )
+    sub = add(
+        "fly",
+        _fly,
+        "Close the loop without ROS, as fast as the machine can.",
+        "./rotor fly four_dragonflies_box --out /tmp/box",
+    )
     common(sub)
-    sub.add_argument("--print-config", action="store_true", help="print the resolved scenario and stop")
-    sub = add("up", _up, "Run the ROS 2 nodes of a scenario until Ctrl-C.", "./rotor up hover --record")
+    sub.add_argument(
+        "--print-config", action="store_true", help="print the resolved scenario and stop"
+    )
+    sub = add(
+        "up", _up, "Run the ROS 2 nodes of a scenario until Ctrl-C.", "./rotor up hover --record"
+    )
     common(sub)
-    sub.add_argument("--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's")
+    sub.add_argument(
+        "--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's"
+    )
     sub.add_argument("--record", action="store_true", help="record a bag into the result folder")
-    sub.add_argument("--controller", choices=["node", "external"], default="node", help="external: start your own controller")
-    sub = add("replay", _replay, "Replay an open-loop case.", "./rotor replay tests/data/pendulum.json --out /tmp/result.npz")
+    sub.add_argument(
+        "--controller",
+        choices=["node", "external"],
+        default="node",
+        help="external: start your own controller",
+    )
+    sub = add(
+        "replay",
+        _replay,
+        "Replay an open-loop case.",
+        "./rotor replay tests/data/pendulum.json --out /tmp/result.npz",
+    )
     sub.add_argument("case", help="JSON file of the case")
-    sub.add_argument("--out", required=True, metavar="FILE.npz", help="samples; the events go beside it as .json")
-    sub.add_argument("--step", type=_positive, default=1e-3, metavar="S", help="fixed step (default: 0.001)")
+    sub.add_argument(
+        "--out", required=True, metavar="FILE.npz", help="samples; the events go beside it as .json"
+    )
+    sub.add_argument(
+        "--step", type=_positive, default=1e-3, metavar="S", help="fixed step (default: 0.001)"
+    )
     add("scenarios", _scenarios, "List the shipped scenarios.", "./rotor scenarios")
-    add("doctor", _doctor, "Show versions, middleware, cores and whether the kernels are compiled.", "./rotor doctor")
+    add(
+        "doctor",
+        _doctor,
+        "Show versions, middleware, cores and whether the kernels are compiled.",
+        "./rotor doctor",
+    )
     add("warm", _warm, "Compile the kernels now.", "./rotor warm")
     return top
 

@@ -1,4 +1,7 @@
-"""`./rotor demo`: a team carries a payload through a slalom as separate processes over DDS, and shows what came out."""
+"""`./rotor demo`.
+
+A team carries a payload through a slalom as separate processes over DDS, and shows what came out.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,14 @@ from rotor_lab.run_graph import progress_printer, run_graph
 from rotor_lab.warm import warm
 
 
-def demo(name: str, *, out: str | None = None, seed: int | None = None, pacing: str = "", duration: float | None = None) -> int:
+def demo(
+    name: str,
+    *,
+    out: str | None = None,
+    seed: int | None = None,
+    pacing: str = "",
+    duration: float | None = None,
+) -> int:
     """Fly a scenario in real ROS 2, record it, and write the result folder.
 
     Args:
@@ -35,10 +45,17 @@ def demo(name: str, *, out: str | None = None, seed: int | None = None, pacing: 
     warm()
     folder = new_folder(out, f"demo-{scenario.name}")
     write_scenario(folder, scenario)
-    print(f"{scenario.description}\n{total:.1f} s, {scenario.time.pacing}; ROS domain {os.environ.get('ROS_DOMAIN_ID', '0')}; results in {folder}")
-    plans = graph_plan(name, bag=(folder / "bag").resolve(), seed=seed, pacing=pacing, duration=total)
+    print(
+        f"{scenario.description}\n{total:.1f} s, {scenario.time.pacing}; ROS domain "
+        f"{os.environ.get('ROS_DOMAIN_ID', '0')}; results in {folder}"
+    )
+    plans = graph_plan(
+        name, bag=(folder / "bag").resolve(), seed=seed, pacing=pacing, duration=total
+    )
     try:
-        finished = run_graph(plans, folder, on_progress=progress_printer(total, scenario.time.control_s))
+        finished = run_graph(
+            plans, folder, on_progress=progress_printer(total, scenario.time.control_s)
+        )
     except KeyboardInterrupt:
         finished = False
     print()
@@ -55,5 +72,8 @@ def _conclude(folder: Path, finished: bool) -> int:
         return 130
     summary = write_flight(folder, flight)
     print(format_table(summary_rows(summary)))
-    print(f"{folder}/: bag, summary.json, scenario.yaml, path_3d.png, path.png, errors.png" + (", tensions.png" if flight.tensions.shape[1] else ""))
+    print(
+        f"{folder}/: bag, summary.json, scenario.yaml, path_3d.png, path.png, errors.png"
+        + (", tensions.png" if flight.tensions.shape[1] else "")
+    )
     return 0 if finished else 130

@@ -9,7 +9,17 @@ import sys
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, is_cached
 
-PACKAGES = ("numpy", "scipy", "numba", "ruamel.yaml", "transforms3d", "matplotlib", "rosbags", "ros-rclpy", "ros-rmw-fastrtps-cpp")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "ruamel.yaml",
+    "transforms3d",
+    "matplotlib",
+    "rosbags",
+    "ros-rclpy",
+    "ros-rmw-fastrtps-cpp",
+)
 
 
 def _version(package: str) -> str:
@@ -34,23 +44,37 @@ def _built() -> str:
             importlib.import_module(package)
         except ImportError:
             missing.append(package)
-    return "complete" if not missing else f"missing: {', '.join(missing)}; run ./rotor with any command to build it"
+    return (
+        "complete"
+        if not missing
+        else f"missing: {', '.join(missing)}; run ./rotor with any command to build it"
+    )
 
 
 def report() -> list[tuple[str, str]]:
     """Rows (what, value)."""
     kernels = "compiled (Numba)" if COMPILED else f"NOT compiled: {WHY_UNCOMPILED}"
     if COMPILED:
-        kernels += ", in the cache" if is_cached() else ", not in the cache yet (the first run compiles them)"
+        kernels += (
+            ", in the cache"
+            if is_cached()
+            else ", not in the cache yet (the first run compiles them)"
+        )
     rows = [
         ("rotor", _version("rotor-lab")),
         ("Python", f"{platform.python_version()} ({sys.executable})"),
         ("system", f"{platform.platform()}, {platform.machine()}"),
         ("cores", f"{len(os.sched_getaffinity(0))} usable of {os.cpu_count()}"),
-        ("ROS", f"{os.environ.get('ROS_DISTRO', 'none')} ({'wheels' if _version('ros-rclpy') != '-' else 'distribution'})"),
+        (
+            "ROS",
+            f"{os.environ.get('ROS_DISTRO', 'none')} ({'wheels' if _version('ros-rclpy') != '-' else 'distribution'})",
+        ),
         ("RMW", _rmw()),
         ("domain", os.environ.get("ROS_DOMAIN_ID", "0 (default)")),
-        ("discovery", os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "not set; ./rotor uses LOCALHOST")),
+        (
+            "discovery",
+            os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "not set; ./rotor uses LOCALHOST"),
+        ),
         ("workspace", _built()),
         ("kernels", kernels),
         ("kernel cache", str(cache_directory())),

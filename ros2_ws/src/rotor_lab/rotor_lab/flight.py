@@ -67,10 +67,15 @@ class Flight:
                 "position_rmse_m": rms(np.linalg.norm(e, axis=1)),
                 "position_rmse_xyz_m": [rms(e[:, j]) for j in range(3)],
                 "position_error_max_m": float(np.max(np.linalg.norm(e, axis=1))),
-                "attitude_rmse_deg": None if entity.inertia_kg_m2 is None else float(np.degrees(rms(self.attitude_error(i)))),
+                "attitude_rmse_deg": None
+                if entity.inertia_kg_m2 is None
+                else float(np.degrees(rms(self.attitude_error(i)))),
             }
         pulling = self.tensions[self.taut] if self.tensions.size else np.array([])
-        counts = {kind: sum(e.type == kind for e in self.events) for kind in ("snap", "slack", "settle", "cut")}
+        counts = {
+            kind: sum(e.type == kind for e in self.events)
+            for kind in ("snap", "slack", "settle", "cut")
+        }
         return {
             "scenario": self.scenario.name,
             "seed": self.scenario.seed,

@@ -19,7 +19,12 @@ def flight_duration(scenario: Scenario) -> float:
     return max(plan.duration for plan in make_plans(scenario).values()) + scenario.settle_s
 
 
-def fly(scenario: Scenario, *, duration: float | None = None, progress: Callable[[float, float], None] | None = None) -> Flight:
+def fly(
+    scenario: Scenario,
+    *,
+    duration: float | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Flight:
     """Fly a scenario in closed loop.
 
     Args:
@@ -63,5 +68,14 @@ def fly(scenario: Scenario, *, duration: float | None = None, progress: Callable
             reported = wall.perf_counter()
             progress(t - START_TIME, total)
     return Flight(
-        scenario, times, states, references, commands, tensions, taut, simulation.take_events(), wall.perf_counter() - began, limited
+        scenario,
+        times,
+        states,
+        references,
+        commands,
+        tensions,
+        taut,
+        simulation.take_events(),
+        wall.perf_counter() - began,
+        limited,
     )

@@ -1,4 +1,7 @@
-"""Which processes make up a run: the plan that `./rotor` turns into child processes (and a launch file into actions)."""
+"""Which processes make up a run.
+
+The plan that `./rotor` turns into child processes (and a launch file into actions).
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,17 @@ def node_plan(name: str, parameters: dict[str, object]) -> ProcessPlan:
 
 
 def graph_plan(
-    scenario: str, *, bag: Path | None = None, seed: int | None = None, pacing: str = "", duration: float = 0.0, controller: str = "node"
+    scenario: str,
+    *,
+    bag: Path | None = None,
+    seed: int | None = None,
+    pacing: str = "",
+    duration: float = 0.0,
+    controller: str = "node",
 ) -> dict[str, ProcessPlan]:
-    """The nodes of a run, by name, in the order in which they start; the controller last, because it sets things moving.
+    """The nodes of a run, by name, in the order in which they start.
+
+    The controller last, because it sets things moving.
 
     Args:
         scenario: shipped name or path.
@@ -45,7 +56,11 @@ def graph_plan(
         controller: ``node``, or ``external`` to leave it to the user.
     """
     common: dict[str, object] = {"scenario": scenario, "seed": -1 if seed is None else seed}
-    plan = {"simulator": node_plan("simulator", {**common, "pacing": pacing, "duration_s": float(duration)})}
+    plan = {
+        "simulator": node_plan(
+            "simulator", {**common, "pacing": pacing, "duration_s": float(duration)}
+        )
+    }
     if bag is not None:
         plan["recorder"] = node_plan("recorder", {**common, "bag": str(bag)})
     plan["planner"] = node_plan("planner", common)

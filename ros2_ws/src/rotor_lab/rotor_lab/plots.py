@@ -9,6 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.teams import teams
@@ -22,7 +23,10 @@ SNAPSHOTS = 6
 
 
 def draw_flight(flight: Flight, folder: Path) -> list[Path]:
-    """Write path_3d.png, path.png, errors.png and, with cables, tensions.png into ``folder``; returns their paths."""
+    """Write path_3d.png, path.png, errors.png and, with cables, tensions.png into ``folder``.
+
+    Returns their paths.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     figures = {"path_3d": _path_3d(flight), "path": _path(flight), "errors": _errors(flight)}
     if flight.tensions.shape[1]:
@@ -41,7 +45,7 @@ def _entity_rows(flight: Flight) -> tuple[list[str], list[int]]:
     return names, [names.index(t.entity) for t in teams(flight.scenario.model)]
 
 
-def _path_3d(flight: Flight) -> plt.Figure:
+def _path_3d(flight: Flight) -> Figure:
     figure = plt.figure(figsize=(8, 6), layout="constrained")
     axes = figure.add_subplot(projection="3d")
     names, planned = _entity_rows(flight)
@@ -53,15 +57,31 @@ def _path_3d(flight: Flight) -> plt.Figure:
     for j, vehicle in enumerate(model.vehicles):
         row = names.index(vehicle.name)
         if row not in planned:
-            axes.plot(*flight.states[:, row, :3].T, color="C0", alpha=0.5 + 0.1 * (j % 3), linewidth=0.8, label="vehicles" if j == 0 else None)
+            axes.plot(
+                *flight.states[:, row, :3].T,
+                color="C0",
+                alpha=0.5 + 0.1 * (j % 3),
+                linewidth=0.8,
+                label="vehicles" if j == 0 else None,
+            )
     for i in np.linspace(0, len(flight.time) - 1, SNAPSHOTS).astype(int):
         for k, cable in enumerate(model.cables):
             if "world" in (cable.a, cable.b):
                 continue
-            ends = np.array([_attachment(flight, i, names, cable.a, cable.a_point_m), _attachment(flight, i, names, cable.b, cable.b_point_m)])
+            ends = np.array(
+                [
+                    _attachment(flight, i, names, cable.a, cable.a_point_m),
+                    _attachment(flight, i, names, cable.b, cable.b_point_m),
+                ]
+            )
             axes.plot(*ends.T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
             axes.scatter(*ends[0], color="C0", s=14)
-    axes.set(xlabel="x / m", ylabel="y / m", zlabel="z / m", title=flight.scenario.description or flight.scenario.name)
+    axes.set(
+        xlabel="x / m",
+        ylabel="y / m",
+        zlabel="z / m",
+        title=flight.scenario.description or flight.scenario.name,
+    )
     axes.title.set_wrap(True)
     axes.set_aspect("equal")
     axes.legend(loc="upper left")
@@ -73,14 +93,21 @@ def _attachment(flight: Flight, i: int, names: list[str], name: str, point: tupl
     return state[:3] + quat2mat(state[3:7]) @ np.array(point)
 
 
-def _path(flight: Flight) -> plt.Figure:
+def _path(flight: Flight) -> Figure:
     names, planned = _entity_rows(flight)
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(8, 6), layout="constrained")
     t = flight.time - flight.time[0]
     for i, row in enumerate(planned):
         for k, axis in enumerate(axes):
-            axis.plot(t, flight.states[:, row, k], color=COLOURS[i % len(COLOURS)], label=names[row])
-            axis.plot(t, flight.references[:, i, POSITION + k], label="reference" if i == 0 else None, **REFERENCE_STYLE)
+            axis.plot(
+                t, flight.states[:, row, k], color=COLOURS[i % len(COLOURS)], label=names[row]
+            )
+            axis.plot(
+                t,
+                flight.references[:, i, POSITION + k],
+                label="reference" if i == 0 else None,
+                **REFERENCE_STYLE,
+            )
             axis.set_ylabel(f"{'xyz'[k]} / m")
             axis.grid(alpha=0.3)
     axes[0].legend(loc="best", ncols=2)
@@ -89,7 +116,7 @@ def _path(flight: Flight) -> plt.Figure:
     return figure
 
 
-def _errors(flight: Flight) -> plt.Figure:
+def _errors(flight: Flight) -> Figure:
     names, planned = _entity_rows(flight)
     figure, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 5), layout="constrained")
     t = flight.time - flight.time[0]
@@ -106,14 +133,22 @@ def _errors(flight: Flight) -> plt.Figure:
     return figure
 
 
-def _tensions(flight: Flight) -> plt.Figure:
+def _tensions(flight: Flight) -> Figure:
     figure, axes = plt.subplots(figsize=(8, 3.5), layout="constrained")
     t = flight.time - flight.time[0]
     for k, cable in enumerate(flight.scenario.model.cables):
         axes.plot(t, flight.tensions[:, k], label=f"cable {k + 1} ({cable.a})")
     for event in flight.events:
-        axes.axvline(event.time - flight.time[0], color="C3" if event.type == "snap" else "0.6", linewidth=0.6)
-    axes.set(xlabel="time / s", ylabel="tension / N", title="Cable tensions" + (" (lines: snaps red, slack grey)" if flight.events else ""))
+        axes.axvline(
+            event.time - flight.time[0],
+            color="C3" if event.type == "snap" else "0.6",
+            linewidth=0.6,
+        )
+    axes.set(
+        xlabel="time / s",
+        ylabel="tension / N",
+        title="Cable tensions" + (" (lines: snaps red, slack grey)" if flight.events else ""),
+    )
     axes.grid(alpha=0.3)
     axes.legend(loc="best", ncols=3)
     return figure

@@ -49,9 +49,14 @@ def _die_with_parent() -> None:
 
 
 class ProcessGroup:
-    """Processes of one run; leaving the ``with`` block stops them in the order given by ``stop_order``."""
+    """Processes of one run.
 
-    def __init__(self, log_directory: Path, environment: dict[str, str], stop_order: tuple[str, ...]) -> None:
+    Leaving the ``with`` block stops them in the order given by ``stop_order``.
+    """
+
+    def __init__(
+        self, log_directory: Path, environment: dict[str, str], stop_order: tuple[str, ...]
+    ) -> None:
         self._log_directory = log_directory
         self._environment = environment
         self._stop_order = stop_order

@@ -1,6 +1,9 @@
-"""Replay an open-loop case: a JSON file with a system, its initial state and inputs as functions of time.
+"""Replay an open-loop case.
 
-The result is a NumPy archive (``t, x, q, v, w, tension, taut``) sampled at the rate of the case, and a JSON list of events.
+A JSON file with a system, its initial state and inputs as functions of time.
+
+The result is a NumPy archive (``t, x, q, v, w, tension, taut``) sampled at the rate of the case,
+and a JSON list of events.
 """
 
 from __future__ import annotations
@@ -32,12 +35,15 @@ def load_case(path: Path) -> dict:
     """Read a case file.
 
     Raises:
-        ConfigError: unreadable, not JSON, or it needs a feature that is not supported; the text names it.
+        ConfigError: unreadable, not JSON, or it needs a feature that is not supported; the text
+            names it.
     """
     try:
         case = json.loads(path.read_text())
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}). Give the path of a case file.") from error
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}). Give the path of a case file."
+        ) from error
     except ValueError as error:
         raise ConfigError(f"{path}: is not valid JSON ({error}).") from error
     if not isinstance(case, dict):
@@ -47,21 +53,29 @@ def load_case(path: Path) -> dict:
             raise ConfigError(f"{path}: key {key!r} is missing.")
     for key, what in (("joints", "joints of articulated bodies"), ("rotors", "internal rotors")):
         if case.get(key):
-            raise ConfigError(f"{path}: {key}: {what} are not supported by this version of the engine.")
+            raise ConfigError(
+                f"{path}: {key}: {what} are not supported by this version of the engine."
+            )
     return case
 
 
 def system_from_case(case: dict) -> System:
     """The mechanical system of a case."""
     bodies = tuple(
-        Body(b.get("name", f"body{i}"), b["m"], None if b.get("J") is None else np.array(b["J"], float))
+        Body(
+            b.get("name", f"body{i}"),
+            b["m"],
+            None if b.get("J") is None else np.array(b["J"], float),
+        )
         for i, b in enumerate(case["bodies"])
     )
     cables = tuple(
-        Cable(a=c["quad"], b=c["payload"], length=c["l"], r_b=np.array(c["rho"], float)) for c in case.get("cables", [])
+        Cable(a=c["quad"], b=c["payload"], length=c["l"], r_b=np.array(c["rho"], float))
+        for c in case.get("cables", [])
     )
     welds = tuple(
-        Weld(w["parent"], w["child"], np.array(w["pos"], float), np.array(w["quat"], float)) for w in case.get("welds", [])
+        Weld(w["parent"], w["child"], np.array(w["pos"], float), np.array(w["quat"], float))
+        for w in case.get("welds", [])
     )
     inputs = tuple(sorted(int(i) for i in case.get("inputs", {})))
     return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)))
@@ -88,13 +102,27 @@ def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
     rate = float(case.get("rate_hz", 50))
     n_samples = int(np.floor(t_end * rate + 1e-9)) + 1
     sample_times = np.arange(n_samples) / rate
-    releases = [(float(c["release_t"]), "cable", k) for k, c in enumerate(case.get("cables", [])) if c.get("release_t") is not None]
-    releases += [(float(w["release_t"]), "weld", k) for k, w in enumerate(case.get("welds", [])) if w.get("release_t") is not None]
+    releases = [
+        (float(c["release_t"]), "cable", k)
+        for k, c in enumerate(case.get("cables", []))
+        if c.get("release_t") is not None
+    ]
+    releases += [
+        (float(w["release_t"]), "weld", k)
+        for k, w in enumerate(case.get("welds", []))
+        if w.get("release_t") is not None
+    ]
     knots = {float(k[0]) for s in signals if s["type"] == "pwc" for k in s["knots"]}
     n_steps = int(np.ceil(t_end / step - 1e-9))
     stops = np.unique(
         np.concatenate(
-            [np.arange(1, n_steps + 1) * step, sample_times, sorted(knots), [r[0] for r in releases], [t_end]]
+            [
+                np.arange(1, n_steps + 1) * step,
+                sample_times,
+                sorted(knots),
+                [r[0] for r in releases],
+                [t_end],
+            ]
         ).clip(0.0, t_end)
     )
     # stops closer than rounding of each other are one; the sample time itself is kept
@@ -129,11 +157,15 @@ def _is_among(time: float, times: object) -> bool:
     return bool(np.min(np.abs(np.asarray(list(times), float) - time), initial=np.inf) <= 1e-12)  # type: ignore[call-overload]
 
 
-def _start(system: System, signals: list[dict], states: np.ndarray, time: float, step: float) -> Engine:
+def _start(
+    system: System, signals: list[dict], states: np.ndarray, time: float, step: float
+) -> Engine:
     engine = Engine(system, step=step, time=time)
     for i, signal in enumerate(signals):
         if signal["type"] == "sinusoid":
-            engine.set_sinusoid(i, signal["bias"], signal["amp"], signal["freq_hz"], signal["phase"])
+            engine.set_sinusoid(
+                i, signal["bias"], signal["amp"], signal["freq_hz"], signal["phase"]
+            )
     engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = _values(engine, signals, time)
     engine.set_state(states, time=time)
     return engine
@@ -144,7 +176,9 @@ def _values(engine: Engine, signals: list[dict], time: float) -> np.ndarray:
     for i, signal in enumerate(signals):
         if signal["type"] == "pwc":
             knots = np.array(signal["knots"], float)
-            values[i] = knots[max(int(np.searchsorted(knots[:, 0], time + 1e-12, side="right")) - 1, 0), 1:]
+            values[i] = knots[
+                max(int(np.searchsorted(knots[:, 0], time + 1e-12, side="right")) - 1, 0), 1:
+            ]
     return values
 
 
@@ -157,7 +191,11 @@ def _let_go(engine: Engine, case: dict, weld: int, gone: list[int], signals: lis
     gone.append(weld)
     full = system_from_case(case)
     system = System(
-        full.bodies, full.cables, tuple(w for i, w in enumerate(full.welds) if i not in gone), full.inputs, full.gravity
+        full.bodies,
+        full.cables,
+        tuple(w for i, w in enumerate(full.welds) if i not in gone),
+        full.inputs,
+        full.gravity,
     )
     states = engine.measure()[:, : at.STATE]
     after = Engine(system, step=engine.step_length, time=engine.time)
@@ -184,7 +222,10 @@ def _sample(engine: Engine, time: float) -> dict[str, np.ndarray]:
 
 
 def write_result(run: CaseRun, out: Path) -> Path:
-    """Write samples to ``out`` (.npz) and events beside it (.json); returns the path of the events."""
+    """Write samples to ``out`` (.npz) and events beside it (.json).
+
+    Returns the path of the events.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("wb") as file:
         np.savez(file, **run.samples)  # type: ignore[arg-type]
@@ -220,7 +261,9 @@ def run_case(path: Path, out: Path, *, step: float = 1e-3) -> tuple[CaseRun, Pat
     try:
         result = replay(case, step=step)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ConfigError(f"{path}: is not a complete case ({type(error).__name__}: {error}).") from error
+        raise ConfigError(
+            f"{path}: is not a complete case ({type(error).__name__}: {error})."
+        ) from error
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
     return result, write_result(result, out)

@@ -9,21 +9,43 @@ def _number(value: float | None, unit: str, digits: int = 4) -> str:
 
 def summary_rows(summary: dict) -> list[tuple[str, str]]:
     """Rows (what, value) of a summary as made by :meth:`Flight.summary`."""
-    rows = [("scenario", f"{summary['scenario']} (seed {summary['seed']})"), ("flight time", _number(summary["flight_time_s"], "s", 2))]
+    rows = [
+        ("scenario", f"{summary['scenario']} (seed {summary['seed']})"),
+        ("flight time", _number(summary["flight_time_s"], "s", 2)),
+    ]
     for entity, figures in summary["teams"].items():
         xyz = ", ".join(f"{1e3 * v:.1f}" for v in figures["position_rmse_xyz_m"])
-        rows.append((f"{entity}: position RMSE", f"{1e3 * figures['position_rmse_m']:.1f} mm (x y z: {xyz})"))
-        rows.append((f"{entity}: largest position error", f"{1e3 * figures['position_error_max_m']:.1f} mm"))
+        rows.append(
+            (
+                f"{entity}: position RMSE",
+                f"{1e3 * figures['position_rmse_m']:.1f} mm (x y z: {xyz})",
+            )
+        )
+        rows.append(
+            (f"{entity}: largest position error", f"{1e3 * figures['position_error_max_m']:.1f} mm")
+        )
         if figures["attitude_rmse_deg"] is not None:
-            rows.append((f"{entity}: attitude RMSE", _number(figures["attitude_rmse_deg"], "deg", 3)))
+            rows.append(
+                (f"{entity}: attitude RMSE", _number(figures["attitude_rmse_deg"], "deg", 3))
+            )
     if summary["tension_min_n"] is not None:
-        rows.append(("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N"))
+        rows.append(
+            ("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N")
+        )
     events = summary["events"]
     rows.append(("events", ", ".join(f"{count} {kind}" for kind, count in events.items())))
     rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))
-    for key, label in (("missed_deadlines", "missed deadlines"), ("stale_commands", "stale commands"), ("rejected_commands", "rejected commands")):
+    for key, label in (
+        ("missed_deadlines", "missed deadlines"),
+        ("stale_commands", "stale commands"),
+        ("rejected_commands", "rejected commands"),
+    ):
         if key in summary:
-            of = f" of {summary['control_periods']}" if key == "missed_deadlines" and "control_periods" in summary else ""
+            of = (
+                f" of {summary['control_periods']}"
+                if key == "missed_deadlines" and "control_periods" in summary
+                else ""
+            )
             rows.append((label, f"{summary[key]}{of}"))
     if summary.get("limited_periods"):
         rows.append(("commands beyond the rotors", f"{summary['limited_periods']} control periods"))

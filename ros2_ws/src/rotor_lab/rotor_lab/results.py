@@ -19,9 +19,15 @@ def new_folder(out: str | None, name: str) -> Path:
     Raises:
         ConfigError: it exists and is not empty, or cannot be made.
     """
-    folder = Path(out).expanduser() if out else Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    folder = (
+        Path(out).expanduser()
+        if out
+        else Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten.")
+        raise ConfigError(
+            f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -13,6 +13,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 from rotor_core.interface.errors import RotorError
 from rotor_core.ros import qos
@@ -31,7 +33,9 @@ class Watcher(Node):
     """Listens to the diagnostics of the simulator."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__("rotor_watcher", context=context, enable_rosout=False, start_parameter_services=False)
+        super().__init__(
+            "rotor_watcher", context=context, enable_rosout=False, start_parameter_services=False
+        )
         self.values: dict[str, str] = {}
         self.text = ""
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATE)
@@ -44,7 +48,10 @@ class Watcher(Node):
 
 
 def environment(out: Path) -> dict[str, str]:
-    """Environment of the nodes: loopback only unless the user says otherwise, logs in the result folder."""
+    """Environment of the nodes.
+
+    Loopback only unless the user says otherwise, logs in the result folder.
+    """
     env = dict(os.environ)
     env.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     env["ROS_LOG_DIR"] = str((out / "log").resolve())
@@ -54,7 +61,9 @@ def environment(out: Path) -> dict[str, str]:
     return env
 
 
-def run_graph(plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable[[dict[str, str], str], None]) -> bool:
+def run_graph(
+    plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable[[dict[str, str], str], None]
+) -> bool:
     """Run the nodes until the simulator ends or Ctrl-C.
 
     Args:
@@ -66,12 +75,13 @@ def run_graph(plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable
         Whether the run came to its end (False: interrupted).
 
     Raises:
-        RotorError: another simulator runs in this domain, or a node ended with an error; its last lines are shown.
+        RotorError: another simulator runs in this domain, or a node ended with an error; its last
+            lines are shown.
     """
     env = environment(out)
     os.environ.update({k: env[k] for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")})
     context = Context()
-    rclpy.init(context=context, args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
+    rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     watcher = Watcher(context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(watcher)
@@ -89,7 +99,7 @@ def run_graph(plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable
                 return False
     finally:
         watcher.destroy_node()
-        rclpy.try_shutdown(context=context)
+        try_shutdown(context=context)
 
 
 def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
@@ -98,7 +108,10 @@ def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
         executor.spin_once(timeout_sec=0.05)
         if watcher.count_publishers("/rotor/team_state"):
             domain = os.environ.get("ROS_DOMAIN_ID", "0")
-            raise RotorError(f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: ROS_DOMAIN_ID={int(domain) + 1} ./rotor ...")
+            raise RotorError(
+                f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: "
+                f"ROS_DOMAIN_ID={int(domain) + 1} ./rotor ..."
+            )
 
 
 def _check(group: ProcessGroup) -> None:
@@ -106,7 +119,9 @@ def _check(group: ProcessGroup) -> None:
         code = child.process.returncode
         if child.plan.name == "simulator" and code == 0:
             continue
-        raise RotorError(f"the {child.plan.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}")
+        raise RotorError(
+            f"the {child.plan.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"
+        )
 
 
 def _await_recorder(group: ProcessGroup, executor: SingleThreadedExecutor) -> None:
@@ -117,11 +132,16 @@ def _await_recorder(group: ProcessGroup, executor: SingleThreadedExecutor) -> No
         _check(group)
         executor.spin_once(timeout_sec=0.05)
         if time.monotonic() > end:
-            raise RotorError(f"the recorder heard nothing within {START_LIMIT:g} s. See {log.parent}.")
+            raise RotorError(
+                f"the recorder heard nothing within {START_LIMIT:g} s. See {log.parent}."
+            )
 
 
 def _watch(
-    group: ProcessGroup, watcher: Watcher, executor: SingleThreadedExecutor, on_progress: Callable[[dict[str, str], str], None]
+    group: ProcessGroup,
+    watcher: Watcher,
+    executor: SingleThreadedExecutor,
+    on_progress: Callable[[dict[str, str], str], None],
 ) -> bool:
     seen: dict[str, str] = {}
     while group.children["simulator"].running:
@@ -145,8 +165,15 @@ def progress_printer(total: float, control: float) -> Callable[[dict[str, str], 
     def show(values: dict[str, str], text: str) -> None:
         flown = int(values.get("step", "0")) * control
         share = min(1.0, flown / total) if total > 0.0 else 0.0
-        bar = f"[{'#' * round(24 * share):<24}] {flown:6.2f} / {total:.2f} s" if total > 0.0 else f"{flown:8.2f} s"
-        line = f"{bar}  real-time factor {values.get('real_time_factor', '-')}  missed {values.get('missed_deadlines', '-')}  events {values.get('hybrid_events', '-')}"
+        bar = (
+            f"[{'#' * round(24 * share):<24}] {flown:6.2f} / {total:.2f} s"
+            if total > 0.0
+            else f"{flown:8.2f} s"
+        )
+        line = (
+            f"{bar}  real-time factor {values.get('real_time_factor', '-')}  missed "
+            f"{values.get('missed_deadlines', '-')}  events {values.get('hybrid_events', '-')}"
+        )
         if text not in ("running", ""):
             line += f"  ({text})"
         print(f"\r{line:<110}" if live else line, end="" if live else "\n", flush=True)

@@ -1,4 +1,7 @@
-"""What is recorded of a scenario: topics, types, and whether a late subscriber gets the last message."""
+"""What is recorded of a scenario.
+
+Topics, types, and whether a late subscriber gets the last message.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ class Topic:
         name: absolute name.
         type: e.g. ``nav_msgs/msg/Odometry``.
         latched: transient local.
-        stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for lists, their length).
+        stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
+            lists, their length).
     """
 
     name: str
@@ -39,8 +43,14 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
     ]
     for entity in scenario.model.entities:
-        out += [Topic(f"/{entity.name}/{kind}", "nav_msgs/msg/Odometry") for kind in ("odom", "ground_truth")]
-    out += [Topic(f"/{team.entity}/reference", "rotor_msgs/msg/Reference") for team in teams(scenario.model)]
+        out += [
+            Topic(f"/{entity.name}/{kind}", "nav_msgs/msg/Odometry")
+            for kind in ("odom", "ground_truth")
+        ]
+    out += [
+        Topic(f"/{team.entity}/reference", "rotor_msgs/msg/Reference")
+        for team in teams(scenario.model)
+    ]
     if scenario.model.cables:
         out.append(Topic("/cables", "rotor_msgs/msg/CableStates"))
     return out

@@ -37,7 +37,9 @@ def warm_laws() -> None:
         controller = make_controller(scenario)
         states = np.zeros((len(scenario.model.entities), 19))
         states[:, :13] = initial_states(scenario)
-        for plan, reference in zip(make_plans(scenario).values(), controller.references, strict=True):
+        for plan, reference in zip(
+            make_plans(scenario).values(), controller.references, strict=True
+        ):
             plan.sample(0.0, reference)
         controller.command(states[:, :13], controller.references)  # a slice, as in tests
         controller.command(states, controller.references)
@@ -52,7 +54,9 @@ def warm() -> float:
         return 0.0
     print("compiling kernels, once for these sources (about 15 s) ...", end="", flush=True)
     began = time.perf_counter()
-    helper = subprocess.Popen([sys.executable, "-c", "from rotor_lab.warm import warm_laws; warm_laws()"])
+    helper = subprocess.Popen(
+        [sys.executable, "-c", "from rotor_lab.warm import warm_laws; warm_laws()"]
+    )
     warm_engine()
     if helper.wait() != 0:
         warm_laws()

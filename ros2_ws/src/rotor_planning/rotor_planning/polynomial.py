@@ -1,7 +1,8 @@
 """Piecewise polynomials that minimise the integral of the squared k-th derivative.
 
-RotorTM eqs 59, 60, as the full problem: the minimiser of order k is a spline of degree 2k-1 with continuous derivatives
-up to 2k-2. Each segment has its own normalised time, which keeps the equations well scaled.
+RotorTM eqs 59, 60, as the full problem: the minimiser of order k is a spline of degree 2k-1 with
+continuous derivatives up to 2k-2. Each segment has its own normalised time, which keeps the
+equations well scaled.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ def cost_matrix(order: int, degree: int) -> np.ndarray:
 
 
 def minimum_derivative(
-    points: np.ndarray, durations: np.ndarray, *, derivative: int, degree: int | None = None, continuity: int | None = None, rest: int | None = None
+    points: np.ndarray,
+    durations: np.ndarray,
+    *,
+    derivative: int,
+    degree: int | None = None,
+    continuity: int | None = None,
+    rest: int | None = None,
 ) -> np.ndarray:
     """Coefficients of the minimiser through ``points``.
 
@@ -42,14 +49,16 @@ def minimum_derivative(
         durations: (m,), s.
         derivative: k, the derivative whose square is integrated.
         degree: of the polynomials, default 2k - 1.
-        continuity: highest derivative that is continuous at inner points, default 2k - 2 (at most degree - 1).
+        continuity: highest derivative that is continuous at inner points, default 2k - 2 (at most
+            degree - 1).
         rest: highest derivative that is zero at both ends, default k - 1.
 
     Returns:
         (m, d, degree + 1), ascending powers of the normalised time of each segment.
 
     Raises:
-        ContractError: fewer than two points, a degree below k, or conditions that contradict each other.
+        ContractError: fewer than two points, a degree below k, or conditions that contradict each
+            other.
     """
     points, durations = np.asarray(points, float), np.asarray(durations, float)
     k = derivative
@@ -58,11 +67,17 @@ def minimum_derivative(
     rest = k - 1 if rest is None else rest
     m, n = len(durations), degree + 1
     if points.ndim != 2 or len(points) != m + 1 or m < 1:
-        raise ContractError(f"minimum derivative: needs one more point than durations, got {len(points)} and {m}.")
+        raise ContractError(
+            f"minimum derivative: needs one more point than durations, got {len(points)} and {m}."
+        )
     if degree < k:
-        raise ContractError(f"minimum derivative: the degree must be at least the derivative {k}, got {degree}.")
+        raise ContractError(
+            f"minimum derivative: the degree must be at least the derivative {k}, got {degree}."
+        )
     if continuity >= degree:
-        raise ContractError(f"minimum derivative: continuity must be below the degree {degree}, got {continuity}.")
+        raise ContractError(
+            f"minimum derivative: continuity must be below the degree {degree}, got {continuity}."
+        )
     rows, values = [], []
 
     def require(entries: list[tuple[int, np.ndarray]], value: np.ndarray) -> None:
@@ -83,7 +98,13 @@ def minimum_derivative(
     for i in range(m - 1):
         ratio = durations[i] / durations[i + 1]
         for order in range(1, continuity + 1):
-            require([(i, derivative_row(1.0, order, degree)), (i + 1, -derivative_row(0.0, order, degree) * ratio**order)], zero)
+            require(
+                [
+                    (i, derivative_row(1.0, order, degree)),
+                    (i + 1, -derivative_row(0.0, order, degree) * ratio**order),
+                ],
+                zero,
+            )
     A, b = np.array(rows), np.array(values)
     H = np.zeros((m * n, m * n))
     block = cost_matrix(k, degree)
@@ -91,21 +112,25 @@ def minimum_derivative(
     for i in range(m):
         H[i * n : (i + 1) * n, i * n : (i + 1) * n] = weights[i] * block
     # null-space method: a particular solution of A c = b, then the best of the remaining freedom
-    particular, _, rank, _ = scipy.linalg.lstsq(A, b)
+    particular, _, rank, _ = np.linalg.lstsq(A, b, rcond=None)
     if not np.allclose(A @ particular, b, atol=1e-9 * (1.0 + np.max(np.abs(points)))):
         raise ContractError(
-            f"minimum derivative: degree {degree} cannot meet rest to order {rest} and continuity to order {continuity}. Raise the degree."
+            f"minimum derivative: degree {degree} cannot meet rest to order {rest} and continuity "
+            f"to order {continuity}. Raise the degree."
         )
     coefficients = particular
     if rank < m * n:
         Z = scipy.linalg.null_space(A)
-        correction = scipy.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular)[0]
+        correction = np.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular, rcond=None)[0]
         coefficients = particular - Z @ correction
     return coefficients.T.reshape(points.shape[1], m, n).transpose(1, 0, 2)
 
 
 def integral_cost(coefficients: np.ndarray, durations: np.ndarray, derivative: int) -> float:
-    """Integral of the squared k-th derivative, summed over axes and segments; coefficients (m, d, degree + 1)."""
+    """Integral of the squared k-th derivative, summed over axes and segments.
+
+    Coefficients (m, d, degree + 1).
+    """
     H = cost_matrix(derivative, coefficients.shape[2] - 1)
     weights = np.asarray(durations, float) ** (1 - 2 * derivative)
     return float(np.einsum("i,ijk,kl,ijl->", weights, coefficients, H, coefficients))

@@ -12,15 +12,23 @@ QUINTIC_PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 
 
 def waypoint_times(distances: np.ndarray, speed: float, acceleration: float) -> np.ndarray:
-    """Segment times of the minimum-derivative planner, s (RotorTM's allocation): about twice the time at ``speed``."""
+    """Segment times of the minimum-derivative planner, s (RotorTM's allocation).
+
+    About twice the time at ``speed``.
+    """
     d = np.asarray(distances, float)
     return 3.0 * (2.0 * d / speed) * (1.0 + 6.5 * (speed / acceleration) * np.exp(-2.0 * d / speed))
 
 
 def line_times(distances: np.ndarray, speed: float, acceleration: float) -> np.ndarray:
-    """Shortest times of quintic legs within peak speed and peak acceleration, s; continuous in the distance."""
+    """Shortest times of quintic legs within peak speed and peak acceleration, s.
+
+    Continuous in the distance.
+    """
     d = np.asarray(distances, float)
-    return np.maximum(QUINTIC_PEAK_SPEED * d / speed, np.sqrt(QUINTIC_PEAK_ACCELERATION * d / acceleration))
+    return np.maximum(
+        QUINTIC_PEAK_SPEED * d / speed, np.sqrt(QUINTIC_PEAK_ACCELERATION * d / acceleration)
+    )
 
 
 def line_times_rotortm(distances: np.ndarray) -> np.ndarray:

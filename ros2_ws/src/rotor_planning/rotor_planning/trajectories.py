@@ -1,4 +1,7 @@
-"""Plans of every kind: hover, pose, circle with ramps, straight lines, waypoints. Each starts at a given position and yaw."""
+"""Plans of every kind.
+
+Hover, pose, circle with ramps, straight lines, waypoints. Each starts at a given position and yaw.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,14 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import CirclePlan, HoverPlan, LinePlan, Scenario, StepPosePlan, WaypointsPlan
+from rotor_core.config.schema import (
+    CirclePlan,
+    HoverPlan,
+    LinePlan,
+    Scenario,
+    StepPosePlan,
+    WaypointsPlan,
+)
 from rotor_core.config.schema import Plan as PlanConfig
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
@@ -29,7 +39,14 @@ def _pad(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def circle(
-    start: np.ndarray, radius: float, period: float, cruise: float, *, yaw: float = 0.0, ramp: float = np.pi / 40.0, rotation: np.ndarray | None = None
+    start: np.ndarray,
+    radius: float,
+    period: float,
+    cruise: float,
+    *,
+    yaw: float = 0.0,
+    ramp: float = np.pi / 40.0,
+    rotation: np.ndarray | None = None,
 ) -> Plan:
     """Circle with a smooth start and stop (RotorTM eq 58 with its ramps, signs corrected, E-R1).
 
@@ -44,7 +61,8 @@ def circle(
     """
     if not (radius > 0.0 and period != 0.0 and cruise >= 0.0 and ramp > 0.0):
         raise ContractError(
-            f"circle: needs radius > 0 m, period not 0 s, cruise >= 0 s and ramp > 0 rad/s^2, got {radius}, {period}, {cruise}, {ramp}."
+            f"circle: needs radius > 0 m, period not 0 s, cruise >= 0 s and ramp > 0 rad/s^2, got "
+            f"{radius}, {period}, {cruise}, {ramp}."
         )
     rate = 2.0 * np.pi / period
     ramp_time = abs(rate) / ramp
@@ -72,12 +90,24 @@ def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndar
     return array, np.linalg.norm(np.diff(array, axis=0), axis=1)
 
 
-def line(start: np.ndarray, waypoints: np.ndarray, *, yaw: float = 0.0, speed: float = 1.0, acceleration: float = 1.0, rotortm_times: bool = False) -> Plan:
+def line(
+    start: np.ndarray,
+    waypoints: np.ndarray,
+    *,
+    yaw: float = 0.0,
+    speed: float = 1.0,
+    acceleration: float = 1.0,
+    rotortm_times: bool = False,
+) -> Plan:
     """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m."""
     points, distances = _legs(start, waypoints)
     if len(points) == 1:
         return hold(points[0], yaw)
-    times = line_times_rotortm(distances) if rotortm_times else line_times(distances, speed, acceleration)
+    times = (
+        line_times_rotortm(distances)
+        if rotortm_times
+        else line_times(distances, speed, acceleration)
+    )
     coefficients = np.zeros((len(times), AXES, 6))
     coefficients[:, :3] = np.diff(points, axis=0)[:, :, None] * np.array(QUINTIC)
     coefficients[:, :3, 0] = points[:-1]
@@ -86,17 +116,31 @@ def line(start: np.ndarray, waypoints: np.ndarray, *, yaw: float = 0.0, speed: f
 
 
 def waypoints(
-    start: np.ndarray, goals: np.ndarray, *, yaw: float = 0.0, derivative: int = 4, degree: int | None = None, continuity: int | None = None,
-    rest: int | None = None, speed: float = 2.0, acceleration: float = 5.0, duration: float | None = None,
-) -> Plan:  # fmt: skip
-    """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m; see :func:`minimum_derivative`."""
+    start: np.ndarray,
+    goals: np.ndarray,
+    *,
+    yaw: float = 0.0,
+    derivative: int = 4,
+    degree: int | None = None,
+    continuity: int | None = None,
+    rest: int | None = None,
+    speed: float = 2.0,
+    acceleration: float = 5.0,
+    duration: float | None = None,
+) -> Plan:
+    """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m.
+
+    See :func:`minimum_derivative`.
+    """
     points, distances = _legs(start, goals)
     if len(points) == 1:
         return hold(points[0], yaw)
     times = waypoint_times(distances, speed, acceleration)
     if duration is not None:
         times = times * (duration / times.sum())
-    pieces = minimum_derivative(points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest)
+    pieces = minimum_derivative(
+        points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest
+    )
     coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
     coefficients[:, :3] = pieces
     coefficients[:, YAW, 0] = yaw
@@ -110,7 +154,9 @@ def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) ->
         return hold(position, rad_from_deg(config.yaw_deg), duration=config.duration_s)
     if isinstance(config, StepPosePlan):
         roll, pitch, heading = (rad_from_deg(a) for a in config.rpy_deg)
-        return hold(np.array(config.position_m), heading, roll=roll, pitch=pitch, duration=config.duration_s)
+        return hold(
+            np.array(config.position_m), heading, roll=roll, pitch=pitch, duration=config.duration_s
+        )
     if isinstance(config, CirclePlan):
         return circle(
             start, config.radius_m, config.period_s, config.cruise_s,
@@ -136,5 +182,7 @@ def make_plans(scenario: Scenario) -> dict[str, Plan]:
     out = {}
     for team in teams(scenario.model):
         state = states[scenario.model.index(team.entity)]
-        out[team.entity] = plan_from_config(scenario.trajectory, state[:3], float(rpy_from_wxyz(state[3:7])[2]))
+        out[team.entity] = plan_from_config(
+            scenario.trajectory, state[:3], float(rpy_from_wxyz(state[3:7])[2])
+        )
     return out

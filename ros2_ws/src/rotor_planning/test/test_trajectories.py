@@ -25,8 +25,12 @@ def test_circle():
     plan = circle(np.zeros(3), 1.0, 10.0, 10.0)
     at2, at22, at26 = plan.sample(2.0), plan.sample(22.0), plan.sample(26.0)
     np.testing.assert_allclose(at2[:2], (-0.0006332, 0.0355808), atol=1e-7)
-    np.testing.assert_allclose(at2[ACCELERATION : ACCELERATION + 2], (-0.0071750, 0.0826320), atol=1e-7)
-    np.testing.assert_allclose(at22[ACCELERATION : ACCELERATION + 2], (-0.1390646, 0.1099459), atol=1e-7)
+    np.testing.assert_allclose(
+        at2[ACCELERATION : ACCELERATION + 2], (-0.0071750, 0.0826320), atol=1e-7
+    )
+    np.testing.assert_allclose(
+        at22[ACCELERATION : ACCELERATION + 2], (-0.1390646, 0.1099459), atol=1e-7
+    )
     np.testing.assert_allclose(at26[:2], (-0.6909830, -0.9510565), atol=1e-7)
     np.testing.assert_allclose(at26[VELOCITY:JERK], 0.0, atol=1e-12)
     # phases at 2 s (on the way up) and 22 s (on the way down, 4 s before the end of its ramp)
@@ -39,7 +43,8 @@ def test_circle():
 
 
 @pytest.mark.parametrize(
-    "limits, total, cost, peak_speed, peak_acceleration", [((2, 5), 20.053, 8.731498e-2, 0.2733, 0.1431), ((3, 10), 13.096, 1.723201, 0.4184, 0.3354)]
+    "limits, total, cost, peak_speed, peak_acceleration",
+    [((2, 5), 20.053, 8.731498e-2, 0.2733, 0.1431), ((3, 10), 13.096, 1.723201, 0.4184, 0.3354)],
 )
 def test_minimum_snap_slalom(limits, total, cost, peak_speed, peak_acceleration):
     """G11."""
@@ -49,32 +54,54 @@ def test_minimum_snap_slalom(limits, total, cost, peak_speed, peak_acceleration)
     assert integral_cost(pieces, times, 4) == pytest.approx(cost, rel=1e-6)
     plan = waypoints(SLALOM[0], SLALOM[1:], speed=limits[0], acceleration=limits[1])
     samples = np.array([plan.sample(t) for t in np.linspace(0, plan.duration, 4001)])
-    assert np.linalg.norm(samples[:, VELOCITY : VELOCITY + 3], axis=1).max() == pytest.approx(peak_speed, abs=1e-4)
-    assert np.linalg.norm(samples[:, ACCELERATION : ACCELERATION + 3], axis=1).max() == pytest.approx(peak_acceleration, abs=1e-4)
+    assert np.linalg.norm(samples[:, VELOCITY : VELOCITY + 3], axis=1).max() == pytest.approx(
+        peak_speed, abs=1e-4
+    )
+    assert np.linalg.norm(
+        samples[:, ACCELERATION : ACCELERATION + 3], axis=1
+    ).max() == pytest.approx(peak_acceleration, abs=1e-4)
     np.testing.assert_allclose(plan.sample(plan.duration / 2)[:3], (1, 0, 0.5), atol=1e-9)
-    np.testing.assert_allclose(plan.sample(plan.duration / 8)[:3], (0.0747069, -0.1137543, 0.0373535), atol=1e-7)
+    np.testing.assert_allclose(
+        plan.sample(plan.duration / 8)[:3], (0.0747069, -0.1137543, 0.0373535), atol=1e-7
+    )
 
 
 def test_relaxed_and_higher_orders():
     """G11: the original's relaxed problem, and k = 6."""
-    for limits, relaxed, sixth in (((2, 5), 2.194227e-2, 3.460209e-1), ((3, 10), 4.330406e-1, 37.53969)):
+    for limits, relaxed, sixth in (
+        ((2, 5), 2.194227e-2, 3.460209e-1),
+        ((3, 10), 4.330406e-1, 37.53969),
+    ):
         times = slalom_times(*limits)
-        assert integral_cost(minimum_derivative(SLALOM, times, derivative=4, degree=6, continuity=2, rest=2), times, 4) == pytest.approx(relaxed, rel=1e-6)
-        assert integral_cost(minimum_derivative(SLALOM, times, derivative=6), times, 6) == pytest.approx(sixth, rel=1e-5)
+        assert integral_cost(
+            minimum_derivative(SLALOM, times, derivative=4, degree=6, continuity=2, rest=2),
+            times,
+            4,
+        ) == pytest.approx(relaxed, rel=1e-6)
+        assert integral_cost(
+            minimum_derivative(SLALOM, times, derivative=6), times, 6
+        ) == pytest.approx(sixth, rel=1e-5)
     plan = waypoints(SLALOM[0], SLALOM[1:], degree=6, continuity=2, rest=2)
-    np.testing.assert_allclose(plan.sample(plan.duration / 8)[:3], (0.0999595, -0.1344907, 0.0499798), atol=1e-7)
+    np.testing.assert_allclose(
+        plan.sample(plan.duration / 8)[:3], (0.0999595, -0.1344907, 0.0499798), atol=1e-7
+    )
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(3, 6), st.integers(1, 20), st.integers(0, 2**32 - 1))
 def test_minimiser_of_any_order(k, m, seed):
-    """A17 without corridor: through the points, smooth to order 2k-2, at rest at the ends, and nothing nearby is cheaper."""
+    """A17 without corridor.
+
+    Through the points, smooth to order 2k-2, at rest at the ends, and nothing nearby is cheaper.
+    """
     rng = np.random.default_rng(seed)
     points = np.cumsum(rng.uniform(-1, 1, (m + 1, 3)), axis=0)
     times = rng.uniform(0.7, 2.0, m)
     pieces = minimum_derivative(points, times, derivative=k)
     np.testing.assert_array_equal(pieces, minimum_derivative(points, times, derivative=k))
-    polynomials = [[np.polynomial.Polynomial(pieces[i, axis]) for axis in range(3)] for i in range(m)]
+    polynomials = [
+        [np.polynomial.Polynomial(pieces[i, axis]) for axis in range(3)] for i in range(m)
+    ]
     for axis in range(3):
         for i in range(m):
             assert polynomials[i][axis](0.0) == pytest.approx(points[i, axis], abs=1e-7)
@@ -90,7 +117,10 @@ def test_minimiser_of_any_order(k, m, seed):
 
 
 def test_a_cheaper_curve_would_break_a_condition():
-    """Second algorithm: minimise the same cost over the values of all derivatives at the inner points (Hermite pieces)."""
+    """Second algorithm.
+
+    Minimise the same cost over the values of all derivatives at the inner points (Hermite pieces).
+    """
     import scipy.optimize
 
     times, k = slalom_times(2, 5), 3
@@ -104,13 +134,32 @@ def test_a_cheaper_curve_would_break_a_condition():
         for i, T in enumerate(times):
             pieces = np.zeros((1, 3, 6))
             for axis in range(3):
-                A = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [1] * 6, [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], float)
-                b = [SLALOM[i, axis], v[i, axis] * T, a[i, axis] * T * T, SLALOM[i + 1, axis], v[i + 1, axis] * T, a[i + 1, axis] * T * T]
+                A = np.array(
+                    [
+                        [1, 0, 0, 0, 0, 0],
+                        [0, 1, 0, 0, 0, 0],
+                        [0, 0, 2, 0, 0, 0],
+                        [1] * 6,
+                        [0, 1, 2, 3, 4, 5],
+                        [0, 0, 2, 6, 12, 20],
+                    ],
+                    float,
+                )
+                b = [
+                    SLALOM[i, axis],
+                    v[i, axis] * T,
+                    a[i, axis] * T * T,
+                    SLALOM[i + 1, axis],
+                    v[i + 1, axis] * T,
+                    a[i + 1, axis] * T * T,
+                ]
                 pieces[0, axis] = np.linalg.solve(A, b)
             total += integral_cost(pieces, times[i : i + 1], k)
         return total
 
-    found = scipy.optimize.minimize(cost, np.zeros(2 * inner * 3), method="BFGS", options={"gtol": 1e-10}).fun
+    found = scipy.optimize.minimize(
+        cost, np.zeros(2 * inner * 3), method="BFGS", options={"gtol": 1e-10}
+    ).fun
     assert best == pytest.approx(found, rel=1e-6)
 
 
@@ -131,7 +180,10 @@ def test_original_line_times():
 
 @pytest.mark.parametrize("name", shipped("scenarios"))
 def test_shipped_plans_are_smooth(name):
-    """A13: v, a, jerk equal differences of what they are derivatives of, for every shipped scenario."""
+    """A13.
+
+    V, a, jerk equal differences of what they are derivatives of, for every shipped scenario.
+    """
     for plan in make_plans(load_scenario(name)).values():
         h = 1e-4
         knots = np.cumsum(plan.durations)
@@ -140,7 +192,11 @@ def test_shipped_plans_are_smooth(name):
                 continue
             before, now, after = (plan.sample(t + s * h) for s in (-1, 0, 1))
             for column in (POSITION, VELOCITY, ACCELERATION):
-                np.testing.assert_allclose((after - before)[column : column + 3] / (2 * h), now[column + 3 : column + 6], atol=1e-4)
+                np.testing.assert_allclose(
+                    (after - before)[column : column + 3] / (2 * h),
+                    now[column + 3 : column + 6],
+                    atol=1e-4,
+                )
 
 
 def test_degenerate_goals():

@@ -1,4 +1,7 @@
-"""What a vehicle does when commands stay away: hold, then nothing (or nothing at once). Simulation time, no clock."""
+"""What a vehicle does when commands stay away.
+
+Hold, then nothing (or nothing at once). Simulation time, no clock.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ class CommandWatch:
     Args:
         n_vehicles: how many.
         timeout: age after which a command is stale, s.
-        policy: ``hold`` keeps the last wrench until ``zero_after`` s beyond the time-out; ``zero`` drops it at once.
+        policy: ``hold`` keeps the last wrench until ``zero_after`` s beyond the time-out; ``zero``
+            drops it at once.
         zero_after: s.
     """
 

@@ -1,4 +1,6 @@
-"""The compiled engine behind named Python: build a world, set its state and inputs, run steps, read states and events.
+"""The compiled engine behind named Python.
+
+Build a world, set its state and inputs, run steps, read states and events.
 
 This is the only place where the flat arrays of :mod:`rotor_sim.model.layout` meet Python objects.
 """
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, put3
@@ -28,7 +30,7 @@ ACCELERATION, ALPHA, MOTION = 13, 16, 19
 """Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
 
 
-ANY = np.int64(0)
+(ANY,) = constants(0)
 """A cable index that does not matter."""
 
 
@@ -43,7 +45,8 @@ class Event:
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
         at_length: cables that took part in an impact.
         impulses: N s, per cable of ``at_length``.
-        closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of ``at_length``.
+        closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
+            ``at_length``.
         tensions_before, tensions_after: N, per cable of the system.
     """
 
@@ -60,10 +63,15 @@ class Event:
 
     @property
     def energy_change(self) -> float:
-        """Change of kinetic energy in an impact, J: ``-p . (d_dot- + d_dot+) / 2``, never positive."""
+        """Change of kinetic energy in an impact, J.
+
+        ``-p . (d_dot- + d_dot+) / 2``, never positive.
+        """
         return -0.5 * sum(
             p * (before + after)
-            for p, before, after in zip(self.impulses, self.closing_speeds, self.closing_speeds_after, strict=True)
+            for p, before, after in zip(
+                self.impulses, self.closing_speeds, self.closing_speeds_after, strict=True
+            )
         )
 
 
@@ -87,12 +95,19 @@ def member_motion(ints, floats, member_body, member_pose, out):
         so3.put4(out[m], at.Q, so3.product(q, q_GM))
         put3(out[m], at.V, add(get3(s, at.V), apply(R, swing)))
         put3(out[m], at.OMEGA, apply_transposed(R_GM, omega))
-        put3(out[m], ACCELERATION, add(get3(d, at.D_V), apply(R, add(cross(alpha, p), cross(omega, swing)))))
+        put3(
+            out[m],
+            ACCELERATION,
+            add(get3(d, at.D_V), apply(R, add(cross(alpha, p), cross(omega, swing)))),
+        )
         put3(out[m], ALPHA, apply_transposed(R_GM, alpha))
 
 
 class Engine:
-    """One world. States and commands are arrays over the members (the bodies the user named), not the merged ones.
+    """One world.
+
+    States and commands are arrays over the members (the bodies the user named), not the merged
+    ones.
 
     Args:
         system: what to simulate.
@@ -101,7 +116,9 @@ class Engine:
         max_external: how many external wrenches may act at once.
     """
 
-    def __init__(self, system: System, *, step: float = 1e-3, time: float = 0.0, max_external: int = 16) -> None:
+    def __init__(
+        self, system: System, *, step: float = 1e-3, time: float = 0.0, max_external: int = 16
+    ) -> None:
         self.system = system
         self.step_length = float(step)
         self._origin = float(time)
@@ -119,7 +136,7 @@ class Engine:
         self.motion = np.zeros((n, MOTION))
         """State and acceleration of every member, (n, 19); call :meth:`measure` to refresh."""
 
-    # --- building ---------------------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _attachment(self, member: int, r: np.ndarray) -> tuple[int, np.ndarray]:
         if member == WORLD:
@@ -133,7 +150,9 @@ class Engine:
         for k, c in enumerate(system.cables):
             (a, r_a), (b, r_b) = self._attachment(c.a, c.r_a), self._attachment(c.b, c.r_b)
             if a == b:
-                raise ModelError(f"cable {k}: both ends are on the same rigid body. Attach it to two bodies.")
+                raise ModelError(
+                    f"cable {k}: both ends are on the same rigid body. Attach it to two bodies."
+                )
             ends.append((a, r_a, b, r_b))
         pairs = []
         for k, (ka, _, kb, _) in enumerate(ends):
@@ -158,7 +177,9 @@ class Engine:
                 row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
                 row[at.ROTATES] = 1.0
         ground = world.bodies[len(groups)]
-        ground[at.ROTATES] = 1.0  # so that anchor points count; its inverse mass and inertia are zero
+        ground[at.ROTATES] = (
+            1.0  # so that anchor points count; its inverse mass and inertia are zero
+        )
         ground[at.ROTATION : at.ROTATION + 9] = np.eye(3).ravel()
         for state in (world.start, world.end, world.stage):
             state[:, at.Q] = 1.0
@@ -180,7 +201,7 @@ class Engine:
             world.input_body[i] = self._member_body[member]
             world.inputs[i, at.MAP :] = mapping.ravel()
 
-    # --- state ------------------------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -188,23 +209,32 @@ class Engine:
         return float(self.world.scalars[at.TIME])
 
     def set_state(self, states: np.ndarray, *, time: float | None = None) -> None:
-        """Set the state of all members, (n, >= 13); cables at their length become taut, welded members must agree.
+        """Set the state of all members, (n, >= 13).
+
+        Cables at their length become taut, welded members must agree.
 
         Raises:
             ContractError: wrong shape or not finite.
-            ModelError: a cable is longer than it can be, or welded members do not fit their rigid links.
+            ModelError: a cable is longer than it can be, or welded members do not fit their rigid
+                links.
         """
         states = np.asarray(states, float)
         n = len(self.system.bodies)
         if states.ndim != 2 or states.shape[0] != n or states.shape[1] < at.STATE:
-            raise ContractError(f"state: must have the shape ({n}, {at.STATE}), got {states.shape}.")
+            raise ContractError(
+                f"state: must have the shape ({n}, {at.STATE}), got {states.shape}."
+            )
         states = states[:, : at.STATE].copy()
         for i, body in enumerate(self.system.bodies):
             if not np.all(np.isfinite(states[i])):
-                raise ContractError(f"state of {body.name!r}: must be finite, got {states[i].tolist()}.")
+                raise ContractError(
+                    f"state of {body.name!r}: must be finite, got {states[i].tolist()}."
+                )
             length = float(np.linalg.norm(states[i, at.Q : at.Q + 4]))
             if abs(length - 1.0) > 1e-6:
-                raise ContractError(f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}.")
+                raise ContractError(
+                    f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}."
+                )
             states[i, at.Q : at.Q + 4] /= length
         world = self.world
         for g, group in enumerate(self._groups):
@@ -226,7 +256,9 @@ class Engine:
                     f"cable {k}: the points it joins are {length + gap:.9g} m apart, but it is only {length:g} m long. "
                     "Move the bodies together or use a longer cable."
                 )
-            world.cable_int[k, at.TAUT] = int(bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP)
+            world.cable_int[k, at.TAUT] = int(
+                bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP
+            )
         self._restart(impact.STATE_SET)
         self.measure()
 
@@ -236,7 +268,9 @@ class Engine:
             for member in group.members[1:]:
                 difference = self.motion[member, : at.STATE] - states[member]
                 if self.motion[member, at.Q : at.Q + 4] @ states[member, at.Q : at.Q + 4] < 0.0:
-                    difference[at.Q : at.Q + 4] = self.motion[member, at.Q : at.Q + 4] + states[member, at.Q : at.Q + 4]
+                    difference[at.Q : at.Q + 4] = (
+                        self.motion[member, at.Q : at.Q + 4] + states[member, at.Q : at.Q + 4]
+                    )
                 if np.max(np.abs(difference)) > 1e-6:
                     raise ModelError(
                         f"rigid link to {self.system.bodies[member].name!r}: its state misses the link by "
@@ -257,7 +291,7 @@ class Engine:
         member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
         return self.motion
 
-    # --- inputs -----------------------------------------------------------------------------------------------------
+    # --- inputs -----------------------------------------------------------------------------------
 
     def set_wrenches(self, wrenches: np.ndarray) -> None:
         """Hold thrust (N, along body z) and moment (N m, body axes) of every input, (n_inputs, 4).
@@ -267,37 +301,59 @@ class Engine:
         """
         target = self.world.inputs[:, at.BIAS : at.BIAS + 4]
         if wrenches.shape != target.shape:
-            raise ContractError(f"wrenches: must have the shape {target.shape}, got {wrenches.shape}.")
+            raise ContractError(
+                f"wrenches: must have the shape {target.shape}, got {wrenches.shape}."
+            )
         if not np.isfinite(wrenches).all():
             i, channel = np.argwhere(~np.isfinite(wrenches))[0]
             what = ("thrust", "moment x", "moment y", "moment z")[channel]
             name = self.system.bodies[self.system.inputs[i]].name
-            raise ContractError(f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}.")
+            raise ContractError(
+                f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}."
+            )
         target[:] = wrenches
         self._restart(impact.INPUT_CHANGED)
 
-    def set_sinusoid(self, i: int, bias: np.ndarray, amplitude: np.ndarray, frequency_hz: np.ndarray, phase: np.ndarray) -> None:
-        """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each; the clock is :attr:`time`."""
+    def set_sinusoid(
+        self,
+        i: int,
+        bias: np.ndarray,
+        amplitude: np.ndarray,
+        frequency_hz: np.ndarray,
+        phase: np.ndarray,
+    ) -> None:
+        """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each.
+
+        The clock is :attr:`time`.
+        """
         row = self.world.inputs[i]
         row[at.BIAS : at.BIAS + 4] = bias
         row[at.AMPLITUDE : at.AMPLITUDE + 4] = amplitude
-        row[at.ANGULAR_FREQUENCY : at.ANGULAR_FREQUENCY + 4] = 2.0 * np.pi * np.asarray(frequency_hz)
+        row[at.ANGULAR_FREQUENCY : at.ANGULAR_FREQUENCY + 4] = (
+            2.0 * np.pi * np.asarray(frequency_hz)
+        )
         row[at.PHASE : at.PHASE + 4] = phase
         self._ints[at.SINUSOIDS] = 1
         self._restart(impact.INPUT_CHANGED)
 
     def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
-        """Let external wrenches act: (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
+        """Let external wrenches act.
+
+        (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
 
         Raises:
             ContractError: more than the engine has room for, or not finite.
         """
         world = self.world
         if len(wrenches) > len(world.externals):
-            raise ContractError(f"external wrenches: at most {len(world.externals)} at once, got {len(wrenches)}.")
+            raise ContractError(
+                f"external wrenches: at most {len(world.externals)} at once, got {len(wrenches)}."
+            )
         for member, force, moment in wrenches:
             if not (np.all(np.isfinite(force)) and np.all(np.isfinite(moment))):
-                raise ContractError(f"external wrench on {self.system.bodies[member].name!r}: must be finite.")
+                raise ContractError(
+                    f"external wrench on {self.system.bodies[member].name!r}: must be finite."
+                )
         self._ints[at.N_ACTING] = len(wrenches)
         for i, (member, force, moment) in enumerate(wrenches):
             world.external_body[i] = self._member_body[member]
@@ -309,23 +365,32 @@ class Engine:
     def cut(self, k: int) -> None:
         """Cut cable k now."""
         if self.world.cable_int[k, at.ALIVE]:
-            self._restart(impact.CABLE_CUT, np.int64(k))
+            self._restart(impact.CABLE_CUT, constants(k)[0])
 
-    def _restart(self, what: np.int64, k: np.int64 = ANY) -> None:
+    def _restart(self, what: int, k: int = ANY) -> None:
         stepper.run(*self._arrays, what, k, 0.0, 0.0, 0, 0)
         if self._ints[at.N_LOGGED]:
             self._empty_log()
 
-    # --- running ----------------------------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------------
 
     def run(self, n_steps: int = 1) -> None:
         """Integrate ``n_steps`` fixed steps; events may happen at any time inside.
 
         Raises:
-            SolverError: not finite, or more than 1000 events in one step; the last good state is attached.
+            SolverError: not finite, or more than 1000 events in one step; the last good state is
+                attached.
         """
         while n_steps > 0:
-            status = stepper.run(*self._arrays, stepper.NOTHING, ANY, self._origin, self.step_length, self._steps, n_steps)
+            status = stepper.run(
+                *self._arrays,
+                stepper.NOTHING,
+                ANY,
+                self._origin,
+                self.step_length,
+                self._steps,
+                n_steps,
+            )
             done = int(self._ints[at.STEPS_DONE])
             self._steps += done
             n_steps -= done
@@ -350,14 +415,20 @@ class Engine:
         if status == stepper.NOT_FINITE:
             group = self._groups[int(self._ints[at.BAD_BODY])]
             names = [self.system.bodies[m].name for m in group.members]
-            text = f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer finite. Reduce the step or the inputs."
+            text = (
+                f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer "
+                f"finite. Reduce the step or the inputs."
+            )
         elif status == stepper.TOO_MANY_EVENTS:
-            text = f"event search after t = {t:.6f} s: more than {at.MAX_EVENTS} events in one step. Likely chatter: reduce the step."
+            text = (
+                f"event search after t = {t:.6f} s: more than {at.MAX_EVENTS} events in one "
+                f"step. Likely chatter: reduce the step."
+            )
         else:
             text = f"event search after t = {t:.6f} s: a change of the taut set could not be located. Reduce the step."
         raise SolverError(text, time=t, state=state)
 
-    # --- cables and events ------------------------------------------------------------------------------------------
+    # --- cables and events ------------------------------------------------------------------------
 
     @property
     def taut(self) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""Several rates over one step counter: who is due at which step. Integers only, so nothing drifts."""
+"""Several rates over one step counter.
+
+Who is due at which step. Integers only, so nothing drifts.
+"""
 
 from __future__ import annotations
 

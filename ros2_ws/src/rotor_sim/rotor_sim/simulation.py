@@ -1,4 +1,7 @@
-"""A scenario, simulated: reset, measure, step. The story of a run without ROS and the heart of the simulator node."""
+"""A scenario, simulated.
+
+Reset, measure, step. The story of a run without ROS and the heart of the simulator node.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ START_TIME = 1.0
 
 
 class Simulation:
-    """One world of a scenario. States are arrays over ``scenario.model.entities``, commands over its vehicles.
+    """One world of a scenario.
+
+    States are arrays over ``scenario.model.entities``, commands over its vehicles.
 
     Args:
         scenario: what to simulate (its ``plant``, not only its ``model``).
@@ -33,29 +38,39 @@ class Simulation:
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
         gains = {c.entity: c.thrust_gain for c in scenario.plant if c.thrust_gain is not None}
-        sets = [rotor_set(v.rotors, thrust_gain=gains.get(v.name, 1.0)) for v in scenario.model.vehicles]
+        sets = [
+            rotor_set(v.rotors, thrust_gain=gains.get(v.name, 1.0)) for v in scenario.model.vehicles
+        ]
         self._gain = np.array([[gains.get(v.name, 1.0)] for v in scenario.model.vehicles])
         self._unmixing = np.array([s.unmixing for s in sets])
         self._limits = np.array([s.thrust_limits for s in sets])
         self._externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         sensor_seed = np.random.SeedSequence(self.seed, spawn_key=(0,))
         self._sensor = NoisySensor(scenario.sensing.noise, sensor_seed)
-        self.engine = Engine(system_from_scenario(scenario), step=scenario.time.step_s, time=START_TIME)
+        self.engine = Engine(
+            system_from_scenario(scenario), step=scenario.time.step_s, time=START_TIME
+        )
         self.applied = np.zeros((self.n_vehicles, 4))
         """Wrenches that act, after gains and rotor limits, (n_vehicles, 4)."""
         self.reset()
 
     def reset(self, states: np.ndarray | None = None, *, time: float = START_TIME) -> np.ndarray:
-        """Start again from ``states`` (n, 13), default the scenario's; uncuts cables, repeats the random streams.
+        """Start again from ``states`` (n, 13), default the scenario's.
+
+        Uncuts cables, repeats the random streams.
 
         Returns:
             The motion of all entities, (n, 19).
         """
-        self.engine = Engine(system_from_scenario(self.scenario), step=self.scenario.time.step_s, time=time)
+        self.engine = Engine(
+            system_from_scenario(self.scenario), step=self.scenario.time.step_s, time=time
+        )
         self._externals.clear()
         self._sensor.reset()
         self.applied[:] = 0.0
-        self.engine.set_state(initial_states(self.scenario) if states is None else states, time=time)
+        self.engine.set_state(
+            initial_states(self.scenario) if states is None else states, time=time
+        )
         return self.engine.motion
 
     @property
@@ -73,13 +88,17 @@ class Simulation:
         return self._sensor.measure(self.engine.motion)
 
     def command(self, wrenches: np.ndarray) -> None:
-        """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m; rotor limits apply where the scenario says.
+        """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m.
+
+        Rotor limits apply where the scenario says.
 
         Raises:
             ContractError: wrong shape or not finite; the old command stays.
         """
         if wrenches.shape != self.applied.shape:
-            raise ContractError(f"command: must have the shape {self.applied.shape}, got {wrenches.shape}.")
+            raise ContractError(
+                f"command: must have the shape {self.applied.shape}, got {wrenches.shape}."
+            )
         applied = self._gain * wrenches
         if self.scenario.actuation.limits and np.isfinite(applied).all():
             limit_wrenches(self._unmixing, self._limits, applied)
@@ -87,7 +106,10 @@ class Simulation:
         self.applied[:] = applied
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
-        """Let an external wrench act on an entity until it is replaced: force and moment in W, (3,) N and N m."""
+        """Let an external wrench act on an entity until it is replaced.
+
+        Force and moment in W, (3,) N and N m.
+        """
         member = self.names.index(entity)
         if np.any(force) or np.any(moment):
             self._externals[member] = (np.asarray(force, float), np.asarray(moment, float))

@@ -13,7 +13,9 @@ def pivot(A, b):
     n = len(b)
     z, w = np.zeros(n), np.zeros(n)
     inside, place = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    exchanges = solve_complementarity(np.tril(A), b, n, z, w, inside, place, np.zeros((n, n)), np.zeros((n, n)), np.zeros((3, n)))
+    exchanges = solve_complementarity(
+        np.tril(A), b, n, z, w, inside, place, np.zeros((n, n)), np.zeros((n, n)), np.zeros((3, n))
+    )
     return exchanges, z, w
 
 

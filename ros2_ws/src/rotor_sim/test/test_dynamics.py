@@ -1,8 +1,21 @@
-"""Accelerations and tensions: the engine against a dense KKT solve, golden vectors, and closed forms."""
+"""Accelerations and tensions.
+
+The engine against a dense KKT solve, golden vectors, and closed forms.
+"""
 
 import numpy as np
 import pytest
-from worlds import DRAGONFLY, TRI_C, at_rest_along, oracle, quaternion, random_team, started, state, team
+from worlds import (
+    DRAGONFLY,
+    TRI_C,
+    at_rest_along,
+    oracle,
+    quaternion,
+    random_team,
+    started,
+    state,
+    team,
+)
 
 from rotor_sim.model.body import Body
 from rotor_sim.model.system import WORLD, Cable, System
@@ -17,7 +30,11 @@ def full_wrenches(system, wrenches):
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_accelerations_agree_with_kkt_and_complement_each_other(n):
-    """A2: 200 random states over n = 1..6 with random taut sets; tolerance of rounding in a system of condition ~1e4."""
+    """A2.
+
+    200 random states over n = 1..6 with random taut sets; tolerance of rounding in a system of
+    condition ~1e4.
+    """
     rng = np.random.default_rng(n)
     for _ in range(34):
         taut = rng.random(n) < 0.7
@@ -26,7 +43,9 @@ def test_accelerations_agree_with_kkt_and_complement_each_other(n):
         wrenches = rng.uniform([0, -0.05, -0.05, -0.02], [6, 0.05, 0.05, 0.02], (n, 4))
         engine = started(system, states, wrenches)
         bodies, cables = oracle(system)
-        acceleration, tension, d_ddot = kkt.accelerations(bodies, cables, engine.taut, states, full_wrenches(system, wrenches))
+        acceleration, tension, d_ddot = kkt.accelerations(
+            bodies, cables, engine.taut, states, full_wrenches(system, wrenches)
+        )
         scale = 1.0 + np.max(np.abs(acceleration))
         assert np.max(np.abs(engine.motion[:, 13:19] - acceleration)) < 1e-9 * scale
         assert np.max(np.abs(engine.tensions - tension)) < 1e-9 * scale
@@ -43,13 +62,19 @@ def test_golden_point_mass_taut():
     system = System(bodies, (Cable(0, 1, 0.5),), (), (0,))
     x = np.array([0.0, 0.0, 1.0])
     q = np.array([np.cos(0.1), np.sin(0.1), 0, 0])
-    states = np.array([state(x, q, (0, -0.1, 0), (0.1, -0.2, 0.3)), state(x + 0.5 * xi, v=(0.4, 0.1, 0.3))])
+    states = np.array(
+        [state(x, q, (0, -0.1, 0), (0.1, -0.2, 0.3)), state(x + 0.5 * xi, v=(0.4, 0.1, 0.3))]
+    )
     engine = started(system, states, np.array([[3.5, 0.01, 0.02, 0.005]]))
     assert engine.taut[0]
     assert engine.tensions[0] == pytest.approx(0.6320095, rel=1e-6)
     np.testing.assert_allclose(engine.motion[1, 13:16], (-5.4172245, 0, -2.5870340), atol=1e-6)
-    np.testing.assert_allclose(engine.motion[0, 13:16], (1.5168229, -2.7813706, 1.8885016), atol=1e-6)
-    np.testing.assert_allclose(engine.motion[0, 16:19], (16.6875541, 33.9800509, 4.6466171), rtol=1e-6)
+    np.testing.assert_allclose(
+        engine.motion[0, 13:16], (1.5168229, -2.7813706, 1.8885016), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        engine.motion[0, 16:19], (16.6875541, 33.9800509, 4.6466171), rtol=1e-6
+    )
     u = 3.5 * kkt.rotation(q)[:, 2]
     xi_dot = (np.array([0.4, 0.1, 0.3]) - np.array([0, -0.1, 0])) / 0.5
     load, vehicle, tension = rotortm.point_mass_taut(0.25, 0.07, 0.5, xi, xi_dot, u)
@@ -79,17 +104,25 @@ def test_golden_three_robots_third_slack():
     wrenches = np.array([(3.4, 0.01, 0, 0), (3.6, 0, 0.02, 0), (2.6, 0, 0, 0.01)])
     engine = started(team(3, TRI_C, np.ones(3)), np.array(rows), wrenches)
     np.testing.assert_array_equal(engine.taut, [True, True, False])
-    np.testing.assert_allclose(engine.motion[0, 13:16], (-1.7423237, 1.4484482, -5.5556374), rtol=1e-6)
-    np.testing.assert_allclose(engine.motion[0, 16:19], (-23.5334946, -13.8590711, -2.9585168), rtol=1e-6)
+    np.testing.assert_allclose(
+        engine.motion[0, 13:16], (-1.7423237, 1.4484482, -5.5556374), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        engine.motion[0, 16:19], (-23.5334946, -13.8590711, -2.9585168), rtol=1e-6
+    )
     np.testing.assert_allclose(engine.tensions, (0.8072767, 0.6711143, 0), rtol=1e-6)
-    np.testing.assert_allclose(engine.motion[1, 13:16], (1.9374640, -1.3577345, 1.1387713), rtol=1e-6)
+    np.testing.assert_allclose(
+        engine.motion[1, 13:16], (1.9374640, -1.3577345, 1.1387713), rtol=1e-6
+    )
     np.testing.assert_allclose(engine.motion[2, 13:16], (0, -4.4715128, 2.1553929), atol=3e-6)
     np.testing.assert_allclose(engine.motion[3, 13:16], (0, -3.0734101, 0.1254995), atol=3e-6)
 
 
 def test_external_wrench_loads_the_cable():
     """A force on a hanging load and the cable to the world share it: T = m g + F (E-R8)."""
-    system = System((Body("load", 0.5, DRAGONFLY),), (Cable(WORLD, 0, 1.0, r_a=np.array([0.3, 0.2, 2.0])),))
+    system = System(
+        (Body("load", 0.5, DRAGONFLY),), (Cable(WORLD, 0, 1.0, r_a=np.array([0.3, 0.2, 2.0])),)
+    )
     engine = started(system, np.array([state((0.3, 0.2, 1.0))]))
     assert engine.tensions[0] == pytest.approx(0.5 * 9.81, rel=1e-12)
     engine.set_external([(0, np.array([0, 0, -2.0]), np.array([0, 0, 0.01]))])
@@ -109,8 +142,14 @@ def test_two_cables_between_the_same_points_share_the_load():
 
 def test_payload_above_the_vehicle_is_free_at_once():
     """A7: a cable cannot push; the load above the vehicle falls freely instead of balancing."""
-    system = System((Body("quad", 0.25, DRAGONFLY), Body("load", 0.07)), (Cable(0, 1, 0.5),), (), (0,))
-    engine = started(system, np.array([state((0, 0, 1.0)), state((0, 0, 1.5))]), np.array([[0.25 * 9.81, 0, 0, 0]]))
+    system = System(
+        (Body("quad", 0.25, DRAGONFLY), Body("load", 0.07)), (Cable(0, 1, 0.5),), (), (0,)
+    )
+    engine = started(
+        system,
+        np.array([state((0, 0, 1.0)), state((0, 0, 1.5))]),
+        np.array([[0.25 * 9.81, 0, 0, 0]]),
+    )
     assert not engine.taut[0]
     np.testing.assert_allclose(engine.motion[1, 13:16], (0, 0, -9.81), atol=1e-12)
     engine.run(100)

@@ -53,7 +53,11 @@ def test_merged_inertia_equals_a_cloud_of_mass_points(seed):
         points -= m @ points / m.sum()
         J = sum(mk * (p @ p * np.eye(3) - np.outer(p, p)) for mk, p in zip(m, points, strict=True))
         bodies.append(Body(f"b{i}", float(m.sum()), J))
-        p, q = (np.zeros(3), quaternion(1, 0, 0, 0)) if i == 0 else (rng.normal(0, 0.5, 3), quaternion(*rng.normal(size=4)))
+        p, q = (
+            (np.zeros(3), quaternion(1, 0, 0, 0))
+            if i == 0
+            else (rng.normal(0, 0.5, 3), quaternion(*rng.normal(size=4)))
+        )
         if i:
             welds.append(Weld(0, i, p, q))
         cloud.append(p + points @ quat2mat(q).T)
@@ -61,7 +65,9 @@ def test_merged_inertia_equals_a_cloud_of_mass_points(seed):
     (group,) = merge_welds(System(tuple(bodies), (), tuple(welds)))
     points, m = np.vstack(cloud), np.concatenate(masses)
     centre = m @ points / m.sum()
-    J = sum(mk * (p @ p * np.eye(3) - np.outer(p, p)) for mk, p in zip(m, points - centre, strict=True))
+    J = sum(
+        mk * (p @ p * np.eye(3) - np.outer(p, p)) for mk, p in zip(m, points - centre, strict=True)
+    )
     np.testing.assert_allclose(group.inertia, J, atol=1e-12)
     np.testing.assert_allclose(-group.places[0].p, centre, atol=1e-13)
 
@@ -83,7 +89,9 @@ def test_members_move_as_one():
     before = middle[:, 7:10]
     engine.run_until(h)
     after = engine.measure()[:, 7:10]
-    np.testing.assert_allclose((after - before) / h, 0.5 * (middle[:, 13:16] + engine.motion[:, 13:16]), atol=1e-5)
+    np.testing.assert_allclose(
+        (after - before) / h, 0.5 * (middle[:, 13:16] + engine.motion[:, 13:16]), atol=1e-5
+    )
 
 
 def test_what_cannot_be_built_is_refused():
@@ -95,7 +103,13 @@ def test_what_cannot_be_built_is_refused():
     with pytest.raises(ModelError, match="point mass"):
         System((quad, Body("load", 0.1)), (Cable(0, 1, 1.0, r_b=np.array([0.1, 0, 0])),))
     with pytest.raises(ModelError, match="loop"):
-        merge_welds(System((quad, quad, quad), (), (Weld(0, 1, np.ones(3)), Weld(1, 2, np.ones(3)), Weld(2, 0, np.ones(3)))))
+        merge_welds(
+            System(
+                (quad, quad, quad),
+                (),
+                (Weld(0, 1, np.ones(3)), Weld(1, 2, np.ones(3)), Weld(2, 0, np.ones(3))),
+            )
+        )
     from rotor_sim.engine import Engine
 
     with pytest.raises(ModelError, match="same rigid body"):

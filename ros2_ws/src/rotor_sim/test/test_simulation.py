@@ -20,11 +20,18 @@ from rotor_sim.simulation import START_TIME, Simulation
 def hover_wrenches(simulation):
     model = simulation.scenario.model
     mass = sum(e.mass_kg for e in model.entities)
-    return np.column_stack([np.full(len(model.vehicles), mass * 9.81 / len(model.vehicles)), np.zeros((len(model.vehicles), 3))])
+    return np.column_stack(
+        [
+            np.full(len(model.vehicles), mass * 9.81 / len(model.vehicles)),
+            np.zeros((len(model.vehicles), 3)),
+        ]
+    )
 
 
 def test_reset_repeats_bits():
-    scenario = replace(load_scenario("slalom"), sensing=Sensing(Noise(1e-3, 1e-3, 1e-3, 1e-3)), seed=7)
+    scenario = replace(
+        load_scenario("slalom"), sensing=Sensing(Noise(1e-3, 1e-3, 1e-3, 1e-3)), seed=7
+    )
     simulation = Simulation(scenario)
 
     def story():
@@ -43,7 +50,10 @@ def test_reset_repeats_bits():
 
 
 def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
-    """A16: 20000 samples; the standard error of a deviation is then 0.5 %, the bound of 5 % is ten of them."""
+    """A16.
+
+    20000 samples; the standard error of a deviation is then 0.5 %, the bound of 5 % is ten of them.
+    """
     noise = Noise(position_m=1e-3, velocity_m_s=2e-3, attitude_rad=3e-3, rate_rad_s=4e-3)
     simulation = Simulation(replace(load_scenario("hover"), sensing=Sensing(noise)))
     truth = simulation.motion.copy()
@@ -51,7 +61,9 @@ def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
     np.testing.assert_array_equal(simulation.motion, truth)
     np.testing.assert_allclose(np.linalg.norm(samples[:, 3:7], axis=1), 1.0, atol=1e-14)
     for columns, deviation in ((slice(0, 3), 1e-3), (slice(7, 10), 2e-3), (slice(10, 13), 4e-3)):
-        np.testing.assert_allclose(np.std(samples[:, columns] - truth[0, columns], axis=0), deviation, rtol=0.05)
+        np.testing.assert_allclose(
+            np.std(samples[:, columns] - truth[0, columns], axis=0), deviation, rtol=0.05
+        )
     np.testing.assert_allclose(np.std(2.0 * samples[:, 4:7], axis=0), 3e-3, rtol=0.05)
     correlation = np.corrcoef(samples[:, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12]].T) - np.eye(12)
     assert np.max(np.abs(correlation)) < 0.05
@@ -70,7 +82,11 @@ def test_commands_beyond_the_rotors_are_limited():
 
 def test_plant_differs_from_the_model():
     scenario = load_scenario("dragonfly_point_mass")
-    changes = (PlantChange(entity="payload", mass_kg=0.1), PlantChange(cable=1, length_m=0.6), PlantChange(entity="quad1", thrust_gain=0.9))
+    changes = (
+        PlantChange(entity="payload", mass_kg=0.1),
+        PlantChange(cable=1, length_m=0.6),
+        PlantChange(entity="quad1", thrust_gain=0.9),
+    )
     simulation = Simulation(replace(scenario, plant=changes))
     simulation.command(np.array([[3.5, 0, 0, 0]]))
     assert simulation.motion[0, 2] == pytest.approx(0.6)
@@ -92,7 +108,10 @@ def test_push_acts_until_it_is_taken_back():
 
 
 def test_uncompiled_source_gives_the_same_flight():
-    """The kernels as plain Python, in a process without Numba: a snap and its aftermath to rounding."""
+    """The kernels as plain Python, in a process without Numba.
+
+    A snap and its aftermath to rounding.
+    """
     program = """
 import json, numpy as np
 from rotor_core._jit import COMPILED
@@ -105,11 +124,21 @@ print(json.dumps({"compiled": COMPILED, "motion": s.motion.tolist(), "events": [
 """
     results = []
     for flag in ("0", "1"):
-        out = subprocess.run([sys.executable, "-c", program], env={**os.environ, "ROTOR_UNCOMPILED": flag}, check=True, capture_output=True, text=True)
+        out = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "ROTOR_UNCOMPILED": flag},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         results.append(json.loads(out.stdout))
     compiled, plain = results
     assert compiled["compiled"] and not plain["compiled"]
-    assert [kind for _, kind in compiled["events"]] == [kind for _, kind in plain["events"]] == ["snap"]
+    assert (
+        [kind for _, kind in compiled["events"]]
+        == [kind for _, kind in plain["events"]]
+        == ["snap"]
+    )
     assert compiled["events"][0][0] == pytest.approx(plain["events"][0][0], abs=1e-13)
     np.testing.assert_allclose(compiled["motion"], plain["motion"], atol=1e-11)
 

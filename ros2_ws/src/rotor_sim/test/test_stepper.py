@@ -21,7 +21,9 @@ def tossed_mass(speed=(0.0, 0.0, 3.0), length=0.5):
 def test_snap_is_located_where_the_parabola_meets_the_sphere():
     """Closed form: |p0 + v t - g t^2/2| = l; the jump removes the radial velocity."""
     p0, v0, g = np.array([0.05, 0.0, 0.1]), np.array([0.2, 0.1, 3.0]), np.array([0, 0, -9.81])
-    coefficients = np.polynomial.Polynomial([p0 @ p0 - 0.25, 2 * p0 @ v0, v0 @ v0 + p0 @ g, v0 @ g, g @ g / 4])
+    coefficients = np.polynomial.Polynomial(
+        [p0 @ p0 - 0.25, 2 * p0 @ v0, v0 @ v0 + p0 @ g, v0 @ g, g @ g / 4]
+    )
     roots = [r.real for r in coefficients.roots() if abs(r.imag) < 1e-12 and r.real > 0]
     expected = min(roots)
     engine = tossed_mass(tuple(v0))
@@ -54,7 +56,10 @@ def test_run_in_pieces_gives_the_same_bits():
 
 
 def test_slack_vehicles_never_jump():
-    """A8: slack cables of different lengths, one snaps: no position jumps by more than speed times step."""
+    """A8.
+
+    Slack cables of different lengths, one snaps: no position jumps by more than speed times step.
+    """
     rho = TRI_C
     states = [state(v=(0, 0, -1.0))]
     states += [state((*r[:2], r[2] + d)) for r, d in zip(rho, (0.95, 0.9, 0.99), strict=True)]
@@ -70,9 +75,18 @@ def test_slack_vehicles_never_jump():
 
 @pytest.mark.parametrize("phase", range(8))
 def test_no_overshoot_at_a_snap(phase):
-    """A9: re-tensioning at 1 m/s, at eight phases of the step: the cable is never longer than 1e-10 m."""
+    """A9.
+
+    Re-tensioning at 1 m/s, at eight phases of the step: the cable is never longer than 1e-10 m.
+    """
     gap = 0.02 + phase / 8 * 1e-3
-    system = System((Body("quad", 0.25, DRAGONFLY), Body("load", 0.07)), (Cable(0, 1, 0.5),), (), (0,), gravity=0.0)
+    system = System(
+        (Body("quad", 0.25, DRAGONFLY), Body("load", 0.07)),
+        (Cable(0, 1, 0.5),),
+        (),
+        (0,),
+        gravity=0.0,
+    )
     engine = started(system, np.array([state((0, 0, 0.5 - gap)), state(v=(0, 0, -1.0))]))
     for _ in range(60):
         engine.run(1)
@@ -85,7 +99,11 @@ def test_no_overshoot_at_a_snap(phase):
 
 
 def test_energy_of_a_spinning_team_in_free_fall():
-    """A5: zero thrust, the triangle spins at 3 rad/s with its cables pulled out, a small wobble; 60 s, no event."""
+    """A5.
+
+    Zero thrust, the triangle spins at 3 rad/s with its cables pulled out, a small wobble; 60 s, no
+    event.
+    """
     centre = np.zeros(3)
     w = np.array([0.02, 0.01, 3.0])
     rows = [state(centre, v=(0, 0, 0.5), w=w)]
@@ -110,7 +128,9 @@ def test_energy_of_a_spinning_team_in_free_fall():
 
 def test_cable_length_over_a_minute():
     """A4 for the engine: 60 s of swinging, length error of taut cables under 1e-10 m."""
-    rows = [state(v=(0.4, 0.2, 0.0), w=(0.1, -0.1, 0.3))] + [state((*r[:2], r[2] + 1.0), v=(0.4, 0.2, 0.0)) for r in TRI_C]
+    rows = [state(v=(0.4, 0.2, 0.0), w=(0.1, -0.1, 0.3))] + [
+        state((*r[:2], r[2] + 1.0), v=(0.4, 0.2, 0.0)) for r in TRI_C
+    ]
     thrust = (0.25 + 0.278 / 3) * 9.81
     engine = started(team(3, TRI_C, np.ones(3)), np.array(rows), np.array([[thrust, 0, 0, 0]] * 3))
     worst = 0.0
@@ -124,7 +144,10 @@ def test_cable_length_over_a_minute():
 
 
 def test_symmetric_top_at_fourth_order():
-    """The attitude integrator against the closed form, with the promised order: halving the step gains 16."""
+    """The attitude integrator against the closed form, with the promised order.
+
+    Halving the step gains 16.
+    """
     I_t, I_a, w0 = 0.02, 0.035, np.array([3.0, -1.0, 8.0])
     errors = []
     for h in (0.02, 0.01, 0.005):
@@ -133,7 +156,10 @@ def test_symmetric_top_at_fourth_order():
         engine.run(round(1.0 / h))
         q, w = symmetric_top(1.0, I_t, I_a, w0)
         m = engine.measure()[0]
-        errors.append(min(np.linalg.norm(m[3:7] - q), np.linalg.norm(m[3:7] + q)) + np.linalg.norm(m[10:13] - w))
+        errors.append(
+            min(np.linalg.norm(m[3:7] - q), np.linalg.norm(m[3:7] + q))
+            + np.linalg.norm(m[10:13] - w)
+        )
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert np.all(orders > 3.8) and np.all(orders < 4.3)
     assert errors[-1] < 1e-6
@@ -143,8 +169,14 @@ def test_fourth_order_across_events():
     """A bouncing load: the order holds across snaps and releases, and time is not lost in them."""
 
     def end(step):
-        system = System((Body("quad", 0.3, DRAGONFLY), Body("load", 0.1)), (Cable(0, 1, 0.5),), (), (0,))
-        engine = started(system, np.array([state((0, 0, 0.3), v=(0.2, 0, 0)), state((0.1, 0.05, 0), v=(0.5, 0, 2.0))]), step=step)
+        system = System(
+            (Body("quad", 0.3, DRAGONFLY), Body("load", 0.1)), (Cable(0, 1, 0.5),), (), (0,)
+        )
+        engine = started(
+            system,
+            np.array([state((0, 0, 0.3), v=(0.2, 0, 0)), state((0.1, 0.05, 0), v=(0.5, 0, 2.0))]),
+            step=step,
+        )
         engine.set_wrenches(np.array([[4.2, 2e-4, 1e-4, 0.0]]))
         engine.run(round(0.8 / step))
         kinds = [(e.type, e.cables) for e in engine.take_events()]
@@ -159,7 +191,9 @@ def test_fourth_order_across_events():
 
 def test_invariance_under_rotation_about_the_vertical_and_translation():
     rng = np.random.default_rng(5)
-    rows = [state(v=(0.1, 0, -0.6), w=(0.4, 0.3, -0.2))] + [state((*r[:2], r[2] + 0.97), v=rng.normal(0, 0.1, 3)) for r in TRI_C]
+    rows = [state(v=(0.1, 0, -0.6), w=(0.4, 0.3, -0.2))] + [
+        state((*r[:2], r[2] + 0.97), v=rng.normal(0, 0.1, 3)) for r in TRI_C
+    ]
     rows = np.array(rows)
     turn, shift = Rotation.from_rotvec([0, 0, 1.1]), np.array([3.0, -2.0, 5.0])
     moved = rows.copy()
@@ -172,12 +206,17 @@ def test_invariance_under_rotation_about_the_vertical_and_translation():
     a.run(600)
     b.run(600)
     assert [e.cables for e in a.take_events()] == [e.cables for e in b.take_events()]
-    np.testing.assert_allclose(turn.apply(a.measure()[:, :3]) + shift, b.measure()[:, :3], atol=1e-11)
+    np.testing.assert_allclose(
+        turn.apply(a.measure()[:, :3]) + shift, b.measure()[:, :3], atol=1e-11
+    )
     np.testing.assert_allclose(a.motion[:, 10:13], b.motion[:, 10:13], atol=1e-9)
 
 
 def test_cutting_a_cable_lets_the_load_fall():
-    engine = started(System((Body("load", 0.4),), (Cable(WORLD, 0, 1.0, r_a=np.array([0.0, 0, 1.0])),)), np.array([state()]))
+    engine = started(
+        System((Body("load", 0.4),), (Cable(WORLD, 0, 1.0, r_a=np.array([0.0, 0, 1.0])),)),
+        np.array([state()]),
+    )
     engine.run(10)
     engine.cut(0)
     engine.run(100)
@@ -187,32 +226,44 @@ def test_cutting_a_cable_lets_the_load_fall():
 
 
 def test_random_box_cascades_stay_finite_and_within_length():
-    """Four cables on a box throw each other off in cascades; 1 s at random starts, every law on the way."""
+    """Four cables on a box throw each other off in cascades.
+
+    1 s at random starts, every law on the way.
+    """
     from worlds import BOX, BOX4
 
     for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = [state(v=rng.normal(0, 0.5, 3), w=rng.normal(0, 1, 3))]
-        rows += [state((*r[:2], r[2] + rng.uniform(0.4, 0.5)), v=rng.normal(0, 0.3, 3)) for r in BOX4]
+        rows += [
+            state((*r[:2], r[2] + rng.uniform(0.4, 0.5)), v=rng.normal(0, 0.3, 3)) for r in BOX4
+        ]
         system = team(4, BOX4, np.full(4, 0.5), mass=0.3, inertia=BOX)
-        engine = started(system, np.array(rows), np.column_stack([rng.uniform(2.0, 4.5, 4), np.zeros((4, 3))]))
+        engine = started(
+            system, np.array(rows), np.column_stack([rng.uniform(2.0, 4.5, 4), np.zeros((4, 3))])
+        )
         for _ in range(100):
             engine.run(10)
             m = engine.measure()
             assert np.isfinite(m).all()
             R = kkt.rotation(m[0, 3:7])
-            d = np.array([np.linalg.norm(m[0, :3] + R @ r - m[k + 1, :3]) for k, r in enumerate(BOX4)])
+            d = np.array(
+                [np.linalg.norm(m[0, :3] + R @ r - m[k + 1, :3]) for k, r in enumerate(BOX4)]
+            )
             assert np.all(d < 0.5 + 1e-9)
             assert np.all(engine.tensions >= 0.0) and np.all(engine.tensions[~engine.taut] == 0.0)
         for event in engine.take_events():
             assert event.energy_change <= 1e-12
 
 
-# --- what is refused -------------------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 def test_bad_input_is_refused_and_nothing_is_lost():
-    engine = started(team(3, TRI_C, np.ones(3)), np.array([state()] + [state((*r[:2], r[2] + 1.0)) for r in TRI_C]))
+    engine = started(
+        team(3, TRI_C, np.ones(3)),
+        np.array([state()] + [state((*r[:2], r[2] + 1.0)) for r in TRI_C]),
+    )
     good = np.array([[3.3, 0, 0, 0]] * 3)
     engine.set_wrenches(good)
     bad = good.copy()
@@ -226,7 +277,9 @@ def test_bad_input_is_refused_and_nothing_is_lost():
 
 
 def test_overflow_keeps_the_last_good_state():
-    engine = started(System((Body("quad", 0.25, DRAGONFLY),), (), (), (0,)), np.array([state(w=(1.0, 2.0, 3.0))]))
+    engine = started(
+        System((Body("quad", 0.25, DRAGONFLY),), (), (), (0,)), np.array([state(w=(1.0, 2.0, 3.0))])
+    )
     engine.run(3)
     kept = engine.measure()[:, :13].copy()
     engine.set_wrenches(np.array([[1.0, 1e200, -1e200, 1e200]]))

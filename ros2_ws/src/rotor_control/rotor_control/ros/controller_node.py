@@ -1,4 +1,7 @@
-"""The controller node: answers every TeamState with a TeamCommand. Topics and parameters: docs/graph.md."""
+"""The controller node.
+
+Answers every TeamState with a TeamCommand. Topics and parameters: docs/graph.md.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,29 @@ import sys
 
 import numpy as np
 from rclpy.node import Node
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import Plan
-from rotor_core.ros import qos
-from rotor_core.ros.convert import plan_from_message, seconds_from_stamp, states_from_team, team_command
-from rotor_core.ros.node import run, scenario_parameter
 from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_control.controller import make_controller
+from rotor_core.interface.errors import ContractError
+from rotor_core.interface.plan import Plan
+from rotor_core.ros import qos
+from rotor_core.ros.convert import (
+    plan_from_message,
+    seconds_from_stamp,
+    states_from_team,
+    team_command,
+)
+from rotor_core.ros.node import run, scenario_parameter
 
 KEPT_PLANS = 8
 """Plans per entity that wait for their start."""
 
 
 class ControllerNode(Node):
-    """All teams of a scenario in one process. It evaluates the plan itself at the stamp of the state it answers."""
+    """All teams of a scenario in one process.
+
+    It evaluates the plan itself at the stamp of the state it answers.
+    """
 
     def __init__(self) -> None:
         super().__init__("controller")
@@ -36,7 +47,9 @@ class ControllerNode(Node):
         self._commands = self.create_publisher(TeamCommand, "/rotor/team_command", qos.STATE)
         self.create_subscription(PolynomialTrajectory, "/rotor/plan", self._on_plan, qos.PLAN)
         self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.STATE)
-        self.get_logger().info(f"controlling {', '.join(self.vehicles)}; planned: {', '.join(self.teams)}")
+        self.get_logger().info(
+            f"controlling {', '.join(self.vehicles)}; planned: {', '.join(self.teams)}"
+        )
 
     def _on_plan(self, message: PolynomialTrajectory) -> None:
         if message.entity not in self._plans or message.epoch < self._epoch:
@@ -65,7 +78,9 @@ class ControllerNode(Node):
         if message.epoch > self._epoch:
             self._begin_epoch(message.epoch)
         if self._last is not None and self._last[0] == message.step:
-            self._commands.publish(self._last[1])  # asked again: the same answer, without integrating twice
+            self._commands.publish(
+                self._last[1]
+            )  # asked again: the same answer, without integrating twice
             return
         time = seconds_from_stamp(message.header.stamp)
         for name, reference in zip(self.teams, self.controller.references, strict=True):

@@ -23,7 +23,9 @@ def _candidates() -> Iterator[Path]:
 
 
 def config_directory() -> Path:
-    """Folder with scenarios/, vehicles/ and so on: ``ROTOR_CONFIG_DIR``, the installed share, or the repository.
+    """Folder with scenarios/, vehicles/ and so on.
+
+    ``ROTOR_CONFIG_DIR``, the installed share, or the repository.
 
     Raises:
         ConfigError: none of them exists.
@@ -31,7 +33,9 @@ def config_directory() -> Path:
     for folder in _candidates():
         if (folder / "scenarios").is_dir():
             return folder
-    raise ConfigError("configuration folder: not found. Build the workspace, or set ROTOR_CONFIG_DIR to the folder config/.")
+    raise ConfigError(
+        "configuration folder: not found. Build the workspace, or set ROTOR_CONFIG_DIR to the folder config/."
+    )
 
 
 def shipped(folder: str) -> list[str]:
@@ -49,7 +53,9 @@ def locate(folder: str, name: str, *, place: str = "") -> Path:
     if name.endswith((".yaml", ".yml")) or "/" in name:
         if path.is_file():
             return path
-        raise ConfigError(f"{place}{name}: there is no such file. Check the path, or use one of the shipped {folder}.")
+        raise ConfigError(
+            f"{place}{name}: there is no such file. Check the path, or use one of the shipped {folder}."
+        )
     shipped_path = config_directory() / folder / f"{name}.yaml"
     if shipped_path.is_file():
         return shipped_path

@@ -1,4 +1,7 @@
-"""Initial states of all entities: what the scenario says, and for the rest what the attachments suggest."""
+"""Initial states of all entities.
+
+What the scenario says, and for the rest what the attachments suggest.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,18 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 
 P, Q, V, OMEGA = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
-"""Columns of a state: position and velocity in W, attitude body to world (w first), body rate in B."""
+"""Columns of a state.
+
+Position and velocity in W, attitude body to world (w first), body rate in B.
+"""
 
 
 def initial_states(scenario: Scenario) -> np.ndarray:
     """States of all entities in the order of ``model.entities``, (n, 13).
 
-    Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked ones where their link
-    holds them; vehicles on cables straight above the attachment point, one cable length away, moving with it; free
-    vehicles at the origin, 1 m apart along y.
+    Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked
+    ones where their link holds them; vehicles on cables straight above the attachment point, one
+    cable length away, moving with it; free vehicles at the origin, 1 m apart along y.
     """
     model = plant_model(scenario)
     entities = [e.name for e in model.entities]
@@ -38,7 +44,11 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         if link.child in done:
             continue
         parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
-        R, offset, q = quat2mat(parent[Q]), np.array(link.position_m), wxyz_from_rpy_deg(link.rpy_deg)
+        R, offset, q = (
+            quat2mat(parent[Q]),
+            np.array(link.position_m),
+            wxyz_from_rpy_deg(link.rpy_deg),
+        )
         child[P] = parent[P] + R @ offset
         child[Q] = qmult(parent[Q], q)
         child[V] = parent[V] + R @ np.cross(parent[OMEGA], offset)

@@ -1,4 +1,7 @@
-"""Load scenarios: read YAML, pull in what ``use`` names, expand attachment mechanisms, check what spans several keys."""
+"""Load scenarios.
+
+Read YAML, pull in what ``use`` names, expand attachment mechanisms, check what spans several keys.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,18 @@ class Mechanism:
     def __post_init__(self) -> None:
         if self.kind not in ("cables", "rigid_links"):
             raise ValueError(f"kind must be cables or rigid_links, got {self.kind!r}.")
-        needed, given = ("lengths_m", self.lengths_m) if self.kind == "cables" else ("yaw_deg", self.yaw_deg)
+        needed, given = (
+            ("lengths_m", self.lengths_m) if self.kind == "cables" else ("yaw_deg", self.yaw_deg)
+        )
         if len(given) != len(self.points_m):
-            raise ValueError(f"{needed} must have one entry per point ({len(self.points_m)}), got {len(given)}.")
+            raise ValueError(
+                f"{needed} must have one entry per point ({len(self.points_m)}), got {len(given)}."
+            )
 
 
-def load_scenario(name: str | Path, *, seed: int | None = None, pacing: str | None = None) -> Scenario:
+def load_scenario(
+    name: str | Path, *, seed: int | None = None, pacing: str | None = None
+) -> Scenario:
     """Load a scenario by shipped name or path.
 
     Args:
@@ -107,7 +116,9 @@ def _list(tree: Tree, what: str) -> list[Tree]:
 def _check_schema(tree: Tree) -> None:
     schema = tree.value.get("schema")
     if schema is None:
-        raise ConfigError(f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`.")
+        raise ConfigError(
+            f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`."
+        )
     if schema.value != SCHEMA:
         raise ConfigError(f"{schema.place}: schema: must be {SCHEMA}, got {schema.value!r}.")
 
@@ -119,9 +130,13 @@ def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
     if use is None:
         return tree
     if not isinstance(use.value, str):
-        raise ConfigError(f"{use.place}: {what}.use: must be the name of a file in config/{folder}.")
+        raise ConfigError(
+            f"{use.place}: {what}.use: must be the name of a file in config/{folder}."
+        )
     if depth >= MAX_USE_DEPTH:
-        raise ConfigError(f"{use.place}: {what}.use: files refer to each other more than {MAX_USE_DEPTH} deep.")
+        raise ConfigError(
+            f"{use.place}: {what}.use: files refer to each other more than {MAX_USE_DEPTH} deep."
+        )
     base_tree = read_tree(locate(folder, use.value, place=f"{use.place}: {what}.use: "))
     _mapping(base_tree, use.value)
     _check_schema(base_tree)
@@ -136,7 +151,10 @@ def _resolve_model(tree: Tree) -> Tree:
     for key, prefix in (("vehicles", "quad"), ("payloads", "payload")):
         if key not in model:
             continue
-        entries = [_used(e, key, f"model.{key}[{i}]") for i, e in enumerate(_list(model[key], f"model.{key}"))]
+        entries = [
+            _used(e, key, f"model.{key}[{i}]")
+            for i, e in enumerate(_list(model[key], f"model.{key}"))
+        ]
         resolved = []
         for i, entry in enumerate(entries):
             fields = _mapping(entry, f"model.{key}[{i}]")
@@ -154,24 +172,39 @@ def _resolve_model(tree: Tree) -> Tree:
 
 
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
-    """Cables or rigid links of an entry ``{type: mechanism, use: ..., vehicles: [...], payload: ...}``."""
+    """Cables or rigid links of an entry ``{type.
+
+    Mechanism, use: ..., vehicles: [...], payload: ...}``.
+    """
     fields = _mapping(item, what)
     if "type" not in fields or fields["type"].value != "mechanism":
         return [item]
     for key in fields:
         if key not in ("type", "use", "vehicles", "payload"):
-            raise ConfigError(f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}.")
+            raise ConfigError(
+                f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}."
+            )
     if "use" not in fields:
-        raise ConfigError(f"{item.place}: {what}.use: is missing; name a file of config/attachments.")
+        raise ConfigError(
+            f"{item.place}: {what}.use: is missing; name a file of config/attachments."
+        )
     use = fields["use"]
-    mechanism_tree = read_tree(locate("attachments", str(use.value), place=f"{use.place}: {what}.use: "))
+    mechanism_tree = read_tree(
+        locate("attachments", str(use.value), place=f"{use.place}: {what}.use: ")
+    )
     _mapping(mechanism_tree, str(use.value))
     _check_schema(mechanism_tree)
     mechanism = build(Mechanism, mechanism_tree)
     vehicles = (
-        [str(v.value) for v in _list(fields["vehicles"], f"{what}.vehicles")] if "vehicles" in fields else names.get("vehicles", [])
+        [str(v.value) for v in _list(fields["vehicles"], f"{what}.vehicles")]
+        if "vehicles" in fields
+        else names.get("vehicles", [])
     )
-    payload = str(fields["payload"].value) if "payload" in fields else next(iter(names.get("payloads", [])), "")
+    payload = (
+        str(fields["payload"].value)
+        if "payload" in fields
+        else next(iter(names.get("payloads", [])), "")
+    )
     if not payload:
         raise ConfigError(f"{item.place}: {what}: needs a payload; add model.payloads.")
     if len(vehicles) != len(mechanism.points_m):
@@ -182,10 +215,22 @@ def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
     out = []
     for i, (vehicle, point) in enumerate(zip(vehicles, mechanism.points_m, strict=True)):
         if mechanism.kind == "cables":
-            entry: dict[str, Any] = {"type": "cable", "a": vehicle, "b": payload, "length_m": mechanism.lengths_m[i], "b_point_m": point}
+            entry: dict[str, Any] = {
+                "type": "cable",
+                "a": vehicle,
+                "b": payload,
+                "length_m": mechanism.lengths_m[i],
+                "b_point_m": point,
+            }
         else:
             yaw = mechanism.yaw_deg[i]
-            entry = {"type": "rigid_link", "parent": payload, "child": vehicle, "position_m": point, "rpy_deg": (0.0, 0.0, yaw)}
+            entry = {
+                "type": "rigid_link",
+                "parent": payload,
+                "child": vehicle,
+                "position_m": point,
+                "rpy_deg": (0.0, 0.0, yaw),
+            }
         out.append(_tree_of(entry, item))
     return out
 
@@ -206,38 +251,65 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
 
     def known(name: str, where: str, also: tuple[str, ...] = ()) -> None:
         if name not in (*names, *also):
-            raise ConfigError(f"{model_place}: {where}: there is no entity {name!r}{suggestion(name, names)} Known: {', '.join(names)}.")
+            raise ConfigError(
+                f"{model_place}: {where}: there is no entity {name!r}{suggestion(name, names)} "
+                f"Known: {', '.join(names)}."
+            )
 
     points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
     for i, item in enumerate(model.attachments):
         where = f"model.attachments[{i}]"
-        ends = ((item.a, item.a_point_m), (item.b, item.b_point_m)) if isinstance(item, CableAttachment) else ((item.parent, None), (item.child, None))
+        ends = (
+            ((item.a, item.a_point_m), (item.b, item.b_point_m))
+            if isinstance(item, CableAttachment)
+            else ((item.parent, None), (item.child, None))
+        )
         for name, point in ends:
             known(name, where, ("world",) if isinstance(item, CableAttachment) else ())
             if name in points and point is not None and any(point):
-                raise ConfigError(f"{model_place}: {where}: {name!r} is a point mass; its attachment point must be [0, 0, 0], got {list(point)}.")
+                raise ConfigError(
+                    f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
+                    f"be [0, 0, 0], got {list(point)}."
+                )
         if ends[0][0] == ends[1][0]:
-            raise ConfigError(f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice.")
+            raise ConfigError(
+                f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice."
+            )
     for i, change in enumerate(scenario.plant):
         if change.entity is not None:
             known(change.entity, f"plant[{i}].entity")
         elif change.cable is not None and change.cable > len(model.cables):
-            raise ConfigError(f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}.")
+            raise ConfigError(
+                f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
+            )
     seen: set[str] = set()
     for i, state in enumerate(scenario.initial):
         known(state.entity, f"initial[{i}].entity")
         if state.entity in seen:
-            raise ConfigError(f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice.")
+            raise ConfigError(
+                f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
+            )
         seen.add(state.entity)
 
 
 def plant_model(scenario: Scenario) -> Model:
-    """The model as it is in reality: the nominal one with the changes of ``plant`` (lengths, masses, inertias)."""
+    """The model as it is in reality.
+
+    The nominal one with the changes of ``plant`` (lengths, masses, inertias).
+    """
     model = scenario.model
-    vehicles, payloads, attachments = list(model.vehicles), list(model.payloads), list(model.attachments)
+    vehicles, payloads, attachments = (
+        list(model.vehicles),
+        list(model.payloads),
+        list(model.attachments),
+    )
     cable_places = [i for i, a in enumerate(attachments) if isinstance(a, CableAttachment)]
     for change in scenario.plant:
-        values = {k: getattr(change, k) for k in ("mass_kg", "inertia_kg_m2") if getattr(change, k) is not None}
+        values = {
+            k: getattr(change, k)
+            for k in ("mass_kg", "inertia_kg_m2")
+            if getattr(change, k) is not None
+        }
         vehicles = [replace(v, **values) if v.name == change.entity else v for v in vehicles]
         payloads = [replace(p, **values) if p.name == change.entity else p for p in payloads]
         if change.cable is not None and change.length_m is not None:

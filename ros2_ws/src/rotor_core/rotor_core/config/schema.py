@@ -1,4 +1,6 @@
-"""The scenario: frozen dataclasses that are the schema of the YAML files. Units are in the names; ranges on the fields.
+"""The scenario: frozen dataclasses that are the schema of the YAML files. Units are in the names.
+
+Ranges on the fields.
 
 `loader.py` fills them, `structure.py` checks them, the README of config/ explains them to users.
 """
@@ -17,7 +19,10 @@ Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 
 MEASURED_INERTIA = 1.05
-"""Largest principal inertia over the sum of the other two: at most 1 for a rigid body, some more for measured values."""
+"""Largest principal inertia over the sum of the other two.
+
+At most 1 for a rigid body, some more for measured values.
+"""
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 """Entity names become topic and frame names."""
@@ -37,25 +42,32 @@ def _check_inertia(inertia: Vector | Matrix | None) -> None:
         raise ValueError(f"inertia_kg_m2 must be symmetric, got {J.tolist()}.")
     values = np.linalg.eigvalsh(J)
     if values[0] <= 0.0:
-        raise ValueError(f"inertia_kg_m2 must be positive definite; its smallest principal value is {values[0]:.3g}.")
+        raise ValueError(
+            f"inertia_kg_m2 must be positive definite; its smallest principal value is {values[0]:.3g}."
+        )
     if values[2] > MEASURED_INERTIA * (values[0] + values[1]):
         raise ValueError(
-            f"inertia_kg_m2 belongs to no rigid body: the largest principal value {values[2]:.4g} exceeds the sum of the "
+            f"inertia_kg_m2 belongs to no rigid body: the largest principal value {values[2]:.4g} "
+            f"exceeds the sum of the "
             f"other two ({values[0] + values[1]:.4g})."
         )
 
 
 def _check_name(name: str) -> None:
     if not NAME.match(name):
-        raise ValueError(f"name must start with a letter and hold only letters, digits and _, got {name!r}.")
+        raise ValueError(
+            f"name must start with a letter and hold only letters, digits and _, got {name!r}."
+        )
 
 
 @dataclass(frozen=True)
 class Rotors:
-    """Four rotors in a plane. ``plus``: rotor 1 ahead, then counter-clockwise; ``x``: rotor 1 ahead left.
+    """Four rotors in a plane. ``plus``: rotor 1 ahead, then counter-clockwise; ``x``.
 
-    Spins alternate, rotor 1 counter-clockwise seen from above. ``torque_per_thrust_m`` is the drag torque of a rotor over
-    its thrust.
+    Rotor 1 ahead left.
+
+    Spins alternate, rotor 1 counter-clockwise seen from above. ``torque_per_thrust_m`` is the drag
+    torque of a rotor over its thrust.
     """
 
     layout: Literal["plus", "x"]
@@ -71,8 +83,11 @@ class Rotors:
 
 @dataclass(frozen=True)
 class VehicleGains:
-    """Feedback gains of one vehicle, x y z diagonals: position and velocity 1/s^2, 1/s; attitude and rate N m, N m s;
-    direction and rate of its cable 1/s^2, 1/s."""
+    """Feedback gains of one vehicle, x y z diagonals: position and velocity 1/s^2, 1/s.
+
+    Attitude and rate N m, N m s;
+    direction and rate of its cable 1/s^2, 1/s.
+    """
 
     attitude: Vector = bounded(ge=0.0)
     rate: Vector = bounded(ge=0.0)
@@ -88,9 +103,9 @@ class Vehicle:
 
     name: str
     mass_kg: float = bounded(gt=0.0)
-    inertia_kg_m2: Vector | Matrix
-    rotors: Rotors
-    gains: VehicleGains
+    inertia_kg_m2: Vector | Matrix  # pyright: ignore[reportGeneralTypeIssues]
+    rotors: Rotors  # pyright: ignore[reportGeneralTypeIssues]
+    gains: VehicleGains  # pyright: ignore[reportGeneralTypeIssues]
     max_tilt_deg: float = bounded(80.0, gt=0.0, le=180.0)
     source: str = ""
 
@@ -142,8 +157,11 @@ class Payload:
 
 @dataclass(frozen=True)
 class CableAttachment:
-    """A cable from a point of entity ``a`` to a point of entity ``b`` (or of the ``world``); points in body axes from the
-    centre of mass."""
+    """A cable from a point of entity ``a`` to a point of entity ``b`` (or of the ``world``).
+
+    Points in body axes from the
+    centre of mass.
+    """
 
     type: Literal["cable"]
     a: str
@@ -166,7 +184,10 @@ class RigidLink:
 
 @dataclass(frozen=True)
 class Model:
-    """Vehicles, payloads and what connects them: the nominal model that controllers are built from."""
+    """Vehicles, payloads and what connects them.
+
+    The nominal model that controllers are built from.
+    """
 
     vehicles: tuple[Vehicle, ...]
     payloads: tuple[Payload, ...] = ()
@@ -219,7 +240,10 @@ class PlantChange:
 
 @dataclass(frozen=True)
 class InitialState:
-    """State of an entity at the start. Vehicles that are not named hang over their attachment points, cables taut."""
+    """State of an entity at the start.
+
+    Vehicles that are not named hang over their attachment points, cables taut.
+    """
 
     entity: str
     position_m: Vector
@@ -231,13 +255,21 @@ class InitialState:
     def __post_init__(self) -> None:
         if self.rpy_deg is not None and self.quaternion_wxyz is not None:
             raise ValueError("give rpy_deg or quaternion_wxyz, not both.")
-        if self.quaternion_wxyz is not None and abs(float(np.linalg.norm(self.quaternion_wxyz)) - 1.0) > 1e-6:
-            raise ValueError(f"quaternion_wxyz must have length 1, got {np.linalg.norm(self.quaternion_wxyz):.9g}.")
+        if (
+            self.quaternion_wxyz is not None
+            and abs(float(np.linalg.norm(self.quaternion_wxyz)) - 1.0) > 1e-6
+        ):
+            raise ValueError(
+                f"quaternion_wxyz must have length 1, got {np.linalg.norm(self.quaternion_wxyz):.9g}."
+            )
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of the feedback noise, per component; the true state is untouched (RotorTM eqs 75, 76)."""
+    """Standard deviations of the feedback noise, per component.
+
+    The true state is untouched (RotorTM eqs 75, 76).
+    """
 
     position_m: float = bounded(0.0, ge=0.0)
     velocity_m_s: float = bounded(0.0, ge=0.0)
@@ -259,7 +291,10 @@ class Sensing:
 
 @dataclass(frozen=True)
 class Actuation:
-    """How commands act. ``limits``: rotor speeds stay within the limits of the vehicle (thrust before yaw)."""
+    """How commands act.
+
+    ``limits``: rotor speeds stay within the limits of the vehicle (thrust before yaw).
+    """
 
     limits: bool = True
 
@@ -291,7 +326,10 @@ class PointMassControl:
 
 @dataclass(frozen=True)
 class CableTeamControl:
-    """n vehicles with a rigid payload on cables: gains of the payload pose (1/s^2, 1/s; N m, N m s)."""
+    """n vehicles with a rigid payload on cables.
+
+    Gains of the payload pose (1/s^2, 1/s; N m, N m s).
+    """
 
     type: Literal["cable_team"]
     position: Vector = bounded(ge=0.0)
@@ -304,9 +342,13 @@ class CableTeamControl:
 
 @dataclass(frozen=True)
 class RigidTeamControl:
-    """A rigidly linked team: gains of the payload pose. ``attitude`` and ``rate`` are angular accelerations per error
-    (1/s^2, 1/s) and are multiplied by the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the
-    vehicles alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams need."""
+    """A rigidly linked team: gains of the payload pose.
+
+    ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
+    the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
+    alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
+    need.
+    """
 
     type: Literal["rigid_team"]
     position: Vector = bounded(ge=0.0)
@@ -344,10 +386,12 @@ class StepPosePlan:
 
 @dataclass(frozen=True)
 class CirclePlan:
-    """A circle with ramps of the angular rate; the start is on the circle, its centre one radius towards -x.
+    """A circle with ramps of the angular rate.
 
-    ``ramp_rad_s2`` is the mean angular acceleration of the ramps; ``rotation_deg`` are the amplitudes of roll, pitch and
-    yaw, which follow the sine of the phase.
+    The start is on the circle, its centre one radius towards -x.
+
+    ``ramp_rad_s2`` is the mean angular acceleration of the ramps; ``rotation_deg`` are the
+    amplitudes of roll, pitch and yaw, which follow the sine of the phase.
     """
 
     type: Literal["circle"]
@@ -362,8 +406,8 @@ class CirclePlan:
 class LinePlan:
     """Straight legs from rest to rest through the waypoints, quintic in time.
 
-    ``timing: limits`` keeps peak speed and acceleration; ``rotortm`` uses the original's times (5 d up to 1 m,
-    10 sqrt(d) beyond).
+    ``timing: limits`` keeps peak speed and acceleration; ``rotortm`` uses the original's times (5 d
+    up to 1 m, 10 sqrt(d) beyond).
     """
 
     type: Literal["line"]
@@ -378,8 +422,8 @@ class LinePlan:
 class WaypointsPlan:
     """Minimum k-th derivative through the waypoints, from rest to rest.
 
-    ``degree`` of the polynomials and ``continuity`` default to the true minimiser (2k-1 and 2k-2); ``rest`` is the highest
-    derivative that is zero at both ends (k-1).
+    ``degree`` of the polynomials and ``continuity`` default to the true minimiser (2k-1 and 2k-2);
+    ``rest`` is the highest derivative that is zero at both ends (k-1).
     """
 
     type: Literal["waypoints"]
@@ -420,7 +464,9 @@ class Timing:
     def __post_init__(self) -> None:
         ratio = self.control_s / self.step_s
         if abs(ratio - round(ratio)) > 1e-6 or round(ratio) < 1:
-            raise ValueError(f"control_s must be a whole multiple of step_s, got {self.control_s} and {self.step_s}.")
+            raise ValueError(
+                f"control_s must be a whole multiple of step_s, got {self.control_s} and {self.step_s}."
+            )
 
     @property
     def steps_per_control(self) -> int:
@@ -430,7 +476,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Everything that a run needs to know; printed by ``--print-config`` and stored with every recording."""
+    """Everything that a run needs to know.
+
+    Printed by ``--print-config`` and stored with every recording.
+    """
 
     schema: int
     model: Model

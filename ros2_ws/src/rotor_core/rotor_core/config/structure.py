@@ -1,4 +1,7 @@
-"""From a YAML tree to frozen dataclasses: unknown keys, wrong types, ranges and missing values are refused with their place."""
+"""From a YAML tree to frozen dataclasses.
+
+Unknown keys, wrong types, ranges and missing values are refused with their place.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ def bounded(
     le: float | None = None,
     lt: float | None = None,
 ) -> Any:
-    """A number (or tuple of numbers) field with limits that the loader checks: > gt, >= ge, <= le, < lt."""
+    """A number (or tuple of numbers) field with limits that the loader checks.
+
+    > gt, >= ge, <= le, < lt.
+    """
     return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "lt": lt})
 
 
@@ -29,15 +35,20 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
     """Make a ``cls`` from a mapping.
 
     Raises:
-        ConfigError: with file, line, the dotted path of the key, what is required and what was found.
+        ConfigError: with file, line, the dotted path of the key, what is required and what was
+            found.
     """
     if not isinstance(tree.value, dict):
-        raise ConfigError(f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {_describe(tree.value)}.")
+        raise ConfigError(
+            f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {_describe(tree.value)}."
+        )
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     for key, child in tree.value.items():
         if key not in fields:
-            raise ConfigError(f"{child.place}: {_join(path, key)}: unknown key {key!r}{suggestion(key, list(fields))}.")
+            raise ConfigError(
+                f"{child.place}: {_join(path, key)}: unknown key {key!r}{suggestion(key, list(fields))}."
+            )
     values = {}
     for name, field in fields.items():
         if name in tree.value:
@@ -62,7 +73,10 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         if value in arguments and isinstance(value, type(arguments[0])):
             return value
         choices = ", ".join(str(a) for a in arguments)
-        raise ConfigError(f"{tree.place}: {path}: must be one of {choices}; got {_describe(value)}{suggestion(value, list(arguments))}.")
+        raise ConfigError(
+            f"{tree.place}: {path}: must be one of {choices}; got "
+            f"{_describe(value)}{suggestion(value, list(arguments))}."
+        )
     if origin is tuple:
         return _convert_tuple(arguments, tree, path)
     if dataclasses.is_dataclass(hint):
@@ -76,7 +90,9 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
     if hint in (bool, str) and isinstance(value, hint):
         return value
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-    raise ConfigError(f"{tree.place}: {path}: must be {names.get(hint, hint)}, got {_describe(value)}.")
+    raise ConfigError(
+        f"{tree.place}: {path}: must be {names.get(hint, hint)}, got {_describe(value)}."
+    )
 
 
 def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
@@ -100,14 +116,19 @@ def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
 
 def _build_by_type(choices: list, tree: Tree, path: str) -> Any:
     if not isinstance(tree.value, dict):
-        raise ConfigError(f"{tree.place}: {path}: must be a mapping with a key 'type', got {_describe(tree.value)}.")
+        raise ConfigError(
+            f"{tree.place}: {path}: must be a mapping with a key 'type', got {_describe(tree.value)}."
+        )
     table = {typing.get_args(typing.get_type_hints(c)["type"])[0]: c for c in choices}
     if "type" not in tree.value:
-        raise ConfigError(f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}.")
+        raise ConfigError(
+            f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}."
+        )
     kind = tree.value["type"]
     if kind.value not in table:
         raise ConfigError(
-            f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got {_describe(kind.value)}{suggestion(kind.value, list(table))}."
+            f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
+            f"{_describe(kind.value)}{suggestion(kind.value, list(table))}."
         )
     return build(table[kind.value], tree, path)
 
@@ -116,10 +137,17 @@ def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
     if not isinstance(tree.value, list):
         raise ConfigError(f"{tree.place}: {path}: must be a list, got {_describe(tree.value)}.")
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return tuple(convert(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value))
+        return tuple(
+            convert(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
+        )
     if len(tree.value) != len(arguments):
-        raise ConfigError(f"{tree.place}: {path}: must have {len(arguments)} entries, got {len(tree.value)}.")
-    return tuple(convert(a, child, f"{path}[{i}]") for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True)))
+        raise ConfigError(
+            f"{tree.place}: {path}: must have {len(arguments)} entries, got {len(tree.value)}."
+        )
+    return tuple(
+        convert(a, child, f"{path}[{i}]")
+        for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True))
+    )
 
 
 def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) -> None:

@@ -36,7 +36,8 @@ def teams(model: Model) -> tuple[Team, ...]:
     """The teams of a model, in the order of payloads, then of free vehicles.
 
     Raises:
-        ConfigError: a vehicle is joined to two payloads, or a payload by cables and rigid links at once.
+        ConfigError: a vehicle is joined to two payloads, or a payload by cables and rigid links at
+            once.
     """
     out = []
     taken: set[str] = set()
@@ -47,14 +48,23 @@ def teams(model: Model) -> tuple[Team, ...]:
             for k, c in enumerate(model.cables)
             if payload.name in (c.a, c.b) and {c.a, c.b} & set(vehicle_names)
         ]
-        linked = [link.child if link.parent == payload.name else link.parent for link in model.rigid_links if payload.name in (link.parent, link.child)]
+        linked = [
+            link.child if link.parent == payload.name else link.parent
+            for link in model.rigid_links
+            if payload.name in (link.parent, link.child)
+        ]
         linked = [name for name in linked if name in vehicle_names]
         if cabled and linked:
-            raise ConfigError(f"payload {payload.name!r}: is held by cables and rigid links at once; no shipped controller flies that.")
+            raise ConfigError(
+                f"payload {payload.name!r}: is held by cables and rigid links at once; no shipped "
+                f"controller flies that."
+            )
         members = tuple(name for name, _ in cabled) or tuple(linked)
         for name in members:
             if name in taken or members.count(name) > 1:
-                raise ConfigError(f"vehicle {name!r}: is attached twice; a vehicle carries one payload at one point.")
+                raise ConfigError(
+                    f"vehicle {name!r}: is attached twice; a vehicle carries one payload at one point."
+                )
         taken |= set(members)
         if members:
             out.append(Team(payload.name, members, tuple(k for _, k in cabled), bool(linked)))
@@ -68,11 +78,11 @@ def attachment_points(model: Model, team: Team) -> np.ndarray:
         links = {link.child: link.position_m for link in model.rigid_links}
         return np.array([links[v] for v in team.vehicles])
     cables = [model.cables[k] for k in team.cables]
-    return np.array([c.b_point_m if c.b == team.payload else c.a_point_m for c in cables]).reshape(-1, 3)
+    return np.array([c.b_point_m if c.b == team.payload else c.a_point_m for c in cables]).reshape(
+        -1, 3
+    )
 
 
 def cable_lengths(model: Model, team: Team) -> np.ndarray:
     """Cable lengths of the team, (n,) m."""
     return np.array([model.cables[k].length_m for k in team.cables])
-
-

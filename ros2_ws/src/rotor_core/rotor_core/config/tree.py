@@ -1,4 +1,7 @@
-"""YAML as a tree in which every value knows its file and line. YAML 1.2: no `on`, `1:30` or sexagesimal surprises."""
+"""YAML as a tree in which every value knows its file and line.
+
+YAML 1.2: no `on`, `1:30` or sexagesimal surprises.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,21 @@ from rotor_core.interface.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 MAX_NODES = 100_000
-"""Bounds of a configuration file; beyond them it is refused rather than read (alias bombs, wrong files)."""
+"""Bounds of a configuration file.
+
+Beyond them it is refused rather than read (alias bombs, wrong files).
+"""
 
 _TAG = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A YAML value: ``value`` is a dict or list of trees, or a plain scalar; ``file`` and ``line`` say where it stands."""
+    """A YAML value.
+
+    ``value`` is a dict or list of trees, or a plain scalar; ``file`` and ``line`` say where it
+    stands.
+    """
 
     value: Any
     file: str
@@ -45,23 +55,32 @@ def read_tree(path: Path) -> Tree:
     """
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{path}: is larger than {MAX_BYTES} bytes. This is not a configuration file.")
+            raise ConfigError(
+                f"{path}: is larger than {MAX_BYTES} bytes. This is not a configuration file."
+            )
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start}).") from error
+        raise ConfigError(
+            f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})."
+        ) from error
     return parse_tree(text, str(path))
 
 
 def parse_tree(text: str, name: str) -> Tree:
-    """Parse YAML text; ``name`` stands for the file in messages. Raises ConfigError as :func:`read_tree`."""
+    """Parse YAML text.
+
+    ``name`` stands for the file in messages. Raises ConfigError as :func:`read_tree`.
+    """
     try:
         node = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise ConfigError(f"{name}:{line}: is not valid YAML: {error.problem or error.context}.") from error
+        raise ConfigError(
+            f"{name}:{line}: is not valid YAML: {error.problem or error.context}."
+        ) from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}:1: is not valid YAML: {str(error).splitlines()[0]}.") from error
     if node is None:
@@ -79,7 +98,9 @@ class _Builder:
         line = node.start_mark.line + 1
         self.count += 1
         if self.count > MAX_NODES:
-            raise ConfigError(f"{self.name}:{line}: more than {MAX_NODES} values (aliases included). Write a smaller file.")
+            raise ConfigError(
+                f"{self.name}:{line}: more than {MAX_NODES} values (aliases included). Write a smaller file."
+            )
         if id(node) in self.open:
             raise ConfigError(f"{self.name}:{line}: an alias contains itself. Write the value out.")
         self.open.add(id(node))
@@ -96,9 +117,13 @@ class _Builder:
             for key_node, value_node in node.value:
                 key_line = key_node.start_mark.line + 1
                 if not isinstance(key_node, ScalarNode):
-                    raise ConfigError(f"{self.name}:{key_line}: a key must be a word, not a list or mapping.")
+                    raise ConfigError(
+                        f"{self.name}:{key_line}: a key must be a word, not a list or mapping."
+                    )
                 if key_node.value in out:
-                    raise ConfigError(f"{self.name}:{key_line}: key {key_node.value!r} appears twice. Remove one.")
+                    raise ConfigError(
+                        f"{self.name}:{key_line}: key {key_node.value!r} appears twice. Remove one."
+                    )
                 # a key's own line is the better place for a message about its value
                 out[key_node.value] = replace(self.build(value_node), line=key_line)
             return out
@@ -116,12 +141,19 @@ class _Builder:
             if tag == "int":
                 return int(text.replace("_", ""), 0)
             if tag == "float":
-                return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan").replace(".NaN", "nan"))
+                return float(
+                    text.replace("_", "")
+                    .replace(".inf", "inf")
+                    .replace(".nan", "nan")
+                    .replace(".NaN", "nan")
+                )
         except ValueError as error:
             raise ConfigError(f"{self.name}:{line}: {text!r} is not a number.") from error
         if tag in ("str", "timestamp"):
             return text
-        raise ConfigError(f"{self.name}:{line}: the tag {node.tag} is not allowed. Write a plain value.")
+        raise ConfigError(
+            f"{self.name}:{line}: the tag {node.tag} is not allowed. Write a plain value."
+        )
 
 
 def plain(tree: Tree) -> Any:

@@ -1,4 +1,7 @@
-"""Conversions at the edge: files and command lines speak degrees, rpm and roll-pitch-yaw; the core speaks SI and quaternions."""
+"""Conversions at the edge.
+
+Files and command lines speak degrees, rpm and roll-pitch-yaw; the core speaks SI and quaternions.
+"""
 
 from __future__ import annotations
 

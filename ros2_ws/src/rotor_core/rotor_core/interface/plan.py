@@ -1,7 +1,9 @@
-"""Plans: piecewise polynomials of position, attitude angles and a circle phase, and their exact evaluation.
+"""Plans.
 
-Planner and controller share this file, so a controller evaluates the plan itself at the stamp of the state it answers.
-Equations (P.n), docs/theory/planning.md.
+Piecewise polynomials of position, attitude angles and a circle phase, and their exact evaluation.
+
+Planner and controller share this file, so a controller evaluates the plan itself at the stamp of
+the state it answers. Equations (P.n), docs/theory/planning.md.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ POSITION, VELOCITY, ACCELERATION, JERK, SNAP = 0, 3, 6, 9, 12
 ATTITUDE, RATE, ANGULAR_ACCELERATION = 15, 19, 22
 YAW_ANGLE, YAW_RATE, YAW_ACCELERATION = 25, 26, 27
 REFERENCE = 28
-"""Columns of a sampled reference: position to snap in W; attitude (w first), body rate and its derivative; yaw."""
+"""Columns of a sampled reference.
+
+Position to snap in W; attitude (w first), body rate and its derivative; yaw.
+"""
 
 DERIVATIVES = 5
 
@@ -32,7 +37,8 @@ DERIVATIVES = 5
 class Plan:
     """A trajectory of one entity from time 0 to :attr:`duration`; it rests at its ends outside.
 
-    Position is ``polynomial + radius (cos phase, sin phase, 0)``, each angle is ``polynomial + amplitude sin(phase)``.
+    Position is ``polynomial + radius (cos phase, sin phase, 0)``, each angle is ``polynomial +
+    amplitude sin(phase)``.
 
     Attributes:
         durations: of the segments, (m,) s.
@@ -49,18 +55,34 @@ class Plan:
     def __post_init__(self) -> None:
         durations = np.ascontiguousarray(self.durations, float)
         coefficients = np.ascontiguousarray(self.coefficients, float)
-        rotation = np.zeros(3) if self.rotation is None else np.ascontiguousarray(self.rotation, float)
-        if durations.ndim != 1 or coefficients.ndim != 3 or coefficients.shape[:2] != (len(durations), AXES):
+        rotation = (
+            np.zeros(3) if self.rotation is None else np.ascontiguousarray(self.rotation, float)
+        )
+        if (
+            durations.ndim != 1
+            or coefficients.ndim != 3
+            or coefficients.shape[:2] != (len(durations), AXES)
+        ):
             raise ContractError(
-                f"plan: coefficients must have the shape ({durations.size}, {AXES}, degree + 1), got {coefficients.shape}."
+                f"plan: coefficients must have the shape ({durations.size}, {AXES}, degree + 1), "
+                f"got {coefficients.shape}."
             )
         if rotation.shape != (3,):
             raise ContractError(f"plan: rotation must have 3 entries, got {rotation.shape}.")
         if not (len(durations) and np.all(durations > 0.0)):
             raise ContractError("plan: needs at least one segment, and durations > 0 s.")
-        if not (np.isfinite(coefficients).all() and np.isfinite(durations).all() and np.isfinite(rotation).all() and np.isfinite(self.radius)):
+        if not (
+            np.isfinite(coefficients).all()
+            and np.isfinite(durations).all()
+            and np.isfinite(rotation).all()
+            and np.isfinite(self.radius)
+        ):
             raise ContractError("plan: every number must be finite.")
-        for name, value in (("durations", durations), ("coefficients", coefficients), ("rotation", rotation)):
+        for name, value in (
+            ("durations", durations),
+            ("coefficients", coefficients),
+            ("rotation", rotation),
+        ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "radius", float(self.radius))
 
@@ -78,7 +100,10 @@ class Plan:
 
 @kernel
 def sample_plan(durations, coefficients, radius, rotation, t, out):
-    """Evaluate a plan at time t: (P.1) polynomials, (P.2) circle, (P.3) body rate of fixed-axis angles."""
+    """Evaluate a plan at time t.
+
+    (P.1) polynomials, (P.2) circle, (P.3) body rate of fixed-axis angles.
+    """
     n = durations.shape[0]
     degree = coefficients.shape[2] - 1
     segment = 0
@@ -143,9 +168,21 @@ def sample_plan(durations, coefficients, radius, rotation, t, out):
         out[SNAP + 1] += re * zy + im * zx
     k_d = c * p1
     k_dd = c * p2 - k * p1 * p1
-    phi, phi_d, phi_dd = phi + rotation[0] * k, phi_d + rotation[0] * k_d, phi_dd + rotation[0] * k_dd
-    theta, theta_d, theta_dd = theta + rotation[1] * k, theta_d + rotation[1] * k_d, theta_dd + rotation[1] * k_dd
-    psi, psi_d, psi_dd = psi + rotation[2] * k, psi_d + rotation[2] * k_d, psi_dd + rotation[2] * k_dd
+    phi, phi_d, phi_dd = (
+        phi + rotation[0] * k,
+        phi_d + rotation[0] * k_d,
+        phi_dd + rotation[0] * k_dd,
+    )
+    theta, theta_d, theta_dd = (
+        theta + rotation[1] * k,
+        theta_d + rotation[1] * k_d,
+        theta_dd + rotation[1] * k_dd,
+    )
+    psi, psi_d, psi_dd = (
+        psi + rotation[2] * k,
+        psi_d + rotation[2] * k_d,
+        psi_dd + rotation[2] * k_dd,
+    )
     cp, sp, ct, st = cos(phi), sin(phi), cos(theta), sin(theta)
     q = so3.product(
         so3.exp((0.0, 0.0, psi)), so3.product(so3.exp((0.0, theta, 0.0)), so3.exp((phi, 0.0, 0.0)))
@@ -156,15 +193,28 @@ def sample_plan(durations, coefficients, radius, rotation, t, out):
     out[RATE + 2] = -theta_d * sp + psi_d * cp * ct
     out[ANGULAR_ACCELERATION] = phi_dd - psi_dd * st - psi_d * theta_d * ct
     out[ANGULAR_ACCELERATION + 1] = (
-        theta_dd * cp - theta_d * phi_d * sp + psi_dd * sp * ct + psi_d * (phi_d * cp * ct - theta_d * sp * st)
+        theta_dd * cp
+        - theta_d * phi_d * sp
+        + psi_dd * sp * ct
+        + psi_d * (phi_d * cp * ct - theta_d * sp * st)
     )
     out[ANGULAR_ACCELERATION + 2] = (
-        -theta_dd * sp - theta_d * phi_d * cp + psi_dd * cp * ct - psi_d * (phi_d * sp * ct + theta_d * cp * st)
+        -theta_dd * sp
+        - theta_d * phi_d * cp
+        + psi_dd * cp * ct
+        - psi_d * (phi_d * sp * ct + theta_d * cp * st)
     )
     out[YAW_ANGLE], out[YAW_RATE], out[YAW_ACCELERATION] = psi, psi_d, psi_dd
 
 
-def hold(position: np.ndarray, yaw: float = 0.0, *, roll: float = 0.0, pitch: float = 0.0, duration: float = 1.0) -> Plan:
+def hold(
+    position: np.ndarray,
+    yaw: float = 0.0,
+    *,
+    roll: float = 0.0,
+    pitch: float = 0.0,
+    duration: float = 1.0,
+) -> Plan:
     """A plan that rests at a pose; position (3,) m, angles rad."""
     coefficients = np.zeros((1, AXES, 1))
     coefficients[0, X : Z + 1, 0] = position

@@ -1,6 +1,7 @@
 """Rotations as unit quaternions (Hamilton, w first, body to world) for compiled kernels.
 
-Equations (L.n) are numbered in docs/theory/rotations.md. A quaternion is the tuple ``(w, x, y, z)``.
+Equations (L.n) are numbered in docs/theory/rotations.md. A quaternion is the tuple ``(w, x, y,
+z)``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Three-vectors and 3 x 3 matrices as tuples, for compiled kernels.
 
-A vector is ``(x, y, z)``, a matrix its nine entries row by row. Tuples live in registers: nothing is allocated, and the
-formulas read as in a textbook. Outside kernels use NumPy.
+A vector is ``(x, y, z)``, a matrix its nine entries row by row. Tuples live in registers: nothing
+is allocated, and the formulas read as in a textbook. Outside kernels use NumPy.
 """
 
 from __future__ import annotations

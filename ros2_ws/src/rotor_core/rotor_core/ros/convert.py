@@ -1,4 +1,7 @@
-"""Messages to arrays and back. Pure functions; the one border between x, y, z, w in messages and w, x, y, z inside."""
+"""Messages to arrays and back.
+
+Pure functions; the one border between x, y, z, w in messages and w, x, y, z inside.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion
-from rotor_msgs.msg import ActuatorCommand, BodyState, PolynomialTrajectory, Reference, TeamCommand, TeamState
+from rotor_msgs.msg import (
+    ActuatorCommand,
+    BodyState,
+    PolynomialTrajectory,
+    Reference,
+    TeamCommand,
+    TeamState,
+)
 
 from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface import plan as columns
@@ -56,7 +66,12 @@ def vector_from(message: object) -> np.ndarray:
 
 def set_quaternion(message: Quaternion, wxyz: Sequence[float]) -> None:
     """Write (w, x, y, z) into a Quaternion message."""
-    message.w, message.x, message.y, message.z = float(wxyz[0]), float(wxyz[1]), float(wxyz[2]), float(wxyz[3])
+    message.w, message.x, message.y, message.z = (
+        float(wxyz[0]),
+        float(wxyz[1]),
+        float(wxyz[2]),
+        float(wxyz[3]),
+    )
 
 
 def wxyz_from(message: Quaternion) -> np.ndarray:
@@ -86,10 +101,18 @@ def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) 
         table = {b.name: b for b in bodies}
         missing = [n for n in names if n not in table]
         if missing:
-            raise ContractError(f"TeamState: has no body {missing[0]!r}; it has {', '.join(table)}. Load the same scenario in every node.")
+            raise ContractError(
+                f"TeamState: has no body {missing[0]!r}; it has {', '.join(table)}. Load the same "
+                f"scenario in every node."
+            )
         bodies = [table[n] for n in names]
     for row, body in zip(out, bodies, strict=True):
-        p, q, v, w = body.pose.position, body.pose.orientation, body.twist.linear, body.twist.angular
+        p, q, v, w = (
+            body.pose.position,
+            body.pose.orientation,
+            body.twist.linear,
+            body.twist.angular,
+        )
         row[:STATE] = (p.x, p.y, p.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z)
     return out
 
@@ -110,20 +133,27 @@ def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndar
     """Wrenches (n, 4) of a command, in the order of ``names``.
 
     Raises:
-        ContractError: a vehicle is unknown, missing or double, the mode is not WRENCH, or a number is not finite.
+        ContractError: a vehicle is unknown, missing or double, the mode is not WRENCH, or a number
+            is not finite.
     """
     out = np.full((len(names), 4), np.nan)
     for command in message.commands:
         if command.name not in names:
-            raise ContractError(f"TeamCommand: there is no vehicle {command.name!r}; known are {', '.join(names)}.")
+            raise ContractError(
+                f"TeamCommand: there is no vehicle {command.name!r}; known are {', '.join(names)}."
+            )
         if command.mode != ActuatorCommand.WRENCH:
-            raise ContractError(f"TeamCommand: {command.name!r}: mode must be WRENCH (0), got {command.mode}.")
+            raise ContractError(
+                f"TeamCommand: {command.name!r}: mode must be WRENCH (0), got {command.mode}."
+            )
         row = out[list(names).index(command.name)]
         if not np.isnan(row[0]):
             raise ContractError(f"TeamCommand: {command.name!r} is commanded twice.")
         row[:] = (command.thrust, command.moment.x, command.moment.y, command.moment.z)
         if not np.isfinite(row).all():
-            raise ContractError(f"TeamCommand: {command.name!r}: thrust and moment must be finite, got {row.tolist()}.")
+            raise ContractError(
+                f"TeamCommand: {command.name!r}: thrust and moment must be finite, got {row.tolist()}."
+            )
     absent = [n for n, row in zip(names, out, strict=True) if np.isnan(row[0])]
     if absent:
         raise ContractError(f"TeamCommand: no command for {', '.join(absent)}.")
@@ -132,7 +162,9 @@ def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndar
 
 def plan_message(entity: str, plan: Plan, start: Time, epoch: int) -> PolynomialTrajectory:
     """A plan as message."""
-    message = PolynomialTrajectory(entity=entity, epoch=epoch, degree=plan.coefficients.shape[2] - 1, radius=plan.radius)
+    message = PolynomialTrajectory(
+        entity=entity, epoch=epoch, degree=plan.coefficients.shape[2] - 1, radius=plan.radius
+    )
     message.header.stamp = start
     message.header.frame_id = WORLD_FRAME
     message.durations = plan.durations.tolist()
@@ -150,11 +182,17 @@ def plan_from_message(message: PolynomialTrajectory) -> Plan:
     m, width = len(message.durations), message.degree + 1
     if len(message.coefficients) != m * AXES * width:
         raise ContractError(
-            f"plan of {message.entity!r}: {m} segments of degree {message.degree} need {m * AXES * width} coefficients, "
+            f"plan of {message.entity!r}: {m} segments of degree {message.degree} need "
+            f"{m * AXES * width} coefficients, "
             f"got {len(message.coefficients)}."
         )
     coefficients = np.array(message.coefficients, float).reshape(m, AXES, width)
-    return Plan(np.array(message.durations, float), coefficients, message.radius, np.array(message.rotation, float))
+    return Plan(
+        np.array(message.durations, float),
+        coefficients,
+        message.radius,
+        np.array(message.rotation, float),
+    )
 
 
 def reference_message(entity: str, reference: np.ndarray, stamp: Time) -> Reference:

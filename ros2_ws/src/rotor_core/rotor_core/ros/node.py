@@ -1,4 +1,8 @@
-"""Running a node: start, spin with a time limit, stop on SIGINT and SIGTERM, tell a user what is wrong without a trace."""
+"""Running a node.
+
+Start, spin with a time limit, stop on SIGINT and SIGTERM, tell a user what is wrong without a
+trace.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,9 @@ def declare(node: Node, name: str, default: object, description: str) -> object:
 def scenario_parameter(node: Node) -> Scenario:
     """Declare the parameters ``scenario`` and ``seed`` and load what they name."""
     name = declare(node, "scenario", "slalom", "shipped name or path of a scenario")
-    seed = int(declare(node, "seed", -1, "seed of the random streams; negative: as the scenario says"))  # type: ignore[call-overload]
+    seed = int(
+        declare(node, "seed", -1, "seed of the random streams; negative: as the scenario says")
+    )  # type: ignore[call-overload]
     return load_scenario(str(name), seed=seed if seed >= 0 else None)
 
 
@@ -47,14 +53,18 @@ def spin(node: Node, executor: SingleThreadedExecutor) -> None:
         executor.spin_once(timeout_sec=SPIN_LIMIT)
 
 
-def run(make: Callable[[], Node], args: Sequence[str] | None = None, main: Callable[[Node, SingleThreadedExecutor], None] = spin) -> int:
+def run(
+    make: Callable[[], Node],
+    args: Sequence[str] | None = None,
+    main: Callable[[Node, SingleThreadedExecutor], None] = spin,
+) -> int:
     """Create a node and run it to its end.
 
     Args:
         make: constructor of the node.
         args: command line.
-        main: what to do; it must return soon after :func:`is_running` turns false. The context is still alive then, so a
-            last report can go out.
+        main: what to do; it must return soon after :func:`is_running` turns false. The context is
+            still alive then, so a last report can go out.
 
     Returns:
         Exit code: 0 after a normal end or a signal, 2 for a user's mistake.

@@ -1,6 +1,9 @@
-"""The recorder: writes the topics of a scenario to a rosbag2 folder (MCAP) that decodes without this suite.
+"""The recorder.
 
-Message definitions are in the bag. Log times are simulation time, taken from the stamp of each message.
+Writes the topics of a scenario to a rosbag2 folder (MCAP) that decodes without this suite.
+
+Message definitions are in the bag. Log times are simulation time, taken from the stamp of each
+message.
 """
 
 from __future__ import annotations
@@ -13,14 +16,21 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.units import NANOSECONDS_PER_SECOND
 from rotor_core.interface.errors import ConfigError
 from rotor_core.ros.node import declare, run, scenario_parameter
-
 from rotor_lab.topics import Topic, recorded_topics
 
 STORAGE_VERSION = 9
@@ -71,10 +81,14 @@ class RecorderNode(Node):
         scenario = scenario_parameter(self)
         path = Path(str(declare(self, "bag", "rotor_bag", "folder of the bag; must not exist")))
         if path.exists():
-            raise ConfigError(f"parameter bag: {path} exists already. Name a new folder, or remove it.")
+            raise ConfigError(
+                f"parameter bag: {path} exists already. Name a new folder, or remove it."
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         store = _store()
-        self._writer: Writer | None = Writer(path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
+        self._writer: Writer | None = Writer(
+            path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP
+        )
         self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
         self._writer.open()
         self._writer.set_custom_data("scenario", dump_scenario(scenario))
@@ -84,15 +98,24 @@ class RecorderNode(Node):
             connection = self._writer.add_connection(
                 topic.name, topic.type, typestore=store, offered_qos_profiles=[_offered_qos(topic)]
             )
-            durability = DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
+            durability = (
+                DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
+            )
             profile = QoSProfile(
-                history=HistoryPolicy.KEEP_LAST, depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=durability
+                history=HistoryPolicy.KEEP_LAST,
+                depth=DEPTH,
+                reliability=ReliabilityPolicy.RELIABLE,
+                durability=durability,
             )
 
-            def write(data: bytes, connection: object = connection, at: int = topic.stamp_at) -> None:
+            def write(
+                data: bytes, connection: object = connection, at: int = topic.stamp_at
+            ) -> None:
                 self._write(connection, at, data)
 
-            self.create_subscription(message_class(topic.type), topic.name, write, profile, raw=True)
+            self.create_subscription(
+                message_class(topic.type), topic.name, write, profile, raw=True
+            )
 
     def _write(self, connection: object, at: int, data: bytes) -> None:
         if self._writer is None:
@@ -115,8 +138,6 @@ class RecorderNode(Node):
 
 def main(args: list[str] | None = None) -> None:
     """Entry point ``ros2 run rotor_lab recorder``."""
-
-
     sys.exit(run(RecorderNode, args))
 
 

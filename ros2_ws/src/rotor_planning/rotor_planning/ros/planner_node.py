@@ -1,4 +1,6 @@
-"""The planner node: owns the trajectories. Publishes plans and sampled references; services start new ones.
+"""The planner node: owns the trajectories. Publishes plans and sampled references.
+
+Services start new ones.
 
 Topics, services and parameters: docs/graph.md.
 """
@@ -11,6 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
+from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamState
+from rotor_msgs.srv import Circle, Hover, Line, Waypoints
+
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
@@ -25,9 +30,6 @@ from rotor_core.ros.convert import (
     wxyz_from,
 )
 from rotor_core.ros.node import declare, run, scenario_parameter
-from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamState
-from rotor_msgs.srv import Circle, Hover, Line, Waypoints
-
 from rotor_planning import trajectories
 
 LEAD = 0.1
@@ -50,14 +52,20 @@ class PlannerNode(Node):
         self._state: TeamState | None = None
         self._next_reference = 0.0
         self._plan_publisher = self.create_publisher(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
-        self._references = {n: self.create_publisher(Reference, f"/{n}/reference", qos.COMMAND) for n in self.entities}
+        self._references = {
+            n: self.create_publisher(Reference, f"/{n}/reference", qos.COMMAND)
+            for n in self.entities
+        }
         self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.STATE)
         for kind, name, callback in (
-            (Circle, "circle", self._circle), (Line, "line", self._line), (Waypoints, "waypoints", self._waypoints), (Hover, "hover", self._hover),
-        ):  # fmt: skip
+            (Circle, "circle", self._circle),
+            (Line, "line", self._line),
+            (Waypoints, "waypoints", self._waypoints),
+            (Hover, "hover", self._hover),
+        ):
             self.create_service(kind, f"~/{name}", callback)
 
-    # --- running plans ----------------------------------------------------------------------------------------------
+    # --- running plans ----------------------------------------------------------------------------
 
     def _on_state(self, message: TeamState) -> None:
         if message.epoch < self._epoch:
@@ -66,52 +74,76 @@ class PlannerNode(Node):
         if message.epoch > self._epoch:
             self._epoch = message.epoch
             self._next_reference = 0.0
-            # at the very start the plan begins at the true initial pose, later where the entity is seen
+            # at the very start the plan begins at the true initial pose, later where the entity is
+            # seen
             initial = trajectories.make_plans(self.scenario) if message.step == 0 else {}
             for entity in self.entities:
                 position, yaw = self._pose(entity)
                 plan = hold(position, yaw)
                 if self._starts_trajectory:
-                    plan = initial.get(entity) or trajectories.plan_from_config(self.scenario.trajectory, position, yaw)
+                    plan = initial.get(entity) or trajectories.plan_from_config(
+                        self.scenario.trajectory, position, yaw
+                    )
                 self._publish_plan(entity, plan, message.header.stamp)
         time = seconds_from_stamp(message.header.stamp)
         if time >= self._next_reference:
             self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6
             for entity in self.entities:
                 start, plan = self._plans[entity]
-                self._references[entity].publish(reference_message(entity, plan.sample(time - start), message.header.stamp))
+                self._references[entity].publish(
+                    reference_message(entity, plan.sample(time - start), message.header.stamp)
+                )
 
     def _pose(self, entity: str) -> tuple[np.ndarray, float]:
         assert self._state is not None
         body = next(b for b in self._state.bodies if b.name == entity)
-        return vector_from(body.pose.position), float(rpy_from_wxyz(wxyz_from(body.pose.orientation))[2])
+        return vector_from(body.pose.position), float(
+            rpy_from_wxyz(wxyz_from(body.pose.orientation))[2]
+        )
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time) -> None:
         self._plans[entity] = (seconds_from_stamp(start), plan)
         self._plan_publisher.publish(plan_message(entity, plan, start, self._epoch))
 
-    # --- services ---------------------------------------------------------------------------------------------------
+    # --- services ---------------------------------------------------------------------------------
 
-    def _serve(self, entity: str, response: object, make: Callable[[np.ndarray, float], Plan], *, interrupts: bool = False) -> object:
+    def _serve(
+        self,
+        entity: str,
+        response: object,
+        make: Callable[[np.ndarray, float], Plan],
+        *,
+        interrupts: bool = False,
+    ) -> object:
         """Make a plan from the present pose and start it; say why not where that is impossible."""
         response.success, response.message = self._try(entity, make, interrupts)  # type: ignore[attr-defined]
         return response
 
-    def _try(self, entity: str, make: Callable[[np.ndarray, float], Plan], interrupts: bool) -> tuple[bool, str]:
+    def _try(
+        self, entity: str, make: Callable[[np.ndarray, float], Plan], interrupts: bool
+    ) -> tuple[bool, str]:
         entity = entity or self.entities[0]
         if self._state is None:
             return False, "no state has come from the simulator yet; start it first"
         if entity not in self.entities:
-            return False, f"there is no planned entity {entity!r}; known: {', '.join(self.entities)}"
+            return (
+                False,
+                f"there is no planned entity {entity!r}; known: {', '.join(self.entities)}",
+            )
         now = seconds_from_stamp(self._state.header.stamp)
         begun, running = self._plans[entity]
         left = begun + running.duration - now
         if not interrupts and left > 0.0 and running.coefficients.shape[2] > 1:
-            return False, f"a trajectory of {entity} runs for another {left:.1f} s; call hover first to stop it"
+            return (
+                False,
+                f"a trajectory of {entity} runs for another {left:.1f} s; call hover first to stop it",
+            )
         if interrupts:
             position, yaw = self._pose(entity)
         else:
-            resting = running.sample(now - begun)  # start where the last plan rests, so that nothing jumps
+            resting = running.sample(
+                now - begun
+            )  # start where the last plan rests, so that nothing jumps
             position, yaw = resting[POSITION : POSITION + 3].copy(), float(resting[YAW_ANGLE])
         try:
             plan = make(position, yaw)
@@ -133,7 +165,11 @@ class PlannerNode(Node):
         def make(position: np.ndarray, yaw: float) -> Plan:
             goals = _points(request.waypoints_m) + (position if request.relative else 0.0)
             return trajectories.line(
-                position, goals, yaw=yaw, speed=request.speed_m_s or 1.0, acceleration=request.acceleration_m_s2 or 1.0
+                position,
+                goals,
+                yaw=yaw,
+                speed=request.speed_m_s or 1.0,
+                acceleration=request.acceleration_m_s2 or 1.0,
             )
 
         return self._serve(request.entity, response, make)

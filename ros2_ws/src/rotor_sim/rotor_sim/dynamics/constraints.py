@@ -1,27 +1,43 @@
 """Cables as unilateral constraints d <= l: geometry, the matrix A = D M^-1 D^T, and the pulls.
 
-A cable knows its mechanism only through three things: motion of its two attachment points, the response of the mechanism
-to a unit pull there, and the free acceleration there. Everything else (impact, complementarity, projection) works on A.
+A cable knows its mechanism only through three things: motion of its two attachment points, the
+response of the mechanism to a unit pull there, and the free acceleration there. Everything else
+(impact, complementarity, projection) works on A.
 """
 
 from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, dot, get3, get9, put3, scale, sub
+from rotor_core.lie.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    dot,
+    get3,
+    get9,
+    put3,
+    scale,
+    sub,
+)
 from rotor_sim.dynamics.motion import free_motion
 from rotor_sim.model import layout as at
 
-NONE_YET = np.int64(0)  # a literal 0 would make Numba compile everything below it twice
-TAUT_ONLY, EVERYTHING = np.int64([0, 1])
-"""What :func:`evaluate` measures: taut cables only (inside a step), or all, with projection (at the end of a step)."""
+(NONE_YET,) = constants(0)  # a literal 0 would make Numba compile everything below it twice
+TAUT_ONLY, EVERYTHING = constants(0, 1)
+"""What :func:`evaluate` measures.
+
+Taut cables only (inside a step), or all, with projection (at the end of a step).
+"""
 
 COINCIDENT = 1e-12
-"""Distance, m, under which the direction of a cable is undefined; it is slack there and any direction will do."""
+"""Distance, m, under which the direction of a cable is undefined.
+
+It is slack there and any direction will do.
+"""
 
 SINGULAR_PIVOT = 1e-10
 """Relative pivot under which rows of A count as dependent (redundant taut cables)."""
@@ -30,12 +46,18 @@ REFINEMENTS = 4
 """Proximal iterations for redundant cables; each gains six digits."""
 
 DEPENDENT_SHIFT = 1e-6
-"""Relative diagonal shift for dependent rows: rounding in the undetermined direction stays below 1e-16 / 1e-6."""
+"""Relative diagonal shift for dependent rows.
+
+Rounding in the undetermined direction stays below 1e-16 / 1e-6.
+"""
 
 
 @kernel
 def measure(world, k, state, slope):
-    """Geometry of cable k in ``state``: direction, gap, gap rate, arms, and d_ddot without pulls (D.4)-(D.6)."""
+    """Geometry of cable k in ``state``.
+
+    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4)-(D.6).
+    """
     c = world.cables[k]
     a = world.cable_int[k, at.BODY_A]
     b = world.cable_int[k, at.BODY_B]
@@ -111,17 +133,21 @@ def assemble(world, n):
         e = world.cables[pair[at.PAIR_J]]
         arm = get3(c, at.ARM_B) if pair[at.PAIR_SIDE_K] > 0 else get3(c, at.ARM_A)
         response = get3(e, at.INV_ARM_B) if pair[at.PAIR_SIDE_J] > 0 else get3(e, at.INV_ARM_A)
-        shared = world.bodies[pair[at.PAIR_BODY], at.INV_MASS] * dot(get3(c, at.XI), get3(e, at.XI)) + dot(arm, response)
+        shared = world.bodies[pair[at.PAIR_BODY], at.INV_MASS] * dot(
+            get3(c, at.XI), get3(e, at.XI)
+        ) + dot(arm, response)
         sign = pair[at.PAIR_SIDE_K] * pair[at.PAIR_SIDE_J]
         A[max(i, j), min(i, j)] += sign * shared
 
 
 @kernel
 def factorize(A, L, n):
-    """Cholesky factor of the lower triangle of A with the inverse diagonal stored; True where rows are dependent.
+    """Cholesky factor of the lower triangle of A with the inverse diagonal stored.
 
-    Dependent rows (two cables between the same points) get a small relative shift; :func:`solve` then refines, which
-    gives the pulls of smallest norm.
+    True where rows are dependent.
+
+    Dependent rows (two cables between the same points) get a small relative shift; :func:`solve`
+    then refines, which gives the pulls of smallest norm.
     """
     redundant = False
     for attempt in range(2):
@@ -165,7 +191,10 @@ def substitute(L, n, x):
 
 @kernel
 def solve(A, L, n, redundant, b, x, residual):
-    """Solve A x = b with the factor of :func:`factorize`; x of smallest norm where rows are dependent."""
+    """Solve A x = b with the factor of :func:`factorize`.
+
+    X of smallest norm where rows are dependent.
+    """
     for i in range(n):
         x[i] = b[i]
     substitute(L, n, x)
@@ -189,23 +218,42 @@ def pull(world, k, amount, target, linear, angular):
     a = world.cable_int[k, at.BODY_A]
     b = world.cable_int[k, at.BODY_B]
     xi = get3(c, at.XI)
-    put3(target[a], linear, add(get3(target[a], linear), scale(amount * world.bodies[a, at.INV_MASS], xi)))
-    put3(target[b], linear, sub(get3(target[b], linear), scale(amount * world.bodies[b, at.INV_MASS], xi)))
+    put3(
+        target[a],
+        linear,
+        add(get3(target[a], linear), scale(amount * world.bodies[a, at.INV_MASS], xi)),
+    )
+    put3(
+        target[b],
+        linear,
+        sub(get3(target[b], linear), scale(amount * world.bodies[b, at.INV_MASS], xi)),
+    )
     if world.bodies[a, at.ROTATES] != 0.0:
-        put3(target[a], angular, add(get3(target[a], angular), scale(amount, get3(c, at.INV_ARM_A))))
+        put3(
+            target[a], angular, add(get3(target[a], angular), scale(amount, get3(c, at.INV_ARM_A)))
+        )
     if world.bodies[b, at.ROTATES] != 0.0:
-        put3(target[b], angular, sub(get3(target[b], angular), scale(amount, get3(c, at.INV_ARM_B))))
+        put3(
+            target[b], angular, sub(get3(target[b], angular), scale(amount, get3(c, at.INV_ARM_B)))
+        )
 
 
 @kernel
 def turn(world, k, amount, state):
-    """Move the two bodies of cable k by ``-M^-1 D_k^T amount`` on the group: the position part of a projection."""
+    """Move the two bodies of cable k by ``-M^-1 D_k^T amount`` on the group.
+
+    The position part of a projection.
+    """
     c = world.cables[k]
     a = world.cable_int[k, at.BODY_A]
     b = world.cable_int[k, at.BODY_B]
     xi = get3(c, at.XI)
-    put3(state[a], at.P, add(get3(state[a], at.P), scale(amount * world.bodies[a, at.INV_MASS], xi)))
-    put3(state[b], at.P, sub(get3(state[b], at.P), scale(amount * world.bodies[b, at.INV_MASS], xi)))
+    put3(
+        state[a], at.P, add(get3(state[a], at.P), scale(amount * world.bodies[a, at.INV_MASS], xi))
+    )
+    put3(
+        state[b], at.P, sub(get3(state[b], at.P), scale(amount * world.bodies[b, at.INV_MASS], xi))
+    )
     if world.bodies[a, at.ROTATES] != 0.0:
         q = so3.product(so3.get4(state[a], at.Q), so3.exp(scale(amount, get3(c, at.INV_ARM_A))))
         so3.put4(state[a], at.Q, so3.normalized(q))
@@ -216,15 +264,18 @@ def turn(world, k, amount, state):
 
 @kernel
 def evaluate(world, state, slope, t, what):
-    """Slope of the whole mechanism with the taut cables pulling: ``A T = d_ddot of free motion`` (D.9).
+    """Slope of the whole mechanism with the taut cables pulling.
+
+    ``A T = d_ddot of free motion`` (D.9).
 
     Args:
         world: views; the taut set is the integer column TAUT.
         state: (n_bodies + 1, STATE).
         slope: (n_bodies + 1, SLOPE), written.
         t: time, s, for inputs that are functions of time.
-        what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects ``state`` onto the taut
-            constraints (position and velocity, mass-weighted) with the same factor (D.10).
+        what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects ``state``
+            onto the taut constraints (position and velocity, mass-weighted) with the same factor
+            (D.10).
     """
     free_motion(world, state, slope, t)
     n = NONE_YET
@@ -264,4 +315,3 @@ def evaluate(world, state, slope, t, what):
                 b_row = world.cable_int[k, at.BODY_A + side]
                 put3(slope[b_row], at.D_P, get3(state[b_row], at.V))
                 put3(slope[b_row], at.D_THETA, get3(state[b_row], at.OMEGA))
-

@@ -1,4 +1,6 @@
-"""Free motion of bodies: what they do under gravity, inputs and external wrenches when no cable pulls.
+"""Free motion of bodies.
+
+What they do under gravity, inputs and external wrenches when no cable pulls.
 
 Equations (D.n) are numbered in docs/theory/hybrid_dynamics.md.
 """
@@ -9,7 +11,18 @@ from math import sin
 
 from rotor_core._jit import kernel
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, get9, put3, put9, scale, sub
+from rotor_core.lie.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    get3,
+    get9,
+    put3,
+    put9,
+    scale,
+    sub,
+)
 from rotor_sim.model import layout as at
 
 
@@ -52,7 +65,11 @@ def free_motion(world, state, slope, t):
             omega = get3(s, at.OMEGA)
             gyroscopic = cross(omega, apply(get9(body, at.INERTIA), omega))
             put3(d, at.D_THETA, omega)
-            put3(d, at.D_OMEGA, apply(get9(body, at.INV_INERTIA), sub(get3(body, at.MOMENT_B), gyroscopic)))
+            put3(
+                d,
+                at.D_OMEGA,
+                apply(get9(body, at.INV_INERTIA), sub(get3(body, at.MOMENT_B), gyroscopic)),
+            )
     for k in range(world.head[at.N_ACTING]):
         b = world.external_body[k]
         body = world.bodies[b]
@@ -61,7 +78,10 @@ def free_motion(world, state, slope, t):
         put3(slope[b], at.D_V, add(get3(slope[b], at.D_V), scale(body[at.INV_MASS], f_W)))
         if body[at.ROTATES] != 0.0:
             R = get9(body, at.ROTATION)
-            moment = add(apply_transposed(R, get3(e, at.MOMENT_W)), cross(get3(e, at.POINT), apply_transposed(R, f_W)))
+            moment = add(
+                apply_transposed(R, get3(e, at.MOMENT_W)),
+                cross(get3(e, at.POINT), apply_transposed(R, f_W)),
+            )
             put3(
                 slope[b],
                 at.D_OMEGA,

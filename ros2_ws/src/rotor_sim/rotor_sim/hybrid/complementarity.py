@@ -1,7 +1,10 @@
-"""Linear complementarity: find z >= 0 with w = A z - b >= 0 and z_i w_i = 0, A symmetric positive (semi)definite.
+"""Linear complementarity.
 
-Block principal pivoting with a single-index fall-back that cannot cycle. Source: Judice and Pires, A block principal
-pivoting algorithm for large-scale strictly monotone linear complementarity problems, 1994. Equation (H.3).
+Find z >= 0 with w = A z - b >= 0 and z_i w_i = 0, A symmetric positive (semi)definite.
+
+Block principal pivoting with a single-index fall-back that cannot cycle. Source: Judice and Pires,
+A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
+problems, 1994. Equation (H.3).
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
         b: right side, (>= n,).
         n: size.
         z, w: solution and slack, written.
-        inside, place: integer scratch, (>= n,); ``inside[i]`` ends as 1 where the constraint is active.
+        inside, place: integer scratch, (>= n,); ``inside[i]`` ends as 1 where the constraint is
+            active.
         block, L: scratch of the shape of A.
         vectors: scratch, three rows of length >= n.
 

@@ -1,23 +1,28 @@
-"""When does the taut set change inside a step? Estimates from the values at both ends; the stepper then iterates.
+"""When does the taut set change inside a step? Estimates from the values at both ends.
 
-Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one falls through zero.
-Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so its tension decides).
+The stepper then iterates.
+
+Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one
+falls through zero.
+Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so
+its tension decides).
 """
 
 from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_sim.model import layout as at
 
 NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
-NO_CABLE = np.int64(-1)
+(NO_CABLE,) = constants(-1)
 
 GAP_ZERO = 1e-13
-"""A slack cable is over its length above this, m: just after a release the gap is rounding of +-1e-16."""
+"""A slack cable is over its length above this, m.
+
+Just after a release the gap is rounding of +-1e-16.
+"""
 
 NEAR = 1e-9
 """A peak of the interpolated gap is examined by a partial step when it comes this close to zero, m."""
@@ -67,7 +72,8 @@ def peak(g0, r0, g1, r1, h):
     denominator = -c2 + sqrt(discriminant) if c2 < 0.0 else -c2 - sqrt(discriminant)
     if denominator == 0.0:
         return -1.0
-    # root of c1 + 2 c2 s + 3 c3 s^2 at which the second derivative is negative, in the form without cancellation
+    # root of c1 + 2 c2 s + 3 c3 s^2 at which the second derivative is negative, in the form without
+    # cancellation
     s = c1 / denominator if c2 < 0.0 else denominator / (3.0 * c3)
     if not (0.0 < s < 1.0) or cubic(g0, r0, g1, r1, h, s) < -NEAR:
         return -1.0
@@ -79,7 +85,8 @@ def earliest(world, h, skipped):
     """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
 
     Returns:
-        (kind, cable, estimated time within the step, whether the end of the step is past the change).
+        (kind, cable, estimated time within the step, whether the end of the step is past the
+        change).
     """
     kind, cable, when, past = NONE, NO_CABLE, h, False
     for k in range(world.head[at.N_CABLES]):

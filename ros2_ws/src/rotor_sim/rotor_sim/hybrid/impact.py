@@ -1,14 +1,13 @@
 """Changes of the taut set: velocity jumps and the choice between pulling and letting go.
 
-Equations (H.1)-(H.3), docs/theory/hybrid_dynamics.md: both levels are linear complementarity problems on A = D M^-1 D^T.
-RotorTM's closed form (43) is the case in which every impulse comes out positive.
+Equations (H.1)-(H.3), docs/theory/hybrid_dynamics.md: both levels are linear complementarity
+problems on A = D M^-1 D^T. RotorTM's closed form (43) is the case in which every impulse comes out
+positive.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_sim.dynamics.constraints import EVERYTHING, NONE_YET, assemble, evaluate, pull
 from rotor_sim.hybrid.complementarity import solve_complementarity
 from rotor_sim.hybrid.guards import NO_CABLE
@@ -17,7 +16,7 @@ from rotor_sim.model import layout as at
 SNAP, SLACK, SETTLE, CUT, RELEASE = 1.0, 2.0, 3.0, 4.0, 5.0
 NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
 
-STATE_SET, INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH, LOST_TENSION = np.int64([0, 1, 2, 3, 4])
+STATE_SET, INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH, LOST_TENSION = constants(0, 1, 2, 3, 4)
 """What can happen to the taut set, for :func:`change`."""
 
 
@@ -60,13 +59,19 @@ def log_event(world, t, kind, cause):
 
 @kernel
 def involve(world, row, k, how):
-    """Mark cable k in a row of the log: 1 it is what happened, 2 it was at its length and took part."""
+    """Mark cable k in a row of the log.
+
+    1 it is what happened, 2 it was at its length and took part.
+    """
     world.log[row, at.EVENT_HEAD + at.EVENT_PER_CABLE * k + at.INVOLVED] = how
 
 
 @kernel
 def candidates(world):
-    """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them; their number."""
+    """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them.
+
+    Their number.
+    """
     n = NONE_YET
     for k in range(world.head[at.N_CABLES]):
         if world.cable_int[k, at.CANDIDATE] != 0:
@@ -78,7 +83,10 @@ def candidates(world):
 
 @kernel
 def complement(world, n, column):
-    """Solve the complementarity problem of the n listed cables with right side ``column``; multipliers in MULTIPLIER."""
+    """Solve the complementarity problem of the n listed cables with right side ``column``.
+
+    Multipliers in MULTIPLIER.
+    """
     b = world.small[0]
     for i in range(n):
         b[i] = world.cables[world.order[0, i], column]
@@ -86,7 +94,9 @@ def complement(world, n, column):
     place = world.order[1]
     z = world.small[1]
     w = world.small[2]
-    solve_complementarity(world.matrix, b, n, z, w, inside, place, world.block, world.factor, world.small[3:6])
+    solve_complementarity(
+        world.matrix, b, n, z, w, inside, place, world.block, world.factor, world.small[3:6]
+    )
     for k in range(world.head[at.N_CABLES]):
         world.cables[k, at.MULTIPLIER] = 0.0
     for i in range(n):
@@ -108,7 +118,10 @@ def begin_step(world):
 
 @kernel
 def rests_at_length(world, k, gap, rate):
-    """Whether cable k is slack, at its length and at rest: it may pull as soon as something pulls it."""
+    """Whether cable k is slack, at its length and at rest.
+
+    It may pull as soon as something pulls it.
+    """
     c = world.cables[k]
     return (
         world.cable_int[k, at.ALIVE] != 0
@@ -120,11 +133,14 @@ def rests_at_length(world, k, gap, rate):
 
 @kernel
 def choose_taut(world, t, cause, quiet, may_keep):
-    """Pull or let go: acceleration-level complementarity over the taut cables and those resting at their length (H.2).
+    """Pull or let go.
 
-    Afterwards slope 0 and the tensions belong to the state in ``world.start``, which is projected. Cables that were taut
-    and let go are logged with ``cause`` unless ``quiet``. With ``may_keep`` the present taut set stands if every cable in
-    it pulls (the common case after a change of inputs).
+    Acceleration-level complementarity over the taut cables and those resting at their length (H.2).
+
+    Afterwards slope 0 and the tensions belong to the state in ``world.start``, which is projected.
+    Cables that were taut and let go are logged with ``cause`` unless ``quiet``. With ``may_keep``
+    the present taut set stands if every cable in it pulls (the common case after a change of
+    inputs).
     """
     n_cables = world.head[at.N_CABLES]
     first = world.slopes[at.FIRST_SLOPE]
@@ -168,7 +184,10 @@ def choose_taut(world, t, cause, quiet, may_keep):
 
 @kernel
 def find_collision(world, t):
-    """After the state was set: cables at their length that shorten are slack; returns the one that closes fastest, or -1."""
+    """After the state was set.
+
+    Cables at their length that shorten are slack; returns the one that closes fastest, or -1.
+    """
     colliding = NO_CABLE
     fastest = AT_REST
     for k in range(world.head[at.N_CABLES]):
@@ -187,7 +206,10 @@ def find_collision(world, t):
 
 @kernel
 def join_impact(world, colliding, settles, calming):
-    """Mark the cables that take part in an impact: taut ones, those at their length, and in a settling cascade those near."""
+    """Mark the cables that take part in an impact.
+
+    Taut ones, those at their length, and in a settling cascade those near.
+    """
     for k in range(world.head[at.N_CABLES]):
         c = world.cables[k]
         joins = world.cable_int[k, at.TAUT] != 0 or k == colliding
@@ -208,7 +230,9 @@ def log_impact(world, t, n, colliding, settles):
         c = world.cables[k]
         was_taut = world.cable_int[k, at.TAUT] != 0
         involve(world, row, k, 1.0 if k == colliding or c[at.RATE] > AT_REST else 2.0)
-        leaves = c[at.MULTIPLIER] <= 0.0 and c[at.RATE_PLUS] < (-SETTLE_RATE if settles else -AT_REST)
+        leaves = c[at.MULTIPLIER] <= 0.0 and c[at.RATE_PLUS] < (
+            -SETTLE_RATE if settles else -AT_REST
+        )
         if leaves and was_taut:
             thrown_off += 1
             world.cable_int[k, at.CANDIDATE] = 2
@@ -222,18 +246,22 @@ def log_impact(world, t, n, colliding, settles):
 
 @kernel
 def change(world, t, what, k):
-    """Something happens to the taut set at time t in ``world.start``: bring velocities, taut set, slope and tensions up to date.
+    """Something happens to the taut set at time t in ``world.start``.
+
+    Bring velocities, taut set, slope and tensions up to date.
 
     Args:
         world: views; measurements (RATE, arms) belong to ``world.start``.
         t: s.
-        what: STATE_SET (from outside: cables at their length with closing speed snap), INPUT_CHANGED, CABLE_CUT,
-            REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION (the cable is slack from here on).
+        what: STATE_SET (from outside: cables at their length with closing speed snap),
+            INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION
+            (the cable is slack from here on).
         k: the cable, where there is one.
 
-    A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near rest joins; whether it
-    stays is then decided by accelerations alone, and those that pull are projected onto their length, with an error of
-    second order in the remaining speeds. That projection may leave another cable closing, so it is done twice.
+    A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near
+    rest joins; whether it stays is then decided by accelerations alone, and those that pull are
+    projected onto their length, with an error of second order in the remaining speeds. That
+    projection may leave another cable closing, so it is done twice.
     """
     n_cables = world.head[at.N_CABLES]
     first_row = world.head[at.N_LOGGED]
@@ -247,10 +275,17 @@ def change(world, t, what, k):
         c[at.RATE_PLUS] = c[at.RATE]
         c[at.TENSION_OLD] = c[at.TENSION] if world.cable_int[j, at.TAUT] != 0 else 0.0
     if what == LOST_TENSION or what == CABLE_CUT:
-        row = log_event(world, t, SLACK if what == LOST_TENSION else CUT, TENSION_ZERO if what == LOST_TENSION else NO_CAUSE)
+        row = log_event(
+            world,
+            t,
+            SLACK if what == LOST_TENSION else CUT,
+            TENSION_ZERO if what == LOST_TENSION else NO_CAUSE,
+        )
         involve(world, row, k, 1.0)
         world.cable_int[k, at.TAUT] = 0
-        world.cable_int[k, at.IGNORED] = 1  # its tension is rounding: the complementarity problem must not be asked
+        world.cable_int[k, at.IGNORED] = (
+            1  # its tension is rounding: the complementarity problem must not be asked
+        )
         if what == CABLE_CUT:
             world.cable_int[k, at.ALIVE] = 0
             world.cables[k, at.TENSION] = 0.0
@@ -272,7 +307,7 @@ def change(world, t, what, k):
                     world.cable_int[j, at.TAUT] = 1
             if calming == 0:
                 log_impact(world, t, n, k, settles)
-        choose_taut(world, t, cause, quiet and not impact or calming == 1, what == INPUT_CHANGED)
+        choose_taut(world, t, cause, (quiet and not impact) or calming == 1, what == INPUT_CHANGED)
         if not settles:
             break
     for row in range(first_row, world.head[at.N_LOGGED]):

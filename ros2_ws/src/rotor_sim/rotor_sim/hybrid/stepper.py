@@ -1,23 +1,30 @@
-"""Fixed steps through a hybrid system: locate events inside a step, cross them, and end exactly on time.
+"""Fixed steps through a hybrid system.
 
-Each trial of a shorter step starts again from the same state, so every state on the way is a full fourth-order step with
-exact constraints; nothing is interpolated.
+Locate events inside a step, cross them, and end exactly on time.
+
+Each trial of a shorter step starts again from the same state, so every state on the way is a full
+fourth-order step with exact constraints; nothing is interpolated.
 """
 
 from __future__ import annotations
 
 from math import isfinite
 
-import numpy as np
-
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_sim.dynamics.motion import sum_inputs
-from rotor_sim.hybrid.guards import GAP_ZERO, LOSES_TENSION, NO_CABLE, NONE, REACHES_LENGTH, earliest
+from rotor_sim.hybrid.guards import (
+    GAP_ZERO,
+    LOSES_TENSION,
+    NO_CABLE,
+    NONE,
+    REACHES_LENGTH,
+    earliest,
+)
 from rotor_sim.hybrid.impact import LOST_TENSION, REACHED_LENGTH, begin_step, change
 from rotor_sim.integrators.rkmk4 import advance
 from rotor_sim.model import layout as at
 
-OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL = np.int64([0, 1, 2, 3, 4])
+OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL = constants(0, 1, 2, 3, 4)
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -48,14 +55,23 @@ def first_not_finite(world, state):
 
 @kernel
 def past_limit(world, kind, cable):
-    """The quantity that rises through zero when cable ``cable`` changes: gap, or minus tension, at the end of the trial."""
-    return world.cables[cable, at.GAP] if kind == REACHES_LENGTH else -world.cables[cable, at.TENSION]
+    """The quantity that rises through zero when cable ``cable`` changes.
+
+    Gap, or minus tension, at the end of the trial.
+    """
+    return (
+        world.cables[cable, at.GAP] if kind == REACHES_LENGTH else -world.cables[cable, at.TENSION]
+    )
 
 
 @kernel
 def past_limit_at_start(world, kind, cable):
     """The same quantity at the start of the step."""
-    return world.cables[cable, at.GAP_0] if kind == REACHES_LENGTH else -world.cables[cable, at.TENSION_0]
+    return (
+        world.cables[cable, at.GAP_0]
+        if kind == REACHES_LENGTH
+        else -world.cables[cable, at.TENSION_0]
+    )
 
 
 @kernel
@@ -71,7 +87,10 @@ def accept(world):
 
 @kernel
 def run_to(world, t_end):
-    """Integrate from the time of the world to exactly ``t_end``; any number of events on the way. Returns a status."""
+    """Integrate from the time of the world to exactly ``t_end``.
+
+    Any number of events on the way. Returns a status.
+    """
     t = world.scalars[at.TIME]
     rows = world.head[at.N_LOGGED]
     h = t_end - t
@@ -101,10 +120,13 @@ def run_to(world, t_end):
             return NOT_LOCATED
         c = world.cables[cable]
         value = past_limit(world, kind, cable)
-        tolerance = ROOT_GAP if kind == REACHES_LENGTH else ROOT_TENSION * max(c[at.TENSION_0], value_high)
+        tolerance = (
+            ROOT_GAP if kind == REACHES_LENGTH else ROOT_TENSION * max(c[at.TENSION_0], value_high)
+        )
         if not past:
             if value <= (GAP_ZERO if kind == REACHES_LENGTH else 0.0):
-                # the peak between the ends does not reach the limit after all: the whole step stands
+                # the peak between the ends does not reach the limit after all: the whole step
+                # stands
                 world.cable_int[cable, at.IGNORED] = 1
                 kind = NONE
                 h = t_end - t
@@ -144,13 +166,15 @@ def run_to(world, t_end):
             h = 0.5 * (low + high)
 
 
-NOTHING = np.int64(-1)
+(NOTHING,) = constants(-1)
 """For :func:`run`: nothing has changed from outside."""
 
 
 @kernel
 def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
-    """Take up a change from outside, then integrate ``n_steps`` steps; step i ends at ``t_origin + i * step_length``.
+    """Take up a change from outside, then integrate ``n_steps`` steps.
+
+    Step i ends at ``t_origin + i * step_length``.
 
     The one entry of a simulation: two flat arrays in, changed in place.
 
@@ -164,7 +188,8 @@ def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
         n_steps: may be zero.
 
     Returns:
-        A status; the state stays at the last good instant where it is not OK. STEPS_DONE counts the steps of this call.
+        A status; the state stays at the last good instant where it is not OK. STEPS_DONE counts the
+        steps of this call.
     """
     world = at.views(ints, floats)
     world.head[at.STEPS_DONE] = 0

@@ -1,8 +1,9 @@
 """Runge-Kutta-Munthe-Kaas method of order four on R^3 x SO(3) for every body.
 
-Source: Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999. Positions and velocities take the classical RK4
-step; attitudes are q_0 exp(theta) with theta integrated by the same tableau through the inverse of dexp (L.3), so that no
-step leaves the group. Attitudes are normalised once per step against rounding.
+Source: Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999. Positions and velocities
+take the classical RK4 step; attitudes are q_0 exp(theta) with theta integrated by the same tableau
+through the inverse of dexp (L.3), so that no step leaves the group. Attitudes are normalised once
+per step against rounding.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def displaced(world, h, slope, target):
 def advance(world, t, h):
     """One trial step of length h from ``world.start`` (its slope is slope 0) to ``world.end`` (its slope is the last).
 
-    The taut set stays fixed. The end is projected onto the taut constraints. Writes per taut cable the tension at the
-    end (TENSION), at the middle (TENSION_MID) and the smallest over all stages (TENSION_MIN).
+    The taut set stays fixed. The end is projected onto the taut constraints. Writes per taut cable
+    the tension at the end (TENSION), at the middle (TENSION_MID) and the smallest over all stages
+    (TENSION_MIN).
     """
     n_cables = world.head[at.N_CABLES]
     first = world.slopes[at.FIRST_SLOPE]
@@ -53,7 +55,9 @@ def advance(world, t, h):
             for b in range(world.head[at.N_BODIES]):
                 for i in range(at.SLOPE):
                     combined[b, i] = (
-                        first[b, i] + 2.0 * (world.slopes[1, b, i] + world.slopes[2, b, i]) + world.slopes[3, b, i]
+                        first[b, i]
+                        + 2.0 * (world.slopes[1, b, i] + world.slopes[2, b, i])
+                        + world.slopes[3, b, i]
                     ) / 6.0
             target = world.end
             displaced(world, h, combined, target)

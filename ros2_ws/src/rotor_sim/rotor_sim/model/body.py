@@ -15,7 +15,9 @@ from rotor_core.interface.errors import ModelError
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body or, without ``inertia_B``, a point mass. Its frame B has its origin at the centre of mass.
+    """A rigid body or, without ``inertia_B``, a point mass.
+
+    Its frame B has its origin at the centre of mass.
 
     Attributes:
         name: entity name.
@@ -29,18 +31,23 @@ class Body:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0.0):
-            raise ModelError(f"body {self.name!r}: mass must be a finite number > 0 kg, got {self.mass}.")
+            raise ModelError(
+                f"body {self.name!r}: mass must be a finite number > 0 kg, got {self.mass}."
+            )
         if self.inertia_B is None:
             return
         J = np.array(self.inertia_B, float)
         if J.shape != (3, 3) or not np.all(np.isfinite(J)):
-            raise ModelError(f"body {self.name!r}: inertia must be a finite 3 x 3 matrix, got shape {J.shape}.")
+            raise ModelError(
+                f"body {self.name!r}: inertia must be a finite 3 x 3 matrix, got shape {J.shape}."
+            )
         if np.max(np.abs(J - J.T)) > 1e-12 * np.max(np.abs(J)):
             raise ModelError(f"body {self.name!r}: inertia must be symmetric, got {J.tolist()}.")
         smallest = float(np.linalg.eigvalsh(J)[0])
         if smallest <= 0.0:
             raise ModelError(
-                f"body {self.name!r}: inertia must be positive definite, smallest principal value is {smallest:.3g} kg m^2. "
+                f"body {self.name!r}: inertia must be positive definite, smallest principal value "
+                f"is {smallest:.3g} kg m^2. "
                 "Leave the inertia out for a point mass."
             )
         J.setflags(write=False)
@@ -49,7 +56,10 @@ class Body:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a member of a welded group sits in the frame of the group: position p_GM (3,), attitude q_GM (4,)."""
+    """Where a member of a welded group sits in the frame of the group.
+
+    Position p_GM (3,), attitude q_GM (4,).
+    """
 
     p: np.ndarray
     q: np.ndarray
@@ -63,8 +73,8 @@ def merge(bodies: list[Body], places: list[Placement]) -> tuple[float, np.ndarra
         places: their poses in the axes of the first member.
 
     Returns:
-        (mass; centre of mass in the frame of the first member, (3,); inertia about it in the same axes, (3, 3)), with the
-        full parallel-axis theorem (M.2).
+        (mass; centre of mass in the frame of the first member, (3,); inertia about it in the same
+        axes, (3, 3)), with the full parallel-axis theorem (M.2).
     """
     masses = np.array([b.mass for b in bodies])
     points = np.array([p.p for p in places])

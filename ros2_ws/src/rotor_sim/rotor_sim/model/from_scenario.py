@@ -20,13 +20,24 @@ def system_from_scenario(scenario: Scenario) -> System:
         return WORLD if name == "world" else names.index(name)
 
     bodies = tuple(
-        Body(e.name, e.mass_kg, None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2)) for e in model.entities
+        Body(
+            e.name, e.mass_kg, None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2)
+        )
+        for e in model.entities
     )
     cables = tuple(
-        Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m)) for c in model.cables
+        Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m))
+        for c in model.cables
     )
     welds = tuple(
-        Weld(index(link.parent), index(link.child), np.array(link.position_m), wxyz_from_rpy_deg(link.rpy_deg))
+        Weld(
+            index(link.parent),
+            index(link.child),
+            np.array(link.position_m),
+            wxyz_from_rpy_deg(link.rpy_deg),
+        )
         for link in model.rigid_links
     )
-    return System(bodies, cables, welds, tuple(range(len(model.vehicles))), scenario.environment.gravity_m_s2)
+    return System(
+        bodies, cables, welds, tuple(range(len(model.vehicles))), scenario.environment.gravity_m_s2
+    )

@@ -1,12 +1,12 @@
 """Where everything lies in memory: the only file that knows columns and offsets.
 
-One world is two flat arrays, ``ints`` and ``floats``. :func:`views` cuts them into the named arrays of :class:`World`
-without copying, inside a kernel and outside alike. Rows are bodies, cables or inputs; columns are named below. The last
-body row is the ground: infinitely heavy, at rest in W, so that a cable to the world is a cable like any other.
+One world is two flat arrays, ``ints`` and ``floats``. :func:`views` cuts them into the named arrays
+of :class:`World` without copying, inside a kernel and outside alike. Rows are bodies, cables or
+inputs; columns are named below. The last body row is the ground: infinitely heavy, at rest in W, so
+that a cable to the world is a cable like any other.
 
-Joints of articulated vehicles will get arrays of their own behind these; free bodies keep their rows.
-
-Column names are NumPy integers on purpose: Numba compiles a function once per *value* of a literal Python integer.
+Joints of articulated vehicles will get arrays of their own behind these; free bodies keep their
+rows.
 """
 
 from __future__ import annotations
@@ -15,61 +15,77 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 
 # --- state of a body: position p_WB, attitude q_WB, velocity v_WB (in W), body rate omega_B (in B)
-P, Q, V, OMEGA = np.int64([0, 3, 7, 10])
+P, Q, V, OMEGA = constants(0, 3, 7, 10)
 STATE = 13
 
 # --- slope of a body: v_WB, rate of the rotation vector since the start of the step, a_WB, alpha_B
-D_P, D_THETA, D_V, D_OMEGA = np.int64([0, 3, 6, 9])
+D_P, D_THETA, D_V, D_OMEGA = constants(0, 3, 6, 9)
 SLOPE = 12
-FIRST_SLOPE, LAST_SLOPE, SLOPES = np.int64([0, 4, 5])  # slopes 1..3 are the inner stages of a step
+FIRST_SLOPE, LAST_SLOPE, SLOPES = constants(0, 4, 5)  # slopes 1..3 are the inner stages of a step
 
 # --- body: constants, then work
-INV_MASS, INERTIA, INV_INERTIA, ROTATES = np.int64([0, 1, 10, 19])
-ROTATION, FORCE_B, MOMENT_B = np.int64([20, 29, 32])
+INV_MASS, INERTIA, INV_INERTIA, ROTATES = constants(0, 1, 10, 19)
+ROTATION, FORCE_B, MOMENT_B = constants(20, 29, 32)
 BODY = 35
 
 # --- cable: constants, then work. End a is the vehicle side, end b the payload side.
-R_A, R_B, LENGTH = np.int64([0, 3, 6])
-XI, DISTANCE, GAP, RATE = np.int64([7, 10, 11, 12])  # unit vector a -> b in W; d; d - l; d_dot
-ARM_A, ARM_B, INV_ARM_A, INV_ARM_B = np.int64([13, 16, 19, 22])  # r x R^T xi in the body, and J^-1 of it
-FREE = np.int64(25)  # d_ddot if no cable pulled
-TENSION, TENSION_MID, TENSION_MIN = np.int64([26, 27, 28])
-GAP_0, RATE_0, TENSION_0 = np.int64([29, 30, 31])  # at the start of the step
-RATE_PLUS, IMPULSE, TENSION_OLD, MULTIPLIER = np.int64([32, 33, 34, 35])
+R_A, R_B, LENGTH = constants(0, 3, 6)
+XI, DISTANCE, GAP, RATE = constants(7, 10, 11, 12)  # unit vector a -> b in W; d; d - l; d_dot
+ARM_A, ARM_B, INV_ARM_A, INV_ARM_B = constants(
+    13, 16, 19, 22
+)  # r x R^T xi in the body, and J^-1 of it
+(FREE,) = constants(25)  # d_ddot if no cable pulled
+TENSION, TENSION_MID, TENSION_MIN = constants(26, 27, 28)
+GAP_0, RATE_0, TENSION_0 = constants(29, 30, 31)  # at the start of the step
+RATE_PLUS, IMPULSE, TENSION_OLD, MULTIPLIER = constants(32, 33, 34, 35)
 CABLE = 36
 
 # --- integers of a cable
-BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED = np.int64([0, 1, 2, 3, 4, 5])
+BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED = constants(0, 1, 2, 3, 4, 5)
 CABLE_INT = 6
 
 # --- a pair of cables that share a body: +1 for end b, -1 for end a
-PAIR_K, PAIR_J, PAIR_BODY, PAIR_SIDE_K, PAIR_SIDE_J = np.int64([0, 1, 2, 3, 4])
+PAIR_K, PAIR_J, PAIR_BODY, PAIR_SIDE_K, PAIR_SIDE_J = constants(0, 1, 2, 3, 4)
 PAIR_INT = 5
 
-# --- input k: thrust and moment of a member, as bias + amplitude sin(omega t + phase), 4 channels each,
+# --- input k: thrust and moment of a member, as bias + amplitude sin(omega t + phase), 4 channels e
 #     and the 6 x 4 map from (f, M) to force and moment about the centre of mass of its body
-BIAS, AMPLITUDE, ANGULAR_FREQUENCY, PHASE, MAP = np.int64([0, 4, 8, 12, 16])
+BIAS, AMPLITUDE, ANGULAR_FREQUENCY, PHASE, MAP = constants(0, 4, 8, 12, 16)
 INPUT = 40
 # --- external wrench: point in the body, force and moment in W
-POINT, FORCE_W, MOMENT_W = np.int64([0, 3, 6])
+POINT, FORCE_W, MOMENT_W = constants(0, 3, 6)
 EXTERNAL = 9
 
 # --- event log
-EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = np.int64([0, 1, 2, 3])
-INVOLVED, LOG_IMPULSE, LOG_RATE_BEFORE, LOG_RATE_AFTER, LOG_TENSION_BEFORE, LOG_TENSION_AFTER = np.int64([0, 1, 2, 3, 4, 5])
+EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = constants(0, 1, 2, 3)
+INVOLVED, LOG_IMPULSE, LOG_RATE_BEFORE, LOG_RATE_AFTER, LOG_TENSION_BEFORE, LOG_TENSION_AFTER = (
+    constants(0, 1, 2, 3, 4, 5)
+)
 EVENT_PER_CABLE = 6
 MAX_EVENTS = 1000
 """Rows of the event log in one step before it counts as an error."""
 EVENTS = 2 * MAX_EVENTS
 """Rows of the log; a run stops for it to be emptied when one more step might not fit."""
 
-# --- header (ints) and scalars (floats); N_EXTERNAL is the room for external wrenches, N_ACTING how many act
-N_BODIES, N_CABLES, N_PAIRS, N_INPUTS, N_EXTERNAL, SINUSOIDS, N_LOGGED, N_ACTING, BAD_BODY, STEPS_TRIED, STEPS_DONE = np.int64(range(11))
+# --- header (ints) and scalars (floats); N_EXTERNAL is the room for external wrenches, N_ACTING how
+(
+    N_BODIES,
+    N_CABLES,
+    N_PAIRS,
+    N_INPUTS,
+    N_EXTERNAL,
+    SINUSOIDS,
+    N_LOGGED,
+    N_ACTING,
+    BAD_BODY,
+    STEPS_TRIED,
+    STEPS_DONE,
+) = constants(*range(11))
 HEADER = 12
-TIME, GRAVITY = np.int64([0, 1])
+TIME, GRAVITY = constants(0, 1)
 SCALARS = 4
 SMALL_VECTORS = 8  # work vectors of length n_cables
 
@@ -104,7 +120,9 @@ def event_width(n_cables: int) -> int:
     return EVENT_HEAD + EVENT_PER_CABLE * n_cables
 
 
-def sizes(n_bodies: int, n_cables: int, n_pairs: int, n_inputs: int, n_external: int) -> tuple[int, int]:
+def sizes(
+    n_bodies: int, n_cables: int, n_pairs: int, n_inputs: int, n_external: int
+) -> tuple[int, int]:
     """Lengths of the two flat arrays of a world."""
     ints = HEADER + CABLE_INT * n_cables + PAIR_INT * n_pairs + n_inputs + n_external + 3 * n_cables
     floats = (

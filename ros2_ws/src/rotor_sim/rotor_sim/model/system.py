@@ -1,4 +1,7 @@
-"""A mechanical system as a user describes it: bodies, cables, rigid links, inputs. Welds are merged when it is built."""
+"""A mechanical system as a user describes it.
+
+Bodies, cables, rigid links, inputs. Welds are merged when it is built.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ class Cable:
     Attributes:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
-        r_a, r_b: attachment points in body axes from the centre of mass (for WORLD: world coordinates), (3,) m.
+        r_a, r_b: attachment points in body axes from the centre of mass (for WORLD: world
+            coordinates), (3,) m.
     """
 
     a: int
@@ -33,7 +37,10 @@ class Cable:
 
 @dataclass(frozen=True)
 class Weld:
-    """A rigid link: body ``child`` sits at ``p`` (3,) with attitude ``q`` (4,) in the frame of body ``parent``."""
+    """A rigid link.
+
+    Body ``child`` sits at ``p`` (3,) with attitude ``q`` (4,) in the frame of body ``parent``.
+    """
 
     parent: int
     child: int
@@ -71,14 +78,24 @@ class System:
                 raise ModelError(f"{place}: length must be a finite number > 0 m, got {c.length}.")
             for end, r in ((c.a, c.r_a), (c.b, c.r_b)):
                 if np.shape(r) != (3,) or not np.all(np.isfinite(r)):
-                    raise ModelError(f"{place}: attachment point must be 3 finite numbers, got {r}.")
-                if end != WORLD and self.bodies[end].inertia_B is None and np.any(r) and not self._is_welded(end):
                     raise ModelError(
-                        f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its centre, got the offset {list(r)}."
+                        f"{place}: attachment point must be 3 finite numbers, got {r}."
+                    )
+                if (
+                    end != WORLD
+                    and self.bodies[end].inertia_B is None
+                    and np.any(r)
+                    and not self._is_welded(end)
+                ):
+                    raise ModelError(
+                        f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its "
+                        f"centre, got the offset {list(r)}."
                     )
         for w in self.welds:
             if not (0 <= w.parent < n and 0 <= w.child < n and w.parent != w.child):
-                raise ModelError(f"weld: parent and child must be two bodies, got {w.parent} and {w.child}.")
+                raise ModelError(
+                    f"weld: parent and child must be two bodies, got {w.parent} and {w.child}."
+                )
 
     def _is_welded(self, body: int) -> bool:
         return any(body in (w.parent, w.child) for w in self.welds)
@@ -90,7 +107,10 @@ class System:
 
 @dataclass(frozen=True)
 class Group:
-    """Bodies moving as one: mass, inertia about the common centre of mass, and where each member sits in it."""
+    """Bodies moving as one.
+
+    Mass, inertia about the common centre of mass, and where each member sits in it.
+    """
 
     members: tuple[int, ...]
     places: tuple[Placement, ...]
@@ -102,9 +122,12 @@ def merge_welds(system: System) -> tuple[Group, ...]:
     """Groups of welded bodies, exactly merged; a body without rigid links is a group of one.
 
     Raises:
-        ModelError: the rigid links form a loop, or a group of point masses has no inertia about some axis.
+        ModelError: the rigid links form a loop, or a group of point masses has no inertia about
+            some axis.
     """
-    neighbours: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {i: [] for i in range(len(system.bodies))}
+    neighbours: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {
+        i: [] for i in range(len(system.bodies))
+    }
     for w in system.welds:
         R = quat2mat(w.q)
         neighbours[w.parent].append((w.child, np.asarray(w.p, float), np.asarray(w.q, float)))
@@ -123,22 +146,26 @@ def merge_welds(system: System) -> tuple[Group, ...]:
                 links += 1
                 if child not in poses:
                     base = poses[parent]
-                    poses[child] = Placement(
-                        base.p + quat2mat(base.q) @ p, qmult(base.q, q)
-                    )
+                    poses[child] = Placement(base.p + quat2mat(base.q) @ p, qmult(base.q, q))
                     stack.append(child)
         if links != 2 * (len(poses) - 1):
             names = [system.bodies[i].name for i in poses]
-            raise ModelError(f"rigid links between {names}: must not form a loop. Remove one of them.")
+            raise ModelError(
+                f"rigid links between {names}: must not form a loop. Remove one of them."
+            )
         seen |= set(poses)
         members = tuple(poses)
         bodies = [system.bodies[i] for i in members]
         if len(members) == 1:
-            groups.append(Group(members, tuple(poses.values()), bodies[0].mass, bodies[0].inertia_B))
+            groups.append(
+                Group(members, tuple(poses.values()), bodies[0].mass, bodies[0].inertia_B)
+            )
             continue
         mass, centre, inertia = merge(bodies, list(poses.values()))
         if np.linalg.eigvalsh(inertia)[0] <= 1e-12 * np.trace(inertia):
-            raise ModelError(f"rigid links between {[b.name for b in bodies]}: the merged body has no inertia about one axis.")
+            raise ModelError(
+                f"rigid links between {[b.name for b in bodies]}: the merged body has no inertia about one axis."
+            )
         places = tuple(Placement(p.p - centre, p.q) for p in poses.values())
         groups.append(Group(members, places, mass, inertia))
     return tuple(groups)

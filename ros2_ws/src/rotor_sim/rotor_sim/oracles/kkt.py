@@ -1,7 +1,8 @@
 """Accelerations and velocity jumps from one dense system, independent of the engine.
 
-Maximal coordinates, NumPy only: stack mass matrix and cable Jacobian and solve for accelerations and tensions together.
-The engine eliminates accelerations and works on A = D M^-1 D^T instead, so agreement is agreement of two algorithms.
+Maximal coordinates, NumPy only: stack mass matrix and cable Jacobian and solve for accelerations
+and tensions together. The engine eliminates accelerations and works on A = D M^-1 D^T instead, so
+agreement is agreement of two algorithms.
 """
 
 from __future__ import annotations
@@ -47,11 +48,15 @@ def mass_matrix(bodies: list[OracleBody]) -> np.ndarray:
     M = np.zeros((6 * len(bodies), 6 * len(bodies)))
     for i, body in enumerate(bodies):
         M[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * np.eye(3)
-        M[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = np.eye(3) if body.inertia is None else body.inertia
+        M[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = (
+            np.eye(3) if body.inertia is None else body.inertia
+        )
     return M
 
 
-def distance_rows(states: np.ndarray, cables: list[OracleCable]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def distance_rows(
+    states: np.ndarray, cables: list[OracleCable]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gap, Jacobian of the distances with respect to (v, omega_B) of all bodies, and d_ddot at zero acceleration."""
     n = len(states)
     gaps, D, bias = np.zeros(len(cables)), np.zeros((len(cables), 6 * n)), np.zeros(len(cables))
@@ -75,7 +80,9 @@ def distance_rows(states: np.ndarray, cables: list[OracleCable]) -> tuple[np.nda
     return gaps, D, bias
 
 
-def applied_forces(bodies: list[OracleBody], states: np.ndarray, wrenches: np.ndarray, gravity: float) -> np.ndarray:
+def applied_forces(
+    bodies: list[OracleBody], states: np.ndarray, wrenches: np.ndarray, gravity: float
+) -> np.ndarray:
     """Generalised forces (6 n,): gravity, thrust and moment (n, 4), gyroscopic moment."""
     out = np.zeros(6 * len(bodies))
     for i, body in enumerate(bodies):
@@ -88,9 +95,14 @@ def applied_forces(bodies: list[OracleBody], states: np.ndarray, wrenches: np.nd
 
 
 def accelerations(
-    bodies: list[OracleBody], cables: list[OracleCable], taut: np.ndarray, states: np.ndarray, wrenches: np.ndarray, gravity: float = 9.81
+    bodies: list[OracleBody],
+    cables: list[OracleCable],
+    taut: np.ndarray,
+    states: np.ndarray,
+    wrenches: np.ndarray,
+    gravity: float = 9.81,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Accelerations (n, 6), tensions (n_cables,) and d_ddot of all cables with the cables in ``taut`` held at length."""
+    """Accelerations (n, 6), tensions (n_cables,) and d_ddot of all cables; ``taut`` ones are held."""
     M, F = mass_matrix(bodies), applied_forces(bodies, states, wrenches, gravity)
     _, D, bias = distance_rows(states, cables)
     held = np.flatnonzero(taut)
@@ -114,7 +126,9 @@ def kinetic_energy(bodies: list[OracleBody], states: np.ndarray) -> float:
 
 def total_energy(bodies: list[OracleBody], states: np.ndarray, gravity: float = 9.81) -> float:
     """Kinetic and potential, J."""
-    return kinetic_energy(bodies, states) + sum(b.mass * gravity * s[2] for b, s in zip(bodies, states, strict=True))
+    return kinetic_energy(bodies, states) + sum(
+        b.mass * gravity * s[2] for b, s in zip(bodies, states, strict=True)
+    )
 
 
 def momenta(bodies: list[OracleBody], states: np.ndarray) -> np.ndarray:

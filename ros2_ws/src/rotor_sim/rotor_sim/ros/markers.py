@@ -1,13 +1,19 @@
-"""What RViz draws: vehicles, payloads, cables, thrust, tensions. Geometry is made once; frames only move it."""
+"""What RViz draws.
+
+Vehicles, payloads, cables, thrust, tensions. Geometry is made once; frames only move it.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from geometry_msgs.msg import Point
-from rotor_core.config.schema import Box, Payload, Plate, Scenario, Sphere, Vehicle
-from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
+
+from rotor_core.config.schema import Box, Payload, Plate, Scenario, Sphere, Vehicle
+from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
 
 TAUT_COLOUR = (0.15, 0.15, 0.18, 1.0)
 SLACK_COLOUR = (0.95, 0.55, 0.10, 1.0)
@@ -51,8 +57,10 @@ def _vehicle_marker(vehicle: Vehicle, identity: int) -> Marker:
         hub = arm * np.array([np.cos(angle), np.sin(angle), 0.0])
         marker.points += [_point(np.zeros(3)), _point(hub)]
         turns = np.linspace(0.0, 2.0 * np.pi, CIRCLE_POINTS + 1)
-        rim = hub + ROTOR_RADIUS * arm * np.stack([np.cos(turns), np.sin(turns), np.zeros_like(turns)], axis=1)
-        for a, b in zip(rim[:-1], rim[1:], strict=True):
+        rim = hub + ROTOR_RADIUS * arm * np.stack(
+            [np.cos(turns), np.sin(turns), np.zeros_like(turns)], axis=1
+        )
+        for a, b in pairwise(rim):
             marker.points += [_point(a), _point(b)]
     return marker
 
@@ -83,7 +91,10 @@ def _payload_marker(payload: Payload, identity: int) -> Marker:
 
 
 def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarray:
-    """Polyline of a cable, (m, 3): straight when taut, a parabola of about its length when slack."""
+    """Polyline of a cable, (m, 3).
+
+    Straight when taut, a parabola of about its length when slack.
+    """
     distance = float(np.linalg.norm(end - start))
     slack = length - distance
     if slack <= 1e-6 or distance < 1e-9:
@@ -98,19 +109,34 @@ class MarkerMaker:
 
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.model
-        self._bodies = [_vehicle_marker(v, 0) for v in model.vehicles] + [_payload_marker(p, 0) for p in model.payloads]
-        self._thrusts = [_marker("thrust", i, Marker.ARROW, THRUST_COLOUR, (0.015, 0.03, 0.04)) for i in range(len(model.vehicles))]
+        self._bodies = [_vehicle_marker(v, 0) for v in model.vehicles] + [
+            _payload_marker(p, 0) for p in model.payloads
+        ]
+        self._thrusts = [
+            _marker("thrust", i, Marker.ARROW, THRUST_COLOUR, (0.015, 0.03, 0.04))
+            for i in range(len(model.vehicles))
+        ]
         for arrow in self._thrusts:
             arrow.points = [Point(), Point()]
         self._cables = _marker("cable", 0, Marker.LINE_LIST, TAUT_COLOUR, (0.008, 0.0, 0.0))
-        self._texts = [_marker("text", i, Marker.TEXT_VIEW_FACING, TEXT_COLOUR, (0.0, 0.0, 0.06)) for i in range(len(model.cables))]
+        self._texts = [
+            _marker("text", i, Marker.TEXT_VIEW_FACING, TEXT_COLOUR, (0.0, 0.0, 0.06))
+            for i in range(len(model.cables))
+        ]
         self.array = MarkerArray(markers=[*self._bodies, *self._thrusts])
         if model.cables:
             self.array.markers += [self._cables, *self._texts]
         self._lengths = [c.length_m for c in model.cables]
 
     def update(
-        self, stamp: object, motion: np.ndarray, thrusts: np.ndarray, ends: np.ndarray, taut: np.ndarray, tensions: np.ndarray, alive: np.ndarray
+        self,
+        stamp: object,
+        motion: np.ndarray,
+        thrusts: np.ndarray,
+        ends: np.ndarray,
+        taut: np.ndarray,
+        tensions: np.ndarray,
+        alive: np.ndarray,
     ) -> MarkerArray:
         """Move everything.
 
@@ -128,7 +154,9 @@ class MarkerMaker:
             set_quaternion(marker.pose.orientation, row[3:7])
         for arrow, row, thrust in zip(self._thrusts, motion, thrusts, strict=False):
             w, x, y, z = row[3:7]
-            up = np.array([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
+            up = np.array(
+                [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)]
+            )
             set_vector(arrow.points[0], row[0:3])
             set_vector(arrow.points[1], row[0:3] + max(THRUST_SCALE * thrust, 1e-3) * up)
         self._cables.points, self._cables.colors = [], []
@@ -139,7 +167,7 @@ class MarkerMaker:
                 continue
             line = cable_points(ends[k, 0], ends[k, 1], self._lengths[k])
             colour = _colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)
-            for a, b in zip(line[:-1], line[1:], strict=True):
+            for a, b in pairwise(line):
                 self._cables.points += [_point(a), _point(b)]
                 self._cables.colors += [colour, colour]
         return self.array

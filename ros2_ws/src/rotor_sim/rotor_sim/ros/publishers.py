@@ -1,4 +1,7 @@
-"""Everything the simulator tells the graph: clock, team state, odometry, TF, cables, events, markers."""
+"""Everything the simulator tells the graph.
+
+Clock, team state, odometry, TF, cables, events, markers.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,21 @@ from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from rotor_core.config.teams import attachment_points, teams
-from rotor_core.ros import qos
-from rotor_core.ros.convert import WORLD_FRAME, frame_of, set_body, set_quaternion, set_vector, stamp_from_seconds
 from rotor_msgs.msg import BodyState, CableState, CableStates, HybridEvent, TeamState
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import quat2mat
 from visualization_msgs.msg import MarkerArray
 
+from rotor_core.config.teams import attachment_points, teams
+from rotor_core.ros import qos
+from rotor_core.ros.convert import (
+    WORLD_FRAME,
+    frame_of,
+    set_body,
+    set_quaternion,
+    set_vector,
+    stamp_from_seconds,
+)
 from rotor_sim.engine import Event
 from rotor_sim.ros.markers import MarkerMaker
 from rotor_sim.simulation import Simulation
@@ -32,7 +42,10 @@ def cable_names(simulation: Simulation) -> list[str]:
 
 
 class WorldPublisher:
-    """Publishers of one simulated world; every stamp is simulation time of the state it belongs to."""
+    """Publishers of one simulated world.
+
+    Every stamp is simulation time of the state it belongs to.
+    """
 
     def __init__(self, node: Node, simulation: Simulation) -> None:
         self.simulation = simulation
@@ -45,11 +58,21 @@ class WorldPublisher:
         self._events = node.create_publisher(HybridEvent, "/rotor/events", qos.EVENT)
         self._markers = node.create_publisher(MarkerArray, "/rotor/markers", qos.COMMAND)
         self._diagnostics = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
-        self._odom = [node.create_publisher(Odometry, f"/{n}/odom", qos.STATE) for n in simulation.names]
-        self._truth = [node.create_publisher(Odometry, f"/{n}/ground_truth", qos.STATE) for n in simulation.names]
+        self._odom = [
+            node.create_publisher(Odometry, f"/{n}/odom", qos.STATE) for n in simulation.names
+        ]
+        self._truth = [
+            node.create_publisher(Odometry, f"/{n}/ground_truth", qos.STATE)
+            for n in simulation.names
+        ]
         self._marker_maker = MarkerMaker(simulation.scenario)
-        self._transforms = TFMessage(transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in simulation.names])
-        self._state = TeamState(bodies=[BodyState(name=n) for n in simulation.names], cables=[CableState(name=n) for n in self._cable_names])
+        self._transforms = TFMessage(
+            transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in simulation.names]
+        )
+        self._state = TeamState(
+            bodies=[BodyState(name=n) for n in simulation.names],
+            cables=[CableState(name=n) for n in self._cable_names],
+        )
         self._state.header.frame_id = WORLD_FRAME
         self._cable_states = CableStates()
         self._cable_states.header.frame_id = WORLD_FRAME
@@ -67,12 +90,16 @@ class WorldPublisher:
             for k in range(4):
                 angle = first + k * np.pi / 2.0
                 hub = vehicle.rotors.arm_m * np.array([np.cos(angle), np.sin(angle), 0.0])
-                transforms.append(_transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub))
+                transforms.append(
+                    _transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub)
+                )
         for team in teams(model):
             if team.payload is None:
                 continue
             for i, point in enumerate(attachment_points(model, team)):
-                transforms.append(_transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point))
+                transforms.append(
+                    _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
+                )
         for transform in transforms:
             transform.header.stamp = stamp_from_seconds(self.simulation.time)
         self._tf_static.publish(TFMessage(transforms=transforms))
@@ -82,7 +109,10 @@ class WorldPublisher:
         self._clock.publish(Clock(clock=stamp_from_seconds(self.simulation.time)))
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
-        """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
+        """Publish what controllers get.
+
+        ``measured`` (n, 19) at the start of control period ``step``.
+        """
         message = self._state
         message.header.stamp = stamp_from_seconds(self.simulation.time)
         message.epoch, message.step = epoch, step
@@ -138,7 +168,9 @@ class WorldPublisher:
         model = simulation.scenario.model
         ends = np.zeros((len(model.cables), 2, 3))
         for k, cable in enumerate(model.cables):
-            for side, (name, point) in enumerate(((cable.a, cable.a_point_m), (cable.b, cable.b_point_m))):
+            for side, (name, point) in enumerate(
+                ((cable.a, cable.a_point_m), (cable.b, cable.b_point_m))
+            ):
                 if name == "world":
                     ends[k, side] = point
                     continue
@@ -146,13 +178,21 @@ class WorldPublisher:
                 ends[k, side] = row[0:3] + quat2mat(row[3:7]) @ np.array(point)
         stamp = stamp_from_seconds(simulation.time)
         array = self._marker_maker.update(
-            stamp, simulation.motion, simulation.applied[:, 0], ends, engine.taut, engine.tensions, engine.alive
+            stamp,
+            simulation.motion,
+            simulation.applied[:, 0],
+            ends,
+            engine.taut,
+            engine.tensions,
+            engine.alive,
         )
         self._markers.publish(array)
 
     def diagnostics(self, level: bytes, message: str, values: dict[str, object]) -> None:
         """Publish one status of the simulator."""
-        status = DiagnosticStatus(level=level, name="rotor: simulator", message=message, hardware_id="simulation")
+        status = DiagnosticStatus(
+            level=level, name="rotor: simulator", message=message, hardware_id="simulation"
+        )
         status.values = [KeyValue(key=k, value=str(v)) for k, v in values.items()]
         array = DiagnosticArray(status=[status])
         array.header.stamp = stamp_from_seconds(self.simulation.time)

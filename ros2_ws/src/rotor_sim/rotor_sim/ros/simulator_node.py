@@ -14,16 +14,16 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED
-from rotor_core.interface.errors import ConfigError, ContractError, SolverError
-from rotor_core.ros import qos
-from rotor_core.ros.convert import frame_of, seconds_from_stamp, vector_from, wrenches_from_command
-from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_msgs.msg import TeamCommand
 from rotor_msgs.srv import CutCable
 from std_srvs.srv import Trigger
 from transforms3d.quaternions import quat2mat
 
+from rotor_core._jit import COMPILED, WHY_UNCOMPILED
+from rotor_core.interface.errors import ConfigError, ContractError, SolverError
+from rotor_core.ros import qos
+from rotor_core.ros.convert import frame_of, seconds_from_stamp, vector_from, wrenches_from_command
+from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_sim.command_watch import FRESH, CommandWatch
 from rotor_sim.ros.publishers import WorldPublisher, cable_names
 from rotor_sim.schedule import Schedule
@@ -42,11 +42,30 @@ class SimulatorNode(Node):
     def __init__(self) -> None:
         super().__init__("simulator")
         scenario = scenario_parameter(self)
-        pacing = str(declare(self, "pacing", "", "lockstep or realtime; empty: as the scenario says"))
-        self.factor = float(declare(self, "real_time_factor", scenario.time.real_time_factor, "simulated over wall time"))  # type: ignore[arg-type]
-        self.duration = float(declare(self, "duration_s", 0.0, "end after this simulated time; 0: run until stopped"))  # type: ignore[arg-type]
-        self.wait = bool(declare(self, "wait_for_commands", True, "stand still until every vehicle has been commanded"))
-        slow = bool(declare(self, "allow_uncompiled", False, "run in real time without compiled kernels, slowly"))
+        pacing = str(
+            declare(self, "pacing", "", "lockstep or realtime; empty: as the scenario says")
+        )
+        self.factor = float(
+            declare(
+                self, "real_time_factor", scenario.time.real_time_factor, "simulated over wall time"
+            )
+        )  # type: ignore[arg-type]
+        self.duration = float(
+            declare(self, "duration_s", 0.0, "end after this simulated time; 0: run until stopped")
+        )  # type: ignore[arg-type]
+        self.wait = bool(
+            declare(
+                self,
+                "wait_for_commands",
+                True,
+                "stand still until every vehicle has been commanded",
+            )
+        )
+        slow = bool(
+            declare(
+                self, "allow_uncompiled", False, "run in real time without compiled kernels, slowly"
+            )
+        )
         self.pacing = pacing or scenario.time.pacing
         if self.pacing not in ("lockstep", "realtime"):
             raise ConfigError(f"parameter pacing: must be lockstep or realtime, got {pacing!r}.")
@@ -54,23 +73,36 @@ class SimulatorNode(Node):
             raise ConfigError(f"parameter real_time_factor: must be > 0, got {self.factor}.")
         if not COMPILED and self.pacing == "realtime" and not slow:
             raise ConfigError(
-                f"kernels are not compiled ({WHY_UNCOMPILED}): too slow for real time. Install numba in the environment, or set the "
+                f"kernels are not compiled ({WHY_UNCOMPILED}): too slow for real time. Install "
+                f"numba in the environment, or set the "
                 "parameter allow_uncompiled:=true."
             )
         self.simulation = Simulation(scenario)
         self.vehicles = [v.name for v in scenario.model.vehicles]
         timing = scenario.time
         self.watch = CommandWatch(
-            len(self.vehicles), timeout=timing.command_timeout_s, policy=timing.timeout_policy, zero_after=timing.timeout_zero_s
+            len(self.vehicles),
+            timeout=timing.command_timeout_s,
+            policy=timing.timeout_policy,
+            zero_after=timing.timeout_zero_s,
         )
         self.schedule = Schedule.from_rates(
-            timing.step_s, {"clock": timing.clock_hz, "topics": timing.topics_hz, "markers": timing.markers_hz}
+            timing.step_s,
+            {"clock": timing.clock_hz, "topics": timing.topics_hz, "markers": timing.markers_hz},
         )
         self.publisher = WorldPublisher(self, self.simulation)
         self.epoch = self.period = 0
         self.failure = ""
         self.counts = dict.fromkeys(
-            ("control_periods", "missed_deadlines", "stale_commands", "rejected_commands", "lockstep_pauses", "hybrid_events"), 0
+            (
+                "control_periods",
+                "missed_deadlines",
+                "stale_commands",
+                "rejected_commands",
+                "lockstep_pauses",
+                "hybrid_events",
+            ),
+            0,
         )
         self._answered = -1
         self._reset_wanted = False
@@ -81,16 +113,22 @@ class SimulatorNode(Node):
         self._began_sim = self.simulation.time
         self._last_report = 0.0
         if scenario.command_input == "team":
-            self.create_subscription(TeamCommand, "/rotor/team_command", self._on_command, qos.STATE)
+            self.create_subscription(
+                TeamCommand, "/rotor/team_command", self._on_command, qos.STATE
+            )
         else:
             for name in self.vehicles:
-                self.create_subscription(WrenchStamped, f"/{name}/cmd/wrench", self._wrench_callback(name), qos.COMMAND)
+                self.create_subscription(
+                    WrenchStamped, f"/{name}/cmd/wrench", self._wrench_callback(name), qos.COMMAND
+                )
         for name in self.simulation.names:
-            self.create_subscription(WrenchStamped, f"/{name}/wrench_external", self._push_callback(name), qos.COMMAND)
+            self.create_subscription(
+                WrenchStamped, f"/{name}/wrench_external", self._push_callback(name), qos.COMMAND
+            )
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(CutCable, "~/cut_cable", self._on_cut)
 
-    # --- what comes in ----------------------------------------------------------------------------------------------
+    # --- what comes in ----------------------------------------------------------------------------
 
     def _on_command(self, message: TeamCommand) -> None:
         if message.epoch != self.epoch:
@@ -111,9 +149,13 @@ class SimulatorNode(Node):
         def callback(message: WrenchStamped) -> None:
             wrench = np.array([message.wrench.force.z, *vector_from(message.wrench.torque)])
             if message.header.frame_id not in ("", frame_of(name)):
-                self._reject(f"cmd/wrench of {name!r}: frame must be {frame_of(name)}, got {message.header.frame_id!r}.")
+                self._reject(
+                    f"cmd/wrench of {name!r}: frame must be {frame_of(name)}, got {message.header.frame_id!r}."
+                )
             elif not np.isfinite(wrench).all():
-                self._reject(f"cmd/wrench of {name!r}: thrust and moment must be finite, got {wrench.tolist()}.")
+                self._reject(
+                    f"cmd/wrench of {name!r}: thrust and moment must be finite, got {wrench.tolist()}."
+                )
             else:
                 self.watch.accept(index, wrench, self.simulation.time)
                 self._answered = self.period
@@ -122,11 +164,18 @@ class SimulatorNode(Node):
 
     def _push_callback(self, name: str) -> Callable[[WrenchStamped], None]:
         def callback(message: WrenchStamped) -> None:
-            numbers = np.concatenate([vector_from(message.wrench.force), vector_from(message.wrench.torque)])
+            numbers = np.concatenate(
+                [vector_from(message.wrench.force), vector_from(message.wrench.torque)]
+            )
             if message.header.frame_id not in ("", "world", frame_of(name)):
-                self._reject(f"wrench_external of {name!r}: frame must be world or {frame_of(name)}, got {message.header.frame_id!r}.")
+                self._reject(
+                    f"wrench_external of {name!r}: frame must be world or {frame_of(name)}, got "
+                    f"{message.header.frame_id!r}."
+                )
             elif not np.isfinite(numbers).all():
-                self._reject(f"wrench_external of {name!r}: must be finite, got {numbers.tolist()}.")
+                self._reject(
+                    f"wrench_external of {name!r}: must be finite, got {numbers.tolist()}."
+                )
             else:
                 self._pushes[name] = (message, self.simulation.time)
 
@@ -138,25 +187,35 @@ class SimulatorNode(Node):
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._reset_wanted = True
-        response.success, response.message = True, f"reset at the next control period; epoch {self.epoch + 1}"
+        response.success, response.message = (
+            True,
+            f"reset at the next control period; epoch {self.epoch + 1}",
+        )
         return response
 
     def _on_cut(self, request: CutCable.Request, response: CutCable.Response) -> CutCable.Response:
         names = cable_names(self.simulation)
         if request.cable not in names:
-            response.message = f"there is no cable {request.cable!r}; known: {', '.join(names) or 'none'}"
+            response.message = (
+                f"there is no cable {request.cable!r}; known: {', '.join(names) or 'none'}"
+            )
             return response
         self.simulation.engine.cut(names.index(request.cable))
-        response.success, response.message = True, f"{request.cable} cut at t = {self.simulation.time:.3f} s"
+        response.success, response.message = (
+            True,
+            f"{request.cable} cut at t = {self.simulation.time:.3f} s",
+        )
         return response
 
-    # --- the loop ---------------------------------------------------------------------------------------------------
+    # --- the loop ---------------------------------------------------------------------------------
 
     def simulate(self, executor: SingleThreadedExecutor) -> None:
         """Run until stopped or until the duration is over."""
         self.get_logger().info(
-            f"simulating {self.simulation.scenario.name!r}, {self.pacing}, step {self.simulation.scenario.time.step_s * 1e3:g} ms, "
-            f"control {self.simulation.scenario.time.control_s * 1e3:g} ms, kernels {'compiled' if COMPILED else 'NOT compiled'}"
+            f"simulating {self.simulation.scenario.name!r}, {self.pacing}, step "
+            f"{self.simulation.scenario.time.step_s * 1e3:g} ms, "
+            f"control {self.simulation.scenario.time.control_s * 1e3:g} ms, kernels "
+            f"{'compiled' if COMPILED else 'NOT compiled'}"
         )
         while is_running() and not self._is_over():
             if self._reset_wanted:
@@ -172,7 +231,10 @@ class SimulatorNode(Node):
     def _is_over(self) -> bool:
         if self.duration <= 0.0:
             return False
-        return self.failure != "" or self.period * self.simulation.scenario.time.control_s >= self.duration - 1e-9
+        return (
+            self.failure != ""
+            or self.period * self.simulation.scenario.time.control_s >= self.duration - 1e-9
+        )
 
     def _idle(self, executor: SingleThreadedExecutor) -> None:
         executor.spin_once(timeout_sec=SPIN_LIMIT)
@@ -218,19 +280,25 @@ class SimulatorNode(Node):
                 announce = False
                 self.counts["lockstep_pauses"] += 1
                 self.get_logger().warning(
-                    f"no command for step {self.period} within {self.simulation.scenario.time.lockstep_timeout_s:g} s: paused until one comes"
+                    f"no command for step {self.period} within "
+                    f"{self.simulation.scenario.time.lockstep_timeout_s:g} s: paused until one comes"
                 )
         return True
 
     def _await_deadline(self, executor: SingleThreadedExecutor) -> None:
-        """Spin until the wall clock has reached the end of this control period; late ones are counted, not hidden."""
+        """Spin until the wall clock has reached the end of this control period.
+
+        Late ones are counted, not hidden.
+        """
         period = self.simulation.scenario.time.control_s / self.factor
         deadline = self._origin_wall + (self.period + 1 - self._origin_period) * period
         late = wall.perf_counter() - deadline
         if late > 0.0:
             self.counts["missed_deadlines"] += 1
             if late > period:
-                self._origin_wall += late  # the world falls behind the wall clock; the real-time factor shows it
+                self._origin_wall += (
+                    late  # the world falls behind the wall clock; the real-time factor shows it
+                )
         while is_running():
             left = deadline - wall.perf_counter()
             executor.spin_once(timeout_sec=max(0.0, min(left, SPIN_LIMIT)))
@@ -249,7 +317,9 @@ class SimulatorNode(Node):
         wrenches, changes = self.watch.wrenches(simulation.time)
         for i, state in changes:
             if state != FRESH:
-                self.get_logger().warning(f"no command for {self.vehicles[i]}: {state} at t = {simulation.time:.3f} s")
+                self.get_logger().warning(
+                    f"no command for {self.vehicles[i]}: {state} at t = {simulation.time:.3f} s"
+                )
         self.counts["stale_commands"] += self._answered != self.period
         simulation.command(wrenches)
         self._push()
@@ -272,11 +342,17 @@ class SimulatorNode(Node):
 
     def _publish_due(self, offset: int) -> None:
         """Publish what is due ``offset`` steps into this control period."""
-        due = self.schedule.due(self.period * self.simulation.scenario.time.steps_per_control + offset)
+        due = self.schedule.due(
+            self.period * self.simulation.scenario.time.steps_per_control + offset
+        )
         if "clock" in due:
             self.publisher.clock()
         if "topics" in due:
-            self.publisher.topics(self.simulation.motion if self.simulation.scenario.sensing.noise.is_zero else self._measured)
+            self.publisher.topics(
+                self.simulation.motion
+                if self.simulation.scenario.sensing.noise.is_zero
+                else self._measured
+            )
         if "markers" in due:
             self.publisher.markers()
 
@@ -310,7 +386,7 @@ class SimulatorNode(Node):
         self.publisher.publish_static()
         self.get_logger().info(f"reset: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
 
-    # --- health -----------------------------------------------------------------------------------------------------
+    # --- health -----------------------------------------------------------------------------------
 
     def _report_sometimes(self) -> None:
         if wall.perf_counter() - self._last_report > 1.0:
@@ -326,9 +402,19 @@ class SimulatorNode(Node):
         elif not self.watch.heard():
             level, text = DiagnosticStatus.WARN, "waiting for commands"
         elif any(s != FRESH for s in self.watch.states):
-            late = [f"{n}: {s}" for n, s in zip(self.vehicles, self.watch.states, strict=True) if s != FRESH]
+            late = [
+                f"{n}: {s}"
+                for n, s in zip(self.vehicles, self.watch.states, strict=True)
+                if s != FRESH
+            ]
             level, text = DiagnosticStatus.WARN, "commands missing: " + ", ".join(late)
-        values = {"real_time_factor": f"{factor:.4f}", "epoch": self.epoch, "step": self.period, "compiled": COMPILED, **self.counts}
+        values = {
+            "real_time_factor": f"{factor:.4f}",
+            "epoch": self.epoch,
+            "step": self.period,
+            "compiled": COMPILED,
+            **self.counts,
+        }
         self.publisher.diagnostics(level, text, values)
 
 

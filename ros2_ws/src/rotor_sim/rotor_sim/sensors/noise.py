@@ -16,7 +16,10 @@ DIMENSION = 12
 
 @kernel
 def add_noise(states, normal, deviations, out):
-    """Write ``states`` with noise: vectors get additive normals, attitudes q exp(sigma) with sigma in body axes."""
+    """Write ``states`` with noise.
+
+    Vectors get additive normals, attitudes q exp(sigma) with sigma in body axes.
+    """
     for b in range(states.shape[0]):
         for i in range(states.shape[1]):
             out[b, i] = states[b, i]
@@ -26,7 +29,9 @@ def add_noise(states, normal, deviations, out):
             out[b, at.OMEGA + i] += deviations[3] * normal[b, 9 + i]
         n = get3(normal[b], 6)
         sigma = (deviations[2] * n[0], deviations[2] * n[1], deviations[2] * n[2])
-        so3.put4(out[b], at.Q, so3.normalized(so3.product(so3.get4(states[b], at.Q), so3.exp(sigma))))
+        so3.put4(
+            out[b], at.Q, so3.normalized(so3.product(so3.get4(states[b], at.Q), so3.exp(sigma)))
+        )
 
 
 class NoisySensor:
@@ -38,7 +43,9 @@ class NoisySensor:
     """
 
     def __init__(self, noise: Noise, seed: np.random.SeedSequence | int) -> None:
-        self._deviations = np.array([noise.position_m, noise.velocity_m_s, noise.attitude_rad, noise.rate_rad_s])
+        self._deviations = np.array(
+            [noise.position_m, noise.velocity_m_s, noise.attitude_rad, noise.rate_rad_s]
+        )
         self._is_zero = noise.is_zero
         self._seed = seed
         self.reset()
@@ -54,5 +61,10 @@ class NoisySensor:
             return motion
         if self._out is None or self._out.shape != motion.shape:
             self._out = np.zeros_like(motion)
-        add_noise(motion, self._random.standard_normal((len(motion), DIMENSION)), self._deviations, self._out)
+        add_noise(
+            motion,
+            self._random.standard_normal((len(motion), DIMENSION)),
+            self._deviations,
+            self._out,
+        )
         return self._out
