@@ -6,8 +6,9 @@ Equations (C.1)-(C.3).
 
 from __future__ import annotations
 
-from math import cos, sin, sqrt
+from math import cos, sin
 
+from rotor_control.limits import SMALLEST_FORCE
 from rotor_core._jit import kernel
 from rotor_core.lie.vec3 import (
     add,
@@ -24,27 +25,8 @@ from rotor_core.lie.vec3 import (
     transposed_product,
 )
 
-SMALLEST_FORCE = 1e-6
-"""Below this a force has no direction, N; the vehicle then points up."""
-
 SMALLEST_SINE = 1e-3
 """Heading and thrust direction closer to parallel than this use the other heading axis."""
-
-
-@kernel
-def limit_tilt(force, cos_max):
-    """Shorten the horizontal part of a force until its angle from the vertical has at least the cosine ``cos_max``."""
-    horizontal = sqrt(force[0] * force[0] + force[1] * force[1])
-    vertical = force[2]
-    length = sqrt(horizontal * horizontal + vertical * vertical)
-    if length < SMALLEST_FORCE or vertical >= cos_max * length or cos_max <= -1.0:
-        return force
-    upward = max(vertical, SMALLEST_FORCE)
-    sin_max = sqrt(max(0.0, 1.0 - cos_max * cos_max))
-    ratio = 1.0
-    if cos_max > 0.0 and horizontal > 0.0:
-        ratio = min(1.0, upward * sin_max / (cos_max * horizontal))
-    return force[0] * ratio, force[1] * ratio, upward
 
 
 @kernel

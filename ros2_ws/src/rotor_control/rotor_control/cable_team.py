@@ -12,6 +12,7 @@ from rotor_control.gains import (
     CABLE_LENGTH,
     CABLE_RATE_GAIN,
     DIRECTION_GAIN,
+    ERROR_LIMIT,
     GRAVITY,
     INERTIA,
     LOAD_ATTITUDE_GAIN,
@@ -26,6 +27,7 @@ from rotor_control.gains import (
     POINT,
     RATE_GAIN,
 )
+from rotor_control.limits import shorten
 from rotor_control.memory import integrate
 from rotor_control.point_mass import SMALLEST_DISTANCE
 from rotor_core._jit import kernel
@@ -77,7 +79,7 @@ def cable_team_command(states, reference, vehicles, load, who, distribution, mem
     z = states[who[n]]
     R_L = so3.matrix(so3.get4(z, Q))
     Omega_L = get3(z, OMEGA)
-    e_x = sub(get3(reference, POSITION), get3(z, P))
+    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
     e_v = sub(get3(reference, VELOCITY), get3(z, V))
     feedback = add(
         times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)

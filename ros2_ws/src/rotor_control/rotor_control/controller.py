@@ -45,6 +45,7 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
+    row[g.ERROR_LIMIT] = control.error_limit_m
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
         row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity

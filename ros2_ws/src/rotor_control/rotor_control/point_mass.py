@@ -8,8 +8,10 @@ from __future__ import annotations
 from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
 from rotor_control.gains import (
     ATTITUDE_GAIN,
+    CABLE_LENGTH,
     CABLE_RATE_GAIN,
     DIRECTION_GAIN,
+    ERROR_LIMIT,
     GRAVITY,
     INERTIA,
     LOAD_INTEGRAL_GAIN,
@@ -20,6 +22,7 @@ from rotor_control.gains import (
     PERIOD,
     RATE_GAIN,
 )
+from rotor_control.limits import shorten
 from rotor_control.memory import integrate
 from rotor_core._jit import kernel
 from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
@@ -44,15 +47,16 @@ def point_mass_command(states, reference, vehicles, load, who, memory, out):
     R = so3.matrix(so3.get4(s, Q))
     m, m_L = v[MASS], load[LOAD_MASS]
     D = sub(get3(z, P), get3(s, P))
-    l = norm(D)  # the measured distance: the same law steers while the cable is slack
+    d = norm(D)  # the measured distance: the same law steers while the cable is slack
+    l = v[CABLE_LENGTH]
     xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
-    if l > SMALLEST_DISTANCE:
-        xi = scale(1.0 / l, D)
+    if d > SMALLEST_DISTANCE:
+        xi = scale(1.0 / d, D)
         # as in the paper, eq 8: the part along xi is zero for a taut cable, and only |xi_dot|^2 in
         # (C.6) would see it
-        xi_dot = scale(1.0 / l, sub(get3(z, V), get3(s, V)))
+        xi_dot = scale(1.0 / d, sub(get3(z, V), get3(s, V)))
     omega = cross(xi, xi_dot)
-    e_x = sub(get3(reference, POSITION), get3(z, P))
+    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
     e_v = sub(get3(reference, VELOCITY), get3(z, V))
     feedback = add(
         times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)

@@ -5,10 +5,11 @@ Equations (C.4), (C.5).
 
 from __future__ import annotations
 
-from rotor_control.attitude import desired_rotation, limit_tilt, tracking_moment
+from rotor_control.attitude import desired_rotation, tracking_moment
 from rotor_control.gains import (
     ATTITUDE_GAIN,
     COS_MAX_TILT,
+    ERROR_LIMIT,
     GRAVITY,
     INERTIA,
     MASS,
@@ -16,6 +17,7 @@ from rotor_control.gains import (
     RATE_GAIN,
     VELOCITY_GAIN,
 )
+from rotor_control.limits import limit_tilt, shorten
 from rotor_core._jit import kernel
 from rotor_core.interface.plan import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
@@ -39,7 +41,7 @@ def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     v = vehicles[0]
     s = states[who[0]]
     R = so3.matrix(so3.get4(s, Q))
-    e_x = sub(get3(reference, POSITION), get3(s, P))
+    e_x = shorten(sub(get3(reference, POSITION), get3(s, P)), load[ERROR_LIMIT])
     e_v = sub(get3(reference, VELOCITY), get3(s, V))
     a = add(
         get3(reference, ACCELERATION),

@@ -14,6 +14,7 @@ from scipy.linalg import block_diag
 from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
 from rotor_control.gains import (
     CENTRE,
+    ERROR_LIMIT,
     GRAVITY,
     LOAD_ATTITUDE_GAIN,
     LOAD_INERTIA,
@@ -24,6 +25,7 @@ from rotor_control.gains import (
     LOAD_VELOCITY_GAIN,
     PERIOD,
 )
+from rotor_control.limits import shorten
 from rotor_control.memory import integrate
 from rotor_core._jit import kernel
 from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
@@ -94,7 +96,7 @@ def rigid_team_command(states, reference, load, who, allocation, memory, out):
     R = so3.matrix(so3.get4(z, Q))
     omega = get3(z, OMEGA)
     centre = get3(load, CENTRE)
-    e_x = sub(get3(reference, POSITION), get3(z, P))
+    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
     e_v = sub(get3(reference, VELOCITY), add(get3(z, V), apply(R, cross(omega, centre))))
     feedback = add(
         times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)

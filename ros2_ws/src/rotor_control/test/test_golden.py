@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from transforms3d.quaternions import quat2mat, rotate_vector
 
-from rotor_control.attitude import desired_rotation, limit_tilt, rotation_error, tracking_moment
+from rotor_control.attitude import desired_rotation, rotation_error, tracking_moment
 from rotor_control.controller import make_controller, structure
+from rotor_control.limits import limit_tilt, shorten
 from rotor_control.rigid_team import structure_allocation
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation, QuadrotorControl
@@ -187,6 +188,11 @@ def test_tilt_limit():
     limited = np.array(limit_tilt((5.0, 0.0, 1.0), np.cos(np.radians(30))))
     assert np.degrees(np.arctan2(limited[0], limited[2])) == pytest.approx(30.0)
     assert limit_tilt((0.1, 0.0, 1.0), np.cos(np.radians(30))) == (0.1, 0.0, 1.0)
+
+
+def test_far_targets_seem_near():
+    assert shorten((0.3, 0.0, 0.4), 0.5) == (0.3, 0.0, 0.4)
+    np.testing.assert_allclose(shorten((3.0, 0.0, 4.0), 0.5), (0.3, 0.0, 0.4))
 
 
 def test_rotated_worlds_get_rotated_answers():

@@ -311,6 +311,7 @@ class QuadrotorControl:
     """Geometric position control of a single vehicle; gains are those of the vehicle."""
 
     type: Literal["quadrotor"]
+    error_limit_m: float = bounded(0.5, gt=0.0)
 
 
 @dataclass(frozen=True)
@@ -321,6 +322,7 @@ class PointMassControl:
     position: Vector = bounded(ge=0.0)
     velocity: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
 
 
@@ -337,6 +339,7 @@ class CableTeamControl:
     attitude: Vector = bounded(ge=0.0)
     rate: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
 
 
@@ -358,6 +361,7 @@ class RigidTeamControl:
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     allocation: Literal["moments", "rotors"] = "moments"
     allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
 
 
