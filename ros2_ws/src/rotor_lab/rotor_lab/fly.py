@@ -57,7 +57,8 @@ def fly(
         for plan, reference in zip(ordered, references[i], strict=True):
             plan.sample(t - START_TIME, reference)
         command = controller.command(simulation.measure(), references[i])
-        simulation.command(command)
+        if i < n:
+            simulation.command(command)
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut

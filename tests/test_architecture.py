@@ -1,0 +1,93 @@
+"""Is the shape intact? Equation tags, file lengths, package metadata, and what must not be in the tree."""
+
+import re
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "ros2_ws" / "src").glob("rotor_*/rotor_*/**/*.py"))
+TAG = re.compile(r"\(([A-Z]\.\d+)\)")
+
+
+def test_every_equation_tag_stands_in_the_theory():
+    theory = set(
+        TAG.findall("\n".join(p.read_text() for p in (ROOT / "docs" / "theory").glob("*.md")))
+    )
+    used = {(tag, p.name) for p in SOURCES for tag in TAG.findall(p.read_text())}
+    assert len(used) > 30
+    missing = sorted(f"{tag} in {name}" for tag, name in used if tag not in theory)
+    assert not missing, missing
+    unused = theory - {tag for tag, _ in used}
+    assert not unused, f"numbered in docs/theory but in no code: {sorted(unused)}"
+
+
+def test_files_named_in_docs_exist():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_no_file_holds_more_than_one_concept():
+    for path in SOURCES:
+        assert len(path.read_text().splitlines()) <= 500, path
+
+
+@pytest.mark.parametrize(
+    "package", sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml")), ids=lambda p: p.parent.name
+)
+def test_package_metadata(package):
+    tree = xml.etree.ElementTree.parse(package).getroot()
+    assert tree.findtext("name") == package.parent.name
+    assert tree.findtext("license") == "Apache-2.0"
+    names = {e.text for e in tree if e.tag.endswith("depend")}
+    assert "python3-numba" not in names  # no such package on Ubuntu 24.04
+    source = "\n".join(p.read_text() for p in package.parent.glob("rotor_*/**/*.py"))
+    for key in (
+        "rclpy",
+        "nav_msgs",
+        "tf2_msgs",
+        "visualization_msgs",
+        "std_srvs",
+        "diagnostic_msgs",
+        "rotor_msgs",
+        "rosgraph_msgs",
+    ):
+        if re.search(rf"^\s*(from|import) {key}\b", source, re.M):
+            assert key in names, f"{package.parent.name} imports {key}"
+
+
+def test_machine_paths_and_hosts_stay_out():
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    forbidden = re.compile(
+        "|".join(
+            [
+                "/wo" + "rk/",
+                r"pypi\." + "org",
+                "pythonhosted",
+                "deb" + r"\.debian",
+                "registry" + r"\.npm",
+            ]
+        )
+    )
+    for name in files:
+        path = ROOT / name
+        if path.suffix in (".png", ".npz") or not path.is_file():
+            continue
+        assert not forbidden.search(path.read_text(errors="replace")), name
+
+
+def test_kernels_do_not_allocate():
+    """Kernels do not allocate: reference counting is off in them."""
+    allocating = re.compile(r"np\.(zeros|empty|array|ones|eye|copy|dot|linalg)|\[\]|\.copy\(|\{\}")
+    for path in SOURCES:
+        text = path.read_text()
+        for match in re.finditer(
+            r"^@kernel\ndef (\w+)\(.*?(?=^(@|def |class |[A-Z_]+ ?=)|\Z)", text, re.M | re.S
+        ):
+            assert not allocating.search(match.group(0)), f"{path.name}: {match.group(1)} allocates"

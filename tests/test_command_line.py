@@ -1,0 +1,227 @@
+"""The command line as a user meets it: results, one-line errors, Ctrl-C, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+ROTOR = [sys.executable, "-m", "rotor_lab.cli"]
+
+
+def rotor(*arguments, **options):
+    return subprocess.run(
+        [*ROTOR, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def children():
+    """Node processes of this suite that are alive."""
+    out = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if any(f"/lib/rotor_{p}/" in command for p in ("sim", "lab", "control", "planning")):
+            out.append(command)
+    return out
+
+
+@pytest.fixture
+def domain():
+    domain_coordinator = pytest.importorskip("domain_coordinator")
+    with domain_coordinator.domain_id() as number:
+        yield {**os.environ, "ROS_DOMAIN_ID": str(number)}
+
+
+def test_scenarios_lists_every_file():
+    from rotor_core.config.catalog import shipped
+
+    out = rotor("scenarios")
+    assert out.returncode == 0
+    for name in shipped("scenarios"):
+        assert name in out.stdout
+
+
+def test_print_config_can_be_loaded(tmp_path):
+    from rotor_core.config.loader import load_scenario
+
+    out = rotor("fly", "slalom", "--print-config", "--seed", "9")
+    path = tmp_path / "slalom.yaml"
+    path.write_text(out.stdout)
+    again = load_scenario(path)
+    assert again.seed == 9 and again.model == load_scenario("slalom").model
+
+
+def test_doctor_reports():
+    out = rotor("doctor")
+    assert out.returncode == 0
+    for word in ("Python", "RMW", "domain", "cores", "kernels", "numpy"):
+        assert word in out.stdout
+
+
+def test_fly_writes_its_results(tmp_path):
+    out = rotor("fly", "dragonfly_point_mass", "--duration", "3", "--out", str(tmp_path / "r"))
+    assert out.returncode == 0, out.stderr
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert summary["flight_time_s"] == pytest.approx(3.0)
+    assert summary["teams"]["payload"]["position_rmse_m"] < 0.1
+    from matplotlib.image import imread
+
+    for name in ("path_3d", "path", "errors", "tensions"):
+        picture = imread(tmp_path / "r" / f"{name}.png")
+        assert picture.shape[0] > 300 and np.ptp(picture[..., :3]) > 0.5
+    assert "position RMSE" in out.stdout and "real-time factor" in out.stdout
+
+
+def test_replay_writes_samples_and_events(tmp_path):
+    out = rotor(
+        "replay", str(HERE / "data" / "pendulum.json"), "--out", str(tmp_path / "sub" / "x.npz")
+    )
+    assert out.returncode == 0, out.stderr
+    with np.load(tmp_path / "sub" / "x.npz") as z:
+        assert z["t"].shape == (51,) and z["x"].shape == (51, 2, 3) and z["taut"].dtype == bool
+    assert {e["type"] for e in json.loads((tmp_path / "sub" / "x.json").read_text())} >= {
+        "snap",
+        "cut",
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["fly", "slalmo"], 'did you mean "slalom"?'),
+        (["fly", "nowhere/x.yaml"], "there is no such file"),
+        (["fly", "hover", "--duration", "-1"], "must be > 0"),
+        (["fly", "hover", "--seed", "-1"], "must be >= 0"),
+        (["fly", "hover", "--out", "/proc/nothing"], "cannot be made"),
+        (["replay", "missing.json", "--out", "x.npz"], "cannot be read"),
+        (["demo", "slalmo"], 'did you mean "slalom"?'),
+        (["dance"], "invalid choice"),
+        (["fly"], "required"),
+    ],
+)
+def test_mistakes_are_one_clear_line(arguments, message, tmp_path):
+    out = rotor(*arguments, cwd=tmp_path)
+    assert out.returncode == 2
+    assert message in out.stderr
+    assert "Traceback" not in out.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_are_never_overwritten(tmp_path):
+    (tmp_path / "precious.txt").write_text("keep")
+    out = rotor("fly", "hover", "--out", str(tmp_path))
+    assert out.returncode == 2 and "is not empty" in out.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["precious.txt"]
+
+
+def test_every_command_has_help_with_an_example():
+    top = rotor("--help")
+    for command in ("demo", "fly", "up", "replay", "scenarios", "doctor"):
+        assert command in top.stdout
+        assert "example: ./rotor" in rotor(command, "--help").stdout
+
+
+def test_demo_from_start_to_end(tmp_path, domain):
+    """Four processes over DDS, a bag that the file alone decodes, a table, pictures, no process left."""
+    folder = tmp_path / "demo"
+    out = rotor("demo", "--duration", "3", "--out", str(folder), env=domain)
+    assert out.returncode == 0, out.stderr + out.stdout
+    for word in (
+        "payload: position RMSE",
+        "payload: attitude RMSE",
+        "tension",
+        "events",
+        "real-time factor",
+        "missed deadlines",
+    ):
+        assert word in out.stdout
+    assert {p.name for p in folder.iterdir()} >= {
+        "bag",
+        "log",
+        "scenario.yaml",
+        "summary.json",
+        "path.png",
+        "path_3d.png",
+        "errors.png",
+        "tensions.png",
+    }
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["flight_time_s"] == pytest.approx(3.0, abs=0.02)
+    assert summary["teams"]["payload"]["position_error_max_m"] < 0.02
+    assert summary["events"] == {"snap": 0, "slack": 0, "settle": 0, "cut": 0}
+
+    from rosbags.rosbag2 import Reader
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(folder / "bag") as reader:
+        types = {}
+        for connection in reader.connections:
+            types.update(get_types_from_msg(connection.msgdef.data, connection.msgtype))
+        store.register({k: v for k, v in types.items() if k not in store.fielddefs})
+        counts = {}
+        for connection, stamp, raw in reader.messages():
+            store.deserialize_cdr(raw, connection.msgtype)
+            counts[connection.topic] = counts.get(connection.topic, 0) + 1
+            assert stamp >= 10**9
+    assert (
+        counts["/rotor/team_state"] >= 590
+        and counts["/payload/ground_truth"] >= 290
+        and counts["/tf_static"] >= 1
+    )
+    assert not children()
+
+
+@pytest.mark.parametrize("after", [0.8, 2.5, 5.0])
+def test_interruption_closes_the_bag_and_leaves_nothing(tmp_path, domain, after):
+    """Ctrl-C at different moments: while starting, at the beginning, in flight."""
+    folder = tmp_path / "demo"
+    process = subprocess.Popen(
+        [*ROTOR, "demo", "--out", str(folder)],
+        env=domain,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stdout + stderr
+    assert "Traceback" not in stderr + stdout
+    assert not children()
+    if (folder / "bag" / "metadata.yaml").exists():
+        from rosbags.rosbag2 import Reader
+
+        with Reader(folder / "bag") as reader:
+            assert sum(1 for _ in reader.messages()) >= 0
+    else:
+        assert not (folder / "bag").exists()
+
+
+def test_a_node_that_cannot_start_ends_the_run_with_its_words(tmp_path, domain):
+    """The simulator refuses to run in real time without compiled kernels; the user sees why, and nothing stays."""
+    out = rotor(
+        "up",
+        "hover",
+        "--out",
+        str(tmp_path / "r"),
+        "--duration",
+        "1",
+        env={**domain, "ROTOR_UNCOMPILED": "1"},
+    )
+    assert out.returncode == 2
+    assert (
+        "the simulator ended with code 2" in out.stderr
+        and "kernels are not compiled" in out.stderr
+        and "allow_uncompiled" in out.stderr
+    )
+    assert not children()
