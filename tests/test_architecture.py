@@ -33,7 +33,7 @@ def test_files_named_in_docs_exist():
 
 def test_no_file_holds_more_than_one_concept():
     for path in SOURCES:
-        assert len(path.read_text().splitlines()) <= 500, path
+        assert len(path.read_text().splitlines()) <= 400, path
 
 
 @pytest.mark.parametrize(

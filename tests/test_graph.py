@@ -101,14 +101,18 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     assert over_dds.scenario == alone.scenario
 
     # an independent reader decodes our own types from the file alone
-    from mcap_ros2.reader import read_ros2_messages
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
 
     file = next((tmp_path / "bag").glob("*.mcap"))
     seen, steps = set(), []
-    for message in read_ros2_messages(str(file)):
-        seen.add(message.channel.topic)
-        if message.channel.topic == "/rotor/team_state":
-            steps.append(message.ros_msg.step)
+    with file.open("rb") as stream:
+        for _, channel, _, message in make_reader(
+            stream, decoder_factories=[DecoderFactory()]
+        ).iter_decoded_messages():
+            seen.add(channel.topic)
+            if channel.topic == "/rotor/team_state":
+                steps.append(message.step)
     assert {
         "/rotor/team_state",
         "/rotor/plan",

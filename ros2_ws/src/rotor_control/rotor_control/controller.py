@@ -20,14 +20,8 @@ from rotor_control.rigid_team import (
     rigid_team_command,
     structure_allocation,
 )
-from rotor_core.config.schema import (
-    CableTeamControl,
-    Model,
-    PointMassControl,
-    RigidTeamControl,
-    Scenario,
-    inertia_matrix,
-)
+from rotor_core.config.model import Model, inertia_matrix
+from rotor_core.config.schema import CableTeamControl, PointMassControl, RigidTeamControl, Scenario
 from rotor_core.config.teams import Team, attachment_points, cable_lengths, teams
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.interface.errors import ConfigError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core.config.schema import Vehicle, inertia_matrix
+from rotor_core.config.model import Vehicle, inertia_matrix
 from rotor_core.config.units import rad_from_deg
 
 MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = 0, 1, 10, 13

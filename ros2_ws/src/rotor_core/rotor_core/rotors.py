@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_core._jit import kernel
-from rotor_core.config.schema import Rotors
+from rotor_core.config.model import Rotors
 from rotor_core.config.units import rad_s_from_rpm
 
 THRUST_TOLERANCE = 1e-9

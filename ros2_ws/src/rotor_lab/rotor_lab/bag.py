@@ -17,7 +17,7 @@ from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import AXES, REFERENCE, Plan
 from rotor_lab.flight import Flight
-from rotor_sim.engine import EVENT_TYPES, Event
+from rotor_sim.events import EVENT_TYPES, Event
 
 NANO = 1e-9
 

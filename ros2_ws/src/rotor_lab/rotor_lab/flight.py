@@ -9,7 +9,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.interface.plan import ATTITUDE, POSITION
-from rotor_sim.engine import Event
+from rotor_sim.events import Event
 
 
 @dataclass

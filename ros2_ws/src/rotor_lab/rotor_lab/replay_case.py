@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core.interface.errors import ConfigError, ModelError
-from rotor_sim.engine import Engine, Event
+from rotor_sim.engine import Engine
+from rotor_sim.events import Event
 from rotor_sim.model import layout as at
 from rotor_sim.model.body import Body
 from rotor_sim.model.system import Cable, System, Weld

@@ -7,8 +7,6 @@ This is the only place where the flat arrays of :mod:`rotor_sim.model.layout` me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
@@ -16,15 +14,14 @@ from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, put3
+from rotor_sim.events import Event, event_from_row
 from rotor_sim.hybrid import impact, stepper
 from rotor_sim.model import layout as at
-from rotor_sim.model.system import WORLD, System, merge_welds
+from rotor_sim.model.assembly import assemble
+from rotor_sim.model.system import System
 
 INITIAL_GAP = 1e-9
 """A cable this close to its length when the state is set counts as taut; longer is an error, m."""
-
-EVENT_TYPES = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
-EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
 
 ACCELERATION, ALPHA, MOTION = 13, 16, 19
 """Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
@@ -32,47 +29,6 @@ ACCELERATION, ALPHA, MOTION = 13, 16, 19
 
 (ANY,) = constants(0)
 """A cable index that does not matter."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """A change of the taut set (or a settled cascade, a cut, a release).
-
-    Attributes:
-        time: s.
-        type: snap, slack, settle, cut or release.
-        cables: the cables it happened to.
-        cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
-        at_length: cables that took part in an impact.
-        impulses: N s, per cable of ``at_length``.
-        closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
-            ``at_length``.
-        tensions_before, tensions_after: N, per cable of the system.
-    """
-
-    time: float
-    type: str
-    cables: tuple[int, ...]
-    cause: str = ""
-    at_length: tuple[int, ...] = ()
-    impulses: tuple[float, ...] = ()
-    closing_speeds: tuple[float, ...] = ()
-    closing_speeds_after: tuple[float, ...] = ()
-    tensions_before: tuple[float, ...] = ()
-    tensions_after: tuple[float, ...] = ()
-
-    @property
-    def energy_change(self) -> float:
-        """Change of kinetic energy in an impact, J.
-
-        ``-p . (d_dot- + d_dot+) / 2``, never positive.
-        """
-        return -0.5 * sum(
-            p * (before + after)
-            for p, before, after in zip(
-                self.impulses, self.closing_speeds, self.closing_speeds_after, strict=True
-            )
-        )
 
 
 @kernel
@@ -124,82 +80,13 @@ class Engine:
         self._origin = float(time)
         self._steps = 0
         self._events: list[Event] = []
-        self._groups = merge_welds(system)
-        n = len(system.bodies)
-        self._member_body = np.zeros(n, np.int64)
-        self._member_pose = np.zeros((n, 7))
-        for g, group in enumerate(self._groups):
-            for member, place in zip(group.members, group.places, strict=True):
-                self._member_body[member] = g
-                self._member_pose[member] = np.concatenate([place.p, place.q])
-        self._allocate(max_external)
-        self.motion = np.zeros((n, MOTION))
+        built = assemble(system, max_external)
+        self._groups, self.world = built.groups, built.world
+        self._member_body, self._member_pose = built.member_body, built.member_pose
+        self._ints, self._floats = self._arrays = (built.ints, built.floats)
+        self.world.scalars[at.TIME] = self._origin
+        self.motion = np.zeros((len(system.bodies), MOTION))
         """State and acceleration of every member, (n, 19); call :meth:`measure` to refresh."""
-
-    # --- building ---------------------------------------------------------------------------------
-
-    def _attachment(self, member: int, r: np.ndarray) -> tuple[int, np.ndarray]:
-        if member == WORLD:
-            return len(self._groups), np.asarray(r, float)
-        pose = self._member_pose[member]
-        return int(self._member_body[member]), pose[:3] + quat2mat(pose[3:]) @ np.asarray(r, float)
-
-    def _allocate(self, max_external: int) -> None:
-        system, groups = self.system, self._groups
-        ends = []
-        for k, c in enumerate(system.cables):
-            (a, r_a), (b, r_b) = self._attachment(c.a, c.r_a), self._attachment(c.b, c.r_b)
-            if a == b:
-                raise ModelError(
-                    f"cable {k}: both ends are on the same rigid body. Attach it to two bodies."
-                )
-            ends.append((a, r_a, b, r_b))
-        pairs = []
-        for k, (ka, _, kb, _) in enumerate(ends):
-            for j in range(k):
-                for body, side_k in ((ka, -1), (kb, 1)):
-                    for other, side_j in ((ends[j][0], -1), (ends[j][2], 1)):
-                        if body == other and body != len(groups):
-                            pairs.append((k, j, body, side_k, side_j))
-        shape = (len(groups), len(ends), len(pairs), len(system.inputs), max_external)
-        n_ints, n_floats = at.sizes(*shape)
-        self._ints, self._floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
-        self._ints[: at.N_EXTERNAL + 1] = shape
-        self._arrays = (self._ints, self._floats)
-        self.world = world = at.World(*at.views.py_func(self._ints, self._floats))
-        world.scalars[at.TIME] = self._origin
-        world.scalars[at.GRAVITY] = system.gravity
-        for g, group in enumerate(groups):
-            row = world.bodies[g]
-            row[at.INV_MASS] = 1.0 / group.mass
-            if group.inertia is not None:
-                row[at.INERTIA : at.INERTIA + 9] = group.inertia.ravel()
-                row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
-                row[at.ROTATES] = 1.0
-        ground = world.bodies[len(groups)]
-        ground[at.ROTATES] = (
-            1.0  # so that anchor points count; its inverse mass and inertia are zero
-        )
-        ground[at.ROTATION : at.ROTATION + 9] = np.eye(3).ravel()
-        for state in (world.start, world.end, world.stage):
-            state[:, at.Q] = 1.0
-        for k, (a, r_a, b, r_b) in enumerate(ends):
-            world.cable_int[k, at.BODY_A], world.cable_int[k, at.BODY_B] = a, b
-            world.cable_int[k, at.ALIVE] = 1
-            world.cables[k, at.R_A : at.R_A + 3] = r_a
-            world.cables[k, at.R_B : at.R_B + 3] = r_b
-            world.cables[k, at.LENGTH] = system.cables[k].length
-        for i, pair in enumerate(pairs):
-            world.pairs[i] = pair
-        for i, member in enumerate(system.inputs):
-            pose = self._member_pose[member]
-            R = quat2mat(pose[3:])
-            mapping = np.zeros((6, 4))
-            mapping[:3, 0] = R[:, 2]
-            mapping[3:, 0] = np.cross(pose[:3], R[:, 2])
-            mapping[3:, 1:] = R
-            world.input_body[i] = self._member_body[member]
-            world.inputs[i, at.MAP :] = mapping.ravel()
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -468,24 +355,4 @@ class Engine:
     def _empty_log(self) -> None:
         n = int(self._ints[at.N_LOGGED])
         self._ints[at.N_LOGGED] = 0
-        self._events += [_event(row, len(self.system.cables)) for row in self.world.log[:n]]
-
-
-def _event(row: np.ndarray, n_cables: int) -> Event:
-    table = row[at.EVENT_HEAD :].reshape(n_cables, at.EVENT_PER_CABLE)
-    kind = int(row[at.EVENT_TYPE])
-    involved = table[:, at.INVOLVED]
-    impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))
-    at_length = np.flatnonzero(involved) if impact_happened else np.array([], int)
-    return Event(
-        time=float(row[at.EVENT_TIME]),
-        type=EVENT_TYPES[kind],
-        cables=tuple(int(k) for k in np.flatnonzero(involved == 1.0)),
-        cause=EVENT_CAUSES[int(row[at.EVENT_CAUSE])],
-        at_length=tuple(int(k) for k in at_length),
-        impulses=tuple(table[at_length, at.LOG_IMPULSE].tolist()),
-        closing_speeds=tuple(table[at_length, at.LOG_RATE_BEFORE].tolist()),
-        closing_speeds_after=tuple(table[at_length, at.LOG_RATE_AFTER].tolist()),
-        tensions_before=tuple(table[:, at.LOG_TENSION_BEFORE].tolist()),
-        tensions_after=tuple(table[:, at.LOG_TENSION_AFTER].tolist()),
-    )
+        self._events += [event_from_row(row, len(self.system.cables)) for row in self.world.log[:n]]

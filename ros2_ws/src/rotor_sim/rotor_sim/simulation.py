@@ -11,7 +11,8 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import ContractError
 from rotor_core.rotors import limit_wrenches, rotor_set
-from rotor_sim.engine import Engine, Event
+from rotor_sim.engine import Engine
+from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
 from rotor_sim.sensors.noise import NoisySensor
 

@@ -14,7 +14,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from rotor_core.config.catalog import locate
-from rotor_core.config.schema import CableAttachment, Model, Scenario, Vector
+from rotor_core.config.model import CableAttachment, Model, Vector
+from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, suggestion
 from rotor_core.config.tree import Tree, read_tree
 from rotor_core.interface.errors import ConfigError

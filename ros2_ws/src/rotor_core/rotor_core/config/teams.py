@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core.config.schema import Model
+from rotor_core.config.model import Model
 from rotor_core.interface.errors import ConfigError
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.config.loader import plant_model
-from rotor_core.config.schema import Scenario, inertia_matrix
+from rotor_core.config.model import inertia_matrix
+from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_sim.model.body import Body
 from rotor_sim.model.system import WORLD, Cable, System, Weld

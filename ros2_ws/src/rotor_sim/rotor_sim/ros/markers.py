@@ -12,7 +12,8 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rotor_core.config.schema import Box, Payload, Plate, Scenario, Sphere, Vehicle
+from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
+from rotor_core.config.schema import Scenario
 from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
 
 TAUT_COLOUR = (0.15, 0.15, 0.18, 1.0)

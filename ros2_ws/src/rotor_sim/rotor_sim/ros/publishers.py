@@ -26,7 +26,7 @@ from rotor_core.ros.convert import (
     set_vector,
     stamp_from_seconds,
 )
-from rotor_sim.engine import Event
+from rotor_sim.events import Event
 from rotor_sim.ros.markers import MarkerMaker
 from rotor_sim.simulation import Simulation
 

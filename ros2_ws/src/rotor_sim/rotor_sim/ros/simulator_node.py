@@ -7,33 +7,28 @@ from __future__ import annotations
 
 import sys
 import time as wall
-from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rotor_msgs.msg import TeamCommand
 from rotor_msgs.srv import CutCable
 from std_srvs.srv import Trigger
-from transforms3d.quaternions import quat2mat
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.interface.errors import ConfigError, ContractError, SolverError
 from rotor_core.ros import qos
-from rotor_core.ros.convert import frame_of, seconds_from_stamp, vector_from, wrenches_from_command
+from rotor_core.ros.convert import seconds_from_stamp, wrenches_from_command
 from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_sim.command_watch import FRESH, CommandWatch
 from rotor_sim.ros.publishers import WorldPublisher, cable_names
+from rotor_sim.ros.wrench_inputs import ExternalWrenches, WrenchCommands
 from rotor_sim.schedule import Schedule
 from rotor_sim.simulation import Simulation
 
 REPEAT_STATE = 0.1
 """A state nobody has answered is published again after this wall time, s."""
-
-EXTERNAL_TIMEOUT = 0.5
-"""An external wrench acts for this simulation time after its last message, s."""
 
 
 class SimulatorNode(Node):
@@ -106,9 +101,7 @@ class SimulatorNode(Node):
         )
         self._answered = -1
         self._reset_wanted = False
-        self._pushes: dict[str, tuple[WrenchStamped, float]] = {}
-        self._pushed: set[str] = set()
-        self._measured = self.simulation.measure()
+        self._measured = self.simulation.motion
         self._origin_wall = self._began_wall = wall.perf_counter()
         self._began_sim = self.simulation.time
         self._last_report = 0.0
@@ -117,14 +110,8 @@ class SimulatorNode(Node):
                 TeamCommand, "/rotor/team_command", self._on_command, qos.STATE
             )
         else:
-            for name in self.vehicles:
-                self.create_subscription(
-                    WrenchStamped, f"/{name}/cmd/wrench", self._wrench_callback(name), qos.COMMAND
-                )
-        for name in self.simulation.names:
-            self.create_subscription(
-                WrenchStamped, f"/{name}/wrench_external", self._push_callback(name), qos.COMMAND
-            )
+            WrenchCommands(self, self.vehicles, self._on_wrench, self._reject)
+        self.pushes = ExternalWrenches(self, self.simulation, self._reject)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(CutCable, "~/cut_cable", self._on_cut)
 
@@ -143,43 +130,9 @@ class SimulatorNode(Node):
             self.watch.accept(i, wrench, time)
         self._answered = int(message.step)
 
-    def _wrench_callback(self, name: str) -> Callable[[WrenchStamped], None]:
-        index = self.vehicles.index(name)
-
-        def callback(message: WrenchStamped) -> None:
-            wrench = np.array([message.wrench.force.z, *vector_from(message.wrench.torque)])
-            if message.header.frame_id not in ("", frame_of(name)):
-                self._reject(
-                    f"cmd/wrench of {name!r}: frame must be {frame_of(name)}, got {message.header.frame_id!r}."
-                )
-            elif not np.isfinite(wrench).all():
-                self._reject(
-                    f"cmd/wrench of {name!r}: thrust and moment must be finite, got {wrench.tolist()}."
-                )
-            else:
-                self.watch.accept(index, wrench, self.simulation.time)
-                self._answered = self.period
-
-        return callback
-
-    def _push_callback(self, name: str) -> Callable[[WrenchStamped], None]:
-        def callback(message: WrenchStamped) -> None:
-            numbers = np.concatenate(
-                [vector_from(message.wrench.force), vector_from(message.wrench.torque)]
-            )
-            if message.header.frame_id not in ("", "world", frame_of(name)):
-                self._reject(
-                    f"wrench_external of {name!r}: frame must be world or {frame_of(name)}, got "
-                    f"{message.header.frame_id!r}."
-                )
-            elif not np.isfinite(numbers).all():
-                self._reject(
-                    f"wrench_external of {name!r}: must be finite, got {numbers.tolist()}."
-                )
-            else:
-                self._pushes[name] = (message, self.simulation.time)
-
-        return callback
+    def _on_wrench(self, vehicle: int, wrench: np.ndarray) -> None:
+        self.watch.accept(vehicle, wrench, self.simulation.time)
+        self._answered = self.period
 
     def _reject(self, why: str) -> None:
         self.counts["rejected_commands"] += 1
@@ -322,7 +275,7 @@ class SimulatorNode(Node):
                 )
         self.counts["stale_commands"] += self._answered != self.period
         simulation.command(wrenches)
-        self._push()
+        self.pushes.apply()
         self._publish_due(0)
         per_period = simulation.scenario.time.steps_per_control
         done = 0
@@ -356,23 +309,6 @@ class SimulatorNode(Node):
         if "markers" in due:
             self.publisher.markers()
 
-    def _push(self) -> None:
-        """Bring external wrenches up to date: body-frame ones turn with the body, old ones end."""
-        active = set()
-        for name, (message, since) in list(self._pushes.items()):
-            if self.simulation.time - since > EXTERNAL_TIMEOUT:
-                del self._pushes[name]
-                continue
-            force, torque = vector_from(message.wrench.force), vector_from(message.wrench.torque)
-            if message.header.frame_id == frame_of(name):
-                R = quat2mat(self.simulation.motion[self.simulation.names.index(name), 3:7])
-                force, torque = R @ force, R @ torque
-            self.simulation.push(name, force, torque)
-            active.add(name)
-        for name in self._pushed - active:
-            self.simulation.push(name, np.zeros(3), np.zeros(3))
-        self._pushed = active
-
     def _reset(self) -> None:
         self._reset_wanted = False
         self.epoch += 1
@@ -380,8 +316,7 @@ class SimulatorNode(Node):
         self._origin_period = 0
         self.simulation.reset(time=self.simulation.time)
         self.watch.reset()
-        self._pushes.clear()
-        self._pushed = set()
+        self.pushes.clear()
         self._anchor()
         self.publisher.publish_static()
         self.get_logger().info(f"reset: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
