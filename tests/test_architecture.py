@@ -69,7 +69,7 @@ def test_machine_paths_and_hosts_stay_out():
             [
                 "/wo" + "rk/",
                 r"pypi\." + "org",
-                "pythonhosted",
+                "pythonhost" + "ed",
                 "deb" + r"\.debian",
                 "registry" + r"\.npm",
             ]

@@ -2,7 +2,7 @@
 
 Which wrenches four rotors in a plane can give, and what happens to a command beyond them.
 
-Equations (A.1)-(A.3), docs/theory/control.md. Roll and pitch moments go before collective thrust,
+Equations (A.1), (A.2), (A.3), docs/theory/control.md. Roll and pitch moments go before collective thrust,
 thrust before yaw: a vehicle that keeps its attitude keeps everything else within reach.
 """
 

@@ -186,11 +186,14 @@ class Engine:
         Raises:
             ContractError: wrong shape, or a value that is not finite (nothing is changed then).
         """
-        target = self.world.inputs[:, at.BIAS : at.BIAS + 4]
-        if wrenches.shape != target.shape:
-            raise ContractError(
-                f"wrenches: must have the shape {target.shape}, got {wrenches.shape}."
-            )
+        self.check_wrenches(wrenches)
+        self.hold(wrenches)
+
+    def check_wrenches(self, wrenches: np.ndarray) -> None:
+        """Refuse wrenches of the wrong shape or not finite; see :meth:`set_wrenches`."""
+        shape = (len(self.system.inputs), 4)
+        if wrenches.shape != shape:
+            raise ContractError(f"wrenches: must have the shape {shape}, got {wrenches.shape}.")
         if not np.isfinite(wrenches).all():
             i, channel = np.argwhere(~np.isfinite(wrenches))[0]
             what = ("thrust", "moment x", "moment y", "moment z")[channel]
@@ -198,7 +201,10 @@ class Engine:
             raise ContractError(
                 f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}."
             )
-        target[:] = wrenches
+
+    def hold(self, wrenches: np.ndarray) -> None:
+        """Hold wrenches that have been checked."""
+        self.world.inputs[:, at.BIAS : at.BIAS + 4] = wrenches
         self._restart(impact.INPUT_CHANGED)
 
     def set_sinusoid(

@@ -9,7 +9,6 @@ import numpy as np
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import ContractError
 from rotor_core.rotors import limit_wrenches, rotor_set
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
@@ -96,15 +95,11 @@ class Simulation:
         Raises:
             ContractError: wrong shape or not finite; the old command stays.
         """
-        if wrenches.shape != self.applied.shape:
-            raise ContractError(
-                f"command: must have the shape {self.applied.shape}, got {wrenches.shape}."
-            )
-        applied = self._gain * wrenches
-        if self.scenario.actuation.limits and np.isfinite(applied).all():
-            limit_wrenches(self._unmixing, self._limits, applied)
-        self.engine.set_wrenches(applied)
-        self.applied[:] = applied
+        self.engine.check_wrenches(wrenches)
+        np.multiply(self._gain, wrenches, out=self.applied)
+        if self.scenario.actuation.limits:
+            limit_wrenches(self._unmixing, self._limits, self.applied)
+        self.engine.hold(self.applied)
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
         """Let an external wrench act on an entity until it is replaced.

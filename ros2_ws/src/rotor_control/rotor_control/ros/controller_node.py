@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
@@ -17,7 +18,7 @@ from rotor_core.interface.plan import Plan
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
     plan_from_message,
-    seconds_from_stamp,
+    seconds_between,
     states_from_team,
     team_command,
 )
@@ -40,7 +41,7 @@ class ControllerNode(Node):
         self.entities = [e.name for e in scenario.model.entities]
         self.vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
-        self._plans: dict[str, list[tuple[float, Plan]]] = {name: [] for name in self.teams}
+        self._plans: dict[str, list[tuple[Time, Plan]]] = {name: [] for name in self.teams}
         self._states = np.zeros((len(self.entities), 13))
         self._epoch = -1
         self._last: tuple[int, TeamCommand] | None = None
@@ -62,7 +63,7 @@ class ControllerNode(Node):
             self.get_logger().warning(f"ignored: {error}")
             return
         plans = self._plans[message.entity]
-        plans.append((seconds_from_stamp(message.header.stamp), plan))
+        plans.append((message.header.stamp, plan))
         del plans[:-KEPT_PLANS]
 
     def _begin_epoch(self, epoch: int) -> None:
@@ -82,15 +83,15 @@ class ControllerNode(Node):
                 self._last[1]
             )  # asked again: the same answer, without integrating twice
             return
-        time = seconds_from_stamp(message.header.stamp)
+        now = message.header.stamp
         for name, reference in zip(self.teams, self.controller.references, strict=True):
             plans = self._plans[name]
             if not plans:
                 return  # the simulator asks again; without a plan there is nothing to answer
-            while len(plans) > 1 and plans[1][0] <= time:
+            while len(plans) > 1 and seconds_between(plans[1][0], now) >= 0.0:
                 plans.pop(0)
             start, plan = plans[0]
-            plan.sample(time - start, reference)
+            plan.sample(seconds_between(start, now), reference)
         try:
             states_from_team(message, self.entities, self._states)
         except ContractError as error:

@@ -38,15 +38,21 @@ REFERENCE_VECTORS = {
 }
 
 
-def stamp_from_seconds(seconds: float) -> Time:
-    """Time message of simulation seconds, to the nearest nanosecond."""
-    sec, nanosec = divmod(nanoseconds(seconds), NANOSECONDS_PER_SECOND)
+def stamp_from_seconds(seconds: float, *, offset_ns: int = 0) -> Time:
+    """Time message of simulation seconds, to the nearest nanosecond, plus an offset."""
+    sec, nanosec = divmod(nanoseconds(seconds) + offset_ns, NANOSECONDS_PER_SECOND)
     return Time(sec=sec, nanosec=nanosec)
 
 
 def seconds_from_stamp(stamp: Time) -> float:
     """Simulation seconds of a time message."""
     return stamp.sec + stamp.nanosec / NANOSECONDS_PER_SECOND
+
+
+def seconds_between(start: Time, end: Time) -> float:
+    """Seconds from ``start`` to ``end``; the same for the same distance, whenever it is."""
+    whole = (end.sec - start.sec) * NANOSECONDS_PER_SECOND + end.nanosec - start.nanosec
+    return whole / NANOSECONDS_PER_SECOND
 
 
 def frame_of(entity: str) -> str:

@@ -56,7 +56,7 @@ Rounding in the undetermined direction stays below 1e-16 / 1e-6.
 def measure(world, k, state, slope):
     """Geometry of cable k in ``state``.
 
-    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4)-(D.6).
+    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
     """
     c = world.cables[k]
     a = world.cable_int[k, at.BODY_A]

@@ -6,6 +6,7 @@ Clock, team state, odometry, TF, cables, events, markers.
 from __future__ import annotations
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
@@ -49,6 +50,8 @@ class WorldPublisher:
 
     def __init__(self, node: Node, simulation: Simulation) -> None:
         self.simulation = simulation
+        self.offset_ns = 0
+        """Time of the graph minus time of the simulation: a reset sets back the latter only."""
         self._cable_names = cable_names(simulation)
         self._clock = node.create_publisher(Clock, "/clock", qos.STATE)
         self._team = node.create_publisher(TeamState, "/rotor/team_state", qos.STATE)
@@ -81,6 +84,11 @@ class WorldPublisher:
             message.header.frame_id = WORLD_FRAME
         self.publish_static()
 
+    def stamp(self, time: float | None = None) -> Time:
+        """Stamp of a simulation time, default the present."""
+        time = self.simulation.time if time is None else time
+        return stamp_from_seconds(time, offset_ns=self.offset_ns)
+
     def publish_static(self) -> None:
         """Frames that never move: the map, rotor hubs, attachment points."""
         transforms = [_transform(WORLD_FRAME, "map")]
@@ -101,12 +109,12 @@ class WorldPublisher:
                     _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
                 )
         for transform in transforms:
-            transform.header.stamp = stamp_from_seconds(self.simulation.time)
+            transform.header.stamp = self.stamp()
         self._tf_static.publish(TFMessage(transforms=transforms))
 
     def clock(self) -> None:
         """Publish /clock."""
-        self._clock.publish(Clock(clock=stamp_from_seconds(self.simulation.time)))
+        self._clock.publish(Clock(clock=self.stamp()))
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
         """Publish what controllers get.
@@ -114,7 +122,7 @@ class WorldPublisher:
         ``measured`` (n, 19) at the start of control period ``step``.
         """
         message = self._state
-        message.header.stamp = stamp_from_seconds(self.simulation.time)
+        message.header.stamp = self.stamp()
         message.epoch, message.step = epoch, step
         for body, row in zip(message.bodies, measured, strict=True):
             set_body(body, row)
@@ -132,7 +140,7 @@ class WorldPublisher:
 
     def topics(self, measured: np.ndarray) -> None:
         """Publish odometry (measured and true), TF and cable states."""
-        stamp = stamp_from_seconds(self.simulation.time)
+        stamp = self.stamp()
         motion = self.simulation.motion
         same = measured is motion
         for i, row in enumerate(motion):
@@ -154,7 +162,7 @@ class WorldPublisher:
         """Publish hybrid events."""
         for event in events:
             message = HybridEvent(type=EVENT_CODES[event.type], cause=event.cause)
-            message.header.stamp = stamp_from_seconds(event.time)
+            message.header.stamp = self.stamp(event.time)
             message.header.frame_id = WORLD_FRAME
             message.cables = [self._cable_names[k] for k in event.cables]
             message.at_length = [self._cable_names[k] for k in event.at_length]
@@ -176,7 +184,7 @@ class WorldPublisher:
                     continue
                 row = simulation.motion[simulation.names.index(name)]
                 ends[k, side] = row[0:3] + quat2mat(row[3:7]) @ np.array(point)
-        stamp = stamp_from_seconds(simulation.time)
+        stamp = self.stamp()
         array = self._marker_maker.update(
             stamp,
             simulation.motion,
@@ -195,7 +203,7 @@ class WorldPublisher:
         )
         status.values = [KeyValue(key=k, value=str(v)) for k, v in values.items()]
         array = DiagnosticArray(status=[status])
-        array.header.stamp = stamp_from_seconds(self.simulation.time)
+        array.header.stamp = self.stamp()
         self._diagnostics.publish(array)
 
 

@@ -17,15 +17,16 @@ from rotor_msgs.srv import CutCable
 from std_srvs.srv import Trigger
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED
+from rotor_core.config.units import nanoseconds
 from rotor_core.interface.errors import ConfigError, ContractError, SolverError
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp, wrenches_from_command
+from rotor_core.ros.convert import seconds_between, wrenches_from_command
 from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_sim.command_watch import FRESH, CommandWatch
 from rotor_sim.ros.publishers import WorldPublisher, cable_names
 from rotor_sim.ros.wrench_inputs import ExternalWrenches, WrenchCommands
 from rotor_sim.schedule import Schedule
-from rotor_sim.simulation import Simulation
+from rotor_sim.simulation import START_TIME, Simulation
 
 REPEAT_STATE = 0.1
 """A state nobody has answered is published again after this wall time, s."""
@@ -125,7 +126,8 @@ class SimulatorNode(Node):
         except ContractError as error:
             self._reject(str(error))
             return
-        time = min(seconds_from_stamp(message.header.stamp), self.simulation.time)
+        age = max(0.0, seconds_between(message.header.stamp, self.publisher.stamp()))
+        time = self.simulation.time - age
         for i, wrench in enumerate(wrenches):
             self.watch.accept(i, wrench, time)
         self._answered = int(message.step)
@@ -314,7 +316,10 @@ class SimulatorNode(Node):
         self.epoch += 1
         self.period, self._answered, self.failure = 0, -1, ""
         self._origin_period = 0
-        self.simulation.reset(time=self.simulation.time)
+        # the simulation starts at its own zero again, so that the run repeats to the bit; the time of
+        # the graph goes on
+        self.publisher.offset_ns += nanoseconds(self.simulation.time - START_TIME)
+        self.simulation.reset()
         self.watch.reset()
         self.pushes.clear()
         self._anchor()

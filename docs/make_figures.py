@@ -1,0 +1,31 @@
+"""Draw the figures of README and docs: `python docs/make_figures.py` in the environment of ./rotor."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from rotor_core.config.loader import load_scenario
+from rotor_lab.fly import fly
+from rotor_lab.plots import draw_flight
+
+IMAGES = Path(__file__).parent / "images"
+FIGURES = {
+    "slalom": ("slalom", "path_3d", None),
+    "snap": ("collision_triangular", "tensions", 1.5),
+}
+
+
+def main() -> None:
+    """Fly the scenarios and keep one picture of each."""
+    IMAGES.mkdir(exist_ok=True)
+    for name, (scenario, picture, duration) in FIGURES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            draw_flight(fly(load_scenario(scenario), duration=duration), Path(folder))
+            shutil.copy(Path(folder) / f"{picture}.png", IMAGES / f"{name}.png")
+        print(IMAGES / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()
