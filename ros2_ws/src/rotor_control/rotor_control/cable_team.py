@@ -12,32 +12,22 @@ from rotor_control.gains import (
     CABLE_LENGTH,
     CABLE_RATE_GAIN,
     DIRECTION_GAIN,
-    ERROR_LIMIT,
-    GRAVITY,
     INERTIA,
     LOAD_ATTITUDE_GAIN,
     LOAD_INERTIA,
-    LOAD_INTEGRAL_GAIN,
     LOAD_MASS,
-    LOAD_POSITION_GAIN,
     LOAD_RATE_GAIN,
-    LOAD_VELOCITY_GAIN,
     MASS,
-    PERIOD,
     POINT,
     RATE_GAIN,
 )
-from rotor_control.limits import shorten
-from rotor_control.memory import integrate
 from rotor_control.point_mass import SMALLEST_DISTANCE
-from rotor_core._jit import kernel
+from rotor_control.position import commanded_acceleration
+from rotor_core._jit import constants, kernel
 from rotor_core.interface.plan import (
-    ACCELERATION,
     ANGULAR_ACCELERATION,
     ATTITUDE,
-    POSITION,
     RATE,
-    VELOCITY,
     YAW_ANGLE,
     YAW_RATE,
 )
@@ -58,7 +48,7 @@ from rotor_core.lie.vec3 import (
     times,
 )
 
-P, Q, V, OMEGA = 0, 3, 7, 10
+P, Q, V, OMEGA = constants(0, 3, 7, 10)
 
 
 @kernel
@@ -79,15 +69,7 @@ def cable_team_command(states, reference, vehicles, load, who, distribution, mem
     z = states[who[n]]
     R_L = so3.matrix(so3.get4(z, Q))
     Omega_L = get3(z, OMEGA)
-    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
-    e_v = sub(get3(reference, VELOCITY), get3(z, V))
-    feedback = add(
-        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
-    )
-    feedback = add(
-        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
-    )
-    a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    a_cmd = commanded_acceleration(reference, get3(z, P), get3(z, V), load, memory)
     F_L = apply_transposed(R_L, scale(load[LOAD_MASS], a_cmd))  # (C.10), in the payload
     R_des = so3.matrix(so3.get4(reference, ATTITUDE))
     omega_des = apply_transposed(R_L, apply(R_des, get3(reference, RATE)))

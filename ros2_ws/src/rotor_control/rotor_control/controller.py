@@ -89,6 +89,9 @@ class TeamLaw:
         rows = [model.index(v) for v in team.vehicles]
         if team.payload is None:
             self.vehicles = np.array([g.vehicle_row(vehicles[0])])
+            own = vehicles[0].gains
+            self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position
+            self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity
             self._law: Callable = quadrotor_command
             self._arguments: tuple = (self.vehicles, self.load, np.array(rows), self.memory)
             return

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core._jit import constants
 from rotor_core.config.model import Vehicle, inertia_matrix
 from rotor_core.config.units import rad_from_deg
 
-MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = 0, 1, 10, 13
-POSITION_GAIN, VELOCITY_GAIN, DIRECTION_GAIN, CABLE_RATE_GAIN = 16, 19, 22, 25
-CABLE_LENGTH, COS_MAX_TILT, POINT = 28, 29, 30
-VEHICLE = 33
+MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = constants(0, 1, 10, 13)
+DIRECTION_GAIN, CABLE_RATE_GAIN, CABLE_LENGTH, COS_MAX_TILT, POINT = constants(16, 19, 22, 23, 24)
+VEHICLE = 27
 """Columns of a vehicle row."""
 
-LOAD_MASS, LOAD_INERTIA, LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = (
-    0,
-    1,
-    10,
-    13,
-    16,
-)
-LOAD_ATTITUDE_GAIN, LOAD_RATE_GAIN, GRAVITY, PERIOD, CENTRE, ERROR_LIMIT = 19, 22, 25, 26, 27, 30
+LOAD_MASS, LOAD_INERTIA = constants(0, 1)
+LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = constants(10, 13, 16)
+LOAD_ATTITUDE_GAIN, LOAD_RATE_GAIN = constants(19, 22)
+GRAVITY, PERIOD, CENTRE, ERROR_LIMIT = constants(25, 26, 27, 30)
 LOAD = 31
-"""Columns of the payload (or team) row."""
+"""Columns of the row of what is planned: payload, structure, or single vehicle."""
 
 INTEGRAL_LIMIT = 2.0
 """Largest integral of a position error, m s: anti-windup."""
@@ -37,9 +33,11 @@ def vehicle_row(
     row[MASS] = vehicle.mass_kg
     row[INERTIA : INERTIA + 9] = inertia_matrix(vehicle.inertia_kg_m2).ravel()
     for column, values in (
-        (ATTITUDE_GAIN, g.attitude), (RATE_GAIN, g.rate), (POSITION_GAIN, g.position), (VELOCITY_GAIN, g.velocity),
-        (DIRECTION_GAIN, g.cable_direction), (CABLE_RATE_GAIN, g.cable_rate),
-    ):  # fmt: skip
+        (ATTITUDE_GAIN, g.attitude),
+        (RATE_GAIN, g.rate),
+        (DIRECTION_GAIN, g.cable_direction),
+        (CABLE_RATE_GAIN, g.cable_rate),
+    ):
         row[column : column + 3] = values
     row[CABLE_LENGTH] = cable_length
     row[COS_MAX_TILT] = np.cos(rad_from_deg(vehicle.max_tilt_deg))

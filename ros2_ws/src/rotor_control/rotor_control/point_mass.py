@@ -11,25 +11,18 @@ from rotor_control.gains import (
     CABLE_LENGTH,
     CABLE_RATE_GAIN,
     DIRECTION_GAIN,
-    ERROR_LIMIT,
-    GRAVITY,
     INERTIA,
-    LOAD_INTEGRAL_GAIN,
     LOAD_MASS,
-    LOAD_POSITION_GAIN,
-    LOAD_VELOCITY_GAIN,
     MASS,
-    PERIOD,
     RATE_GAIN,
 )
-from rotor_control.limits import shorten
-from rotor_control.memory import integrate
-from rotor_core._jit import kernel
-from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_control.position import commanded_acceleration
+from rotor_core._jit import constants, kernel
+from rotor_core.interface.plan import YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import add, column, cross, dot, get3, get9, norm, put3, scale, sub, times
 
-P, Q, V, OMEGA = 0, 3, 7, 10
+P, Q, V, OMEGA = constants(0, 3, 7, 10)
 SMALLEST_DISTANCE = 1e-3
 """Vehicle and load closer than this have no cable direction, m; it then counts as hanging."""
 
@@ -56,15 +49,7 @@ def point_mass_command(states, reference, vehicles, load, who, memory, out):
         # (C.6) would see it
         xi_dot = scale(1.0 / d, sub(get3(z, V), get3(s, V)))
     omega = cross(xi, xi_dot)
-    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
-    e_v = sub(get3(reference, VELOCITY), get3(z, V))
-    feedback = add(
-        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
-    )
-    feedback = add(
-        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
-    )
-    a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    a_cmd = commanded_acceleration(reference, get3(z, P), get3(z, V), load, memory)
     F_des = add(scale(m + m_L, a_cmd), scale(m * l * dot(xi_dot, xi_dot), xi))  # (C.6)
     size = max(norm(F_des), 1e-9)
     xi_des = scale(-1.0 / size, F_des)  # (C.7)

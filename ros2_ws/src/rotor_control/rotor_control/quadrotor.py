@@ -9,21 +9,19 @@ from rotor_control.attitude import desired_rotation, tracking_moment
 from rotor_control.gains import (
     ATTITUDE_GAIN,
     COS_MAX_TILT,
-    ERROR_LIMIT,
     GRAVITY,
     INERTIA,
     MASS,
-    POSITION_GAIN,
     RATE_GAIN,
-    VELOCITY_GAIN,
 )
-from rotor_control.limits import limit_tilt, shorten
-from rotor_core._jit import kernel
-from rotor_core.interface.plan import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_control.limits import limit_tilt
+from rotor_control.position import commanded_acceleration
+from rotor_core._jit import constants, kernel
+from rotor_core.interface.plan import JERK, YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, column, dot, get3, get9, norm, put3, scale, sub, times
+from rotor_core.lie.vec3 import column, dot, get3, get9, norm, put3, scale, sub
 
-P, Q, V, OMEGA = 0, 3, 7, 10
+P, Q, V, OMEGA = constants(0, 3, 7, 10)
 
 
 @kernel
@@ -41,13 +39,8 @@ def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     v = vehicles[0]
     s = states[who[0]]
     R = so3.matrix(so3.get4(s, Q))
-    e_x = shorten(sub(get3(reference, POSITION), get3(s, P)), load[ERROR_LIMIT])
-    e_v = sub(get3(reference, VELOCITY), get3(s, V))
-    a = add(
-        get3(reference, ACCELERATION),
-        add(times(get3(v, POSITION_GAIN), e_x), times(get3(v, VELOCITY_GAIN), e_v)),
-    )
-    F = scale(v[MASS], add(a, (0.0, 0.0, load[GRAVITY])))  # (C.4)
+    a = commanded_acceleration(reference, get3(s, P), get3(s, V), load, memory)
+    F = scale(v[MASS], a)  # (C.4)
     F = limit_tilt(F, v[COS_MAX_TILT])
     R_des = desired_rotation(F, reference[YAW_ANGLE])
     b1, b2, b3 = column(R_des, 0), column(R_des, 1), column(R_des, 2)

@@ -14,26 +14,19 @@ from scipy.linalg import block_diag
 from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
 from rotor_control.gains import (
     CENTRE,
-    ERROR_LIMIT,
-    GRAVITY,
     LOAD_ATTITUDE_GAIN,
     LOAD_INERTIA,
-    LOAD_INTEGRAL_GAIN,
     LOAD_MASS,
-    LOAD_POSITION_GAIN,
     LOAD_RATE_GAIN,
-    LOAD_VELOCITY_GAIN,
-    PERIOD,
 )
-from rotor_control.limits import shorten
-from rotor_control.memory import integrate
-from rotor_core._jit import kernel
-from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_control.position import commanded_acceleration
+from rotor_core._jit import constants, kernel
+from rotor_core.interface.plan import YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub, times
+from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale
 from rotor_core.rotors import RotorSet
 
-P, Q, V, OMEGA = 0, 3, 7, 10
+P, Q, V, OMEGA = constants(0, 3, 7, 10)
 
 
 def structure_allocation(points: np.ndarray, rotations: np.ndarray) -> np.ndarray:
@@ -96,15 +89,8 @@ def rigid_team_command(states, reference, load, who, allocation, memory, out):
     R = so3.matrix(so3.get4(z, Q))
     omega = get3(z, OMEGA)
     centre = get3(load, CENTRE)
-    e_x = shorten(sub(get3(reference, POSITION), get3(z, P)), load[ERROR_LIMIT])
-    e_v = sub(get3(reference, VELOCITY), add(get3(z, V), apply(R, cross(omega, centre))))
-    feedback = add(
-        times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
-    )
-    feedback = add(
-        feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integrate(memory, e_x, load[PERIOD]))
-    )
-    a_cmd = add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    v = add(get3(z, V), apply(R, cross(omega, centre)))
+    a_cmd = commanded_acceleration(reference, get3(z, P), v, load, memory)
     F = scale(load[LOAD_MASS], a_cmd)  # (C.15)
     R_des = desired_rotation(F, reference[YAW_ANGLE])
     f = dot(F, column(R, 2))

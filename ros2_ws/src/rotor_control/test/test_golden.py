@@ -6,6 +6,7 @@ from transforms3d.quaternions import quat2mat, rotate_vector
 
 from rotor_control.attitude import desired_rotation, rotation_error, tracking_moment
 from rotor_control.controller import make_controller, structure
+from rotor_control.gains import CABLE_RATE_GAIN
 from rotor_control.limits import limit_tilt, shorten
 from rotor_control.rigid_team import structure_allocation
 from rotor_core.config.loader import load_scenario
@@ -203,7 +204,7 @@ def test_rotated_worlds_get_rotated_answers():
     states[:, 7:13] = rng.normal(0, 0.2, (4, 6))
     # gains that do not single out x and y are needed for this symmetry
     controller = unlimited("three_dragonflies_triangular_1m")
-    controller.laws[0].vehicles[:, 25:28] = 6.7
+    controller.laws[0].vehicles[:, CABLE_RATE_GAIN : CABLE_RATE_GAIN + 3] = 6.7
     q = np.array([np.cos(0.4), 0, 0, np.sin(0.4)])
     turned, reference, turned_reference = states.copy(), target(), target()
     from transforms3d.quaternions import qmult

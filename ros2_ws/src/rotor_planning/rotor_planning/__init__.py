@@ -1,0 +1,5 @@
+"""Trajectories: hover, poses, circles, lines, minimum-derivative splines."""
+
+from rotor_planning.trajectories import make_plans
+
+__all__ = ["make_plans"]

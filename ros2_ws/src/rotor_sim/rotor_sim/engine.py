@@ -23,7 +23,7 @@ from rotor_sim.model.system import System
 INITIAL_GAP = 1e-9
 """A cable this close to its length when the state is set counts as taut; longer is an error, m."""
 
-ACCELERATION, ALPHA, MOTION = 13, 16, 19
+ACCELERATION, ALPHA, MOTION = constants(13, 16, 19)
 """Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
 
 

@@ -13,7 +13,7 @@ from math import cos, sin
 
 import numpy as np
 
-from rotor_core._jit import kernel
+from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError
 from rotor_core.lie import so3
 
@@ -21,9 +21,9 @@ X, Y, Z, ROLL, PITCH, YAW, PHASE = range(7)
 AXES = 7
 """Rows of coefficients: position m, fixed-axis roll, pitch, yaw rad, phase of the circle rad."""
 
-POSITION, VELOCITY, ACCELERATION, JERK, SNAP = 0, 3, 6, 9, 12
-ATTITUDE, RATE, ANGULAR_ACCELERATION = 15, 19, 22
-YAW_ANGLE, YAW_RATE, YAW_ACCELERATION = 25, 26, 27
+POSITION, VELOCITY, ACCELERATION, JERK, SNAP = constants(0, 3, 6, 9, 12)
+ATTITUDE, RATE, ANGULAR_ACCELERATION = constants(15, 19, 22)
+YAW_ANGLE, YAW_RATE, YAW_ACCELERATION = constants(25, 26, 27)
 REFERENCE = 28
 """Columns of a sampled reference.
 
