@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from rotor_core._jit import COMPILED, cache_directory
+from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory
 
 DONE = "complete"
 """Name of the file in the cache that says that everything is compiled."""
@@ -49,8 +49,11 @@ def warm_laws() -> None:
 
 def warm() -> float:
     """Compile whatever is not in the cache; returns the seconds it took."""
+    if not COMPILED:
+        print(f"kernels run uncompiled, some hundred times slower ({WHY_UNCOMPILED})", flush=True)
+        return 0.0
     marker = cache_directory() / DONE
-    if not COMPILED or marker.exists():
+    if marker.exists():
         return 0.0
     print("compiling kernels, once for these sources (about 15 s) ...", end="", flush=True)
     began = time.perf_counter()
