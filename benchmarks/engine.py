@@ -2,7 +2,7 @@
 
 CPU time of this process, medians of interleaved rounds, one core. Writes JSON where asked.
 
-    python benchmarks/engine.py [--out bench.json]
+    ./rotor python benchmarks/engine.py [--out bench.json]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draw the figures of README and docs: `python docs/make_figures.py` in the environment of ./rotor."""
+"""Draw the figures of README and docs: `./rotor python docs/make_figures.py`."""
 
 from __future__ import annotations
 

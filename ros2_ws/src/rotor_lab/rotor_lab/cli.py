@@ -160,7 +160,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="rotor",
         description="Simulate aerial vehicles that carry and manipulate things.",
-        epilog="`./rotor COMMAND --help` shows the options of a command. `./rotor test` runs all tests.",
+        epilog="`./rotor COMMAND --help` shows the options of a command. `./rotor test` runs all "
+        "tests, `./rotor python FILE` a script in the environment.",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
