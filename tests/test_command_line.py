@@ -21,15 +21,18 @@ def rotor(*arguments, **options):
     )
 
 
-def children():
-    """Node processes of this suite that are alive."""
+def children(environment):
+    """Node processes in the ROS domain of a test that are alive."""
+    own = f"ROS_DOMAIN_ID={environment['ROS_DOMAIN_ID']}".encode()
     out = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = path.read_bytes().decode(errors="replace")
+            domain = own in (path.parent / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(f"/lib/rotor_{p}/" in command for p in ("sim", "lab", "control", "planning")):
+        nodes = (f"/lib/rotor_{p}/" for p in ("sim", "lab", "control", "planning"))
+        if domain and any(node in command for node in nodes):
             out.append(command)
     return out
 
@@ -178,7 +181,7 @@ def test_demo_from_start_to_end(tmp_path, domain):
         and counts["/payload/ground_truth"] >= 290
         and counts["/tf_static"] >= 1
     )
-    assert not children()
+    assert not children(domain)
 
 
 @pytest.mark.parametrize("after", [0.8, 2.5, 5.0])
@@ -197,7 +200,7 @@ def test_interruption_closes_the_bag_and_leaves_nothing(tmp_path, domain, after)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130, stdout + stderr
     assert "Traceback" not in stderr + stdout
-    assert not children()
+    assert not children(domain)
     if (folder / "bag" / "metadata.yaml").exists():
         from rosbags.rosbag2 import Reader
 
@@ -224,4 +227,4 @@ def test_a_node_that_cannot_start_ends_the_run_with_its_words(tmp_path, domain):
         and "kernels are not compiled" in out.stderr
         and "allow_uncompiled" in out.stderr
     )
-    assert not children()
+    assert not children(domain)

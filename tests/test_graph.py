@@ -178,6 +178,7 @@ def test_lockstep_waits_and_reports(tmp_path):
     """Nobody answers for 2 s: paused and said so; it goes on with the next answer, losing nothing."""
     with graph.bench(tmp_path) as bench:
         answerer = Answerer(bench, [HOVER_WEIGHT, 0, 0, 0])
+        status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
         bench.start("simulator", scenario="hover", pacing="lockstep")
         bench.until(lambda: len(answerer.states) > 50, "states")
         answerer.enabled = False
@@ -186,6 +187,12 @@ def test_lockstep_waits_and_reports(tmp_path):
         assert (
             f"no command for step {step} within 2 s: paused"
             in (tmp_path / "log" / "simulator.log").read_text()
+        )
+        bench.until(
+            lambda: (
+                f"paused: no command for step {step}" in simulator_status(status)[-1][0].message
+            ),
+            "diagnostics",
         )
         answerer.enabled = True
         bench.until(lambda: answerer.states[-1].step > step + 50, "going on")
@@ -207,21 +214,19 @@ def test_reset_raises_the_epoch_and_repeats_the_run(tmp_path):
     path.write_text(dump_scenario(scenario))
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", qos.STATE)
-        for name in ("simulator", "planner", "controller"):
-            bench.start(
-                name, scenario=str(path), **({"pacing": "lockstep"} if name == "simulator" else {})
-            )
+        bench.start("simulator", scenario=str(path), pacing="lockstep")
+        bench.start("planner", scenario=str(path))
+        bench.until(lambda: bool(states), "first state")  # then nothing of the run is missed
+        bench.start("controller", scenario=str(path))
         bench.until(lambda: states and states[-1].step > 150, "first run")
         answer = bench.call(Trigger, "/simulator/reset", Trigger.Request())
         assert answer.success
         bench.until(lambda: states[-1].epoch == 1 and states[-1].step > 150, "second run")
     runs = [{m.step: m for m in states if m.epoch == epoch} for epoch in (0, 1)]
-    heard = min(runs[0])  # discovery may take longer than the first steps
-    assert heard < 50
-    for step in range(heard, 150):
+    for step in range(150):
         for a, b in zip(runs[0][step].bodies, runs[1][step].bodies, strict=True):
             assert a.pose == b.pose and a.twist == b.twist
-    assert seconds_from_stamp(runs[1][heard].header.stamp) > seconds_from_stamp(
+    assert seconds_from_stamp(runs[1][0].header.stamp) > seconds_from_stamp(
         runs[0][150].header.stamp
     )
 
@@ -408,6 +413,32 @@ def test_wrench_input_drives_a_vehicle(tmp_path):
         message.wrench.force.z = HOVER_WEIGHT * 1.1
         bench.node.create_timer(0.01, lambda: publisher.publish(message))
         bench.until(lambda: odometry and odometry[-1].twist.twist.linear.z > 0.3, "climbing")
+
+
+def test_lockstep_with_wrenches_needs_every_vehicle(tmp_path):
+    """One of three commanding does not move the world."""
+    from rotor_core.config.loader import dump_scenario
+
+    path = tmp_path / "wrench.yaml"
+    path.write_text(dump_scenario(replace(load_scenario("slalom"), command_input="wrench")))
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.STATE)
+        publishers = [
+            bench.node.create_publisher(WrenchStamped, f"/quad{k}/cmd/wrench", qos.COMMAND)
+            for k in (1, 2, 3)
+        ]
+        bench.start("simulator", scenario=str(path), pacing="lockstep")
+        bench.until(lambda: bool(states), "first state")
+        message = WrenchStamped()
+        message.wrench.force.z = 3.36
+        for _ in range(20):
+            publishers[0].publish(message)
+            bench.spin(0.02)
+        assert states[-1].step == 0
+        for expected in (1, 2, 3):
+            for publisher in publishers:
+                publisher.publish(message)
+            bench.until(lambda expected=expected: states[-1].step == expected, f"step {expected}")
 
 
 def test_scenario_mistakes_are_one_line(tmp_path):

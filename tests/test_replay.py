@@ -84,12 +84,109 @@ def test_released_rigid_link_conserves_momentum():
     assert [e.type for e in run.events] == ["release"]
 
 
+QUAD = {"m": 0.25, "J": np.diag([6e-4, 6e-4, 1e-3]).tolist()}
+LOAD = {"m": 0.3, "J": np.diag([0.006, 0.006, 0.012]).tolist()}
+
+
+def at(x, v=(0, 0, 0), q=(1, 0, 0, 0), w=(0, 0, 0)):
+    return {"x": list(x), "q": list(q), "v": list(v), "w": list(w)}
+
+
+@pytest.mark.parametrize("point_first", [False, True])
+def test_point_masses_welded_to_a_turning_body(point_first):
+    """A point mass has no attitude of its own; the group turns with the body that has one."""
+    q = [np.cos(0.3), 0.0, 0.0, np.sin(0.3)]
+    arm = np.array([0.2 * np.cos(0.6), 0.2 * np.sin(0.6), 0.0])
+    body, point = at((0, 0, 0), q=q, w=(0, 0, 2.0)), at(arm, v=(-2.0 * arm[1], 2.0 * arm[0], 0))
+    weld = {"parent": 0, "child": 1, "pos": [0.2, 0, 0], "quat": [1, 0, 0, 0], "release_t": 0.3}
+    case = {
+        "g": 0.0,
+        "t_end": 0.5,
+        "bodies": [LOAD, {"m": 0.1}],
+        "init": [body, point],
+        "welds": [weld],
+    }
+    if point_first:
+        case["bodies"].reverse(), case["init"].reverse()
+        weld.update(parent=1, child=0)
+    run = replay(case)
+    momentum = np.einsum("b,tbi->ti", [b["m"] for b in case["bodies"]], run.samples["v"])
+    np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-13)
+    held = run.samples["t"] < 0.3
+    distance = np.linalg.norm(np.diff(run.samples["x"], axis=1)[:, 0], axis=1)
+    np.testing.assert_allclose(distance[held], 0.2, atol=1e-12)
+    assert distance[-1] > 0.21
+
+
+def test_a_cable_released_at_once_never_pulls():
+    cable = {"quad": 0, "payload": 1, "rho": [0, 0, 0], "l": 0.5, "release_t": 0.0}
+    case = {
+        "t_end": 0.2,
+        "bodies": [QUAD, {"m": 0.1}],
+        "init": [at((0, 0, 0.5)), at((0, 0, 0))],
+        "cables": [cable],
+    }
+    case["inputs"] = {"0": {"type": "pwc", "knots": [[0.0, 3.5, 0, 0, 0]]}}
+    run = replay(case)
+    assert not run.samples["taut"].any() and not run.samples["tension"].any()
+    assert [(e.type, e.time) for e in run.events] == [("cut", 0.0)]
+
+
+def test_a_cable_takes_over_when_its_rigid_link_lets_go():
+    """On one rigid body a cable never pulls; when the link opens it catches the load."""
+    weld = {"parent": 0, "child": 1, "pos": [0, 0, -0.3], "quat": [1, 0, 0, 0], "release_t": 0.1}
+    cable = {"quad": 0, "payload": 1, "rho": [0, 0, 0], "l": 0.35}
+    case = {
+        "t_end": 0.4,
+        "bodies": [QUAD, LOAD],
+        "init": [at((0, 0, 0.3)), at((0, 0, 0))],
+        "welds": [weld],
+        "cables": [cable],
+    }
+    case["inputs"] = {"0": {"type": "pwc", "knots": [[0.0, 5.5 * 9.81 / 10, 0, 0, 0]]}}
+    run = replay(case)
+    assert [e.type for e in run.events][:2] == ["release", "snap"]
+    # relative fall of 0.05 m: the vehicle is pushed by its thrust, the load falls freely
+    relative = 5.5 * 9.81 / 10 / 0.25
+    assert run.events[1].time == pytest.approx(0.1 + np.sqrt(2 * 0.05 / relative), abs=1e-9)
+    assert run.samples["taut"][-1, 0]
+    short = {**case, "cables": [{**cable, "l": 0.2}]}
+    from rotor_core.interface.errors import ModelError
+
+    with pytest.raises(ModelError, match=r"one rigid body 0\.3 m apart, but is only 0\.2 m long"):
+        replay(short)
+
+
+def test_many_knots_cost_little(tmp_path):
+    """Cost grows with the number of knots, not with its square: 20 times the knots, far under 100 times the work."""
+    import time
+
+    def cost(n):
+        knots = [[i / n, 2.5, 0, 0, 0] for i in range(n)]
+        case = {
+            "t_end": 1.0,
+            "bodies": [QUAD],
+            "init": [at((0, 0, 0))],
+            "inputs": {"0": {"type": "pwc", "knots": knots}},
+        }
+        began = time.process_time()
+        replay(case)
+        return time.process_time() - began
+
+    cost(10)
+    assert cost(10_000) < 100.0 * max(cost(500), 1e-3)
+
+
 @pytest.mark.parametrize(
     "content, message",
     [
         ("{", "is not valid JSON"), ("[]", "must hold a JSON object"), ("{}", "key 'bodies' is missing"),
         ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "joints": [{}]}', "joints of articulated bodies are not supported"),
         ('{"bodies": [{"m": 1}], "init": [{"x": [0]}], "t_end": 1}', "is not a complete case"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": -1}', "t_end: must be > 0 s, got -1"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "ramp"}}}', "must be pwc or sinusoid, got 'ramp'"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[0, 1, 0, 0, NaN]]}}}', "5 finite numbers"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0]]}}}', "times must increase"),
     ],
 )  # fmt: skip
 def test_bad_cases_are_explained(tmp_path, content, message):

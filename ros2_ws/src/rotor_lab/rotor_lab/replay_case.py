@@ -9,7 +9,7 @@ and a JSON list of events.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,9 @@ from rotor_sim.model.body import Body
 from rotor_sim.model.system import Cable, System, Weld
 
 CHANNELS = 4
+
+SAME_TIME = 1e-12
+"""Times closer than this are one, s."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ def load_case(path: Path) -> dict:
     for key in ("bodies", "init", "t_end"):
         if key not in case:
             raise ConfigError(f"{path}: key {key!r} is missing.")
+    t_end = case["t_end"]
+    if not (isinstance(t_end, (int, float)) and np.isfinite(t_end) and t_end > 0.0):
+        raise ConfigError(f"{path}: t_end: must be > 0 s, got {t_end!r}.")
     for key, what in (("joints", "joints of articulated bodies"), ("rotors", "internal rotors")):
         if case.get(key):
             raise ConfigError(
@@ -87,6 +93,30 @@ def initial_states(case: dict) -> np.ndarray:
     return np.array([np.concatenate([s["x"], s["q"], s["v"], s["w"]]) for s in case["init"]], float)
 
 
+def check_signals(case: dict, path: Path) -> None:
+    """Refuse inputs that could not be evaluated.
+
+    Raises:
+        ConfigError: unknown type, knots out of order, or numbers that are not finite.
+    """
+    for body, signal in case.get("inputs", {}).items():
+        place = f"{path}: inputs[{body!r}]"
+        kind = signal.get("type")
+        if kind == "pwc":
+            knots = np.array(signal["knots"], float)
+            if knots.ndim != 2 or knots.shape[1] != 1 + CHANNELS or not np.isfinite(knots).all():
+                raise ConfigError(f"{place}.knots: must be rows of 5 finite numbers.")
+            if np.any(np.diff(knots[:, 0]) <= 0.0):
+                raise ConfigError(f"{place}.knots: times must increase.")
+        elif kind == "sinusoid":
+            for key in ("bias", "amp", "freq_hz", "phase"):
+                values = np.array(signal[key], float)
+                if values.shape != (CHANNELS,) or not np.isfinite(values).all():
+                    raise ConfigError(f"{place}.{key}: must be {CHANNELS} finite numbers.")
+        else:
+            raise ConfigError(f"{place}.type: must be pwc or sinusoid, got {kind!r}.")
+
+
 def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
     """Integrate a case with fixed steps, cut exactly at input knots, releases and sample times.
 
@@ -97,116 +127,98 @@ def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
     Returns:
         The samples and the events.
     """
-    system = system_from_case(case)
-    signals = [case["inputs"][str(i)] for i in system.inputs]
-    t_end = float(case["t_end"])
-    rate = float(case.get("rate_hz", 50))
-    n_samples = int(np.floor(t_end * rate + 1e-9)) + 1
-    sample_times = np.arange(n_samples) / rate
-    releases = [
-        (float(c["release_t"]), "cable", k)
-        for k, c in enumerate(case.get("cables", []))
-        if c.get("release_t") is not None
-    ]
-    releases += [
-        (float(w["release_t"]), "weld", k)
-        for k, w in enumerate(case.get("welds", []))
-        if w.get("release_t") is not None
-    ]
-    knots = {float(k[0]) for s in signals if s["type"] == "pwc" for k in s["knots"]}
-    n_steps = int(np.ceil(t_end / step - 1e-9))
-    stops = np.unique(
-        np.concatenate(
-            [
-                np.arange(1, n_steps + 1) * step,
-                sample_times,
-                sorted(knots),
-                [r[0] for r in releases],
-                [t_end],
-            ]
-        ).clip(0.0, t_end)
-    )
-    # stops closer than rounding of each other are one; the sample time itself is kept
-    keep = np.concatenate([np.diff(stops) > 1e-12, [True]])
-    stops = stops[keep]
+    t_end, rate = float(case["t_end"]), float(case.get("rate_hz", 50))
+    samples = np.arange(int(np.floor(t_end * rate + 1e-9)) + 1) / rate
+    world = _Replay(case, step)
+    steps = np.arange(1, int(np.ceil(t_end / step - 1e-9)) + 1) * step
+    due: dict[float, set[str]] = {}
+    for reason, times in (
+        ("step", steps),
+        ("sample", samples),
+        ("knot", world.knots),
+        ("release", [r[0] for r in world.releases]),
+    ):
+        for time in times:
+            due.setdefault(float(np.clip(time, 0.0, t_end)), set()).add(reason)
+    rows: list[dict[str, np.ndarray]] = []
+    pending: set[str] = set()
+    stops = sorted(due)
+    for time, after in zip(stops, [*stops[1:], np.inf], strict=True):
+        pending |= due[time]
+        if after - time <= SAME_TIME:
+            continue  # closer than rounding: one stop
+        world.advance(time, pending)
+        if "sample" in pending:
+            rows.append(_sample(world.engine, time))
+        pending = set()
+    return CaseRun({key: np.array([r[key] for r in rows]) for key in rows[0]}, world.take_events())
 
-    engine = _start(system, signals, initial_states(case), 0.0, step)
-    events: list[Event] = []
-    gone: list[int] = []
-    rows = [_sample(engine, 0.0)]
-    for time in stops[stops > 0.0]:
-        engine.run_until(float(time))
-        if _is_among(time, knots):
-            _hold(engine, signals, time)
-        for when, what, k in releases:
-            if abs(when - time) > 1e-12:
-                continue
+
+class _Replay:
+    """The world of a case: its engine, and what changes it from outside."""
+
+    def __init__(self, case: dict, step: float) -> None:
+        self.case = case
+        self._full = system_from_case(case)
+        self.signals = [case["inputs"][str(i)] for i in self._full.inputs]
+        self.knots = sorted(
+            {float(k[0]) for s in self.signals if s["type"] == "pwc" for k in s["knots"]}
+        )
+        self._knot_arrays = [np.array(s.get("knots", []), float) for s in self.signals]
+        self.releases = sorted(
+            (float(item["release_t"]), what, k)
+            for what, key in (("cable", "cables"), ("weld", "welds"))
+            for k, item in enumerate(case.get(key, []))
+            if item.get("release_t") is not None
+        )
+        self._left = list(self.releases)
+        self._open_welds: set[int] = set()
+        self._cut: set[int] = set()
+        self._events: list[Event] = []
+        self._step = step
+        self.engine = self._engine(initial_states(case), 0.0)
+
+    def _engine(self, states: np.ndarray, time: float) -> Engine:
+        """An engine of the system as it is now, with its inputs acting from the start."""
+        welds = tuple(w for i, w in enumerate(self._full.welds) if i not in self._open_welds)
+        engine = Engine(replace(self._full, welds=welds), step=self._step, time=time)
+        engine.world.cable_int[sorted(self._cut), at.ALIVE] = 0
+        for i, s in enumerate(self.signals):
+            if s["type"] == "sinusoid":
+                engine.set_sinusoid(i, s["bias"], s["amp"], s["freq_hz"], s["phase"])
+        engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = self._values(engine, time)
+        engine.set_state(states, time=time)
+        return engine
+
+    def _values(self, engine: Engine, time: float) -> np.ndarray:
+        values = engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS].copy()
+        for i, knots in enumerate(self._knot_arrays):
+            if len(knots):
+                row = int(np.searchsorted(knots[:, 0], time + SAME_TIME, side="right")) - 1
+                values[i] = knots[max(row, 0), 1:]
+        return values
+
+    def advance(self, time: float, reasons: set[str]) -> None:
+        """Integrate to ``time`` and make the changes that are due there."""
+        if time > self.engine.time:
+            self.engine.run_until(time)
+        if "knot" in reasons:
+            self.engine.set_wrenches(self._values(self.engine, time))
+        while self._left and self._left[0][0] <= time + SAME_TIME:
+            _, what, k = self._left.pop(0)
             if what == "cable":
-                engine.cut(k)
-            else:
-                events += engine.take_events()
-                engine = _let_go(engine, case, k, gone, signals)
-                events.append(Event(time=float(time), type="release", cables=()))
-        if _is_among(time, sample_times):
-            rows.append(_sample(engine, float(time)))
-    events += engine.take_events()
-    samples = {key: np.array([r[key] for r in rows]) for key in rows[0]}
-    return CaseRun(samples, events)
+                self.engine.cut(k)
+                self._cut.add(k)
+                continue
+            self._events += self.engine.take_events()
+            self._events.append(Event(time=time, type="release", cables=()))
+            self._open_welds.add(k)
+            self.engine = self._engine(self.engine.measure()[:, : at.STATE], time)
 
-
-def _is_among(time: float, times: object) -> bool:
-    return bool(np.min(np.abs(np.asarray(list(times), float) - time), initial=np.inf) <= 1e-12)  # type: ignore[call-overload]
-
-
-def _start(
-    system: System, signals: list[dict], states: np.ndarray, time: float, step: float
-) -> Engine:
-    engine = Engine(system, step=step, time=time)
-    for i, signal in enumerate(signals):
-        if signal["type"] == "sinusoid":
-            engine.set_sinusoid(
-                i, signal["bias"], signal["amp"], signal["freq_hz"], signal["phase"]
-            )
-    engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = _values(engine, signals, time)
-    engine.set_state(states, time=time)
-    return engine
-
-
-def _values(engine: Engine, signals: list[dict], time: float) -> np.ndarray:
-    values = engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS].copy()
-    for i, signal in enumerate(signals):
-        if signal["type"] == "pwc":
-            knots = np.array(signal["knots"], float)
-            values[i] = knots[
-                max(int(np.searchsorted(knots[:, 0], time + 1e-12, side="right")) - 1, 0), 1:
-            ]
-    return values
-
-
-def _hold(engine: Engine, signals: list[dict], time: float) -> None:
-    engine.set_wrenches(_values(engine, signals, time))
-
-
-def _let_go(engine: Engine, case: dict, weld: int, gone: list[int], signals: list[dict]) -> Engine:
-    """Rebuild the world without a rigid link; every body goes on with the motion it had."""
-    gone.append(weld)
-    full = system_from_case(case)
-    system = System(
-        full.bodies,
-        full.cables,
-        tuple(w for i, w in enumerate(full.welds) if i not in gone),
-        full.inputs,
-        full.gravity,
-    )
-    states = engine.measure()[:, : at.STATE]
-    after = Engine(system, step=engine.step_length, time=engine.time)
-    after.world.cable_int[:, at.ALIVE] = engine.world.cable_int[:, at.ALIVE]
-    for i, signal in enumerate(signals):
-        if signal["type"] == "sinusoid":
-            after.set_sinusoid(i, signal["bias"], signal["amp"], signal["freq_hz"], signal["phase"])
-    after.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = _values(after, signals, engine.time)
-    after.set_state(states, time=engine.time)
-    return after
+    def take_events(self) -> list[Event]:
+        """All events so far, in order."""
+        self._events += self.engine.take_events()
+        return self._events
 
 
 def _sample(engine: Engine, time: float) -> dict[str, np.ndarray]:
@@ -260,6 +272,7 @@ def run_case(path: Path, out: Path, *, step: float = 1e-3) -> tuple[CaseRun, Pat
     """
     case = load_case(path)
     try:
+        check_signals(case, path)
         result = replay(case, step=step)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ConfigError(

@@ -8,7 +8,7 @@ This is the only place where the flat arrays of :mod:`rotor_sim.model.layout` me
 from __future__ import annotations
 
 import numpy as np
-from transforms3d.quaternions import quat2mat
+from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
@@ -69,18 +69,23 @@ class Engine:
         system: what to simulate.
         step: length of a fixed step, s.
         time: time of the initial state, s.
-        max_external: how many external wrenches may act at once.
+        max_external: how many external wrenches may act at once; default one per body.
     """
 
     def __init__(
-        self, system: System, *, step: float = 1e-3, time: float = 0.0, max_external: int = 16
+        self,
+        system: System,
+        *,
+        step: float = 1e-3,
+        time: float = 0.0,
+        max_external: int | None = None,
     ) -> None:
         self.system = system
         self.step_length = float(step)
         self._origin = float(time)
         self._steps = 0
         self._events: list[Event] = []
-        built = assemble(system, max_external)
+        built = assemble(system, len(system.bodies) if max_external is None else max_external)
         self._groups, self.world = built.groups, built.world
         self._member_body, self._member_pose = built.member_body, built.member_pose
         self._ints, self._floats = self._arrays = (built.ints, built.floats)
@@ -125,12 +130,15 @@ class Engine:
             states[i, at.Q : at.Q + 4] /= length
         world = self.world
         for g, group in enumerate(self._groups):
-            # the first member has the axes of the group
-            first, place = states[group.members[0]], group.places[0]
-            R = quat2mat(first[at.Q : at.Q + 4])
-            world.start[g] = first
-            world.start[g, at.P : at.P + 3] -= R @ place.p
-            world.start[g, at.V : at.V + 3] -= R @ np.cross(first[at.OMEGA :], place.p)
+            # a member that has an attitude tells that of the group
+            i = next((i for i, m in enumerate(group.members) if self._rotates(m)), 0)
+            member, place = states[group.members[i]], group.places[i]
+            q = qmult(member[at.Q : at.Q + 4], qinverse(place.q))
+            omega = quat2mat(place.q) @ member[at.OMEGA :]
+            R = quat2mat(q)
+            world.start[g, at.Q : at.Q + 4], world.start[g, at.OMEGA :] = q, omega
+            world.start[g, at.P : at.P + 3] = member[at.P : at.P + 3] - R @ place.p
+            world.start[g, at.V : at.V + 3] = member[at.V : at.V + 3] - R @ np.cross(omega, place.p)
         if time is not None:
             self._origin, self._steps = float(time), 0
             world.scalars[at.TIME] = time
@@ -149,6 +157,9 @@ class Engine:
         self._restart(impact.STATE_SET)
         self.measure()
 
+    def _rotates(self, member: int) -> bool:
+        return self.system.bodies[member].inertia_B is not None
+
     def _check_welds(self, states: np.ndarray) -> None:
         member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
         for group in self._groups:
@@ -158,6 +169,8 @@ class Engine:
                     difference[at.Q : at.Q + 4] = (
                         self.motion[member, at.Q : at.Q + 4] + states[member, at.Q : at.Q + 4]
                     )
+                if not self._rotates(member):
+                    difference[at.Q : at.Q + 4] = difference[at.OMEGA :] = 0.0  # a point has none
                 if np.max(np.abs(difference)) > 1e-6:
                     raise ModelError(
                         f"rigid link to {self.system.bodies[member].name!r}: its state misses the link by "
@@ -261,9 +274,10 @@ class Engine:
             self._restart(impact.CABLE_CUT, constants(k)[0])
 
     def _restart(self, what: int, k: int = ANY) -> None:
-        stepper.run(*self._arrays, what, k, 0.0, 0.0, 0, 0)
-        if self._ints[at.N_LOGGED]:
-            self._empty_log()
+        status = stepper.run(*self._arrays, what, k, 0.0, 0.0, 0, 0)
+        self._empty_log()
+        if status:
+            self._fail(int(status))
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -287,20 +301,26 @@ class Engine:
             done = int(self._ints[at.STEPS_DONE])
             self._steps += done
             n_steps -= done
-            if status == stepper.LOG_FULL:
-                self._empty_log()
-            elif status:
-                self._fail(int(status))
-        if self._ints[at.N_LOGGED]:
             self._empty_log()
+            if status and status != stepper.LOG_FULL:
+                self._fail(int(status))
 
     def run_until(self, time: float) -> None:
-        """Integrate to exactly ``time`` in one step (the caller keeps it short)."""
+        """Integrate to exactly ``time`` in one step (the caller keeps it short).
+
+        Fixed steps of :meth:`run` count from there.
+
+        Raises:
+            ContractError: ``time`` is in the past.
+            SolverError: see :meth:`run`.
+        """
+        if time < self.time:
+            raise ContractError(f"run_until: must not be before {self.time} s, got {time} s.")
         status = stepper.run(*self._arrays, stepper.NOTHING, ANY, time, 0.0, -1, 1)
-        if self._ints[at.N_LOGGED]:
-            self._empty_log()
+        self._empty_log()
         if status:
             self._fail(int(status))
+        self._origin, self._steps = float(time), 0
 
     def _fail(self, status: int) -> None:
         self.measure()
@@ -314,11 +334,20 @@ class Engine:
             )
         elif status == stepper.TOO_MANY_EVENTS:
             text = (
-                f"event search after t = {t:.6f} s: more than {at.MAX_EVENTS} events in one "
+                f"event search after t = {t:.6f} s: the log of {at.MAX_EVENTS} rows is full in one "
                 f"step. Likely chatter: reduce the step."
             )
+        elif status == stepper.CONTRADICTION:
+            taut = [int(k) for k in np.flatnonzero(self.taut)]
+            text = (
+                f"cables at t = {t:.6f} s: those at their length ({taut}) are redundant and "
+                f"contradict each other. Use fewer cables, or lengths that fit."
+            )
         else:
-            text = f"event search after t = {t:.6f} s: a change of the taut set could not be located. Reduce the step."
+            text = (
+                f"event search after t = {t:.6f} s: a change of the taut set could not be "
+                f"located. Reduce the step."
+            )
         raise SolverError(text, time=t, state=state)
 
     # --- cables and events ------------------------------------------------------------------------
@@ -360,5 +389,7 @@ class Engine:
 
     def _empty_log(self) -> None:
         n = int(self._ints[at.N_LOGGED])
+        if n == 0:
+            return
         self._ints[at.N_LOGGED] = 0
         self._events += [event_from_row(row, len(self.system.cables)) for row in self.world.log[:n]]

@@ -112,5 +112,5 @@ def test_what_cannot_be_built_is_refused():
         )
     from rotor_sim.engine import Engine
 
-    with pytest.raises(ModelError, match="same rigid body"):
+    with pytest.raises(ModelError, match="two points of one rigid body"):
         Engine(System((quad, quad), (Cable(0, 1, 1.0),), (Weld(0, 1, np.ones(3)),)))

@@ -8,24 +8,19 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_control.controller import make_controller
 from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import Plan
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
     plan_from_message,
-    seconds_between,
     states_from_team,
     team_command,
 )
 from rotor_core.ros.node import run, scenario_parameter
-
-KEPT_PLANS = 8
-"""Plans per entity that wait for their start."""
+from rotor_core.ros.plan_queue import PlanQueue
 
 
 class ControllerNode(Node):
@@ -41,7 +36,7 @@ class ControllerNode(Node):
         self.entities = [e.name for e in scenario.model.entities]
         self.vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
-        self._plans: dict[str, list[tuple[Time, Plan]]] = {name: [] for name in self.teams}
+        self._plans = {name: PlanQueue() for name in self.teams}
         self._states = np.zeros((len(self.entities), 13))
         self._epoch = -1
         self._last: tuple[int, TeamCommand] | None = None
@@ -62,9 +57,7 @@ class ControllerNode(Node):
         except ContractError as error:
             self.get_logger().warning(f"ignored: {error}")
             return
-        plans = self._plans[message.entity]
-        plans.append((message.header.stamp, plan))
-        del plans[:-KEPT_PLANS]
+        self._plans[message.entity].add(message.header.stamp, plan)
 
     def _begin_epoch(self, epoch: int) -> None:
         self._epoch = epoch
@@ -88,10 +81,7 @@ class ControllerNode(Node):
             plans = self._plans[name]
             if not plans:
                 return  # the simulator asks again; without a plan there is nothing to answer
-            while len(plans) > 1 and seconds_between(plans[1][0], now) >= 0.0:
-                plans.pop(0)
-            start, plan = plans[0]
-            plan.sample(seconds_between(start, now), reference)
+            plans.sample(now, reference)
         try:
             states_from_team(message, self.entities, self._states)
         except ContractError as error:

@@ -23,8 +23,8 @@ COMMAND = _reliable(1)
 LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
 """Paths and the like: a late subscriber gets the last one."""
 
-PLAN = _reliable(16, DurabilityPolicy.TRANSIENT_LOCAL)
-"""Plans: one per entity, for late subscribers too."""
+PLAN = _reliable(200, DurabilityPolicy.TRANSIENT_LOCAL)
+"""Plans of all entities, for late subscribers too: room for many before an entity's is lost."""
 
 EVENT = _reliable(1000)
 """Hybrid events come in bursts."""

@@ -30,6 +30,7 @@ from rotor_core.ros.convert import (
     wxyz_from,
 )
 from rotor_core.ros.node import declare, run, scenario_parameter
+from rotor_core.ros.plan_queue import PlanQueue
 from rotor_planning import trajectories
 
 LEAD = 0.1
@@ -47,7 +48,7 @@ class PlannerNode(Node):
         text = "start the scenario's trajectory; false: hover until a service is called"
         self._starts_trajectory = bool(declare(self, "start_trajectory", True, text))
         self.entities = [team.entity for team in teams(self.scenario.model)]
-        self._plans: dict[str, tuple[float, Plan]] = {}
+        self._plans = {name: PlanQueue() for name in self.entities}
         self._epoch = -1
         self._state: TeamState | None = None
         self._next_reference = 0.0
@@ -78,6 +79,7 @@ class PlannerNode(Node):
             # seen
             initial = trajectories.make_plans(self.scenario) if message.step == 0 else {}
             for entity in self.entities:
+                self._plans[entity].clear()
                 position, yaw = self._pose(entity)
                 plan = hold(position, yaw)
                 if self._starts_trajectory:
@@ -89,9 +91,9 @@ class PlannerNode(Node):
         if time >= self._next_reference:
             self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6
             for entity in self.entities:
-                start, plan = self._plans[entity]
+                reference = self._plans[entity].sample(message.header.stamp)
                 self._references[entity].publish(
-                    reference_message(entity, plan.sample(time - start), message.header.stamp)
+                    reference_message(entity, reference, message.header.stamp)
                 )
 
     def _pose(self, entity: str) -> tuple[np.ndarray, float]:
@@ -102,7 +104,7 @@ class PlannerNode(Node):
         )
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time) -> None:
-        self._plans[entity] = (seconds_from_stamp(start), plan)
+        self._plans[entity].add(start, plan)
         self._plan_publisher.publish(plan_message(entity, plan, start, self._epoch))
 
     # --- services ---------------------------------------------------------------------------------
@@ -130,27 +132,24 @@ class PlannerNode(Node):
                 False,
                 f"there is no planned entity {entity!r}; known: {', '.join(self.entities)}",
             )
-        now = seconds_from_stamp(self._state.header.stamp)
-        begun, running = self._plans[entity]
-        left = begun + running.duration - now
-        if not interrupts and left > 0.0 and running.coefficients.shape[2] > 1:
+        now = self._state.header.stamp
+        since, running = self._plans[entity].running(now)
+        left = self._plans[entity].time_left(now)
+        if not interrupts and left > 0.0:
             return (
                 False,
                 f"a trajectory of {entity} runs for another {left:.1f} s; call hover first to stop it",
             )
-        if interrupts:
-            position, yaw = self._pose(entity)
-        else:
-            resting = running.sample(
-                now - begun
-            )  # start where the last plan rests, so that nothing jumps
-            position, yaw = resting[POSITION : POSITION + 3].copy(), float(resting[YAW_ANGLE])
+        # start where the reference will be, so that it does not jump
+        there = running.sample(since + LEAD)
+        position, yaw = there[POSITION : POSITION + 3].copy(), float(there[YAW_ANGLE])
         try:
             plan = make(position, yaw)
         except ContractError as error:
             return False, str(error)
-        self._publish_plan(entity, plan, stamp_from_seconds(now + LEAD))
-        return True, f"{entity}: {plan.duration:.2f} s from t = {now + LEAD:.3f} s"
+        start = seconds_from_stamp(now) + LEAD
+        self._publish_plan(entity, plan, stamp_from_seconds(start))
+        return True, f"{entity}: {plan.duration:.2f} s from t = {start:.3f} s"
 
     def _circle(self, request: Circle.Request, response: Circle.Response) -> object:
         return self._serve(

@@ -45,6 +45,15 @@ SINGULAR_PIVOT = 1e-10
 REFINEMENTS = 4
 """Proximal iterations for redundant cables; each gains six digits."""
 
+PROJECTIONS = 4
+"""Most projections at the end of a step."""
+
+SMALL_DRIFT = 1e-6
+"""Drift of a step above which one first-order projection is not enough, m: it leaves drift^2 / d."""
+
+INCONSISTENT_GAP = 1e-7
+"""Redundant taut cables whose gaps differ by more than this cannot all be taut, m."""
+
 DEPENDENT_SHIFT = 1e-6
 """Relative diagonal shift for dependent rows.
 
@@ -263,6 +272,35 @@ def turn(world, k, amount, state):
 
 
 @kernel
+def measure_all(world, state, slope, what):
+    """Measure what ``what`` asks for and list the taut cables in ``world.order[0]``; their number."""
+    n = NONE_YET
+    for k in range(world.head[at.N_CABLES]):
+        taut = world.cable_int[k, at.TAUT] != 0
+        if taut or what == EVERYTHING:
+            measure(world, k, state, slope)
+        if taut:
+            world.order[0, n] = k
+            n += 1
+        else:
+            world.cables[k, at.TENSION] = 0.0
+    return n
+
+
+@kernel
+def note_inconsistency(world, n):
+    """Remember a taut cable whose gap no motion can close: redundant cables of unequal lengths."""
+    b = world.small[0]
+    x = world.small[1]
+    for i in range(n):
+        left = b[i]
+        for j in range(n):
+            left -= world.matrix[max(i, j), min(i, j)] * x[j]
+        if abs(left) > INCONSISTENT_GAP:
+            world.head[at.INCONSISTENT] = world.order[0, i] + 1
+
+
+@kernel
 def evaluate(world, state, slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
 
@@ -275,39 +313,39 @@ def evaluate(world, state, slope, t, what):
         t: time, s, for inputs that are functions of time.
         what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects ``state``
             onto the taut constraints (position and velocity, mass-weighted) with the same factor
-            (D.10).
+            (D.10), again where the drift of the step was large.
     """
-    free_motion(world, state, slope, t)
-    n = NONE_YET
-    for k in range(world.head[at.N_CABLES]):
-        taut = world.cable_int[k, at.TAUT] != 0
-        if taut or (what == EVERYTHING and world.cable_int[k, at.ALIVE] != 0):
-            measure(world, k, state, slope)
-        if taut:
-            world.order[0, n] = k
-            n += 1
-        else:
-            world.cables[k, at.TENSION] = 0.0
-    if n == 0:
-        return
-    assemble(world, n)
-    redundant = factorize(world.matrix, world.factor, n)
     b = world.small[0]
     x = world.small[1]
-    for task in range(3 if what == EVERYTHING else 1):
-        column = at.FREE if task == 0 else (at.GAP if task == 1 else at.RATE)
-        for i in range(n):
-            b[i] = world.cables[world.order[0, i], column]
-        solve(world.matrix, world.factor, n, redundant, b, x, world.small[2])
-        for i in range(n):
-            k = world.order[0, i]
-            if task == 0:
-                world.cables[k, at.TENSION] = x[i]
-                pull(world, k, x[i], slope, at.D_V, at.D_OMEGA)
-            elif task == 1:
-                turn(world, k, x[i], state)
-            else:
-                pull(world, k, x[i], state, at.V, at.OMEGA)
+    n = NONE_YET
+    for _ in range(PROJECTIONS if what == EVERYTHING else 1):
+        free_motion(world, state, slope, t)
+        n = measure_all(world, state, slope, what)
+        if n == 0:
+            return
+        assemble(world, n)
+        redundant = factorize(world.matrix, world.factor, n)
+        drift = 0.0
+        for task in range(3 if what == EVERYTHING else 1):
+            column = at.FREE if task == 0 else (at.GAP if task == 1 else at.RATE)
+            for i in range(n):
+                b[i] = world.cables[world.order[0, i], column]
+                if task == 1:
+                    drift = max(drift, abs(b[i]))
+            solve(world.matrix, world.factor, n, redundant, b, x, world.small[2])
+            if redundant and task == 1:
+                note_inconsistency(world, n)
+            for i in range(n):
+                k = world.order[0, i]
+                if task == 0:
+                    world.cables[k, at.TENSION] = x[i]
+                    pull(world, k, x[i], slope, at.D_V, at.D_OMEGA)
+                elif task == 1:
+                    turn(world, k, x[i], state)
+                else:
+                    pull(world, k, x[i], state, at.V, at.OMEGA)
+        if drift < SMALL_DRIFT:
+            break
     if what == EVERYTHING:
         for i in range(n):
             k = world.order[0, i]

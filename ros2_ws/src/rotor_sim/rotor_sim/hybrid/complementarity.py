@@ -2,7 +2,8 @@
 
 Find z >= 0 with w = A z - b >= 0 and z_i w_i = 0, A symmetric positive (semi)definite.
 
-Block principal pivoting with a single-index fall-back that cannot cycle. Source: Judice and Pires,
+Block principal pivoting with a single-index fall-back, which cannot cycle where A is positive
+definite. Source: Judice and Pires,
 A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
 problems, 1994. Equation (H.3).
 """
@@ -17,6 +18,10 @@ PATIENCE = 3
 
 RELATIVE_ZERO = 1e-12
 """Entries of z and w below this fraction of the right side count as zero."""
+
+
+SOLVED = 1e-6
+"""Residual of active rows below which they count as solved, relative to the right side."""
 
 
 @kernel
@@ -70,6 +75,9 @@ def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
                 wrong += 1
                 last = i
         if wrong == 0:
+            for i in range(n):
+                if inside[i] != 0 and abs(w[i]) > SOLVED * largest:
+                    return -1  # dependent rows that contradict each other
             for i in range(n):
                 if inside[i] != 0:
                     w[i] = 0.0

@@ -94,9 +94,11 @@ def complement(world, n, column):
     place = world.order[1]
     z = world.small[1]
     w = world.small[2]
-    solve_complementarity(
+    exchanges = solve_complementarity(
         world.matrix, b, n, z, w, inside, place, world.block, world.factor, world.small[3:6]
     )
+    if exchanges < 0:
+        world.head[at.UNSOLVED] = 1
     for k in range(world.head[at.N_CABLES]):
         world.cables[k, at.MULTIPLIER] = 0.0
     for i in range(n):

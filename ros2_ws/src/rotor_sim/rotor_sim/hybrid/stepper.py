@@ -24,7 +24,7 @@ from rotor_sim.hybrid.impact import LOST_TENSION, REACHED_LENGTH, begin_step, ch
 from rotor_sim.integrators.rkmk4 import advance
 from rotor_sim.model import layout as at
 
-OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL = constants(0, 1, 2, 3, 4)
+OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL, CONTRADICTION = constants(0, 1, 2, 3, 4, 5)
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -193,6 +193,8 @@ def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
     """
     world = at.views(ints, floats)
     world.head[at.STEPS_DONE] = 0
+    world.head[at.INCONSISTENT] = 0
+    world.head[at.UNSOLVED] = 0
     if what != NOTHING:
         sum_inputs(world, world.scalars[at.TIME])
         change(world, world.scalars[at.TIME], what, k)
@@ -202,5 +204,9 @@ def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
         status = run_to(world, t_origin + (first_step + i + 1) * step_length)
         if status != OK:
             return status
+        if world.head[at.INCONSISTENT] != 0 or world.head[at.UNSOLVED] != 0:
+            return CONTRADICTION
         world.head[at.STEPS_DONE] += 1
+    if world.head[at.INCONSISTENT] != 0 or world.head[at.UNSOLVED] != 0:
+        return CONTRADICTION
     return OK

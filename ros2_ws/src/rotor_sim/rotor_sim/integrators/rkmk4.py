@@ -42,6 +42,7 @@ def advance(world, t, h):
     first = world.slopes[at.FIRST_SLOPE]
     combined = world.slopes[1]
     world.head[at.STEPS_TRIED] += 1
+    world.head[at.INCONSISTENT] = 0
     for k in range(n_cables):
         world.cables[k, at.TENSION_MIN] = world.cables[k, at.TENSION_0]
     for stage in range(1, 5):

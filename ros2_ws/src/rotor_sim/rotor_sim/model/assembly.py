@@ -36,7 +36,8 @@ def assemble(system: System, max_external: int) -> Assembly:
     """Lay a system out in memory, with room for ``max_external`` external wrenches.
 
     Raises:
-        ModelError: a cable joins two points of one rigid body, or the rigid links are impossible.
+        ModelError: a cable is too short for the rigid body that it is on with both ends, or the rigid
+            links are impossible.
     """
     groups = merge_welds(system)
     n = len(system.bodies)
@@ -55,9 +56,10 @@ def assemble(system: System, max_external: int) -> Assembly:
     ends = []
     for k, c in enumerate(system.cables):
         (a, r_a), (b, r_b) = attachment(c.a, c.r_a), attachment(c.b, c.r_b)
-        if a == b:
+        if a == b and np.linalg.norm(r_b - r_a) > c.length:
             raise ModelError(
-                f"cable {k}: both ends are on the same rigid body. Attach it to two bodies."
+                f"cable {k}: joins two points of one rigid body {np.linalg.norm(r_b - r_a):.6g} m "
+                f"apart, but is only {c.length:g} m long."
             )
         ends.append((a, r_a, b, r_b))
     pairs = _pairs(ends, ground=len(groups))
@@ -70,7 +72,7 @@ def assemble(system: System, max_external: int) -> Assembly:
     _fill_bodies(world, groups)
     for k, (a, r_a, b, r_b) in enumerate(ends):
         world.cable_int[k, at.BODY_A], world.cable_int[k, at.BODY_B] = a, b
-        world.cable_int[k, at.ALIVE] = 1
+        world.cable_int[k, at.ALIVE] = int(a != b)  # on one rigid body it can never pull
         world.cables[k, at.R_A : at.R_A + 3] = r_a
         world.cables[k, at.R_B : at.R_B + 3] = r_b
         world.cables[k, at.LENGTH] = system.cables[k].length

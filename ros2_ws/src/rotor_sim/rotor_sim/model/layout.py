@@ -83,8 +83,10 @@ EVENTS = 2 * MAX_EVENTS
     BAD_BODY,
     STEPS_TRIED,
     STEPS_DONE,
-) = constants(*range(11))
-HEADER = 12
+    INCONSISTENT,
+    UNSOLVED,
+) = constants(*range(13))
+HEADER = 14
 TIME, GRAVITY = constants(0, 1)
 SCALARS = 4
 SMALL_VECTORS = 8  # work vectors of length n_cables

@@ -138,8 +138,8 @@ class WorldPublisher:
             cable.distance = float(engine.distances[k])
             set_vector(cable.direction, engine.directions[k])
 
-    def topics(self, measured: np.ndarray) -> None:
-        """Publish odometry (measured and true), TF and cable states."""
+    def topics(self, measured: np.ndarray | None) -> None:
+        """Publish odometry (measured, where there is a measurement, and true), TF, cable states."""
         stamp = self.stamp()
         motion = self.simulation.motion
         same = measured is motion
@@ -150,7 +150,9 @@ class WorldPublisher:
             set_quaternion(transform.transform.rotation, row[3:7])
             message = _fill_odometry(self._odometry[i], stamp, row)
             self._truth[i].publish(message)
-            self._odom[i].publish(message if same else _fill_odometry(message, stamp, measured[i]))
+            if measured is not None:
+                own = message if same else _fill_odometry(message, stamp, measured[i])
+                self._odom[i].publish(own)
         self._tf.publish(self._transforms)
         if self._cable_names:
             self._cable_states.header.stamp = stamp

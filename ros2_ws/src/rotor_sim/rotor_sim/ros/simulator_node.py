@@ -101,6 +101,8 @@ class SimulatorNode(Node):
             0,
         )
         self._answered = -1
+        self._heard_now: set[int] = set()
+        self._paused = False
         self._reset_wanted = False
         self._measured = self.simulation.motion
         self._origin_wall = self._began_wall = wall.perf_counter()
@@ -119,7 +121,7 @@ class SimulatorNode(Node):
     # --- what comes in ----------------------------------------------------------------------------
 
     def _on_command(self, message: TeamCommand) -> None:
-        if message.epoch != self.epoch:
+        if message.epoch != self.epoch or message.step > self.period:
             return
         try:
             wrenches = wrenches_from_command(message, self.vehicles)
@@ -134,7 +136,9 @@ class SimulatorNode(Node):
 
     def _on_wrench(self, vehicle: int, wrench: np.ndarray) -> None:
         self.watch.accept(vehicle, wrench, self.simulation.time)
-        self._answered = self.period
+        self._heard_now.add(vehicle)
+        if len(self._heard_now) == len(self.vehicles):
+            self._answered = self.period
 
     def _reject(self, why: str) -> None:
         self.counts["rejected_commands"] += 1
@@ -180,7 +184,8 @@ class SimulatorNode(Node):
                 continue
             self._control_period(executor)
         self.publisher.clock()
-        self.publisher.topics(self.simulation.motion)
+        exact = self.simulation.scenario.sensing.noise.is_zero
+        self.publisher.topics(self.simulation.motion if exact else None)
         self._report()
 
     def _is_over(self) -> bool:
@@ -198,6 +203,7 @@ class SimulatorNode(Node):
     def _control_period(self, executor: SingleThreadedExecutor) -> None:
         """One control period: publish the state, get the answer, integrate."""
         self._measured = self.simulation.measure()
+        self._heard_now.clear()
         self.publisher.team_state(self._measured, self.epoch, self.period)
         first = self.wait and not self.watch.heard()
         if first or self.pacing == "lockstep":
@@ -213,6 +219,7 @@ class SimulatorNode(Node):
             self._integrate()
         except SolverError as error:
             self.failure = str(error)
+            self._publish_events()
             self.get_logger().error(f"{error} The simulation stands; call ~/reset.")
         self._report_sometimes()
 
@@ -233,11 +240,13 @@ class SimulatorNode(Node):
                 self._report_sometimes()
             if announce and now - asked > self.simulation.scenario.time.lockstep_timeout_s:
                 announce = False
+                self._paused = True
                 self.counts["lockstep_pauses"] += 1
                 self.get_logger().warning(
                     f"no command for step {self.period} within "
                     f"{self.simulation.scenario.time.lockstep_timeout_s:g} s: paused until one comes"
                 )
+        self._paused = False
         return True
 
     def _await_deadline(self, executor: SingleThreadedExecutor) -> None:
@@ -249,6 +258,8 @@ class SimulatorNode(Node):
         deadline = self._origin_wall + (self.period + 1 - self._origin_period) * period
         late = wall.perf_counter() - deadline
         if late > 0.0:
+            for _ in self.vehicles:  # no waiting, but what has come still counts
+                executor.spin_once(timeout_sec=0.0)
             self.counts["missed_deadlines"] += 1
             if late > period:
                 self._origin_wall += (
@@ -291,7 +302,10 @@ class SimulatorNode(Node):
                 self._publish_due(done)
         self.period += 1
         self.counts["control_periods"] += 1
-        events = simulation.take_events()
+        self._publish_events()
+
+    def _publish_events(self) -> None:
+        events = self.simulation.take_events()
         self.counts["hybrid_events"] += len(events)
         self.publisher.events(events)
 
@@ -303,11 +317,10 @@ class SimulatorNode(Node):
         if "clock" in due:
             self.publisher.clock()
         if "topics" in due:
-            self.publisher.topics(
-                self.simulation.motion
-                if self.simulation.scenario.sensing.noise.is_zero
-                else self._measured
-            )
+            # noisy measurements exist only at the start of a control period
+            exact = self.simulation.scenario.sensing.noise.is_zero
+            fresh = self.simulation.motion if exact else (self._measured if offset == 0 else None)
+            self.publisher.topics(fresh)
         if "markers" in due:
             self.publisher.markers()
 
@@ -315,6 +328,7 @@ class SimulatorNode(Node):
         self._reset_wanted = False
         self.epoch += 1
         self.period, self._answered, self.failure = 0, -1, ""
+        self._paused = False
         self._origin_period = 0
         # the simulation starts at its own zero again, so that the run repeats to the bit; the time of
         # the graph goes on
@@ -339,6 +353,8 @@ class SimulatorNode(Node):
         level, text = DiagnosticStatus.OK, "running"
         if self.failure:
             level, text = DiagnosticStatus.ERROR, self.failure
+        elif self._paused:
+            level, text = DiagnosticStatus.WARN, f"paused: no command for step {self.period}"
         elif not self.watch.heard():
             level, text = DiagnosticStatus.WARN, "waiting for commands"
         elif any(s != FRESH for s in self.watch.states):

@@ -64,6 +64,7 @@ class ExternalWrenches:
         self._simulation = simulation
         self._latest: dict[str, tuple[WrenchStamped, float]] = {}
         self._acting: set[str] = set()
+        self._applied: dict[str, WrenchStamped] = {}
         for name in simulation.names:
 
             def callback(message: WrenchStamped, name: str = name) -> None:
@@ -84,17 +85,23 @@ class ExternalWrenches:
             if simulation.time - since > EXTERNAL_TIMEOUT:
                 del self._latest[name]
                 continue
+            acting.add(name)
+            turns = message.header.frame_id == frame_of(name)
+            if self._applied.get(name) is message and not turns:
+                continue
+            self._applied[name] = message
             force, torque = vector_from(message.wrench.force), vector_from(message.wrench.torque)
-            if message.header.frame_id == frame_of(name):
+            if turns:
                 R = quat2mat(simulation.motion[simulation.names.index(name), 3:7])
                 force, torque = R @ force, R @ torque
             simulation.push(name, force, torque)
-            acting.add(name)
         for name in self._acting - acting:
             simulation.push(name, np.zeros(3), np.zeros(3))
+            del self._applied[name]
         self._acting = acting
 
     def clear(self) -> None:
         """Forget all, after a reset."""
         self._latest.clear()
         self._acting.clear()
+        self._applied.clear()
