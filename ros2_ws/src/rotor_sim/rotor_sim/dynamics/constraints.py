@@ -39,11 +39,11 @@ COINCIDENT = 1e-12
 It is slack there and any direction will do.
 """
 
-SINGULAR_PIVOT = 1e-10
+SINGULAR_PIVOT = 1e-7
 """Relative pivot under which rows of A count as dependent (redundant taut cables)."""
 
-REFINEMENTS = 4
-"""Proximal iterations for redundant cables; each gains six digits."""
+REFINEMENTS = 8
+"""Proximal iterations for redundant cables."""
 
 PROJECTIONS = 4
 """Most projections at the end of a step."""
@@ -54,10 +54,10 @@ SMALL_DRIFT = 1e-6
 INCONSISTENT_GAP = 1e-7
 """Redundant taut cables whose gaps differ by more than this cannot all be taut, m."""
 
-DEPENDENT_SHIFT = 1e-6
+DEPENDENT_SHIFT = 1e-7
 """Relative diagonal shift for dependent rows.
 
-Rounding in the undetermined direction stays below 1e-16 / 1e-6.
+Rounding in the undetermined direction stays below 1e-16 / 1e-7.
 """
 
 
