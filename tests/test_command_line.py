@@ -106,6 +106,8 @@ def test_replay_writes_samples_and_events(tmp_path):
         (["fly", "hover", "--seed", "-1"], "must be >= 0"),
         (["fly", "hover", "--out", "/proc/nothing"], "cannot be made"),
         (["replay", "missing.json", "--out", "x.npz"], "cannot be read"),
+        (["replay", "missing.json", "--out", "x.json"], "must end in .npz"),
+        (["fly", "hover", "--duration", "inf"], "must be > 0 and finite"),
         (["demo", "slalmo"], 'did you mean "slalom"?'),
         (["dance"], "invalid choice"),
         (["fly"], "required"),
@@ -208,6 +210,33 @@ def test_interruption_closes_the_bag_and_leaves_nothing(tmp_path, domain, after)
             assert sum(1 for _ in reader.messages()) >= 0
     else:
         assert not (folder / "bag").exists()
+
+
+def test_demo_without_cables(tmp_path, domain):
+    """A free vehicle has no tensions to draw."""
+    folder = tmp_path / "demo"
+    out = rotor(
+        "demo", "hover", "--duration", "1", "--pacing", "lockstep", "--out", str(folder), env=domain
+    )
+    assert out.returncode == 0, out.stderr + out.stdout
+    assert "quad1: position RMSE" in out.stdout and "tension" not in out.stdout
+    assert (folder / "path.png").exists() and not (folder / "tensions.png").exists()
+
+
+def test_a_second_run_in_the_same_domain_is_refused(tmp_path, domain):
+    first = subprocess.Popen(
+        [*ROTOR, "up", "hover", "--out", str(tmp_path / "a")], env=domain, stdout=subprocess.DEVNULL
+    )
+    try:
+        time.sleep(1.5)
+        second = rotor("up", "hover", "--out", str(tmp_path / "b"), env=domain)
+        assert second.returncode == 2
+        assert not (tmp_path / "b").exists()
+        assert "another simulator runs there" in second.stderr and "ROS_DOMAIN_ID=" in second.stderr
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.wait(timeout=30)
+    assert not children(domain)
 
 
 def test_a_node_that_cannot_start_ends_the_run_with_its_words(tmp_path, domain):

@@ -114,10 +114,10 @@ def _flight(reader: Reader, path: Path) -> Flight:
     n_cables = len(scenario.model.cables)
     tensions = np.array(
         [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]
-    ).reshape(-1, n_cables)
+    ).reshape(len(common), n_cables)
     taut = np.array(
         [cables[s][1] if s in cables else [False] * n_cables for s in common], bool
-    ).reshape(-1, n_cables)
+    ).reshape(len(common), n_cables)
     missing = np.full((len(vehicles), 4), np.nan)
     held = np.array([commands.get(s, missing) for s in common])
     if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 import time
@@ -79,11 +80,12 @@ def _up(options: argparse.Namespace) -> int:
     from rotor_core.config.loader import load_scenario
     from rotor_lab.graph import graph_plan
     from rotor_lab.results import new_folder, write_scenario
-    from rotor_lab.run_graph import progress_printer, run_graph
+    from rotor_lab.run_graph import progress_printer, refuse_occupied_domain, run_graph
     from rotor_lab.warm import warm
 
     scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
     warm()
+    refuse_occupied_domain()
     folder = new_folder(options.out, f"up-{scenario.name}")
     write_scenario(folder, scenario)
     bag = (folder / "bag").resolve() if options.record else None
@@ -141,25 +143,27 @@ def _warm(_: argparse.Namespace) -> int:
     return 0
 
 
-def _positive(text: str) -> float:
+def positive_number(text: str) -> float:
+    """Argument type: finite and > 0."""
     value = float(text)
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"must be > 0, got {text}")
+    if not (value > 0.0 and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"must be > 0 and finite, got {text}")
     return value
 
 
-def _seed(text: str) -> int:
+def seed(text: str) -> int:
+    """Argument type: a whole number that fits a ROS parameter."""
     value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be >= 0, got {text}")
+    if not 0 <= value < 2**63:
+        raise argparse.ArgumentTypeError(f"must be >= 0 and below 2^63, got {text}")
     return value
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and options."""
     top = argparse.ArgumentParser(
-        prog="rotor",
-        description="Simulate aerial vehicles that carry and manipulate things.",
+        prog="./rotor",
+        description="Simulate aerial vehicles that carry things.",
         epilog="`./rotor COMMAND --help` shows the options of a command. `./rotor test` runs all "
         "tests, `./rotor python FILE` a script in the environment.",
     )
@@ -183,10 +187,10 @@ def parser() -> argparse.ArgumentParser:
         else:
             sub.add_argument("scenario", help="shipped name (see `./rotor scenarios`) or path")
         sub.add_argument(
-            "--seed", type=_seed, help="seed of the random streams (default: the scenario's)"
+            "--seed", type=seed, help="seed of the random streams (default: the scenario's)"
         )
         sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
-        sub.add_argument("--duration", type=_positive, metavar="S", help="simulated time")
+        sub.add_argument("--duration", type=positive_number, metavar="S", help="simulated time")
 
     sub = add(
         "demo",
@@ -236,7 +240,11 @@ def parser() -> argparse.ArgumentParser:
         "--out", required=True, metavar="FILE.npz", help="samples; the events go beside it as .json"
     )
     sub.add_argument(
-        "--step", type=_positive, default=1e-3, metavar="S", help="fixed step (default: 0.001)"
+        "--step",
+        type=positive_number,
+        default=1e-3,
+        metavar="S",
+        help="fixed step (default: 0.001)",
     )
     add("scenarios", _scenarios, "List the shipped scenarios.", "./rotor scenarios")
     add(

@@ -15,7 +15,7 @@ from rotor_lab.fly import flight_duration
 from rotor_lab.graph import graph_plan
 from rotor_lab.report import format_table, summary_rows
 from rotor_lab.results import new_folder, write_flight, write_scenario
-from rotor_lab.run_graph import progress_printer, run_graph
+from rotor_lab.run_graph import progress_printer, refuse_occupied_domain, run_graph
 from rotor_lab.warm import warm
 
 
@@ -43,6 +43,7 @@ def demo(
     if total <= 0.0:
         raise ConfigError(f"--duration: must be > 0 s, got {total:g}.")
     warm()
+    refuse_occupied_domain()
     folder = new_folder(out, f"demo-{scenario.name}")
     write_scenario(folder, scenario)
     print(
@@ -68,6 +69,9 @@ def _conclude(folder: Path, finished: bool) -> int:
     except ConfigError:
         if finished:
             raise
+        print(f"stopped before anything was flown; logs are in {folder / 'log'}")
+        return 130
+    if not finished and flight.time[-1] == flight.time[0]:
         print(f"stopped before anything was flown; logs are in {folder / 'log'}")
         return 130
     summary = write_flight(folder, flight)

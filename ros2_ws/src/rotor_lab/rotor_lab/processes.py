@@ -43,8 +43,9 @@ class Child:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
-def _die_with_parent() -> None:
-    """In the child: be told when the parent dies, whatever kills it."""
+def _prepare_child() -> None:
+    """In the child: hear signals again, and be told when the parent dies, whatever kills it."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
@@ -72,13 +73,22 @@ class ProcessGroup:
     def start(self, plan: ProcessPlan) -> Child:
         """Start a process in a session of its own, so that Ctrl-C reaches only the parent."""
         log = self._log_directory / f"{plan.name}.log"
-        with log.open("w") as file:
-            process = subprocess.Popen(
-                plan.command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=self._environment,
-                start_new_session=True, preexec_fn=_die_with_parent,
-            )  # fmt: skip
-        child = Child(plan, process, log)
-        self.children[plan.name] = child
+        # a Ctrl-C between start and registration would leave a process that nobody stops
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            with log.open("w") as file:
+                process = subprocess.Popen(
+                    plan.command,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    env=self._environment,
+                    start_new_session=True,
+                    preexec_fn=_prepare_child,
+                )
+            child = self.children[plan.name] = Child(plan, process, log)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return child
 
     def ended(self) -> list[Child]:

@@ -239,11 +239,14 @@ def write_result(run: CaseRun, out: Path) -> Path:
 
     Returns the path of the events.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("wb") as file:
-        np.savez(file, **run.samples)  # type: ignore[arg-type]
     events_path = out.with_suffix(".json")
-    events_path.write_text(json.dumps([event_record(e) for e in run.events], indent=1))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("wb") as file:
+            np.savez(file, **run.samples)  # type: ignore[arg-type]
+        events_path.write_text(json.dumps([event_record(e) for e in run.events], indent=1) + "\n")
+    except OSError as error:
+        raise ConfigError(f"--out {out}: cannot be written ({error.strerror}).") from error
     return events_path
 
 
@@ -270,6 +273,8 @@ def run_case(path: Path, out: Path, *, step: float = 1e-3) -> tuple[CaseRun, Pat
         ConfigError: the file is not a case that this engine can run.
         ModelError: the case describes a system that cannot be built.
     """
+    if out.suffix != ".npz":
+        raise ConfigError(f"--out {out}: must end in .npz; the events go beside it as .json.")
     case = load_case(path)
     try:
         check_signals(case, path)

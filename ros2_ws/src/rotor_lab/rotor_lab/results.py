@@ -43,6 +43,6 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 def write_flight(folder: Path, flight: Flight) -> dict:
     """Write summary.json and the plots; returns the summary."""
     summary = flight.summary()
-    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+    (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
     draw_flight(flight, folder)
     return summary

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import rclpy
@@ -78,6 +81,15 @@ def run_graph(
         RotorError: another simulator runs in this domain, or a node ended with an error; its last
             lines are shown.
     """
+    with _domain_to_ourselves():
+        return _run(plans, out, on_progress)
+
+
+def _run(
+    plans: dict[str, ProcessPlan],
+    out: Path,
+    on_progress: Callable[[dict[str, str], str], None],
+) -> bool:
     env = environment(out)
     os.environ.update({k: env[k] for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")})
     context = Context()
@@ -95,11 +107,42 @@ def run_graph(
                     group.start(plan)
                 return _watch(group, watcher, executor, on_progress)
             except KeyboardInterrupt:
-                print("\ninterrupted: closing the recording ...", flush=True)
+                print("\ninterrupted: stopping the nodes ...", flush=True)
                 return False
     finally:
         watcher.destroy_node()
         try_shutdown(context=context)
+
+
+@contextlib.contextmanager
+def _domain_to_ourselves() -> Iterator[None]:
+    """Hold a lock on the ROS domain, so that two runs that start together do not mix."""
+    domain = os.environ.get("ROS_DOMAIN_ID", "0")
+    path = Path(tempfile.gettempdir()) / f"rotor-domain-{domain}-{os.getuid()}.lock"
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RotorError(_occupied(domain)) from error
+        yield
+
+
+def refuse_occupied_domain() -> None:
+    """Say so before anything is written if another run holds the ROS domain.
+
+    Raises:
+        RotorError: with a free domain to choose.
+    """
+    with _domain_to_ourselves():
+        pass
+
+
+def _occupied(domain: str) -> str:
+    free = (int(domain) + 1) % 102
+    return (
+        f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: "
+        f"ROS_DOMAIN_ID={free} ./rotor ..."
+    )
 
 
 def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
@@ -107,11 +150,7 @@ def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.05)
         if watcher.count_publishers("/rotor/team_state"):
-            domain = os.environ.get("ROS_DOMAIN_ID", "0")
-            raise RotorError(
-                f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: "
-                f"ROS_DOMAIN_ID={int(domain) + 1} ./rotor ..."
-            )
+            raise RotorError(_occupied(os.environ.get("ROS_DOMAIN_ID", "0")))
 
 
 def _check(group: ProcessGroup) -> None:

@@ -78,7 +78,8 @@ def circle(
     coefficients[:, :3, 0] = np.asarray(start, float) - [radius, 0.0, 0.0]
     coefficients[:, YAW, 0] = yaw
     coefficients[:, PHASE] = _pad([np.pad(c, (0, len(RAMP.coef) - len(c))) for _, c in segments])
-    return Plan(np.array([d for d, _ in segments]), coefficients, radius, rotation)
+    amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
+    return Plan(np.array([d for d, _ in segments]), coefficients, radius, amplitudes)
 
 
 def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -40,9 +40,9 @@ class ControllerNode(Node):
         self._states = np.zeros((len(self.entities), 13))
         self._epoch = -1
         self._last: tuple[int, TeamCommand] | None = None
-        self._commands = self.create_publisher(TeamCommand, "/rotor/team_command", qos.STATE)
+        self._commands = self.create_publisher(TeamCommand, "/rotor/team_command", qos.TEAM)
         self.create_subscription(PolynomialTrajectory, "/rotor/plan", self._on_plan, qos.PLAN)
-        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.STATE)
+        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.TEAM)
         self.get_logger().info(
             f"controlling {', '.join(self.vehicles)}; planned: {', '.join(self.teams)}"
         )

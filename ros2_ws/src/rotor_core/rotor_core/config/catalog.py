@@ -60,5 +60,6 @@ def locate(folder: str, name: str, *, place: str = "") -> Path:
     if shipped_path.is_file():
         return shipped_path
     names = shipped(folder)
-    hint = suggestion(name, names) or f" Known: {', '.join(names)}."
-    raise ConfigError(f"{place}{name!r}: no shipped {folder.rstrip('s')} of this name{hint}")
+    raise ConfigError(
+        f"{place}{name!r}: no shipped {folder.rstrip('s')} of this name{suggestion(name, names)}"
+    )

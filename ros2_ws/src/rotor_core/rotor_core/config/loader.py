@@ -183,7 +183,7 @@ def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
     for key in fields:
         if key not in ("type", "use", "vehicles", "payload"):
             raise ConfigError(
-                f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}."
+                f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}"
             )
     if "use" not in fields:
         raise ConfigError(
@@ -250,11 +250,11 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
     names = [e.name for e in model.entities]
     model_place = tree.value["model"].place
 
-    def known(name: str, where: str, also: tuple[str, ...] = ()) -> None:
+    def known(name: str, where: str, key: str, also: tuple[str, ...] = ()) -> None:
         if name not in (*names, *also):
+            place = tree.value[key].place
             raise ConfigError(
-                f"{model_place}: {where}: there is no entity {name!r}{suggestion(name, names)} "
-                f"Known: {', '.join(names)}."
+                f"{place}: {where}: there is no entity {name!r}{suggestion(name, names)}"
             )
 
     points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
@@ -266,7 +266,7 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
             else ((item.parent, None), (item.child, None))
         )
         for name, point in ends:
-            known(name, where, ("world",) if isinstance(item, CableAttachment) else ())
+            known(name, where, "model", ("world",) if isinstance(item, CableAttachment) else ())
             if name in points and point is not None and any(point):
                 raise ConfigError(
                     f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
@@ -278,14 +278,14 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
             )
     for i, change in enumerate(scenario.plant):
         if change.entity is not None:
-            known(change.entity, f"plant[{i}].entity")
+            known(change.entity, f"plant[{i}].entity", "plant")
         elif change.cable is not None and change.cable > len(model.cables):
             raise ConfigError(
                 f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
             )
     seen: set[str] = set()
     for i, state in enumerate(scenario.initial):
-        known(state.entity, f"initial[{i}].entity")
+        known(state.entity, f"initial[{i}].entity", "initial")
         if state.entity in seen:
             raise ConfigError(
                 f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."

@@ -195,7 +195,7 @@ class CirclePlan:
 
     type: Literal["circle"]
     radius_m: float = bounded(gt=0.0)
-    period_s: float = bounded(gt=0.0)
+    period_s: float = bounded(ge=0.1)
     cruise_s: float = bounded(ge=0.0)
     ramp_rad_s2: float = bounded(float(np.pi / 40.0), gt=0.0)
     rotation_deg: Vector = bounded((0.0, 0.0, 0.0), ge=-60.0, le=60.0)
@@ -248,7 +248,7 @@ Plan = HoverPlan | StepPosePlan | CirclePlan | LinePlan | WaypointsPlan
 class Timing:
     """Steps, rates and pacing. The control period is a whole number of steps."""
 
-    step_s: float = bounded(0.001, gt=0.0, le=0.1)
+    step_s: float = bounded(0.001, ge=1e-5, le=0.1)
     control_s: float = bounded(0.005, gt=0.0, le=1.0)
     pacing: Literal["realtime", "lockstep"] = "realtime"
     real_time_factor: float = bounded(1.0, gt=0.0)

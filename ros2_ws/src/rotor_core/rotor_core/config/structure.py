@@ -47,7 +47,7 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
     for key, child in tree.value.items():
         if key not in fields:
             raise ConfigError(
-                f"{child.place}: {_join(path, key)}: unknown key {key!r}{suggestion(key, list(fields))}."
+                f"{child.place}: {_join(path, key)}: unknown key {key!r}{suggestion(key, list(fields))}"
             )
     values = {}
     for name, field in fields.items():
@@ -75,7 +75,7 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         choices = ", ".join(str(a) for a in arguments)
         raise ConfigError(
             f"{tree.place}: {path}: must be one of {choices}; got "
-            f"{_describe(value)}{suggestion(value, list(arguments))}."
+            f"{_describe(value)}{suggestion(value, list(arguments))}"
         )
     if origin is tuple:
         return _convert_tuple(arguments, tree, path)
@@ -128,7 +128,7 @@ def _build_by_type(choices: list, tree: Tree, path: str) -> Any:
     if kind.value not in table:
         raise ConfigError(
             f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
-            f"{_describe(kind.value)}{suggestion(kind.value, list(table))}."
+            f"{_describe(kind.value)}{suggestion(kind.value, list(table))}"
         )
     return build(table[kind.value], tree, path)
 
@@ -170,11 +170,12 @@ def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) ->
 
 
 def suggestion(word: Any, known: list) -> str:
-    """``; did you mean ...?`` for the nearest known word, else the list of known words."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
+    """End of a message: ``; did you mean ...?`` for the nearest known word, else the known ones."""
+    words = [str(k) for k in known]
+    near = difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
     if near:
         return f'; did you mean "{near[0]}"?'
-    return ""
+    return f". Known: {', '.join(words)}."
 
 
 def _join(path: str, key: str) -> str:

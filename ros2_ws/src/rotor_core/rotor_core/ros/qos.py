@@ -15,7 +15,10 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 
 
 STATE = _reliable(10)
-"""Odometry, cables, team state and commands."""
+"""Odometry, cables, clock, diagnostics."""
+
+TEAM = _reliable(100)
+"""Team states and commands: every one counts, also for a recorder that is busy for a while."""
 
 COMMAND = _reliable(1)
 """Inputs of vehicles: only the newest counts."""

@@ -57,7 +57,7 @@ class PlannerNode(Node):
             n: self.create_publisher(Reference, f"/{n}/reference", qos.COMMAND)
             for n in self.entities
         }
-        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.STATE)
+        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.TEAM)
         for kind, name, callback in (
             (Circle, "circle", self._circle),
             (Line, "line", self._line),

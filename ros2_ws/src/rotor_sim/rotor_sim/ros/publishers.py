@@ -54,7 +54,7 @@ class WorldPublisher:
         """Time of the graph minus time of the simulation: a reset sets back the latter only."""
         self._cable_names = cable_names(simulation)
         self._clock = node.create_publisher(Clock, "/clock", qos.STATE)
-        self._team = node.create_publisher(TeamState, "/rotor/team_state", qos.STATE)
+        self._team = node.create_publisher(TeamState, "/rotor/team_state", qos.TEAM)
         self._tf = node.create_publisher(TFMessage, "/tf", qos.TF)
         self._tf_static = node.create_publisher(TFMessage, "/tf_static", qos.TF_STATIC)
         self._cables = node.create_publisher(CableStates, "/cables", qos.STATE)

@@ -109,9 +109,7 @@ class SimulatorNode(Node):
         self._began_sim = self.simulation.time
         self._last_report = 0.0
         if scenario.command_input == "team":
-            self.create_subscription(
-                TeamCommand, "/rotor/team_command", self._on_command, qos.STATE
-            )
+            self.create_subscription(TeamCommand, "/rotor/team_command", self._on_command, qos.TEAM)
         else:
             WrenchCommands(self, self.vehicles, self._on_wrench, self._reject)
         self.pushes = ExternalWrenches(self, self.simulation, self._reject)
