@@ -157,26 +157,6 @@ def test_a_cable_takes_over_when_its_rigid_link_lets_go():
         replay(short)
 
 
-def test_many_knots_cost_little(tmp_path):
-    """Cost grows with the number of knots, not with its square: 20 times the knots, far under 100 times the work."""
-    import time
-
-    def cost(n):
-        knots = [[i / n, 2.5, 0, 0, 0] for i in range(n)]
-        case = {
-            "t_end": 1.0,
-            "bodies": [QUAD],
-            "init": [at((0, 0, 0))],
-            "inputs": {"0": {"type": "pwc", "knots": knots}},
-        }
-        began = time.process_time()
-        replay(case)
-        return time.process_time() - began
-
-    cost(10)
-    assert cost(10_000) < 100.0 * max(cost(500), 1e-3)
-
-
 @pytest.mark.parametrize(
     "content, message",
     [
