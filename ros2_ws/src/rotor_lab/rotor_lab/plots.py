@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -12,11 +13,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.model import Payload, Plate, Sphere
 from rotor_core.config.teams import teams
 from rotor_core.interface.plan import POSITION
 from rotor_lab.flight import Flight
 
-REFERENCE_STYLE = {"color": "0.45", "linestyle": "--", "linewidth": 1.2}
+REFERENCE_STYLE = {"color": "0.2", "linestyle": (0, (2, 2)), "linewidth": 1.0, "zorder": 3}
 COLOURS = plt.rcParams["axes.prop_cycle"].by_key()["color"]
 SNAPSHOTS = 6
 """Formations drawn along the path."""
@@ -76,16 +78,28 @@ def _path_3d(flight: Flight) -> Figure:
             )
             axes.plot(*ends.T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
             axes.scatter(*ends[0], color="C0", s=14)
-    axes.set(
-        xlabel="x / m",
-        ylabel="y / m",
-        zlabel="z / m",
-        title=flight.scenario.description or flight.scenario.name,
-    )
-    axes.title.set_wrap(True)
+        for payload in model.payloads:
+            _draw_payload(axes, payload, flight.states[i, names.index(payload.name)])
+    axes.set(xlabel="x / m", ylabel="y / m", zlabel="z / m")
+    figure.suptitle(flight.scenario.name.replace("_", " "))
     axes.set_aspect("equal")
     axes.legend(loc="upper left")
     return figure
+
+
+def _draw_payload(axes: Any, payload: Payload, state: np.ndarray) -> None:
+    shape = payload.shape
+    if isinstance(shape, Sphere):
+        axes.scatter(*state[:3], color="C1", s=30)
+        return
+    if isinstance(shape, Plate):
+        rings = [np.array([(*corner, 0.0) for corner in (*shape.outline_m, shape.outline_m[0])])]
+    else:
+        x, y, z = np.array(shape.size_m) / 2.0
+        square = np.array([(x, y), (-x, y), (-x, -y), (x, -y), (x, y)])
+        rings = [np.column_stack([square, np.full(5, h)]) + shape.offset_m for h in (-z, z)]
+    for ring in rings:
+        axes.plot(*(state[:3] + ring @ quat2mat(state[3:7]).T).T, color="C1", linewidth=1.0)
 
 
 def _attachment(flight: Flight, i: int, names: list[str], name: str, point: tuple) -> np.ndarray:
