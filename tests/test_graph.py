@@ -44,7 +44,7 @@ class Answerer:
     def __init__(self, bench, wrench):
         self.wrench, self.states, self.enabled = wrench, [], True
         self.publisher = bench.node.create_publisher(TeamCommand, "/rotor/team_command", qos.STATE)
-        bench.node.create_subscription(TeamState, "/rotor/team_state", self.on_state, qos.STATE)
+        bench.node.create_subscription(TeamState, "/rotor/team_state", self.on_state, qos.EVENT)
 
     def on_state(self, message):
         self.states.append(message)
@@ -213,7 +213,7 @@ def test_reset_raises_the_epoch_and_repeats_the_run(tmp_path):
     path = tmp_path / "noisy.yaml"
     path.write_text(dump_scenario(scenario))
     with graph.bench(tmp_path) as bench:
-        states = bench.collect(TeamState, "/rotor/team_state", qos.STATE)
+        states = bench.collect(TeamState, "/rotor/team_state", qos.EVENT)
         bench.start("simulator", scenario=str(path), pacing="lockstep")
         bench.start("planner", scenario=str(path))
         bench.until(lambda: bool(states), "first state")  # then nothing of the run is missed
@@ -222,13 +222,15 @@ def test_reset_raises_the_epoch_and_repeats_the_run(tmp_path):
         answer = bench.call(Trigger, "/simulator/reset", Trigger.Request())
         assert answer.success
         bench.until(lambda: states[-1].epoch == 1 and states[-1].step > 150, "second run")
-    runs = [{m.step: m for m in states if m.epoch == epoch} for epoch in (0, 1)]
-    for step in range(150):
+    runs = {epoch: {m.step: m for m in states if m.epoch == epoch} for epoch in (0, 1)}
+    # a test that is busy may miss single messages; those that came twice must agree to the bit
+    heard = sorted(runs[0].keys() & runs[1].keys())
+    assert len(heard) > 140
+    for step in heard:
         for a, b in zip(runs[0][step].bodies, runs[1][step].bodies, strict=True):
             assert a.pose == b.pose and a.twist == b.twist
-    assert seconds_from_stamp(runs[1][0].header.stamp) > seconds_from_stamp(
-        runs[0][150].header.stamp
-    )
+    first = {epoch: seconds_from_stamp(run[heard[0]].header.stamp) for epoch, run in runs.items()}
+    assert first[1] > first[0] + 0.5  # the time of the graph goes on
 
 
 def test_planner_services(tmp_path):
@@ -236,7 +238,7 @@ def test_planner_services(tmp_path):
     with graph.bench(tmp_path) as bench:
         references = bench.collect(Reference, "/quad1/reference", qos.COMMAND)
         plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
-        states = bench.collect(TeamState, "/rotor/team_state", qos.STATE)
+        states = bench.collect(TeamState, "/rotor/team_state", qos.EVENT)
         bench.start("planner", scenario="hover", start_trajectory=False)
         early = bench.call(Circle, "/planner/circle", Circle.Request(radius_m=0.5, period_s=4.0))
         assert not early.success and "no state has come" in early.message
@@ -422,7 +424,7 @@ def test_lockstep_with_wrenches_needs_every_vehicle(tmp_path):
     path = tmp_path / "wrench.yaml"
     path.write_text(dump_scenario(replace(load_scenario("slalom"), command_input="wrench")))
     with graph.bench(tmp_path) as bench:
-        states = bench.collect(TeamState, "/rotor/team_state", qos.STATE)
+        states = bench.collect(TeamState, "/rotor/team_state", qos.EVENT)
         publishers = [
             bench.node.create_publisher(WrenchStamped, f"/quad{k}/cmd/wrench", qos.COMMAND)
             for k in (1, 2, 3)
