@@ -71,13 +71,17 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     """Contract: within 1e-9, events included; the bag holds all of it."""
     with graph.bench(tmp_path) as bench:
         log = (tmp_path / "log").joinpath
-        bench.start("simulator", scenario=name, pacing="lockstep", duration_s=seconds)
+        status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
+        bench.start("simulator", scenario=name, pacing="lockstep", duration_s=seconds, linger=True)
         bench.start("recorder", scenario=name, bag=str(tmp_path / "bag"))
         bench.start("planner", scenario=name)
         bench.until(lambda: "recording" in log("recorder.log").read_text(), "recorder")
         bench.start("controller", scenario=name)
-        bench.until(lambda: not bench.group.children["simulator"].running, "end of the run", 60.0)
-        bench.spin(0.5)
+        bench.until(
+            lambda: bool(status) and simulator_status(status)[-1][0].message == "finished",
+            "end of the run",
+            60.0,
+        )
     over_dds = read_flight(tmp_path / "bag")
     alone = fly(load_scenario(name), duration=seconds)
     index = {round(t * 1e6): i for i, t in enumerate(alone.time)}

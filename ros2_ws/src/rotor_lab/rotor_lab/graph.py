@@ -11,8 +11,8 @@ from ament_index_python.packages import get_package_prefix
 
 from rotor_lab.processes import ProcessPlan
 
-STOP_ORDER = ("simulator", "controller", "planner", "recorder")
-"""The recorder goes last, so that the bag holds the end."""
+STOP_ORDER = ("recorder", "simulator", "controller", "planner")
+"""The recorder first, while what it has not read yet is still in the queues of living publishers."""
 
 EXECUTABLES = {
     "simulator": ("rotor_sim", "simulator"),
@@ -58,7 +58,7 @@ def graph_plan(
     common: dict[str, object] = {"scenario": scenario, "seed": -1 if seed is None else seed}
     plan = {
         "simulator": node_plan(
-            "simulator", {**common, "pacing": pacing, "duration_s": float(duration)}
+            "simulator", {**common, "pacing": pacing, "duration_s": float(duration), "linger": True}
         )
     }
     if bag is not None:

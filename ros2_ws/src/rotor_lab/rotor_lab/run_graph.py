@@ -24,6 +24,7 @@ from rotor_core.ros import qos
 from rotor_lab.graph import STOP_ORDER
 from rotor_lab.processes import ProcessGroup, ProcessPlan
 from rotor_lab.ros.recorder_node import READY
+from rotor_sim.ros.simulator_node import FINISHED
 
 START_LIMIT = 30.0
 """Nodes must be up within this time, s."""
@@ -183,17 +184,13 @@ def _watch(
     on_progress: Callable[[dict[str, str], str], None],
 ) -> bool:
     seen: dict[str, str] = {}
-    while group.children["simulator"].running:
+    while group.children["simulator"].running and watcher.text != FINISHED:
         executor.spin_once(timeout_sec=0.2)
         _check(group)
         if watcher.values != seen:
             seen = watcher.values
             on_progress(seen, watcher.text)
     _check(group)
-    # let the recorder drain what is on its way
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
-        executor.spin_once(timeout_sec=0.1)
     return True
 
 
@@ -213,7 +210,7 @@ def progress_printer(total: float, control: float) -> Callable[[dict[str, str], 
             f"{bar}  real-time factor {values.get('real_time_factor', '-')}  missed "
             f"{values.get('missed_deadlines', '-')}  events {values.get('hybrid_events', '-')}"
         )
-        if text not in ("running", ""):
+        if text not in ("running", FINISHED, ""):
             line += f"  ({text})"
         print(f"\r{line:<110}" if live else line, end="" if live else "\n", flush=True)
 

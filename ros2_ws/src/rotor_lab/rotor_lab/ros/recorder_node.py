@@ -11,9 +11,11 @@ from __future__ import annotations
 import importlib
 import struct
 import sys
+import time
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import (
@@ -30,12 +32,15 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.units import NANOSECONDS_PER_SECOND
 from rotor_core.interface.errors import ConfigError
-from rotor_core.ros.node import declare, run, scenario_parameter
+from rotor_core.ros.node import declare, run, scenario_parameter, spin
 from rotor_lab.topics import Topic, recorded_topics
 
 STORAGE_VERSION = 9
 READY = "recording"
 """First word of the line that says that data arrive."""
+
+DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
+"""A stopping recorder waits this long for one more message, and in all at most this long, s."""
 
 DEPTH = 2000
 """Messages that may wait while a file is written."""
@@ -128,6 +133,14 @@ class RecorderNode(Node):
             self.get_logger().info(f"{READY} to {self._writer.path}")
         self._count += 1
 
+    def drain(self, executor: SingleThreadedExecutor) -> None:
+        """Write what has arrived but waits: a busy recorder is behind when it is told to stop."""
+        end = time.monotonic() + DRAIN_LIMIT
+        before = -1
+        while self._count != before and time.monotonic() < end:
+            before = self._count
+            executor.spin_once(timeout_sec=DRAIN_PAUSE)
+
     def destroy_node(self) -> None:
         """Close the bag, then the node."""
         if self._writer is not None:
@@ -138,7 +151,12 @@ class RecorderNode(Node):
 
 def main(args: list[str] | None = None) -> None:
     """Entry point ``ros2 run rotor_lab recorder``."""
-    sys.exit(run(RecorderNode, args))
+
+    def record(node: RecorderNode, executor: SingleThreadedExecutor) -> None:
+        spin(node, executor)
+        node.drain(executor)
+
+    sys.exit(run(RecorderNode, args, record))
 
 
 if __name__ == "__main__":

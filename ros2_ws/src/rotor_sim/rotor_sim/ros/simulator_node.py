@@ -32,6 +32,10 @@ REPEAT_STATE = 0.1
 """A state nobody has answered is published again after this wall time, s."""
 
 
+FINISHED = "finished"
+"""Diagnostics of a simulation whose duration is over."""
+
+
 class SimulatorNode(Node):
     """Lockstep or real time over one :class:`Simulation`; see the module docstring."""
 
@@ -49,6 +53,11 @@ class SimulatorNode(Node):
         self.duration = float(
             declare(self, "duration_s", 0.0, "end after this simulated time; 0: run until stopped")
         )  # type: ignore[arg-type]
+        self.linger = bool(
+            declare(
+                self, "linger", False, "at the end stay until stopped, so that no message is lost"
+            )
+        )
         self.wait = bool(
             declare(
                 self,
@@ -185,6 +194,9 @@ class SimulatorNode(Node):
         exact = self.simulation.scenario.sensing.noise.is_zero
         self.publisher.topics(self.simulation.motion if exact else None)
         self._report()
+        while self.linger and not self.failure and self._is_over() and is_running():
+            # messages wait in the queues of slow subscribers only as long as their publisher lives
+            self._idle(executor)
 
     def _is_over(self) -> bool:
         if self.duration <= 0.0:
@@ -351,6 +363,8 @@ class SimulatorNode(Node):
         level, text = DiagnosticStatus.OK, "running"
         if self.failure:
             level, text = DiagnosticStatus.ERROR, self.failure
+        elif self._is_over():
+            text = FINISHED
         elif self._paused:
             level, text = DiagnosticStatus.WARN, f"paused: no command for step {self.period}"
         elif not self.watch.heard():
