@@ -32,6 +32,9 @@ REPEAT_STATE = 0.1
 """A state nobody has answered is published again after this wall time, s."""
 
 
+COUNTS = "control_periods missed_deadlines stale_commands rejected_commands lockstep_pauses hybrid_events"
+"""What the diagnostics count."""
+
 FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
 
@@ -98,17 +101,7 @@ class SimulatorNode(Node):
         self.publisher = WorldPublisher(self, self.simulation)
         self.epoch = self.period = 0
         self.failure = ""
-        self.counts = dict.fromkeys(
-            (
-                "control_periods",
-                "missed_deadlines",
-                "stale_commands",
-                "rejected_commands",
-                "lockstep_pauses",
-                "hybrid_events",
-            ),
-            0,
-        )
+        self.counts = dict.fromkeys(COUNTS.split(), 0)
         self._answered = -1
         self._heard_now: set[int] = set()
         self._paused = False
