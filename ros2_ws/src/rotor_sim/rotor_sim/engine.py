@@ -377,11 +377,6 @@ class Engine:
         """Unit vectors from end a to end b in W, (n_cables, 3)."""
         return self.world.cables[:, at.XI : at.XI + 3]
 
-    @property
-    def trial_steps(self) -> int:
-        """Trial steps so far; more than steps where events were located."""
-        return int(self._ints[at.STEPS_TRIED])
-
     def take_events(self) -> list[Event]:
         """Events since the last call, in order."""
         events, self._events = self._events, []

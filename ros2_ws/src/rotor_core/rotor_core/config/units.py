@@ -19,11 +19,6 @@ def rad_from_deg(degrees: float) -> float:
     return math.radians(degrees)
 
 
-def deg_from_rad(radians: float) -> float:
-    """Degrees from radians."""
-    return math.degrees(radians)
-
-
 def rad_s_from_rpm(rpm: float) -> float:
     """Radians per second from revolutions per minute."""
     return rpm * 2.0 * math.pi / 60.0

@@ -30,8 +30,6 @@ REFERENCE = 28
 Position to snap in W; attitude (w first), body rate and its derivative; yaw.
 """
 
-DERIVATIVES = 5
-
 
 @dataclass(frozen=True)
 class Plan:

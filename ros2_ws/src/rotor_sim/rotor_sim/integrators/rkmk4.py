@@ -41,7 +41,6 @@ def advance(world, t, h):
     n_cables = world.head[at.N_CABLES]
     first = world.slopes[at.FIRST_SLOPE]
     combined = world.slopes[1]
-    world.head[at.STEPS_TRIED] += 1
     world.head[at.INCONSISTENT] = 0
     for k in range(n_cables):
         world.cables[k, at.TENSION_MIN] = world.cables[k, at.TENSION_0]

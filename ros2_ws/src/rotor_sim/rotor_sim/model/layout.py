@@ -81,11 +81,10 @@ EVENTS = 2 * MAX_EVENTS
     N_LOGGED,
     N_ACTING,
     BAD_BODY,
-    STEPS_TRIED,
     STEPS_DONE,
     INCONSISTENT,
     UNSOLVED,
-) = constants(*range(13))
+) = constants(*range(12))
 HEADER = 14
 TIME, GRAVITY = constants(0, 1)
 SCALARS = 4

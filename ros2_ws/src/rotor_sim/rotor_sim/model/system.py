@@ -5,7 +5,7 @@ Bodies, cables, rigid links, inputs. Welds are merged when it is built.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
@@ -99,10 +99,6 @@ class System:
 
     def _is_welded(self, body: int) -> bool:
         return any(body in (w.parent, w.child) for w in self.welds)
-
-    def without_weld(self, index: int) -> System:
-        """The system after rigid link ``index`` has let go."""
-        return replace(self, welds=tuple(w for i, w in enumerate(self.welds) if i != index))
 
 
 @dataclass(frozen=True)
