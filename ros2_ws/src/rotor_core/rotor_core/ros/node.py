@@ -12,14 +12,19 @@ import threading
 from collections.abc import Callable, Sequence
 
 import rclpy
-from rcl_interfaces.msg import ParameterDescriptor
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import RotorError
+
+try:
+    from rclpy.experimental import EventsExecutor
+except ImportError:  # before rclpy 7.1.4
+    EventsExecutor = None
 
 SPIN_LIMIT = 0.25
 """Longest wait for work, s: a signal is noticed at the latest then."""
@@ -38,16 +43,61 @@ def declare(node: Node, name: str, default: object, description: str) -> object:
     return node.declare_parameter(name, default, descriptor).value
 
 
+def declare_live(
+    node: Node,
+    name: str,
+    default: object,
+    description: str,
+    limits: tuple[float, float] | None = None,
+) -> object:
+    """Declare a parameter that may change while the node runs, with a range for its numbers."""
+    descriptor = ParameterDescriptor(description=description)
+    if limits is not None:
+        low, high = limits
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    return node.declare_parameter(name, default, descriptor).value
+
+
+def declare_scenario(node: Node, *, live: bool = False) -> None:
+    """Declare the parameters ``scenario`` and ``seed``; ``live`` ones may change between runs."""
+    how = declare_live if live else declare
+    how(node, "scenario", "slalom", "shipped name or path of a scenario")
+    how(node, "seed", -1, "seed of the random streams; negative: as the scenario says")
+
+
+def named_scenario(node: Node) -> Scenario:
+    """Load what the parameters of :func:`declare_scenario` name.
+
+    Raises:
+        ConfigError: there is none, or it is wrong.
+    """
+    name = str(node.get_parameter("scenario").value)
+    seed = int(node.get_parameter("seed").value)
+    return load_scenario(name, seed=seed if seed >= 0 else None)
+
+
 def scenario_parameter(node: Node) -> Scenario:
     """Declare the parameters ``scenario`` and ``seed`` and load what they name."""
-    name = declare(node, "scenario", "slalom", "shipped name or path of a scenario")
-    seed = int(
-        declare(node, "seed", -1, "seed of the random streams; negative: as the scenario says")
-    )  # type: ignore[call-overload]
-    return load_scenario(str(name), seed=seed if seed >= 0 else None)
+    declare_scenario(node)
+    return named_scenario(node)
 
 
-def spin(node: Node, executor: SingleThreadedExecutor) -> None:
+def make_executor() -> Executor:
+    """The executor of all our nodes.
+
+    Always spun with a time limit, so that signals are noticed (docs/adr/0005).
+
+    Raises:
+        RotorError: this rclpy has none that is fast enough and awaits services.
+    """
+    if EventsExecutor is None:
+        raise RotorError(
+            "rclpy: it has no EventsExecutor. Update ROS 2 (Jazzy: rclpy 7.1.4 or newer)."
+        )
+    return EventsExecutor()
+
+
+def spin(node: Node, executor: Executor) -> None:
     """Serve callbacks until the node is told to stop."""
     while is_running():
         executor.spin_once(timeout_sec=SPIN_LIMIT)
@@ -56,7 +106,7 @@ def spin(node: Node, executor: SingleThreadedExecutor) -> None:
 def run(
     make: Callable[[], Node],
     args: Sequence[str] | None = None,
-    main: Callable[[Node, SingleThreadedExecutor], None] = spin,
+    main: Callable[[Node, Executor], None] = spin,
 ) -> int:
     """Create a node and run it to its end.
 
@@ -76,7 +126,7 @@ def run(
     node = None
     try:
         node = make()
-        executor = SingleThreadedExecutor()
+        executor = make_executor()
         executor.add_node(node)
         main(node, executor)
     except (KeyboardInterrupt, ExternalShutdownException):

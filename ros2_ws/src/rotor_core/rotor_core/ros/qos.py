@@ -38,6 +38,11 @@ TF = _reliable(100)
 TF_STATIC = LATCHED
 """As tf2_ros publishes /tf_static."""
 
+SENSOR = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+"""Sensor data, as rmw names it."""
+
 BEST_EFFORT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
 )
