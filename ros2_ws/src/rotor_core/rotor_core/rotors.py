@@ -46,9 +46,7 @@ def rotor_set(rotors: Rotors, *, thrust_gain: float = 1.0) -> RotorSet:
 
     Rotor 1 turns counter-clockwise, its drag torque acts about -z.
     """
-    first = 0.0 if rotors.layout == "plus" else np.pi / 4.0
-    angles = first + np.arange(4) * np.pi / 2.0
-    x, y = rotors.arm_m * np.cos(angles), rotors.arm_m * np.sin(angles)
+    x, y, _ = rotors.hubs.T
     spin = np.array([1.0, -1.0, 1.0, -1.0])
     mixing = np.array([np.ones(4), y, -x, -spin * rotors.torque_per_thrust_m])
     coefficient = rotors.thrust_n_per_rpm2 / rad_s_from_rpm(1.0) ** 2

@@ -9,7 +9,9 @@ from pathlib import Path
 from rotor_core.config.structure import suggestion
 from rotor_core.interface.errors import ConfigError
 
-FOLDERS = ("scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories")
+FOLDERS = (
+    "scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories", "remaps"
+)  # fmt: skip
 
 
 def _candidates() -> Iterator[Path]:
@@ -36,6 +38,20 @@ def config_directory() -> Path:
     raise ConfigError(
         "configuration folder: not found. Build the workspace, or set ROTOR_CONFIG_DIR to the folder config/."
     )
+
+
+def rviz_configuration(name: str) -> Path:
+    """File of a shipped RViz configuration (overview, tuning) or of a path.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    folder = config_directory().parent / "rviz"
+    for path in (folder / f"{name}.rviz", Path(name).expanduser()):
+        if path.is_file():
+            return path
+    names = sorted(p.stem for p in folder.glob("*.rviz"))
+    raise ConfigError(f"{name!r}: no RViz configuration of this name{suggestion(name, names)}")
 
 
 def shipped(folder: str) -> list[str]:

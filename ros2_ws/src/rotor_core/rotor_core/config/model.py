@@ -76,6 +76,13 @@ class Rotors:
         if self.speed_rpm[0] >= self.speed_rpm[1]:
             raise ValueError(f"speed_rpm must be [smallest, largest], got {list(self.speed_rpm)}.")
 
+    @property
+    def hubs(self) -> np.ndarray:
+        """Positions of the rotors in the body frame, (4, 3) m."""
+        first = 0.0 if self.layout == "plus" else np.pi / 4.0
+        angles = first + np.arange(4) * np.pi / 2.0
+        return self.arm_m * np.stack([np.cos(angles), np.sin(angles), np.zeros(4)], axis=1)
+
 
 @dataclass(frozen=True)
 class VehicleGains:
@@ -206,6 +213,11 @@ class Model:
     def cables(self) -> tuple[CableAttachment, ...]:
         """The cables, in the order of tensions everywhere."""
         return tuple(a for a in self.attachments if isinstance(a, CableAttachment))
+
+    @property
+    def cable_names(self) -> list[str]:
+        """cable1..n, in the order of :attr:`cables`."""
+        return [f"cable{k + 1}" for k in range(len(self.cables))]
 
     @property
     def rigid_links(self) -> tuple[RigidLink, ...]:

@@ -78,10 +78,51 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Imu:
+    """Inertial unit of every vehicle at its base link: standard deviations per sample, constant biases."""
+
+    rate_hz: float = bounded(100.0, gt=0.0, le=1000.0)
+    accelerometer_noise_m_s2: float = bounded(0.0, ge=0.0)
+    gyroscope_noise_rad_s: float = bounded(0.0, ge=0.0)
+    accelerometer_bias_m_s2: Vector = (0.0, 0.0, 0.0)
+    gyroscope_bias_rad_s: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class LoadCell:
+    """Load cell at end a of every cable: standard deviation per sample and component, constant bias of the tension."""
+
+    rate_hz: float = bounded(100.0, gt=0.0, le=1000.0)
+    noise_n: float = bounded(0.0, ge=0.0)
+    bias_n: float = 0.0
+
+
+@dataclass(frozen=True)
 class Sensing:
-    """What controllers get to see."""
+    """What controllers get to see: noise, rate, delay and dropouts of the state, and two sensors.
+
+    ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
+    arrival, in steps of the control period. A dropout begins at a sample of an entity with
+    ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only).
+    """
 
     noise: Noise = field(default_factory=Noise)
+    rate_hz: float | None = bounded(None, gt=0.0, le=10000.0)
+    delay_s: float = bounded(0.0, ge=0.0, le=1.0)
+    dropout_probability: float = bounded(0.0, ge=0.0, le=1.0)
+    dropout_s: float = bounded(0.0, ge=0.0)
+    imu: Imu = field(default_factory=Imu)
+    load_cell: LoadCell = field(default_factory=LoadCell)
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether measured states are the true ones, at once and always."""
+        return (
+            self.noise.is_zero
+            and self.rate_hz is None
+            and self.delay_s == 0.0
+            and self.dropout_probability == 0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -292,6 +333,6 @@ class Scenario:
     actuation: Actuation = field(default_factory=Actuation)
     environment: Environment = field(default_factory=Environment)
     time: Timing = field(default_factory=Timing)
-    command_input: Literal["team", "wrench"] = "team"
+    command_input: Literal["team", "wrench", "motor_speed"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
     seed: int = bounded(0, ge=0)
