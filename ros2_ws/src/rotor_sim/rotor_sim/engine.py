@@ -7,8 +7,10 @@ This is the only place where the flat arrays of :mod:`rotor_sim.model.layout` me
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
-from transforms3d.quaternions import qinverse, qmult, quat2mat
+from transforms3d.quaternions import quat2mat
 
 from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
@@ -19,9 +21,8 @@ from rotor_sim.hybrid import impact, stepper
 from rotor_sim.model import layout as at
 from rotor_sim.model.assembly import assemble
 from rotor_sim.model.system import System
-
-INITIAL_GAP = 1e-9
-"""A cable this close to its length when the state is set counts as taut; longer is an error, m."""
+from rotor_sim.placement import checked_states, place
+from rotor_sim.projection import INITIAL_GAP
 
 ACCELERATION, ALPHA, MOTION = constants(13, 16, 19)
 """Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
@@ -86,7 +87,7 @@ class Engine:
         self._steps = 0
         self._events: list[Event] = []
         built = assemble(system, len(system.bodies) if max_external is None else max_external)
-        self._groups, self.world = built.groups, built.world
+        self.groups, self.world = built.groups, built.world
         self._member_body, self._member_pose = built.member_body, built.member_pose
         self._ints, self._floats = self._arrays = (built.ints, built.floats)
         self.world.scalars[at.TIME] = self._origin
@@ -110,35 +111,9 @@ class Engine:
             ModelError: a cable is longer than it can be, or welded members do not fit their rigid
                 links.
         """
-        states = np.asarray(states, float)
-        n = len(self.system.bodies)
-        if states.ndim != 2 or states.shape[0] != n or states.shape[1] < at.STATE:
-            raise ContractError(
-                f"state: must have the shape ({n}, {at.STATE}), got {states.shape}."
-            )
-        states = states[:, : at.STATE].copy()
-        for i, body in enumerate(self.system.bodies):
-            if not np.all(np.isfinite(states[i])):
-                raise ContractError(
-                    f"state of {body.name!r}: must be finite, got {states[i].tolist()}."
-                )
-            length = float(np.linalg.norm(states[i, at.Q : at.Q + 4]))
-            if abs(length - 1.0) > 1e-6:
-                raise ContractError(
-                    f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}."
-                )
-            states[i, at.Q : at.Q + 4] /= length
+        states = checked_states(self.system, states)
         world = self.world
-        for g, group in enumerate(self._groups):
-            # a member that has an attitude tells that of the group
-            i = next((i for i, m in enumerate(group.members) if self._rotates(m)), 0)
-            member, place = states[group.members[i]], group.places[i]
-            q = qmult(member[at.Q : at.Q + 4], qinverse(place.q))
-            omega = quat2mat(place.q) @ member[at.OMEGA :]
-            R = quat2mat(q)
-            world.start[g, at.Q : at.Q + 4], world.start[g, at.OMEGA :] = q, omega
-            world.start[g, at.P : at.P + 3] = member[at.P : at.P + 3] - R @ place.p
-            world.start[g, at.V : at.V + 3] = member[at.V : at.V + 3] - R @ np.cross(omega, place.p)
+        place(self.system, self.groups, world, states)
         if time is not None:
             self._origin, self._steps = float(time), 0
             world.scalars[at.TIME] = time
@@ -160,9 +135,22 @@ class Engine:
     def _rotates(self, member: int) -> bool:
         return self.system.bodies[member].inertia_B is not None
 
+    def trial(self, states: np.ndarray, leaders: Collection[int]) -> Engine:
+        """Another engine with the same cables cut, in the state that ``leaders`` (members) give.
+
+        Members on rigid links with them follow; cables may be too long there.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        other = Engine(self.system, step=self.step_length, time=self.time)
+        other.world.cable_int[:, at.ALIVE] = self.world.cable_int[:, at.ALIVE]
+        place(self.system, other.groups, other.world, checked_states(self.system, states), leaders)
+        return other
+
     def _check_welds(self, states: np.ndarray) -> None:
         member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
-        for group in self._groups:
+        for group in self.groups:
             for member in group.members[1:]:
                 difference = self.motion[member, : at.STATE] - states[member]
                 if self.motion[member, at.Q : at.Q + 4] @ states[member, at.Q : at.Q + 4] < 0.0:
@@ -326,7 +314,7 @@ class Engine:
         self.measure()
         state, t = self.motion[:, : at.STATE].copy(), self.time
         if status == stepper.NOT_FINITE:
-            group = self._groups[int(self._ints[at.BAD_BODY])]
+            group = self.groups[int(self._ints[at.BAD_BODY])]
             names = [self.system.bodies[m].name for m in group.members]
             text = (
                 f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer "
@@ -376,6 +364,11 @@ class Engine:
     def directions(self) -> np.ndarray:
         """Unit vectors from end a to end b in W, (n_cables, 3)."""
         return self.world.cables[:, at.XI : at.XI + 3]
+
+    @property
+    def solver_work(self) -> tuple[int, int]:
+        """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
+        return int(self._ints[at.TRIALS]), int(self._ints[at.EXCHANGES])
 
     def take_events(self) -> list[Event]:
         """Events since the last call, in order."""

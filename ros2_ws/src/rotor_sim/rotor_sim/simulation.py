@@ -9,14 +9,22 @@ import numpy as np
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ContractError
+from rotor_core.lie.batch import rotation_matrices
 from rotor_core.rotors import limit_wrenches, rotor_set
+from rotor_sim import projection
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.sensors.noise import NoisySensor
+from rotor_sim.sensors.imu import ImuSensor
+from rotor_sim.sensors.load_cell import LoadCellSensor
+from rotor_sim.sensors.pose import PoseSensor
 
 START_TIME = 1.0
 """Simulation time of the initial state, s: a stamp of zero means "no time yet" in ROS."""
+
+LINK_TOLERANCE = 1e-6
+"""States set for rigidly linked entities may miss each other by this much, m."""
 
 
 class Simulation:
@@ -44,9 +52,15 @@ class Simulation:
         self._gain = np.array([[gains.get(v.name, 1.0)] for v in scenario.model.vehicles])
         self._unmixing = np.array([s.unmixing for s in sets])
         self._limits = np.array([s.thrust_limits for s in sets])
-        self._externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        sensor_seed = np.random.SeedSequence(self.seed, spawn_key=(0,))
-        self._sensor = NoisySensor(scenario.sensing.noise, sensor_seed)
+        self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        """Force and moment in W that push an entity (its row), N and N m."""
+        sensing = scenario.sensing
+        self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed)
+        self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
+        self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
+        self._cable_ends = np.array(
+            [self.names.index(c.a) if c.a in self.names else -1 for c in scenario.model.cables], int
+        )
         self.engine = Engine(
             system_from_scenario(scenario), step=scenario.time.step_s, time=START_TIME
         )
@@ -65,13 +79,59 @@ class Simulation:
         self.engine = Engine(
             system_from_scenario(self.scenario), step=self.scenario.time.step_s, time=time
         )
-        self._externals.clear()
-        self._sensor.reset()
+        self.externals.clear()
+        for sensor in (self.pose_sensor, self._imu, self._load_cell):
+            sensor.reset()
         self.applied[:] = 0.0
         self.engine.set_state(
             initial_states(self.scenario) if states is None else states, time=time
         )
         return self.engine.motion
+
+    def set_states(self, states: dict[str, np.ndarray], *, project: bool) -> float:
+        """Put entities elsewhere; time goes on.
+
+        Args:
+            states: by entity, (13,). Entities on rigid links with them follow, all others stay.
+            project: move everything to the nearest state that the cables allow, instead of
+                refusing one that they forbid.
+
+        Returns:
+            How far the projection moved an entity at most, m.
+
+        Raises:
+            ContractError: an unknown entity, a state that is none, or one that a cable or rigid link
+                forbids; nothing is changed then.
+            SolverError: there are no cable tensions in this state; nothing is changed then.
+        """
+        wanted = self.motion[:, :13].copy()
+        for name, state in states.items():
+            if name not in self.names:
+                raise ContractError(
+                    f"there is no entity {name!r}; known are {', '.join(self.names)}."
+                )
+            wanted[self.names.index(name)] = state
+        leaders = [self.names.index(name) for name in states]
+        trial = self.engine.trial(wanted, leaders)
+        asked = trial.measure().copy()
+        self._check_links(asked, {m: wanted[m] for m in leaders})
+        if project:
+            projection.project(trial.world)
+        elif forbidden := projection.violation(trial.world):
+            raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
+        there = trial.measure()[:, :13].copy()
+        trial.set_state(there)  # what it cannot do must not touch the running world
+        self.engine.set_state(there)
+        return float(np.max(np.linalg.norm(there[:, :3] - asked[:, :3], axis=1)))
+
+    def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
+        for member, state in wanted.items():
+            apart = float(np.linalg.norm(got[member, :3] - state[:3]))
+            if apart > LINK_TOLERANCE:
+                raise ContractError(
+                    f"rigid link of {self.names[member]!r}: it would be {apart:.6g} m from where the "
+                    "link holds it. Set the state of one entity of a rigidly linked team."
+                )
 
     @property
     def time(self) -> float:
@@ -84,8 +144,21 @@ class Simulation:
         return self.engine.motion
 
     def measure(self) -> np.ndarray:
-        """What controllers see, (n, 19): one sample of the sensors."""
-        return self._sensor.measure(self.engine.motion)
+        """What controllers see, (n, 19); call it once at the start of every control period."""
+        return self.pose_sensor.measure(self.engine.motion, self.time)
+
+    def imu(self) -> np.ndarray:
+        """One sample of every vehicle's inertial unit: specific force, body rate (n_vehicles, 6)."""
+        return self._imu.measure(self.engine.motion[: self.n_vehicles])
+
+    def load_cells(self) -> np.ndarray:
+        """One sample of every load cell.
+
+        Force on end a in the axes of its body (of the world where a is the world), (n_cables, 3) N.
+        """
+        rotations = np.concatenate([rotation_matrices(self.engine.motion[:, 3:7]), np.eye(3)[None]])
+        directions = np.einsum("kji,kj->ki", rotations[self._cable_ends], self.engine.directions)
+        return self._load_cell.measure(self.engine.tensions, directions)
 
     def command(self, wrenches: np.ndarray) -> None:
         """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m.
@@ -108,10 +181,10 @@ class Simulation:
         """
         member = self.names.index(entity)
         if np.any(force) or np.any(moment):
-            self._externals[member] = (np.asarray(force, float), np.asarray(moment, float))
+            self.externals[member] = (np.asarray(force, float), np.asarray(moment, float))
         else:
-            self._externals.pop(member, None)
-        self.engine.set_external([(m, f, tau) for m, (f, tau) in self._externals.items()])
+            self.externals.pop(member, None)
+        self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
 
     def step(self, wrenches: np.ndarray | None = None) -> np.ndarray:
         """Hold ``wrenches`` for one control period and integrate it.

@@ -99,6 +99,8 @@ def complement(world, n, column):
     )
     if exchanges < 0:
         world.head[at.UNSOLVED] = 1
+    else:
+        world.head[at.EXCHANGES] += exchanges
     for k in range(world.head[at.N_CABLES]):
         world.cables[k, at.MULTIPLIER] = 0.0
     for i in range(n):

@@ -99,6 +99,7 @@ def run_to(world, t_end):
     trials = 0
     while True:
         advance(world, t, h)
+        world.head[at.TRIALS] += 1
         bad = first_not_finite(world, world.end)
         if bad >= 0:
             world.head[at.BAD_BODY] = bad

@@ -70,7 +70,8 @@ MAX_EVENTS = 1000
 EVENTS = 2 * MAX_EVENTS
 """Rows of the log; a run stops for it to be emptied when one more step might not fit."""
 
-# --- header (ints) and scalars (floats); N_EXTERNAL is the room for external wrenches, N_ACTING how
+# --- header (ints) and scalars (floats). N_EXTERNAL is the room for external wrenches, N_ACTING how many
+#     act; TRIALS counts steps tried while events are located, EXCHANGES pivots of the complementarity solver
 (
     N_BODIES,
     N_CABLES,
@@ -84,7 +85,9 @@ EVENTS = 2 * MAX_EVENTS
     STEPS_DONE,
     INCONSISTENT,
     UNSOLVED,
-) = constants(*range(12))
+    TRIALS,
+    EXCHANGES,
+) = constants(*range(14))
 HEADER = 14
 TIME, GRAVITY = constants(0, 1)
 SCALARS = 4

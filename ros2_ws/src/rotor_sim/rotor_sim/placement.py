@@ -1,0 +1,67 @@
+"""From states of the members a user named to those of the merged bodies that are integrated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from transforms3d.quaternions import qinverse, qmult, quat2mat
+
+from rotor_core.interface.errors import ContractError
+from rotor_sim.model import layout as at
+from rotor_sim.model.system import Group, System
+
+UNIT = 1e-6
+"""Quaternions may miss unit length by this much."""
+
+
+def checked_states(system: System, states: np.ndarray) -> np.ndarray:
+    """States of all members (n, 13) with unit quaternions.
+
+    Raises:
+        ContractError: wrong shape, not finite, or a quaternion that is none.
+    """
+    states = np.asarray(states, float)
+    n = len(system.bodies)
+    if states.ndim != 2 or states.shape[0] != n or states.shape[1] < at.STATE:
+        raise ContractError(f"state: must have the shape ({n}, {at.STATE}), got {states.shape}.")
+    states = states[:, : at.STATE].copy()
+    for body, state in zip(system.bodies, states, strict=True):
+        if not np.all(np.isfinite(state)):
+            raise ContractError(f"state of {body.name!r}: must be finite, got {state.tolist()}.")
+        length = float(np.linalg.norm(state[at.Q : at.Q + 4]))
+        if abs(length - 1.0) > UNIT:
+            raise ContractError(
+                f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}."
+            )
+        state[at.Q : at.Q + 4] /= length
+    return states
+
+
+def place(
+    system: System,
+    groups: Sequence[Group],
+    world: at.World,
+    states: np.ndarray,
+    leaders: Collection[int] = (),
+) -> None:
+    """Write the states of the merged bodies.
+
+    A group follows its first member among ``leaders`` if there is one, else its first member that
+    has an attitude.
+    """
+
+    def rotates(member: int) -> bool:
+        return system.bodies[member].inertia_B is not None
+
+    for g, group in enumerate(groups):
+        led = [i for i, m in enumerate(group.members) if m in leaders and rotates(m)]
+        able = [i for i, m in enumerate(group.members) if rotates(m)]
+        i = (led or able or [0])[0]
+        member, place = states[group.members[i]], group.places[i]
+        q = qmult(member[at.Q : at.Q + 4], qinverse(place.q))
+        omega = quat2mat(place.q) @ member[at.OMEGA :]
+        R = quat2mat(q)
+        world.start[g, at.Q : at.Q + 4], world.start[g, at.OMEGA :] = q, omega
+        world.start[g, at.P : at.P + 3] = member[at.P : at.P + 3] - R @ place.p
+        world.start[g, at.V : at.V + 3] = member[at.V : at.V + 3] - R @ np.cross(omega, place.p)
