@@ -164,6 +164,7 @@ def test_a_controller_that_dies_or_sends_nonsense(tmp_path):
         answerer.wrench = [HOVER_WEIGHT, 0, 0, 0]
         bench.until(lambda: simulator_status(status)[-1][0].message == "running", "recovery")
         answerer.enabled = False
+        bench.spin(1.1)  # refusals are logged once a second
         strange = TeamCommand(epoch=0)
         for _ in range(3):
             answerer.publisher.publish(strange)

@@ -1,101 +1,37 @@
-"""What RViz draws.
-
-Vehicles, payloads, cables, thrust, tensions. Geometry is made once; frames only move it.
-"""
+"""What moves in RViz and is no body: cables, thrusts, external wrenches, tensions as text."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
-from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
-from rotor_core.config.schema import Scenario
-from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
+from rotor_core.lie.batch import rotation_matrices
+from rotor_core.ros import qos
+from rotor_core.ros.convert import WORLD_FRAME, set_vector
+from rotor_sim.ros.bodies import Colour, body_markers, colour, marker, point
+from rotor_sim.ros.entities import Entities
+from rotor_sim.simulation import Simulation
 
-TAUT_COLOUR = (0.15, 0.15, 0.18, 1.0)
-SLACK_COLOUR = (0.95, 0.55, 0.10, 1.0)
-VEHICLE_COLOUR = (0.12, 0.35, 0.65, 1.0)
-PAYLOAD_COLOUR = (0.80, 0.62, 0.38, 1.0)
-THRUST_COLOUR = (0.85, 0.15, 0.15, 0.9)
-TEXT_COLOUR = (0.1, 0.1, 0.1, 1.0)
+TAUT_COLOUR: Colour = (0.10, 0.11, 0.14, 1.0)
+SLACK_COLOUR: Colour = (0.95, 0.55, 0.10, 1.0)
+THRUST_COLOUR: Colour = (0.15, 0.65, 0.35, 0.9)
+WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
+TEXT_COLOUR: Colour = (0.10, 0.11, 0.14, 1.0)
 
-ROTOR_RADIUS = 0.55
-"""Radius of a drawn rotor over the arm length."""
-CIRCLE_POINTS = 16
 SAG_POINTS = 8
 """Segments of a slack cable."""
 THRUST_SCALE = 0.06
-"""Length of a thrust arrow, m/N."""
-
-
-def _colour(rgba: tuple) -> ColorRGBA:
-    r, g, b, a = rgba
-    return ColorRGBA(r=r, g=g, b=b, a=a)
-
-
-def _point(values: np.ndarray) -> Point:
-    return Point(x=float(values[0]), y=float(values[1]), z=float(values[2]))
-
-
-def _marker(namespace: str, identity: int, kind: int, colour: tuple, scale: tuple) -> Marker:
-    marker = Marker(ns=namespace, id=identity, type=kind, action=Marker.ADD, color=_colour(colour))
-    marker.header.frame_id = WORLD_FRAME
-    marker.pose.orientation.w = 1.0
-    set_vector(marker.scale, scale)
-    return marker
-
-
-def _vehicle_marker(vehicle: Vehicle, identity: int) -> Marker:
-    marker = _marker(vehicle.name, identity, Marker.LINE_LIST, VEHICLE_COLOUR, (0.012, 0.0, 0.0))
-    arm = vehicle.rotors.arm_m
-    first = 0.0 if vehicle.rotors.layout == "plus" else np.pi / 4.0
-    for k in range(4):
-        angle = first + k * np.pi / 2.0
-        hub = arm * np.array([np.cos(angle), np.sin(angle), 0.0])
-        marker.points += [_point(np.zeros(3)), _point(hub)]
-        turns = np.linspace(0.0, 2.0 * np.pi, CIRCLE_POINTS + 1)
-        rim = hub + ROTOR_RADIUS * arm * np.stack(
-            [np.cos(turns), np.sin(turns), np.zeros_like(turns)], axis=1
-        )
-        for a, b in pairwise(rim):
-            marker.points += [_point(a), _point(b)]
-    return marker
-
-
-def _payload_marker(payload: Payload, identity: int) -> Marker:
-    shape = payload.shape
-    if isinstance(shape, Sphere):
-        size = 2.0 * shape.radius_m
-        return _marker(payload.name, identity, Marker.SPHERE, PAYLOAD_COLOUR, (size, size, size))
-    if isinstance(shape, Box):
-        return _marker(payload.name, identity, Marker.CUBE, PAYLOAD_COLOUR, shape.size_m)
-    assert isinstance(shape, Plate)
-    marker = _marker(payload.name, identity, Marker.TRIANGLE_LIST, PAYLOAD_COLOUR, (1.0, 1.0, 1.0))
-    outline = np.array(shape.outline_m)
-    half = shape.thickness_m / 2.0
-    n = len(outline)
-
-    def corner(i: int, z: float) -> np.ndarray:
-        return np.array([*outline[i % n], z])
-
-    for i in range(1, n - 1):
-        marker.points += [_point(corner(j, half)) for j in (0, i, i + 1)]
-        marker.points += [_point(corner(j, -half)) for j in (0, i + 1, i)]
-    for i in range(n):
-        a, b, c, d = corner(i, half), corner(i + 1, half), corner(i, -half), corner(i + 1, -half)
-        marker.points += [_point(p) for p in (a, c, b, b, c, d)]
-    return marker
+"""Length of a thrust or force arrow, m/N."""
+SHORTEST_ARROW = 1e-3
+"""RViz complains of arrows without length, m."""
 
 
 def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarray:
-    """Polyline of a cable, (m, 3).
-
-    Straight when taut, a parabola of about its length when slack.
-    """
+    """Polyline of a cable, (m, 3): straight when taut, a parabola of about its length when slack."""
     distance = float(np.linalg.norm(end - start))
     slack = length - distance
     if slack <= 1e-6 or distance < 1e-9:
@@ -105,70 +41,94 @@ def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarra
     return start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag])
 
 
-class MarkerMaker:
-    """Markers of a scenario; call :meth:`update` with each new state."""
+class MarkerPublisher:
+    """Publishers of markers of one simulated world."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        model = scenario.model
-        self._bodies = [_vehicle_marker(v, 0) for v in model.vehicles] + [
-            _payload_marker(p, 0) for p in model.payloads
-        ]
-        self._thrusts = [
-            _marker("thrust", i, Marker.ARROW, THRUST_COLOUR, (0.015, 0.03, 0.04))
-            for i in range(len(model.vehicles))
-        ]
-        for arrow in self._thrusts:
-            arrow.points = [Point(), Point()]
-        self._cables = _marker("cable", 0, Marker.LINE_LIST, TAUT_COLOUR, (0.008, 0.0, 0.0))
+    def __init__(self, entities: Entities, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._static = entities.publisher(MarkerArray, "rotor/markers_static", qos.LATCHED)
+        self._moving = entities.publisher(MarkerArray, "rotor/markers", qos.COMMAND)
+        model = simulation.scenario.model
+        self._thrusts = [_arrow("thrust", i, THRUST_COLOUR) for i in range(len(model.vehicles))]
+        line = (0.008, 0.0, 0.0)
+        self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
+        height = (0.0, 0.0, 0.06)
         self._texts = [
-            _marker("text", i, Marker.TEXT_VIEW_FACING, TEXT_COLOUR, (0.0, 0.0, 0.06))
-            for i in range(len(model.cables))
+            marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TEXT_COLOUR, height)
+            for k in range(len(model.cables))
         ]
-        self.array = MarkerArray(markers=[*self._bodies, *self._thrusts])
-        if model.cables:
-            self.array.markers += [self._cables, *self._texts]
-        self._lengths = [c.length_m for c in model.cables]
+        self._lengths = [c.length_m for c in simulation.scenario.model.cables]
+        self._pushed: dict[int, Marker] = {}
+        rows = {name: i for i, name in enumerate(simulation.names)}
+        # the ground is one more body, at rest in the world
+        self._ends = np.array(
+            [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in model.cables], int
+        )
+        self._points = np.array([[c.a_point_m, c.b_point_m] for c in model.cables])
+        self._static.publish(body_markers(simulation.scenario))
 
-    def update(
-        self,
-        stamp: object,
-        motion: np.ndarray,
-        thrusts: np.ndarray,
-        ends: np.ndarray,
-        taut: np.ndarray,
-        tensions: np.ndarray,
-        alive: np.ndarray,
-    ) -> MarkerArray:
-        """Move everything.
+    def clear(self) -> None:
+        """Make viewers forget everything that moves, after a reset."""
+        self._pushed.clear()
+        self._moving.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
 
-        Args:
-            stamp: time message.
-            motion: (n, 19).
-            thrusts: of the vehicles, (n_vehicles,) N.
-            ends: attachment points in W, (n_cables, 2, 3).
-            taut, tensions, alive: per cable.
-        """
-        for marker in self.array.markers:
-            marker.header.stamp = stamp
-        for marker, row in zip(self._bodies, motion, strict=True):
-            set_vector(marker.pose.position, row[0:3])
-            set_quaternion(marker.pose.orientation, row[3:7])
-        for arrow, row, thrust in zip(self._thrusts, motion, thrusts, strict=False):
-            w, x, y, z = row[3:7]
-            up = np.array(
-                [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)]
-            )
-            set_vector(arrow.points[0], row[0:3])
-            set_vector(arrow.points[1], row[0:3] + max(THRUST_SCALE * thrust, 1e-3) * up)
+    def publish(self, stamp: Time) -> None:
+        """Publish the present state, if anybody looks: of all messages these cost most."""
+        if self._moving.get_subscription_count() == 0:
+            return
+        simulation = self._simulation
+        motion = simulation.motion
+        rotations = np.concatenate([rotation_matrices(motion[:, 3:7]), np.eye(3)[None]])
+        ups = rotations[: len(self._thrusts), :, 2]
+        for arrow, p, up, thrust in zip(
+            self._thrusts, motion[:, :3], ups, simulation.applied[:, 0], strict=False
+        ):
+            set_vector(arrow.points[0], p)
+            set_vector(arrow.points[1], p + max(THRUST_SCALE * thrust, SHORTEST_ARROW) * up)
+        markers = [*self._thrusts, *self._wrenches(motion)]
+        if self._texts:
+            positions = np.concatenate([motion[:, :3], np.zeros((1, 3))])
+            turned = np.einsum("keij,kej->kei", rotations[self._ends], self._points)
+            self._draw_cables(positions[self._ends] + turned)
+            markers += [self._cables, *self._texts]
+        for m in markers:
+            m.header.stamp = stamp
+        self._moving.publish(MarkerArray(markers=markers))
+
+    def _wrenches(self, motion: np.ndarray) -> list[Marker]:
+        acting = self._simulation.externals
+        gone = [m for m in self._pushed if m not in acting]
+        out = [Marker(ns="wrench", id=m, action=Marker.DELETE) for m in gone]
+        for m in gone:
+            del self._pushed[m]
+        for member, (force, _) in acting.items():
+            arrow = self._pushed.setdefault(member, _arrow("wrench", member, WRENCH_COLOUR))
+            end = motion[member, :3]
+            reach = THRUST_SCALE * force
+            if np.linalg.norm(reach) < SHORTEST_ARROW:
+                reach = np.array([0.0, 0.0, SHORTEST_ARROW])
+            set_vector(arrow.points[0], end - reach)
+            set_vector(arrow.points[1], end)
+            out.append(arrow)
+        return out
+
+    def _draw_cables(self, ends: np.ndarray) -> None:
+        engine = self._simulation.engine
+        tensions, taut, alive = engine.tensions, engine.taut, engine.alive
         self._cables.points, self._cables.colors = [], []
         for k, text in enumerate(self._texts):
             set_vector(text.pose.position, ends[k].mean(axis=0) + [0.0, 0.0, 0.05])
             text.text = f"{tensions[k]:.2f} N" if alive[k] else "cut"
             if not alive[k]:
                 continue
-            line = cable_points(ends[k, 0], ends[k, 1], self._lengths[k])
-            colour = _colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)
-            for a, b in pairwise(line):
-                self._cables.points += [_point(a), _point(b)]
-                self._cables.colors += [colour, colour]
-        return self.array
+            rgba = colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)
+            for a, b in pairwise(cable_points(ends[k, 0], ends[k, 1], self._lengths[k])):
+                self._cables.points += [point(a), point(b)]
+                self._cables.colors += [rgba, rgba]
+        self._cables.action = Marker.ADD if self._cables.points else Marker.DELETE
+
+
+def _arrow(namespace: str, identity: int, rgba: Colour) -> Marker:
+    out = marker(WORLD_FRAME, namespace, identity, Marker.ARROW, rgba, (0.015, 0.03, 0.04))
+    out.points = [Point(), Point()]
+    return out

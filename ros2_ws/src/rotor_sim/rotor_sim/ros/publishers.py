@@ -1,34 +1,35 @@
-"""Everything the simulator tells the graph.
+"""The world as standard topics: clock, team state, odometry, TF, cables, events, paths.
 
-Clock, team state, odometry, TF, cables, events, markers.
+Every stamp is simulation time of the state it belongs to.
 """
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import Odometry
-from rclpy.node import Node
+from geometry_msgs.msg import PoseStamped, TransformStamped
+from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Clock
-from rotor_msgs.msg import BodyState, CableState, CableStates, HybridEvent, TeamState
+from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
 from tf2_msgs.msg import TFMessage
-from transforms3d.quaternions import quat2mat
-from visualization_msgs.msg import MarkerArray
 
+from rotor_core.config.schema import Noise
 from rotor_core.config.teams import attachment_points, teams
+from rotor_core.lie.batch import rotation_matrices
 from rotor_core.ros import qos
+from rotor_core.ros.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.ros.convert import (
     WORLD_FRAME,
     frame_of,
-    set_body,
     set_quaternion,
     set_vector,
     stamp_from_seconds,
 )
+from rotor_core.ros.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_sim.events import Event
-from rotor_sim.ros.markers import MarkerMaker
+from rotor_sim.ros.entities import Entities
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {
@@ -36,71 +37,117 @@ EVENT_CODES = {
     "release": HybridEvent.RELEASE,
 }  # fmt: skip
 
+PATH_SPACING = 0.2
+"""Simulation time between two poses of a path, s."""
 
-def cable_names(simulation: Simulation) -> list[str]:
-    """Names of the cables: cable1..n."""
-    return [f"cable{k + 1}" for k in range(len(simulation.scenario.model.cables))]
+PATH_LENGTH = 300
+"""Poses of a path: the last minute."""
 
 
-class WorldPublisher:
-    """Publishers of one simulated world.
+class SimTime:
+    """Stamps: graph time is simulation time plus an offset, which a reset changes."""
 
-    Every stamp is simulation time of the state it belongs to.
-    """
-
-    def __init__(self, node: Node, simulation: Simulation) -> None:
-        self.simulation = simulation
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
         self.offset_ns = 0
-        """Time of the graph minus time of the simulation: a reset sets back the latter only."""
-        self._cable_names = cable_names(simulation)
-        self._clock = node.create_publisher(Clock, "/clock", qos.STATE)
-        self._team = node.create_publisher(TeamState, "/rotor/team_state", qos.TEAM)
-        self._tf = node.create_publisher(TFMessage, "/tf", qos.TF)
-        self._tf_static = node.create_publisher(TFMessage, "/tf_static", qos.TF_STATIC)
-        self._cables = node.create_publisher(CableStates, "/cables", qos.STATE)
-        self._events = node.create_publisher(HybridEvent, "/rotor/events", qos.EVENT)
-        self._markers = node.create_publisher(MarkerArray, "/rotor/markers", qos.COMMAND)
-        self._diagnostics = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
-        self._odom = [
-            node.create_publisher(Odometry, f"/{n}/odom", qos.STATE) for n in simulation.names
-        ]
-        self._truth = [
-            node.create_publisher(Odometry, f"/{n}/ground_truth", qos.STATE)
-            for n in simulation.names
-        ]
-        self._marker_maker = MarkerMaker(simulation.scenario)
-        self._transforms = TFMessage(
-            transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in simulation.names]
-        )
-        self._state = TeamState(
-            bodies=[BodyState(name=n) for n in simulation.names],
-            cables=[CableState(name=n) for n in self._cable_names],
-        )
-        self._state.header.frame_id = WORLD_FRAME
-        self._cable_states = CableStates()
-        self._cable_states.header.frame_id = WORLD_FRAME
-        self._odometry = [Odometry(child_frame_id=frame_of(n)) for n in simulation.names]
-        for message in self._odometry:
-            message.header.frame_id = WORLD_FRAME
-        self.publish_static()
 
     def stamp(self, time: float | None = None) -> Time:
         """Stamp of a simulation time, default the present."""
-        time = self.simulation.time if time is None else time
+        time = self._simulation.time if time is None else time
         return stamp_from_seconds(time, offset_ns=self.offset_ns)
+
+
+def _odometry(child: str, noise: Noise | None) -> FrozenMessage:
+    """Template of an Odometry message; the covariances are those of the noise."""
+    message = Odometry(child_frame_id=child)
+    message.header.frame_id = WORLD_FRAME
+    if noise is not None:
+        for at, position, rotation in (
+            (message.pose, noise.position_m, noise.attitude_rad),
+            (message.twist, noise.velocity_m_s, noise.rate_rad_s),
+        ):
+            at.covariance = np.diag(np.repeat([position, rotation], 3) ** 2).ravel()
+    return FrozenMessage(message)
+
+
+class WorldPublisher:
+    """Publishers of one simulated world."""
+
+    def __init__(
+        self, entities: Entities, simulation: Simulation, time: SimTime, *, publish_map: bool
+    ) -> None:
+        self.simulation, self._time = simulation, time
+        self._publish_map = publish_map
+        scenario, names = simulation.scenario, simulation.names
+        self._cable_names = scenario.model.cable_names
+        self._clock = entities.publisher(Clock, "clock", qos.STATE)
+        self._team = entities.publisher(TeamState, "rotor/team_state", qos.TEAM)
+        self._tf = entities.publisher(TFMessage, "tf", qos.TF)
+        self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
+        self._events = entities.publisher(HybridEvent, "rotor/events", qos.EVENT)
+        self._odom = [entities.publisher(Odometry, f"{n}/odom", qos.STATE) for n in names]
+        self._truth = [entities.publisher(Odometry, f"{n}/ground_truth", qos.STATE) for n in names]
+        self._team_wire = TeamStateWire(names, self._cable_names)
+        self._cable_numbers = np.zeros((len(self._cable_names), 6))
+        self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
+        self._odom_frames = [_odometry(frame_of(n), scenario.sensing.noise) for n in names]
+        self._truth_frames = [_odometry(frame_of(n), None) for n in names]
+        # frame names differ in length, so each message has its own places
+        self._state_at = [
+            f.index(
+                *vector_paths("pose.pose.position"), *quaternion_paths("pose.pose.orientation"),
+                *vector_paths("twist.twist.linear"), *vector_paths("twist.twist.angular"),
+            )
+            for f in self._truth_frames
+        ]  # fmt: skip
+        self._freeze_transforms(names)
+        self._paths = {
+            team.entity: (
+                names.index(team.entity),
+                entities.publisher(Path, f"{team.entity}/path", qos.LATCHED),
+                deque(maxlen=PATH_LENGTH),
+            )
+            for team in teams(scenario.model)
+        }
+        if self._cable_names:
+            self._cables = entities.publisher(CableStates, "cables", qos.STATE)
+            message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
+            message.header.frame_id = WORLD_FRAME
+            self._cable_frame = FrozenMessage(message)
+            self._cable_at = np.array(
+                [
+                    self._cable_frame.index(*cable_paths(f"cables[{k}]"))
+                    for k in range(len(self._cable_names))
+                ]
+            )
+        self._tf_listeners = 0
+        self.publish_static()
+
+    def _freeze_transforms(self, names: list[str]) -> None:
+        self._tf_frame = FrozenMessage(
+            TFMessage(transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in names])
+        )
+        paths = [f"transforms[{i}]" for i in range(len(names))]
+        self._tf_stamps = [f"{p}.header.stamp.sec" for p in paths]
+        self._tf_at = np.array(
+            [
+                self._tf_frame.index(
+                    *vector_paths(f"{p}.transform.translation"),
+                    *quaternion_paths(f"{p}.transform.rotation"),
+                )
+                for p in paths
+            ]
+        )
 
     def publish_static(self) -> None:
         """Frames that never move: the map, rotor hubs, attachment points."""
-        transforms = [_transform(WORLD_FRAME, "map")]
+        transforms = [_transform(WORLD_FRAME, "map")] if self._publish_map else []
         model = self.simulation.scenario.model
         for vehicle in model.vehicles:
-            first = 0.0 if vehicle.rotors.layout == "plus" else np.pi / 4.0
-            for k in range(4):
-                angle = first + k * np.pi / 2.0
-                hub = vehicle.rotors.arm_m * np.array([np.cos(angle), np.sin(angle), 0.0])
-                transforms.append(
-                    _transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub)
-                )
+            transforms += [
+                _transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub)
+                for k, hub in enumerate(vehicle.rotors.hubs)
+            ]
         for team in teams(model):
             if team.payload is None:
                 continue
@@ -108,63 +155,95 @@ class WorldPublisher:
                 transforms.append(
                     _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
                 )
+        for cable in model.cables:
+            if cable.a != WORLD_FRAME and f"{cable.a}/cable_anchor" not in [
+                t.child_frame_id for t in transforms
+            ]:
+                transforms.append(
+                    _transform(frame_of(cable.a), f"{cable.a}/cable_anchor", cable.a_point_m)
+                )
         for transform in transforms:
-            transform.header.stamp = self.stamp()
+            transform.header.stamp = self._time.stamp()
         self._tf_static.publish(TFMessage(transforms=transforms))
 
     def clock(self) -> None:
-        """Publish /clock."""
-        self._clock.publish(Clock(clock=self.stamp()))
+        """Publish the clock."""
+        self._clock.publish(Clock(clock=self._time.stamp()))
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
-        """Publish what controllers get.
+        """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
+        self._refresh_cables()
+        heading = Heading(self._time.stamp(), epoch, step)
+        self._team.publish(
+            self._team_wire.write(
+                heading, measured, self.simulation.engine.taut, self._cable_numbers
+            )
+        )
 
-        ``measured`` (n, 19) at the start of control period ``step``.
-        """
-        message = self._state
-        message.header.stamp = self.stamp()
-        message.epoch, message.step = epoch, step
-        for body, row in zip(message.bodies, measured, strict=True):
-            set_body(body, row)
-        self._fill_cables(message.cables)
-        self._team.publish(message)
-
-    def _fill_cables(self, cables: list[CableState]) -> None:
+    def _refresh_cables(self) -> None:
         engine = self.simulation.engine
-        for k, cable in enumerate(cables):
-            cable.taut = bool(engine.taut[k])
-            cable.tension = float(engine.tensions[k])
-            cable.rest_length = self.simulation.scenario.model.cables[k].length_m
-            cable.distance = float(engine.distances[k])
-            set_vector(cable.direction, engine.directions[k])
+        self._cable_numbers[:, 0] = engine.tensions
+        self._cable_numbers[:, 2] = engine.distances
+        self._cable_numbers[:, 3:6] = engine.directions
 
-    def topics(self, measured: np.ndarray | None) -> None:
-        """Publish odometry (measured, where there is a measurement, and true), TF, cable states."""
-        stamp = self.stamp()
-        motion = self.simulation.motion
-        same = measured is motion
-        for i, row in enumerate(motion):
-            transform = self._transforms.transforms[i]
-            transform.header.stamp = stamp
-            set_vector(transform.transform.translation, row[0:3])
-            set_quaternion(transform.transform.rotation, row[3:7])
-            message = _fill_odometry(self._odometry[i], stamp, row)
-            self._truth[i].publish(message)
-            if measured is not None:
-                own = message if same else _fill_odometry(message, stamp, measured[i])
-                self._odom[i].publish(own)
-        self._tf.publish(self._transforms)
+    def truth(self) -> None:
+        """Publish true odometry and cable states; where sensing is ideal, odometry is the truth."""
+        stamp, motion = self._time.stamp(), self.simulation.motion
+        self._send_odometry(self._truth, self._truth_frames, motion, [stamp] * len(motion))
+        if self.simulation.scenario.sensing.is_ideal:
+            self._send_odometry(self._odom, self._odom_frames, motion, [stamp] * len(motion))
         if self._cable_names:
-            self._cable_states.header.stamp = stamp
-            self._cable_states.cables = self._state.cables
-            self._fill_cables(self._state.cables)
-            self._cables.publish(self._cable_states)
+            self._refresh_cables()
+            frame = self._cable_frame
+            frame.put_stamp(stamp)
+            frame.doubles[self._cable_at] = self._cable_numbers
+            for k, taut in enumerate(self.simulation.engine.taut):
+                frame.put(f"cables[{k}].taut", bool(taut))
+            self._cables.publish(frame.data())
+
+    def measured(self, measured: np.ndarray) -> None:
+        """Publish the samples that have just arrived, with the stamps at which they were taken."""
+        sensor = self.simulation.pose_sensor
+        stamps = [self._time.stamp(t) for t in sensor.captured]
+        self._send_odometry(self._odom, self._odom_frames, measured, stamps, sensor.fresh)
+
+    def _send_odometry(
+        self,
+        publishers: list,
+        frames: list[FrozenMessage],
+        motion: np.ndarray,
+        stamps: list[Time],
+        which: np.ndarray | None = None,
+    ) -> None:
+        rows = motion[:, :13].copy()
+        # twist is in the child frame, our velocities are in the world
+        rows[:, 7:10] = np.einsum("nji,nj->ni", rotation_matrices(motion[:, 3:7]), motion[:, 7:10])
+        for i, publisher in enumerate(publishers):
+            if which is not None and not which[i]:
+                continue
+            frames[i].put_stamp(stamps[i])
+            frames[i].doubles[self._state_at[i]] = rows[i]
+            publisher.publish(frames[i].data())
+
+    def transforms(self) -> None:
+        """Publish the true TF."""
+        stamp = self._time.stamp()
+        for path in self._tf_stamps:
+            self._tf_frame.put_stamp(stamp, path)
+        self._tf_frame.doubles[self._tf_at] = self.simulation.motion[:, :7]
+        self._tf.publish(self._tf_frame.data())
+        self._tf_listeners = self._tf.get_subscription_count()
+
+    def transforms_for_newcomers(self) -> None:
+        """While time stands: TF again, but only if somebody new listens (others would call it redundant)."""
+        if self._tf.get_subscription_count() > self._tf_listeners:
+            self.transforms()
 
     def events(self, events: list[Event]) -> None:
         """Publish hybrid events."""
         for event in events:
             message = HybridEvent(type=EVENT_CODES[event.type], cause=event.cause)
-            message.header.stamp = self.stamp(event.time)
+            message.header.stamp = self._time.stamp(event.time)
             message.header.frame_id = WORLD_FRAME
             message.cables = [self._cable_names[k] for k in event.cables]
             message.at_length = [self._cable_names[k] for k in event.at_length]
@@ -172,57 +251,36 @@ class WorldPublisher:
             message.closing_speeds = list(event.closing_speeds)
             self._events.publish(message)
 
-    def markers(self) -> None:
-        """Publish the marker array."""
-        simulation, engine = self.simulation, self.simulation.engine
-        model = simulation.scenario.model
-        ends = np.zeros((len(model.cables), 2, 3))
-        for k, cable in enumerate(model.cables):
-            for side, (name, point) in enumerate(
-                ((cable.a, cable.a_point_m), (cable.b, cable.b_point_m))
-            ):
-                if name == "world":
-                    ends[k, side] = point
-                    continue
-                row = simulation.motion[simulation.names.index(name)]
-                ends[k, side] = row[0:3] + quat2mat(row[3:7]) @ np.array(point)
-        stamp = self.stamp()
-        array = self._marker_maker.update(
-            stamp,
-            simulation.motion,
-            simulation.applied[:, 0],
-            ends,
-            engine.taut,
-            engine.tensions,
-            engine.alive,
-        )
-        self._markers.publish(array)
+    def paths(self) -> None:
+        """Publish where payloads (or single vehicles) have been."""
+        stamp = self._time.stamp()
+        for _, publisher, poses in self._paths.values():
+            message = Path(poses=list(poses))
+            message.header.stamp = stamp
+            message.header.frame_id = WORLD_FRAME
+            publisher.publish(message)
 
-    def diagnostics(self, level: bytes, message: str, values: dict[str, object]) -> None:
-        """Publish one status of the simulator."""
-        status = DiagnosticStatus(
-            level=level, name="rotor: simulator", message=message, hardware_id="simulation"
-        )
-        status.values = [KeyValue(key=k, value=str(v)) for k, v in values.items()]
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self.stamp()
-        self._diagnostics.publish(array)
+    def remember_paths(self) -> None:
+        """Take up the present poses."""
+        stamp = self._time.stamp()
+        for row, _, poses in self._paths.values():
+            pose = PoseStamped()
+            pose.header.stamp = stamp
+            pose.header.frame_id = WORLD_FRAME
+            set_vector(pose.pose.position, self.simulation.motion[row, 0:3])
+            set_quaternion(pose.pose.orientation, self.simulation.motion[row, 3:7])
+            poses.append(pose)
+
+    def forget_paths(self) -> None:
+        """Begin new paths, after a reset."""
+        for _, _, poses in self._paths.values():
+            poses.clear()
 
 
-def _transform(parent: str, child: str, translation: np.ndarray | None = None) -> TransformStamped:
+def _transform(parent: str, child: str, translation: object = None) -> TransformStamped:
     out = TransformStamped(child_frame_id=child)
     out.header.frame_id = parent
     out.transform.rotation.w = 1.0
     if translation is not None:
-        set_vector(out.transform.translation, translation)
+        set_vector(out.transform.translation, translation)  # type: ignore[arg-type]
     return out
-
-
-def _fill_odometry(message: Odometry, stamp: object, row: np.ndarray) -> Odometry:
-    """Pose in the world, twist in the child frame."""
-    message.header.stamp = stamp
-    set_vector(message.pose.pose.position, row[0:3])
-    set_quaternion(message.pose.pose.orientation, row[3:7])
-    set_vector(message.twist.twist.linear, quat2mat(row[3:7]).T @ row[7:10])
-    set_vector(message.twist.twist.angular, row[10:13])
-    return message

@@ -1,0 +1,165 @@
+"""What drives the world from outside: team commands, commands of single vehicles, external wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rotor_msgs.msg import TeamCommand
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.interface.errors import ConfigError, ContractError
+from rotor_core.ros import qos
+from rotor_core.ros.convert import frame_of, vector_from
+from rotor_core.ros.team_wire import Heading, TeamCommandWire
+from rotor_core.rotors import rotor_set
+from rotor_sim.ros.entities import Entities
+from rotor_sim.simulation import Simulation
+
+try:
+    from actuator_msgs.msg import Actuators
+except ImportError:
+    Actuators = None  # not among the wheels; released for every supported distribution
+
+EXTERNAL_TIMEOUT = 0.5
+"""An external wrench acts for this simulation time after its last message, s."""
+
+
+def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
+    """Why a message is refused, or an empty text."""
+    if message.header.frame_id not in ("", *frames):
+        return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
+    numbers = [*vector_from(message.wrench.force), *vector_from(message.wrench.torque)]
+    if not np.isfinite(numbers).all():
+        return f"must be finite, got {[float(n) for n in numbers]}"
+    return ""
+
+
+def subscribe_team_commands(
+    entities: Entities,
+    vehicles: list[str],
+    accept: Callable[[Heading, np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``rotor/team_command``: ``accept`` gets the heading and the wrenches (n, 4) of all vehicles."""
+    wire = TeamCommandWire(vehicles)
+
+    def callback(data: bytes) -> None:
+        try:
+            heading, wrenches = wire.read(data)
+        except ContractError as error:
+            reject(str(error))
+            return
+        accept(heading, wrenches)
+
+    entities.subscribe(TeamCommand, "rotor/team_command", callback, qos.TEAM, raw=True)
+
+
+def subscribe_wrenches(
+    entities: Entities,
+    vehicles: list[str],
+    accept: Callable[[int, np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/wrench``: thrust is force.z, moments are the torque, in the body frame.
+
+    ``accept`` gets the index of the vehicle and its wrench (4,).
+    """
+    for index, name in enumerate(vehicles):
+
+        def callback(message: WrenchStamped, index: int = index, name: str = name) -> None:
+            problem = _problem(message, (frame_of(name),))
+            if problem:
+                reject(f"cmd/wrench of {name!r}: {problem}.")
+                return
+            torque = vector_from(message.wrench.torque)
+            accept(index, np.array([message.wrench.force.z, *torque]))
+
+        entities.subscribe(WrenchStamped, f"{name}/cmd/wrench", callback, qos.COMMAND)
+
+
+def subscribe_motor_speeds(
+    entities: Entities,
+    simulation: Simulation,
+    accept: Callable[[int, np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/motor_speed``: ``velocity`` holds the speeds of rotors 1 to 4, rad/s.
+
+    Raises:
+        ConfigError: actuator_msgs is not installed.
+    """
+    if Actuators is None:
+        raise ConfigError(
+            "command_input: motor_speed needs the package actuator_msgs. Install "
+            "ros-<distro>-actuator-msgs, or use command_input: wrench."
+        )
+    for index, vehicle in enumerate(simulation.scenario.model.vehicles):
+        rotors = rotor_set(vehicle.rotors)
+
+        def callback(
+            message: object, index: int = index, name: str = vehicle.name, rotors: object = rotors
+        ) -> None:
+            speeds = np.array(message.velocity)  # type: ignore[attr-defined]
+            if speeds.shape != (4,) or not np.isfinite(speeds).all() or (speeds < 0.0).any():
+                reject(
+                    f"cmd/motor_speed of {name!r}: velocity must hold 4 finite speeds >= 0 rad/s, "
+                    f"got {speeds.tolist()}."
+                )
+                return
+            thrusts = rotors.thrust_per_speed2 * speeds**2  # type: ignore[attr-defined]
+            accept(index, rotors.mixing @ thrusts)  # type: ignore[attr-defined]
+
+        entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)
+
+
+class ExternalWrenches:
+    """``<entity>/wrench_external``: both vectors in world or body axes, acting at the base link."""
+
+    def __init__(
+        self, entities: Entities, simulation: Simulation, reject: Callable[[str], None]
+    ) -> None:
+        self._simulation = simulation
+        self._latest: dict[str, tuple[WrenchStamped, float]] = {}
+        self._acting: set[str] = set()
+        self._applied: dict[str, WrenchStamped] = {}
+        for name in simulation.names:
+
+            def callback(message: WrenchStamped, name: str = name) -> None:
+                problem = _problem(message, ("world", frame_of(name)))
+                if problem:
+                    reject(f"wrench_external of {name!r}: {problem}.")
+                else:
+                    self._latest[name] = (message, simulation.time)
+
+            entities.subscribe(WrenchStamped, f"{name}/wrench_external", callback, qos.COMMAND)
+
+    def apply(self) -> None:
+        """Bring the simulation up to date: body-frame wrenches turn with the body, old ones end."""
+        acting = set()
+        simulation = self._simulation
+        for name, (message, since) in list(self._latest.items()):
+            if simulation.time - since > EXTERNAL_TIMEOUT:
+                del self._latest[name]
+                continue
+            acting.add(name)
+            turns = message.header.frame_id == frame_of(name)
+            if self._applied.get(name) is message and not turns:
+                continue
+            self._applied[name] = message
+            force, torque = vector_from(message.wrench.force), vector_from(message.wrench.torque)
+            if turns:
+                R = quat2mat(simulation.motion[simulation.names.index(name), 3:7])
+                force, torque = R @ force, R @ torque
+            simulation.push(name, force, torque)
+        for name in self._acting - acting:
+            simulation.push(name, np.zeros(3), np.zeros(3))
+            del self._applied[name]
+        self._acting = acting
+
+    def clear(self) -> None:
+        """Forget all, after a reset."""
+        self._latest.clear()
+        self._acting.clear()
+        self._applied.clear()

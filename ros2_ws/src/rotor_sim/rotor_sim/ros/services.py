@@ -1,0 +1,93 @@
+"""Plain services of the simulator, which need no package but ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.node import Node
+from rotor_msgs.msg import BodyState
+from rotor_msgs.srv import CutCable, SetState, Step
+from std_srvs.srv import Trigger
+
+from rotor_core.ros.convert import vector_from, wxyz_from
+from rotor_sim.ros.entities import Entities
+from rotor_sim.ros.session import Session
+from rotor_sim.state_machine import Result, State
+
+
+def state_row(body: BodyState) -> np.ndarray:
+    """(13,) of a message: position, attitude (w first), velocity, body rate."""
+    return np.concatenate(
+        [
+            vector_from(body.pose.position),
+            wxyz_from(body.pose.orientation),
+            vector_from(body.twist.linear),
+            vector_from(body.twist.angular),
+        ]
+    )
+
+
+class Services:
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable``."""
+
+    def __init__(self, node: Node, session: Session) -> None:
+        self._session = session
+        self._entities = entities = Entities(node)
+        for name, target in (
+            ("play", State.PLAYING),
+            ("pause", State.PAUSED),
+            ("stop", State.STOPPED),
+        ):
+
+            def change(_: object, response: Trigger.Response, target: State = target) -> object:
+                result = session.change_state(target)
+                response.success = result.ok
+                response.message = result.text or f"{target.name.lower()}, {self._when()}"
+                return response
+
+            entities.serve(Trigger, f"~/{name}", change)
+        entities.serve(Trigger, "~/reset", self._reset)
+        entities.serve_later(Step, "~/step", self._step)
+        entities.serve(SetState, "~/set_state", self._set_state)
+        entities.serve(CutCable, "~/cut_cable", self._cut)
+
+    def close(self) -> None:
+        """Take the services down."""
+        self._entities.destroy()
+
+    def _when(self) -> str:
+        return f"epoch {self._session.epoch}, t = {self._session.simulation.time:.3f} s"
+
+    def _reset(self, _: object, response: Trigger.Response) -> object:
+        self._session.reset()
+        response.success, response.message = True, f"reset, {self._when()}"
+        return response
+
+    def _step(
+        self, request: Step.Request, response: Step.Response, reply: Callable[[object], None]
+    ) -> None:
+        def done(result: Result) -> None:
+            response.success, response.message = result.ok, result.text or self._when()
+            response.time = self._session.time.stamp()
+            reply(response)
+
+        self._session.step(request.steps, done)
+
+    def _set_state(self, request: SetState.Request, response: SetState.Response) -> object:
+        states = {body.name: state_row(body) for body in request.bodies}
+        result, shift = self._session.set_states(states, project=request.project)
+        response.success, response.message = result.ok, result.text or self._when()
+        response.largest_shift = shift
+        return response
+
+    def _cut(self, request: CutCable.Request, response: CutCable.Response) -> object:
+        names = self._session.simulation.scenario.model.cable_names
+        if request.cable not in names:
+            known = ", ".join(names) or "none"
+            response.message = f"there is no cable {request.cable!r}; known: {known}"
+            return response
+        self._session.cut(names.index(request.cable))
+        response.success = True
+        response.message = f"{request.cable} cut, {self._when()}"
+        return response

@@ -1,0 +1,378 @@
+"""One configured world in the graph: its publishers and inputs, and the loop that advances it.
+
+Everything happens in one thread: callbacks run only where the loop waits, never inside a control
+period, so they may change the world at once.
+"""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.executors import Executor
+from rclpy.node import Node
+from std_msgs.msg import Bool
+
+from rotor_core._jit import COMPILED
+from rotor_core.config.schema import Scenario
+from rotor_core.config.units import nanoseconds
+from rotor_core.interface.errors import RotorError, SolverError
+from rotor_core.ros import qos
+from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_sim.ros.entities import Entities
+from rotor_sim.ros.health import Health
+from rotor_sim.ros.intake import CommandIntake
+from rotor_sim.ros.outputs import Outputs
+from rotor_sim.ros.publishers import SimTime
+from rotor_sim.simulation import START_TIME, Simulation
+from rotor_sim.state_machine import Code, Result, State, StateMachine
+
+REPEAT_STATE = 0.1
+"""A state nobody has answered, or at which the simulation stands, is published again after this wall time, s."""
+
+REPORT = 1.0
+"""Wall time between two diagnostics, s."""
+
+FLUSH_LIMIT = 2.0
+"""A simulator that ends waits this long for subscribers to have everything, s."""
+
+FINISHED = "finished"
+"""Diagnostics of a simulation whose duration is over."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a scenario.
+
+    Attributes:
+        pacing: ``lockstep`` or ``realtime``.
+        real_time_factor: simulated over wall time in real time.
+        duration: end after this simulated time, s; 0: never.
+        wait: stand still until every vehicle has been commanded.
+        wait_for_recorder: stand still until a recorder says that it hears everything.
+        paused: begin paused.
+        publish_tf: publish world -> base_link of every entity.
+        publish_map: publish the static identity world -> map.
+    """
+
+    pacing: str
+    real_time_factor: float = 1.0
+    duration: float = 0.0
+    wait: bool = True
+    wait_for_recorder: bool = False
+    paused: bool = False
+    publish_tf: bool = True
+    publish_map: bool = True
+
+
+class Session:
+    """A world from configure to cleanup; see the module docstring.
+
+    Attributes:
+        epoch: raised whenever the state jumps; messages of older epochs are void.
+        period: control periods since the last reset.
+    """
+
+    def __init__(self, node: Node, scenario: Scenario, options: Options) -> None:
+        self._logger = node.get_logger()
+        self.options, self.factor = options, options.real_time_factor
+        self.simulation = Simulation(scenario)
+        self.vehicles = [v.name for v in scenario.model.vehicles]
+        self.machine = StateMachine(paused=options.paused)
+        self.time = SimTime(self.simulation)
+        self.active = False
+        self.epoch = self.period = 0
+        self._silent = False
+        self._held = options.wait_for_recorder
+        self._stepping: Callable[[Result], object] | None = None
+        self._measured = self.simulation.measure()
+        self._entities = entities = Entities(node)
+        self.health = Health(entities, self.simulation, self.time)
+        self._anchor()
+        self._outputs = Outputs(
+            entities,
+            self.simulation,
+            self.time,
+            publish_tf=options.publish_tf,
+            publish_map=options.publish_map,
+        )
+        self._intake = CommandIntake(
+            entities, self.simulation, self.time, self.health, self._logger
+        )
+        entities.subscribe(Bool, "rotor/recording", self._on_recording, qos.LATCHED)
+        timing = scenario.time
+        self._logger.info(
+            f"configured {scenario.name!r}, {options.pacing}, step {timing.step_s * 1e3:g} ms, "
+            f"control {timing.control_s * 1e3:g} ms, kernels {'compiled' if COMPILED else 'NOT compiled'}"
+        )
+
+    def activate(self) -> None:
+        """Let the loop of the node advance it."""
+        self.active = True
+        self._anchor()
+
+    def deactivate(self) -> None:
+        """Let it stand."""
+        self.active = False
+        self._report()
+
+    def close(self) -> None:
+        """Take down publishers and inputs."""
+        self.active = False
+        self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was shut down."))
+        self._entities.flush(FLUSH_LIMIT)
+        self._entities.destroy()
+
+    def _on_recording(self, _: Bool) -> None:
+        if self._held:
+            self._held = False
+            self._anchor()
+
+    # --- requests: called from services, between control periods ----------------------------------
+
+    def change_state(self, target: int) -> Result:
+        """Play, pause, stop (which resets) or quit."""
+        result = self.machine.request(target)
+        if result.code is Code.OK:
+            self._finish_steps(Result(Code.OPERATION_FAILED, "the state was changed meanwhile."))
+            self._anchor()
+            if self.machine.state is State.STOPPED:
+                self.reset()
+            self._logger.info(
+                f"{self.machine.state.name.lower()} at t = {self.simulation.time:.3f} s"
+            )
+            self._report()
+        return result
+
+    def step(self, n: int, done: Callable[[Result], object]) -> None:
+        """Let a paused simulation do ``n`` control periods; ``done`` is called with the outcome."""
+        result = self.machine.request_steps(n)
+        if result.ok:
+            self._stepping = done
+        else:
+            done(result)
+
+    def reset(self, *, state: bool = True, time: bool = False) -> None:
+        """Back to the initial state (which repeats the run to the bit), to the initial time, or both.
+
+        Without ``time`` the time of the graph goes on: the simulation starts at its own zero again,
+        and an offset makes up for it.
+        """
+        if time:
+            self.time.offset_ns = 0
+        elif state:
+            self.time.offset_ns += nanoseconds(self.simulation.time - START_TIME)
+        if state:
+            self.simulation.reset()
+            self.period = 0
+        else:
+            self.time.offset_ns -= nanoseconds(self.simulation.time - START_TIME)
+        self._renew("reset", moved=state)
+
+    def set_states(self, states: dict[str, np.ndarray], *, project: bool) -> tuple[Result, float]:
+        """Put entities elsewhere; see :meth:`rotor_sim.simulation.Simulation.set_states`."""
+        allowed = self.machine.may_set_state
+        if not allowed.ok:
+            return allowed, 0.0
+        try:
+            shift = self.simulation.set_states(states, project=project)
+        except RotorError as error:
+            return Result(Code.OPERATION_FAILED, str(error)), 0.0
+        self.simulation.pose_sensor.reset()
+        self._renew("state set", moved=True)
+        return Result(Code.OK), shift
+
+    def cut(self, k: int) -> None:
+        """Cut cable k now."""
+        self.simulation.engine.cut(k)
+        self.health.counts["hybrid_events"] += self._outputs.events()
+
+    def _renew(self, what: str, *, moved: bool) -> None:
+        """The state has jumped: a new epoch, in which nothing has been heard yet."""
+        self.epoch += 1
+        self._silent = False
+        self._finish_steps(Result(Code.OPERATION_FAILED, f"{what} meanwhile."))
+        self.machine.renewed()
+        self._intake.reset(self.epoch, self.period)
+        self._measured = self.simulation.measure()
+        self._anchor()
+        self._outputs.renew(moved=moved)
+        self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
+
+    def _finish_steps(self, result: Result) -> None:
+        done, self._stepping = self._stepping, None
+        if done is not None:
+            done(result)
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the wanted duration has been simulated."""
+        if self.options.duration <= 0.0:
+            return False
+        flown = self.period * self.simulation.scenario.time.control_s
+        return self.machine.failure != "" or flown >= self.options.duration - 1e-9
+
+    def turn(self, executor: Executor) -> None:
+        """One control period, or a wait for something to happen."""
+        if self.is_over:
+            executor.spin_once(timeout_sec=SPIN_LIMIT)
+        elif self.machine.may_advance and not self._held:
+            self._control_period(executor)
+        else:
+            self._stand(executor)
+        if self.active and wall.perf_counter() - self.health.last_report > REPORT:
+            self._report()
+
+    def finish(self) -> None:
+        """Publish the last state and report."""
+        self.health.ended()
+        self._outputs.final()
+        self._report()
+
+    def _stand(self, executor: Executor) -> None:
+        executor.spin_once(timeout_sec=REPEAT_STATE)
+        if self.active and wall.perf_counter() - self._outputs.last_repeat > REPEAT_STATE:
+            self._outputs.standing(self._measured, self.epoch, self.period)
+
+    def _interrupted(self, epoch: int) -> bool:
+        running = is_running() and self.active
+        return not running or self.epoch != epoch or not self.machine.may_advance
+
+    def _control_period(self, executor: Executor) -> None:
+        """One control period: publish the state, get the answer, integrate."""
+        epoch = self.epoch
+        self._intake.begin(epoch, self.period)
+        self._outputs.team_state(self._measured, epoch, self.period)
+        first = self.options.wait and not self._intake.heard
+        if not first:
+            self.health.asked()
+        if first or self.options.pacing == "lockstep" or self.machine.is_stepping:
+            if not self._await_answer(executor, epoch, announce=not first):
+                return
+            if first:
+                self._anchor()
+        if self.options.pacing == "realtime" and not self.machine.is_stepping:
+            self._await_deadline(executor, epoch)
+        if self._interrupted(epoch):
+            return
+        try:
+            self._integrate()
+        except SolverError as error:
+            self.health.counts["hybrid_events"] += self._outputs.events()
+            self.machine.failed(f"{error}")
+            self._finish_steps(Result(Code.OPERATION_FAILED, str(error)))
+            self._logger.error(f"{error} The simulation stands; reset it.")
+            return
+        self.machine.advanced()
+        if self._stepping is not None and not self.machine.is_stepping:
+            self._outputs.final()
+            self._finish_steps(Result(Code.OK))
+
+    def _await_answer(self, executor: Executor, epoch: int, *, announce: bool) -> bool:
+        """Spin until the state has been answered; False if something else happens first."""
+        asked = self._outputs.last_repeat = wall.perf_counter()
+        limit = self.simulation.scenario.time.lockstep_timeout_s
+        while not (self._intake.is_answered and self._intake.heard):
+            executor.spin_once(timeout_sec=REPEAT_STATE)
+            now = wall.perf_counter()
+            if self._interrupted(epoch):
+                return False
+            if now - self._outputs.last_repeat > REPEAT_STATE:
+                self._outputs.standing(self._measured, epoch, self.period)
+            if now - self.health.last_report > REPORT:
+                self._report()
+            if announce and now - asked > limit:
+                announce = False
+                text = f"no command for step {self.period} within {limit:g} s"
+                if self.machine.is_stepping:
+                    self.machine.steps_left = 0
+                    self._finish_steps(Result(Code.OPERATION_FAILED, f"{text}."))
+                    return False
+                self._silent = True
+                self.health.counts["lockstep_pauses"] += 1
+                self._logger.warning(f"{text}: paused until one comes")
+        self._silent = False
+        return True
+
+    def _await_deadline(self, executor: Executor, epoch: int) -> None:
+        """Spin until the wall clock has reached the end of this control period.
+
+        Late ones are counted, not hidden.
+        """
+        period = self.simulation.scenario.time.control_s / self.factor
+        deadline = self._origin_wall + (self.period + 1 - self._origin_period) * period
+        late = wall.perf_counter() - deadline
+        if late > 0.0:
+            for _ in self.vehicles:  # no waiting, but what has come still counts
+                executor.spin_once(timeout_sec=0.0)
+            self.health.counts["missed_deadlines"] += 1
+            if late > period:
+                # the world falls behind the wall clock; the real-time factor shows it
+                self._origin_wall += late
+        while not self._interrupted(epoch):
+            left = deadline - wall.perf_counter()
+            if left <= 0.0:
+                return
+            executor.spin_once(timeout_sec=min(left, SPIN_LIMIT))
+
+    def _anchor(self) -> None:
+        """Let the wall clock and the simulation start together from here."""
+        self._origin_wall = wall.perf_counter()
+        self._origin_period = self.period
+        self.health.anchor()
+
+    def set_factor(self, factor: float) -> None:
+        """Change the real-time factor."""
+        self.factor = factor
+        self._anchor()
+
+    def _integrate(self) -> None:
+        simulation = self.simulation
+        self._intake.apply()
+        per_period = simulation.scenario.time.steps_per_control
+        first = self.period * per_period
+        self._outputs.due(first)
+        done = 0
+        while done < per_period:
+            chunk = min(self._outputs.next_after(first + done) - first - done, per_period - done)
+            simulation.engine.run(chunk)
+            simulation.engine.measure()
+            done += chunk
+            if done < per_period:
+                self._outputs.due(first + done)
+        self.period += 1
+        self.health.counts["control_periods"] += 1
+        self.health.counts["hybrid_events"] += self._outputs.events()
+        self._measured = simulation.measure()
+        self._outputs.measured(self._measured, self.period * per_period)
+
+    # --- health -----------------------------------------------------------------------------------
+
+    def _status(self) -> tuple[bytes, str]:
+        if self.machine.failure:
+            return DiagnosticStatus.ERROR, self.machine.failure
+        if self.is_over:
+            return DiagnosticStatus.OK, FINISHED
+        if not self.active:
+            return DiagnosticStatus.OK, "inactive"
+        if self._silent:
+            return DiagnosticStatus.WARN, f"paused: no command for step {self.period}"
+        if self.machine.state is not State.PLAYING:
+            return DiagnosticStatus.OK, self.machine.state.name.lower()
+        if self._held:
+            return DiagnosticStatus.WARN, "waiting for the recorder"
+        if not self._intake.heard:
+            return DiagnosticStatus.WARN, "waiting for commands"
+        late = self._intake.late()
+        if late:
+            return DiagnosticStatus.WARN, "commands missing: " + ", ".join(late)
+        return DiagnosticStatus.OK, "running"
+
+    def _report(self) -> None:
+        level, text = self._status()
+        self.health.report(level, text, {"epoch": self.epoch, "step": self.period})

@@ -1,0 +1,338 @@
+"""Every topic, type, QoS, frame and rate that docs/graph.md promises (ecosystem page, 2.3), with real processes over DDS."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from nav_msgs.msg import Odometry, Path
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+    qos_profile_sensor_data,
+)
+from rosgraph_msgs.msg import Clock
+from rotor_msgs.msg import CableStates, Reference, TeamState
+from sensor_msgs.msg import Imu
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+from transforms3d.quaternions import quat2mat
+from visualization_msgs.msg import MarkerArray
+
+from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.config.schema import Noise, Sensing
+from rotor_core.ros import qos
+from rotor_core.ros.convert import seconds_from_stamp, vector_from, wxyz_from
+
+SCENARIO = "three_dragonflies_triangular_1m"
+VEHICLES, ENTITIES = ("quad1", "quad2", "quad3"), ("quad1", "quad2", "quad3", "payload")
+R, B, V, L = (
+    ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL,
+)  # fmt: skip
+
+OUT = {
+    "/clock": ("rosgraph_msgs/msg/Clock", R, V, "simulator"),
+    "/tf": ("tf2_msgs/msg/TFMessage", R, V, "simulator"),
+    "/tf_static": ("tf2_msgs/msg/TFMessage", R, L, "simulator"),
+    "/cables": ("rotor_msgs/msg/CableStates", R, V, "simulator"),
+    "/rotor/team_state": ("rotor_msgs/msg/TeamState", R, V, "simulator"),
+    "/rotor/team_command": ("rotor_msgs/msg/TeamCommand", R, V, "controller"),
+    "/rotor/plan": ("rotor_msgs/msg/PolynomialTrajectory", R, L, "planner"),
+    "/rotor/events": ("rotor_msgs/msg/HybridEvent", R, V, "simulator"),
+    "/rotor/markers": ("visualization_msgs/msg/MarkerArray", R, V, "simulator"),
+    "/rotor/markers_static": ("visualization_msgs/msg/MarkerArray", R, L, "simulator"),
+    "/rotor/markers_plan": ("visualization_msgs/msg/MarkerArray", R, L, "planner"),
+    "/diagnostics": ("diagnostic_msgs/msg/DiagnosticArray", R, V, "simulator"),
+    "/payload/path": ("nav_msgs/msg/Path", R, L, "simulator"),
+    "/payload/path_reference": ("nav_msgs/msg/Path", R, L, "planner"),
+    "/payload/reference": ("rotor_msgs/msg/Reference", R, V, "planner"),
+    "/payload/reference_pose": ("geometry_msgs/msg/PoseStamped", R, V, "planner"),
+    **{f"/{e}/{k}": ("nav_msgs/msg/Odometry", R, V, "simulator") for e in ENTITIES for k in ("odom", "ground_truth")},
+    **{f"/{v}/imu": ("sensor_msgs/msg/Imu", B, V, "simulator") for v in VEHICLES},
+    **{f"/{v}/motor_speed": ("actuator_msgs/msg/Actuators", B, V, "simulator") for v in VEHICLES},
+    **{f"/cable{k}/load_cell": ("geometry_msgs/msg/WrenchStamped", B, V, "simulator") for k in (1, 2, 3)},
+}  # fmt: skip
+"""Topic: type, reliability, durability, node."""
+
+IN = {
+    **{f"/{e}/wrench_external": ("geometry_msgs/msg/WrenchStamped", "simulator") for e in ENTITIES},
+    "/rotor/team_command": ("rotor_msgs/msg/TeamCommand", "simulator"),
+    "/payload/cmd/trajectory": ("trajectory_msgs/msg/MultiDOFJointTrajectory", "planner"),
+    "/goal_pose": ("geometry_msgs/msg/PoseStamped", "planner"),
+    "/payload/goal_pose": ("geometry_msgs/msg/PoseStamped", "planner"),
+    "/rotor/goal/feedback": ("visualization_msgs/msg/InteractiveMarkerFeedback", "planner"),
+}
+
+RATES = {
+    "/clock": (Clock, 250.0), "/tf": (TFMessage, 100.0), "/cables": (CableStates, 100.0),
+    "/payload/odom": (Odometry, 100.0),
+    "/quad3/ground_truth": (Odometry, 100.0), "/quad1/imu": (Imu, 100.0), "/cable2/load_cell": (WrenchStamped, 100.0),
+    "/payload/reference": (Reference, 100.0), "/payload/reference_pose": (PoseStamped, 100.0), "/payload/path": (Path, 1.0),
+    "/rotor/markers": (MarkerArray, 25.0), "/rotor/team_state": (TeamState, 200.0),
+}  # fmt: skip
+"""Topic: class, messages per second of simulation.
+
+Endpoints are announced in the order in which they are made. The markers are the simulator's last
+publisher and the team state is our last subscription: who hears both, hears everything else too.
+"""
+
+
+def stamp_of(message):
+    if isinstance(message, Clock):
+        return seconds_from_stamp(message.clock)
+    if isinstance(message, TFMessage):
+        return seconds_from_stamp(message.transforms[0].header.stamp)
+    if isinstance(message, MarkerArray):
+        return seconds_from_stamp(message.markers[0].header.stamp)
+    return seconds_from_stamp(message.header.stamp)
+
+
+@pytest.fixture(scope="module")
+def flight(tmp_path_factory):
+    """One lockstep flight of 2.5 s: what the graph looks like, and everything that was heard."""
+    with graph.bench(tmp_path_factory.mktemp("topics")) as bench:
+        deep = {name: QoSProfile(depth=1000) for name in RATES}
+        for name in ("/quad1/imu", "/cable2/load_cell"):
+            deep[name] = QoSProfile(depth=1000, reliability=B)
+        odom = {e: bench.collect(Odometry, f"/{e}/odom", deep["/tf"]) for e in ENTITIES}
+        heard = {
+            "/tf_static": bench.collect(TFMessage, "/tf_static", qos.TF_STATIC),
+            "/payload/path_reference": bench.collect(Path, "/payload/path_reference", qos.LATCHED),
+        }
+        heard |= {n: bench.collect(kind, n, deep[n]) for n, (kind, _) in RATES.items()}
+        heard["odom"] = odom
+        bench.start(
+            "simulator",
+            scenario=SCENARIO,
+            paused=True,
+            duration_s=2.5,
+            linger=True,
+            pacing="lockstep",
+        )
+        bench.start("planner", scenario=SCENARIO)
+        bench.start("controller", scenario=SCENARIO)
+        node = bench.node
+
+        def known(infos):  # endpoints are discovered before the names of their nodes
+            return bool(infos) and all("UNKNOWN" not in i.node_name for i in infos)
+
+        bench.until(
+            lambda: all(known(node.get_publishers_info_by_topic(n)) for n in OUT), "publishers"
+        )
+        bench.until(
+            lambda: all(known(node.get_subscriptions_info_by_topic(n)) for n in IN), "subscribers"
+        )
+        seen = {n: node.get_publishers_info_by_topic(n) for n in OUT}
+        asked = {n: node.get_subscriptions_info_by_topic(n) for n in IN}
+        bench.until(
+            lambda: all(
+                heard[n] for n in ("/rotor/markers", "/rotor/team_state", "/payload/reference")
+            ),
+            "everything",
+        )
+        bench.spin(1.0)
+        standing = {n: len(m) for n, m in heard.items() if isinstance(m, list)}
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: heard["/clock"] and stamp_of(heard["/clock"][-1]) > 3.499, "end", 60.0)
+        bench.spin(0.5)
+        yield seen, asked, heard, standing
+
+
+@pytest.mark.parametrize("topic", list(OUT))
+def test_published(flight, topic):
+    """One publisher, of this type, reliable and latched as written."""
+    kind, reliability, durability, node = OUT[topic]
+    (info,) = flight[0][topic]
+    assert info.topic_type == kind and info.node_name == node
+    assert info.qos_profile.reliability is reliability
+    assert info.qos_profile.durability is durability
+
+
+@pytest.mark.parametrize("topic", list(IN))
+def test_subscribed(flight, topic):
+    kind, node = IN[topic]
+    infos = [i for i in flight[1][topic] if i.node_name == node]
+    assert len(infos) == 1 and infos[0].topic_type == kind
+
+
+def test_foreign_subscribers_match():
+    """Best-effort estimates and the clock of rclpy listen to what we offer; sensors are offered as sensor data."""
+    from rclpy.qos import QoSCompatibility
+
+    clock = QoSProfile(depth=1, reliability=B)
+    for ours in (qos.STATE, qos.TF, qos.TEAM, qos.COMMAND):
+        assert qos_check_compatible(ours, clock)[0] != QoSCompatibility.ERROR
+        assert qos_check_compatible(ours, qos_profile_sensor_data)[0] != QoSCompatibility.ERROR
+    assert qos_check_compatible(qos.SENSOR, qos_profile_sensor_data)[0] != QoSCompatibility.ERROR
+
+
+@pytest.mark.parametrize("topic", list(RATES))
+def test_rates(flight, topic):
+    """Lockstep and deep queues: the stamps are exactly those of the schedule, none missing, none doubled."""
+    stamps = np.array(sorted({round(stamp_of(m), 9) for m in flight[2][topic]}))
+    stamps = stamps[(stamps > 1.0 + 1e-6) & (stamps < 3.5 - 1e-6)]
+    period = 1.0 / RATES[topic][1]
+    expected = np.arange(1, round(2.5 / period) + 1) * period
+    expected = 1.0 + expected[expected < 2.5 - 1e-6]
+    if topic == "/payload/path":
+        expected = expected[:2]
+    np.testing.assert_allclose(stamps, expected, atol=1e-9)
+
+
+def test_the_clock_starts_at_one_second_and_never_goes_back(flight):
+    stamps = [stamp_of(m) for m in flight[2]["/clock"]]
+    assert stamps[0] == 1.0 and np.all(np.diff(stamps) >= 0.0)
+
+
+def test_tf_is_one_tree_and_equals_odometry(flight):
+    """Every frame has one parent, the root is world, static frames are latched, and TF is the odometry to the bit."""
+    _, _, heard, _ = flight
+    parents = {}
+    for message in [*heard["/tf"], *heard["/tf_static"]]:
+        for t in message.transforms:
+            assert not t.header.frame_id.startswith("/") and not t.child_frame_id.startswith("/")
+            assert parents.setdefault(t.child_frame_id, t.header.frame_id) == t.header.frame_id
+    for frame in parents:
+        root, steps = frame, 0
+        while root in parents:
+            root, steps = parents[root], steps + 1
+            assert steps < 10
+        assert root == "world"
+    static = {t.child_frame_id for m in heard["/tf_static"] for t in m.transforms}
+    assert static == {
+        "map",
+        *(f"{v}/rotor_{k}" for v in VEHICLES for k in (1, 2, 3, 4)),
+        *(f"{v}/cable_anchor" for v in VEHICLES),
+        *(f"payload/attach_{k}" for k in (1, 2, 3)),
+    }
+    assert set(parents) - static == {f"{e}/base_link" for e in ENTITIES}
+    tf = {}
+    for message in heard["/tf"]:
+        for t in message.transforms:
+            p, q = t.transform.translation, t.transform.rotation
+            tf[t.child_frame_id, stamp_of(message)] = (p.x, p.y, p.z, q.x, q.y, q.z, q.w)
+    compared = 0
+    for entity, messages in heard["odom"].items():
+        for m in messages:
+            assert m.header.frame_id == "world" and m.child_frame_id == f"{entity}/base_link"
+            p, q = m.pose.pose.position, m.pose.pose.orientation
+            key = (m.child_frame_id, stamp_of(m))
+            if key in tf:
+                assert tf[key] == (p.x, p.y, p.z, q.x, q.y, q.z, q.w)
+                compared += 1
+    assert compared > 4 * 200
+
+
+def test_twist_is_in_the_child_frame(flight):
+    """The derivative of the positions, turned into the body, is the linear twist; that of the attitudes the angular."""
+    checked = 0
+    for messages in flight[2]["odom"].values():
+        rows = {round(stamp_of(m), 6): m for m in messages}
+        for t in sorted(rows)[20:-20:17]:
+            a, m, b = (rows.get(round(t + d, 6)) for d in (-0.01, 0.0, 0.01))
+            if a is None or b is None:
+                continue
+            pa, pb = (vector_from(x.pose.pose.position) for x in (a, b))
+            R = quat2mat(wxyz_from(m.pose.pose.orientation))
+            v = R.T @ (pb - pa) / 0.02
+            np.testing.assert_allclose(vector_from(m.twist.twist.linear), v, atol=2e-3)
+            Ra, Rb = (quat2mat(wxyz_from(x.pose.pose.orientation)) for x in (a, b))
+            S = (Ra.T @ Rb - Rb.T @ Ra) / 0.04
+            omega = np.array([S[2, 1], S[0, 2], S[1, 0]])
+            np.testing.assert_allclose(vector_from(m.twist.twist.angular), omega, atol=2e-2)
+            checked += 1
+    assert checked > 30
+
+
+def test_sensors_have_their_frames_and_agree_with_the_cables(flight):
+    _, _, heard, _ = flight
+    assert {m.header.frame_id for m in heard["/quad1/imu"]} == {"quad1/base_link"}
+    assert all(m.orientation_covariance[0] == -1.0 for m in heard["/quad1/imu"])
+    cells = {round(stamp_of(m), 6): m for m in heard["/cable2/load_cell"]}
+    assert {m.header.frame_id for m in cells.values()} == {"quad2/base_link"}
+    for message in heard["/cables"]:
+        cell = cells.get(round(stamp_of(message), 6))
+        if cell is not None and stamp_of(message) > 1.001:  # at first before, then with the command
+            force = vector_from(cell.wrench.force)
+            assert np.linalg.norm(force) == pytest.approx(message.cables[1].tension, abs=1e-9)
+
+
+def test_the_planned_path_is_latched_and_bounded(flight):
+    (path,) = flight[2]["/payload/path_reference"][-1:]
+    assert path.header.frame_id == "world" and 2 <= len(path.poses) <= 200
+    flown = flight[2]["/payload/path"][-1]
+    assert 2 <= len(flown.poses) <= 300
+
+
+def test_everything_is_shown_while_time_stands(flight):
+    """Who comes late to a paused simulation sees it; TF does not repeat a stamp to those who have it."""
+    standing = flight[3]
+    for topic in ("/clock", "/rotor/team_state", "/payload/odom", "/cables", "/rotor/markers"):
+        assert standing[topic] >= 3, topic
+    assert 1 <= standing["/tf"] <= 4
+
+
+def test_imperfect_sensing_reaches_the_graph(tmp_path):
+    """Noise, delay, rate and dropouts of ``sensing``: stamps are those of the samples, arrivals are late, some are lost."""
+    scenario = replace(
+        load_scenario("hover"),
+        sensing=Sensing(
+            Noise(position_m=0.002), rate_hz=50.0, delay_s=0.03, dropout_probability=0.2
+        ),
+        seed=3,
+    )
+    path = tmp_path / "mocap.yaml"
+    path.write_text(dump_scenario(scenario))
+    deep = QoSProfile(depth=1000)
+    with graph.bench(tmp_path) as bench:
+        odom = bench.collect(Odometry, "/quad1/odom", deep)
+        truth = bench.collect(Odometry, "/quad1/ground_truth", deep)
+        order = []
+        bench.node.create_subscription(
+            Odometry,
+            "/quad1/odom",
+            lambda m: order.append((stamp_of(m), stamp_of(states[-1]) if states else 0.0)),
+            deep,
+        )
+        markers = bench.collect(MarkerArray, "/rotor/markers", deep)
+        states = bench.collect(TeamState, "/rotor/team_state", deep)
+        for name in ("planner", "controller"):
+            bench.start(name, scenario=str(path))
+        bench.start(
+            "simulator",
+            scenario=str(path),
+            pacing="lockstep",
+            duration_s=4.0,
+            linger=True,
+            paused=True,
+        )
+        bench.until(lambda: bool(states and markers), "everything")
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
+        bench.spin(0.3)
+    stamps = np.array(sorted({round(stamp_of(m), 6) for m in odom}))[1:]
+    assert np.allclose(
+        np.round((stamps - 1.0) * 50.0), (stamps - 1.0) * 50.0
+    )  # sampled every 20 ms
+    share = len(stamps) / (50.0 * 3.9)
+    assert 0.6 < share < 0.95  # a fifth is lost: 195 samples, 5 deviations are 0.14
+    true = {round(stamp_of(m), 6): vector_from(m.pose.pose.position) for m in truth}
+    errors = np.array(
+        [
+            vector_from(m.pose.pose.position) - true[round(stamp_of(m), 6)]
+            for m in odom
+            if round(stamp_of(m), 6) in true
+        ]
+    )
+    assert len(errors) > 50
+    assert errors.std() == pytest.approx(0.002, rel=0.2)
+    assert odom[-1].pose.covariance[0] == pytest.approx(0.002**2)
+    # it arrives 30 ms later, when the state one control period before that was the last to be heard
+    late = [now - taken for taken, now in order if taken > 1.01]
+    assert np.median(late) >= 0.03 - 0.005 - 1e-9
