@@ -83,6 +83,9 @@ class TeamLaw:
     def __init__(self, scenario: Scenario, team: Team) -> None:
         self.team = team
         self.memory = np.zeros(3)
+        self.vehicles = np.zeros((0, g.VEHICLE))
+        self.gain_scale = np.ones(3)
+        """Attitude and rate gains of the load are packed times this."""
         model, control = scenario.model, scenario.controller
         vehicles = [model.vehicles[model.index(v)] for v in team.vehicles]
         self.load = _load_row(scenario, team)
@@ -102,8 +105,9 @@ class TeamLaw:
             mass, centre, J, points, rotations = structure(model, team)
             self.load[g.LOAD_MASS] = mass
             self.load[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = J.ravel()
-            self.load[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] *= np.diag(J)
-            self.load[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] *= np.diag(J)
+            self.gain_scale = np.diag(J).copy()
+            self.load[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] *= self.gain_scale
+            self.load[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] *= self.gain_scale
             self.load[g.CENTRE : g.CENTRE + 3] = centre
             assert isinstance(control, RigidTeamControl)
             A = structure_allocation(points, rotations)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+QUINTIC = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
+"""Coefficients of the quintic from rest at 0 to rest at 1, in normalised time."""
+
 QUINTIC_PEAK_SPEED = 1.875
 """Peak speed of a quintic from rest to rest, in distance over time."""
 

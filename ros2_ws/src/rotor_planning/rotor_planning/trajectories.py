@@ -23,12 +23,11 @@ from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import AXES, PHASE, YAW, Plan, hold
 from rotor_planning.polynomial import minimum_derivative
-from rotor_planning.timing import line_times, line_times_rotortm, waypoint_times
+from rotor_planning.timing import QUINTIC, line_times, line_times_rotortm, waypoint_times
 
 SAME_POINT = 1e-9
 """Waypoints closer than this to the one before are left out, m."""
 
-QUINTIC = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
 RAMP = Polynomial([0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0])
 """Phase of the ramp-up over (ramp time x angular rate): rate rises as 10 s^3 - 15 s^4 + 6 s^5."""
 

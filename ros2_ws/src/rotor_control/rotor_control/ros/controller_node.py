@@ -1,6 +1,6 @@
 """The controller node.
 
-Answers every TeamState with a TeamCommand. Topics and parameters: docs/graph.md.
+Answers every TeamState with a TeamCommand; gains are parameters. Topics and parameters: docs/graph.md.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_control.controller import make_controller
+from rotor_control.tuning import tunable_gains
 from rotor_core.interface.errors import ContractError
 from rotor_core.ros import qos
-from rotor_core.ros.convert import (
-    plan_from_message,
-    states_from_team,
-    team_command,
-)
-from rotor_core.ros.node import run, scenario_parameter
+from rotor_core.ros.convert import plan_from_message
+from rotor_core.ros.node import declare_live, run, scenario_parameter
 from rotor_core.ros.plan_queue import PlanQueue
+from rotor_core.ros.team_wire import TeamCommandWire, TeamStateWire
 
 
 class ControllerNode(Node):
@@ -33,19 +33,36 @@ class ControllerNode(Node):
         super().__init__("controller")
         scenario = scenario_parameter(self)
         self.controller = make_controller(scenario)
-        self.entities = [e.name for e in scenario.model.entities]
-        self.vehicles = [v.name for v in scenario.model.vehicles]
+        entities = [e.name for e in scenario.model.entities]
+        vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
         self._plans = {name: PlanQueue() for name in self.teams}
-        self._states = np.zeros((len(self.entities), 13))
+        self._states = np.zeros((len(entities), 13))
+        self._state_wire = TeamStateWire(entities, scenario.model.cable_names)
+        self._command_wire = TeamCommandWire(vehicles)
         self._epoch = -1
-        self._last: tuple[int, TeamCommand] | None = None
-        self._commands = self.create_publisher(TeamCommand, "/rotor/team_command", qos.TEAM)
-        self.create_subscription(PolynomialTrajectory, "/rotor/plan", self._on_plan, qos.PLAN)
-        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.TEAM)
+        self._last: tuple[int, bytes] | None = None
+        self._gains = tunable_gains(scenario, self.controller)
+        for name, gain in self._gains.items():
+            declare_live(self, name, gain.value, "feedback gain, live", gain.limits)
+        self.add_on_set_parameters_callback(self._on_parameters)
+        self._commands = self.create_publisher(TeamCommand, "rotor/team_command", qos.TEAM)
+        self.create_subscription(PolynomialTrajectory, "rotor/plan", self._on_plan, qos.PLAN)
+        self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
         self.get_logger().info(
-            f"controlling {', '.join(self.vehicles)}; planned: {', '.join(self.teams)}"
+            f"controlling {', '.join(vehicles)}; planned: {', '.join(self.teams)}"
         )
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Ranges have been checked; all of one call take effect together or not at all."""
+        wanted = [(p.name, float(p.value)) for p in parameters if p.name in self._gains]
+        for name, value in wanted:
+            if not np.isfinite(value):
+                return SetParametersResult(successful=False, reason=f"{name} must be finite")
+        for name, value in wanted:
+            self._gains[name].set(value)
+            self.get_logger().info(f"{name} = {value:g}")
+        return SetParametersResult(successful=True)
 
     def _on_plan(self, message: PolynomialTrajectory) -> None:
         if message.entity not in self._plans or message.epoch < self._epoch:
@@ -66,30 +83,28 @@ class ControllerNode(Node):
         for plans in self._plans.values():
             plans.clear()
 
-    def _on_state(self, message: TeamState) -> None:
-        if message.epoch < self._epoch:
+    def _on_state(self, data: bytes) -> None:
+        try:
+            heading = self._state_wire.read(data, self._states)
+        except ContractError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
-        if message.epoch > self._epoch:
-            self._begin_epoch(message.epoch)
-        if self._last is not None and self._last[0] == message.step:
-            self._commands.publish(
-                self._last[1]
-            )  # asked again: the same answer, without integrating twice
+        if heading.epoch < self._epoch:
             return
-        now = message.header.stamp
+        if heading.epoch > self._epoch:
+            self._begin_epoch(heading.epoch)
+        if self._last is not None and self._last[0] == heading.step:
+            # asked again: the same answer, without integrating twice
+            self._commands.publish(self._last[1])
+            return
         for name, reference in zip(self.teams, self.controller.references, strict=True):
             plans = self._plans[name]
             if not plans:
                 return  # the simulator asks again; without a plan there is nothing to answer
-            plans.sample(now, reference)
-        try:
-            states_from_team(message, self.entities, self._states)
-        except ContractError as error:
-            self.get_logger().error(str(error), throttle_duration_sec=1.0)
-            return
+            plans.sample(heading.stamp, reference)
         wrenches = self.controller.command(self._states, self.controller.references)
-        answer = team_command(message, self.vehicles, wrenches)
-        self._last = (message.step, answer)
+        answer = self._command_wire.write(heading, wrenches)
+        self._last = (heading.step, answer)
         self._commands.publish(answer)
 
 

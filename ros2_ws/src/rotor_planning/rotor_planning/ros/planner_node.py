@@ -13,25 +13,28 @@ from collections.abc import Callable
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
-from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamState
+from rotor_msgs.msg import TeamState
 from rotor_msgs.srv import Circle, Hover, Line, Waypoints
 
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import POSITION, YAW_ANGLE, Plan, hold
+from rotor_core.interface.plan import ATTITUDE, POSITION, YAW_ANGLE, Plan, hold
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
-    plan_message,
-    reference_message,
+    seconds_between,
     seconds_from_stamp,
     stamp_from_seconds,
     vector_from,
-    wxyz_from,
 )
-from rotor_core.ros.node import declare, run, scenario_parameter
+from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
 from rotor_core.ros.plan_queue import PlanQueue
+from rotor_core.ros.team_wire import Heading, TeamStateWire
 from rotor_planning import trajectories
+from rotor_planning.knots import go_to
+from rotor_planning.ros.goal_inputs import subscribe_goals
+from rotor_planning.ros.goal_marker import GoalMarkers
+from rotor_planning.ros.plan_publishers import PlanPublisher
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
@@ -47,17 +50,24 @@ class PlannerNode(Node):
         self.scenario = scenario_parameter(self)
         text = "start the scenario's trajectory; false: hover until a service is called"
         self._starts_trajectory = bool(declare(self, "start_trajectory", True, text))
-        self.entities = [team.entity for team in teams(self.scenario.model)]
+        for name, value, text in (
+            ("goal_speed_m_s", 1.0, "peak speed on the way to a goal pose, live"),
+            ("goal_acceleration_m_s2", 1.0, "peak acceleration on the way to a goal pose, live"),
+        ):
+            declare_live(self, name, value, text, (0.05, 20.0))
+        model = self.scenario.model
+        self.entities = [team.entity for team in teams(model)]
+        self._rows = {name: model.index(name) for name in self.entities}
         self._plans = {name: PlanQueue() for name in self.entities}
+        self._wire = TeamStateWire([e.name for e in model.entities], model.cable_names)
+        self._states = np.zeros((len(model.entities), 13))
+        self._heading: Heading | None = None
         self._epoch = -1
-        self._state: TeamState | None = None
         self._next_reference = 0.0
-        self._plan_publisher = self.create_publisher(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
-        self._references = {
-            n: self.create_publisher(Reference, f"/{n}/reference", qos.COMMAND)
-            for n in self.entities
-        }
-        self.create_subscription(TeamState, "/rotor/team_state", self._on_state, qos.TEAM)
+        self._publisher = PlanPublisher(self, self.entities)
+        self._goals = GoalMarkers(self, self.entities, self._on_goal)
+        subscribe_goals(self, self.entities, self._on_goal, self._on_trajectory)
+        self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
         for kind, name, callback in (
             (Circle, "circle", self._circle),
             (Line, "line", self._line),
@@ -68,44 +78,73 @@ class PlannerNode(Node):
 
     # --- running plans ----------------------------------------------------------------------------
 
-    def _on_state(self, message: TeamState) -> None:
-        if message.epoch < self._epoch:
+    def _on_state(self, data: bytes) -> None:
+        try:
+            heading = self._wire.read(data, self._states)
+        except ContractError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
-        self._state = message
-        if message.epoch > self._epoch:
-            self._epoch = message.epoch
-            self._next_reference = 0.0
-            # at the very start the plan begins at the true initial pose, later where the entity is
-            # seen
-            initial = trajectories.make_plans(self.scenario) if message.step == 0 else {}
-            for entity in self.entities:
-                self._plans[entity].clear()
-                position, yaw = self._pose(entity)
-                plan = hold(position, yaw)
-                if self._starts_trajectory:
-                    plan = initial.get(entity) or trajectories.plan_from_config(
-                        self.scenario.trajectory, position, yaw
-                    )
-                self._publish_plan(entity, plan, message.header.stamp)
-        time = seconds_from_stamp(message.header.stamp)
-        if time >= self._next_reference:
+        if heading.epoch < self._epoch:
+            return
+        # a state that comes again is one at which time stands: then everything is shown again
+        again = self._heading == heading
+        self._heading = heading
+        if heading.epoch > self._epoch:
+            self._begin_epoch(heading)
+        time = seconds_from_stamp(heading.stamp)
+        if again or time >= self._next_reference:
             self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6
             for entity in self.entities:
-                reference = self._plans[entity].sample(message.header.stamp)
-                self._references[entity].publish(
-                    reference_message(entity, reference, message.header.stamp)
-                )
+                reference = self._plans[entity].sample(heading.stamp)
+                self._publisher.reference(entity, reference, heading.stamp)
 
-    def _pose(self, entity: str) -> tuple[np.ndarray, float]:
-        assert self._state is not None
-        body = next(b for b in self._state.bodies if b.name == entity)
-        return vector_from(body.pose.position), float(
-            rpy_from_wxyz(wxyz_from(body.pose.orientation))[2]
-        )
+    def _begin_epoch(self, heading: Heading) -> None:
+        self._epoch = heading.epoch
+        self._next_reference = 0.0
+        # at the very start the plan begins at the true initial pose, later where the entity is seen
+        initial = trajectories.make_plans(self.scenario) if heading.step == 0 else {}
+        for entity in self.entities:
+            self._plans[entity].clear()
+            row = self._states[self._rows[entity]]
+            position, yaw = row[:3].copy(), float(rpy_from_wxyz(row[3:7])[2])
+            plan = hold(position, yaw)
+            if self._starts_trajectory:
+                plan = initial.get(entity) or trajectories.plan_from_config(
+                    self.scenario.trajectory, position, yaw
+                )
+            self._publish_plan(entity, plan, heading.stamp)
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time) -> None:
         self._plans[entity].add(start, plan)
-        self._plan_publisher.publish(plan_message(entity, plan, start, self._epoch))
+        self._publisher.plan(entity, plan, start, self._epoch)
+        end = plan.sample(plan.duration)
+        self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])
+
+    # --- goals ------------------------------------------------------------------------------------
+
+    def _on_goal(self, entity: str, position: np.ndarray, yaw: float) -> None:
+        """Go there at once, from whatever the reference is doing; a height of NaN keeps the present one."""
+
+        def make(reference: np.ndarray) -> Plan:
+            height = reference[POSITION + 2]
+            goal = np.where(np.isnan(position), height, position)
+            return go_to(
+                reference, goal, yaw,
+                speed=float(self.get_parameter("goal_speed_m_s").value),  # type: ignore[arg-type]
+                acceleration=float(self.get_parameter("goal_acceleration_m_s2").value),  # type: ignore[arg-type]
+            )  # fmt: skip
+
+        self._log(*self._try(entity, make, interrupts=True))
+
+    def _on_trajectory(self, entity: str, make: Callable[[np.ndarray], Plan], stamp: Time) -> None:
+        start = stamp if stamp.sec or stamp.nanosec else None
+        self._log(*self._try(entity, make, interrupts=True, start=start))
+
+    def _log(self, started: bool, text: str) -> None:
+        if started:
+            self.get_logger().info(text)
+        else:
+            self.get_logger().warning(f"refused: {text}")
 
     # --- services ---------------------------------------------------------------------------------
 
@@ -117,39 +156,50 @@ class PlannerNode(Node):
         *,
         interrupts: bool = False,
     ) -> object:
-        """Make a plan from the present pose and start it; say why not where that is impossible."""
-        response.success, response.message = self._try(entity, make, interrupts)  # type: ignore[attr-defined]
+        """Make a plan from the pose of the reference and start it; say why not where that is impossible."""
+
+        def from_pose(reference: np.ndarray) -> Plan:
+            return make(reference[POSITION : POSITION + 3].copy(), float(reference[YAW_ANGLE]))
+
+        answer = self._try(entity or self.entities[0], from_pose, interrupts=interrupts)
+        response.success, response.message = answer  # type: ignore[attr-defined]
         return response
 
     def _try(
-        self, entity: str, make: Callable[[np.ndarray, float], Plan], interrupts: bool
+        self,
+        entity: str,
+        make: Callable[[np.ndarray], Plan],
+        *,
+        interrupts: bool,
+        start: Time | None = None,
     ) -> tuple[bool, str]:
-        entity = entity or self.entities[0]
-        if self._state is None:
+        if self._heading is None:
             return False, "no state has come from the simulator yet; start it first"
         if entity not in self.entities:
-            return (
-                False,
-                f"there is no planned entity {entity!r}; known: {', '.join(self.entities)}",
-            )
-        now = self._state.header.stamp
-        since, running = self._plans[entity].running(now)
+            known = ", ".join(self.entities)
+            return False, f"there is no planned entity {entity!r}; known: {known}"
+        now = self._heading.stamp
         left = self._plans[entity].time_left(now)
         if not interrupts and left > 0.0:
             return (
                 False,
                 f"a trajectory of {entity} runs for another {left:.1f} s; call hover first to stop it",
             )
+        if start is None:
+            start = stamp_from_seconds(seconds_from_stamp(now) + LEAD)
+        elif seconds_between(now, start) <= 0.0:
+            ago = seconds_between(start, now)
+            return False, f"a trajectory must start in the future; its stamp is {ago:.3f} s ago"
+        since, running = self._plans[entity].running(now)
         # start where the reference will be, so that it does not jump
-        there = running.sample(since + LEAD)
-        position, yaw = there[POSITION : POSITION + 3].copy(), float(there[YAW_ANGLE])
+        there = running.sample(since + seconds_between(now, start))
         try:
-            plan = make(position, yaw)
+            plan = make(there)
         except ContractError as error:
             return False, str(error)
-        start = seconds_from_stamp(now) + LEAD
-        self._publish_plan(entity, plan, stamp_from_seconds(start))
-        return True, f"{entity}: {plan.duration:.2f} s from t = {start:.3f} s"
+        self._publish_plan(entity, plan, start)
+        begins = seconds_from_stamp(start)
+        return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
 
     def _circle(self, request: Circle.Request, response: Circle.Response) -> object:
         return self._serve(

@@ -1,0 +1,88 @@
+"""Gains that change in flight: they are those of the scenario, in its units, and they act."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_control.controller import make_controller
+from rotor_control.tuning import tunable_gains
+from rotor_core.config import load_scenario
+from rotor_core.config.initial import initial_states
+from rotor_core.interface.plan import hold
+
+SCENARIOS = (
+    "hover",
+    "dragonfly_point_mass",
+    "three_dragonflies_triangular_1m",
+    "three_dragonflies_triangular_rigid",
+    "sixteen_dragonflies_four_boxes",
+)
+
+
+def disturbed(scenario):
+    """States that make every error differ from zero, and references at the start."""
+    states = initial_states(scenario)
+    random = np.random.default_rng(0)
+    references = [
+        hold(states[scenario.model.index(law.team.entity), :3], 0.0).sample(0.0)
+        for law in make_controller(scenario).laws
+    ]
+    states[:, 0:3] += 0.05 * random.normal(size=(len(states), 3))
+    states[:, 3:7] += 0.05 * random.normal(size=(len(states), 4))
+    states[:, 3:7] /= np.linalg.norm(states[:, 3:7], axis=1, keepdims=True)
+    states[:, 7:13] += 0.1 * random.normal(size=(len(states), 6))
+    return states, np.array(references)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_initial_values_are_those_of_the_scenario(name):
+    scenario = load_scenario(name)
+    gains = tunable_gains(scenario, make_controller(scenario))
+    payloads = [p.name for p in scenario.model.payloads]
+    for vehicle in scenario.model.vehicles:
+        if f"{vehicle.name}.attitude.x" in gains:
+            assert gains[f"{vehicle.name}.attitude.y"].value == vehicle.gains.attitude[1]
+            assert gains[f"{vehicle.name}.rate.z"].value == vehicle.gains.rate[2]
+    for payload in payloads:
+        for i, axis in enumerate("xyz"):
+            assert gains[f"{payload}.position.{axis}"].value == scenario.controller.position[i]
+            if hasattr(scenario.controller, "attitude"):
+                value = gains[f"{payload}.attitude.{axis}"].value
+                assert value == pytest.approx(scenario.controller.attitude[i], rel=1e-12)
+    for gain in gains.values():
+        assert gain.limits[0] <= gain.value <= gain.limits[1] and gain.limits[1] > 0.0
+
+
+@pytest.mark.parametrize("name", SCENARIOS[:4])
+def test_a_changed_gain_acts_like_one_in_the_file(name):
+    """Set in flight against built from a changed scenario: the same command to the bit."""
+    scenario = replace(
+        load_scenario(name), actuation=replace(load_scenario(name).actuation, limits=False)
+    )
+    states, references = disturbed(scenario)
+    vehicle = scenario.model.vehicles[0]
+    changed = replace(vehicle, gains=replace(vehicle.gains, attitude=(0.3, 0.1, 0.2)))
+    model = replace(scenario.model, vehicles=(changed, *scenario.model.vehicles[1:]))
+    built = replace(scenario, model=model)
+    if hasattr(scenario.controller, "position"):
+        control = replace(scenario.controller, position=(3.0, 4.0, 5.0))
+        if hasattr(control, "attitude"):
+            control = replace(control, attitude=(0.7, 0.8, 0.9))
+        built = replace(built, controller=control)
+    expected = make_controller(built).command(states, references).copy()
+    controller = make_controller(scenario)
+    before = controller.command(states, references).copy()
+    controller.reset()
+    gains = tunable_gains(scenario, controller)
+    wanted = dict(
+        zip((f"{vehicle.name}.attitude.{a}" for a in "xyz"), (0.3, 0.1, 0.2), strict=True)
+    )
+    for kind, values in (("position", (3.0, 4.0, 5.0)), ("attitude", (0.7, 0.8, 0.9))):
+        wanted |= dict(zip((f"payload.{kind}.{a}" for a in "xyz"), values, strict=True))
+    for key, value in wanted.items():
+        if key in gains:
+            gains[key].set(value)
+    got = controller.command(states, references)
+    np.testing.assert_array_equal(got, expected)
+    assert not np.array_equal(got, before)

@@ -1,0 +1,89 @@
+"""What the planner tells: plans, sampled references, and both for the eye."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, PoseStamped
+from nav_msgs.msg import Path
+from rclpy.node import Node
+from rotor_msgs.msg import PolynomialTrajectory, Reference
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
+from rotor_core.interface.plan import ATTITUDE, POSITION, Plan
+from rotor_core.ros import qos
+from rotor_core.ros.convert import (
+    WORLD_FRAME,
+    plan_message,
+    reference_message,
+    set_quaternion,
+    set_vector,
+)
+
+PATH_POSES = 200
+"""Poses of a drawn plan."""
+
+LINE_COLOUR = ColorRGBA(r=0.20, g=0.65, b=0.35, a=0.8)
+LINE_WIDTH = 0.01
+
+
+def _later(start: Time, seconds: float) -> Time:
+    total = start.sec * NANOSECONDS_PER_SECOND + start.nanosec + nanoseconds(seconds)
+    sec, nanosec = divmod(total, NANOSECONDS_PER_SECOND)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
+    out = PoseStamped()
+    out.header.stamp = stamp
+    out.header.frame_id = WORLD_FRAME
+    set_vector(out.pose.position, reference[POSITION : POSITION + 3])
+    set_quaternion(out.pose.orientation, reference[ATTITUDE : ATTITUDE + 4])
+    return out
+
+
+class PlanPublisher:
+    """Publishers of the plans of all planned entities."""
+
+    def __init__(self, node: Node, entities: list[str]) -> None:
+        self._plans = node.create_publisher(PolynomialTrajectory, "rotor/plan", qos.PLAN)
+        self._markers = node.create_publisher(MarkerArray, "rotor/markers_plan", qos.LATCHED)
+        self._references = {
+            n: node.create_publisher(Reference, f"{n}/reference", qos.COMMAND) for n in entities
+        }
+        self._poses = {
+            n: node.create_publisher(PoseStamped, f"{n}/reference_pose", qos.COMMAND)
+            for n in entities
+        }
+        self._paths = {
+            n: node.create_publisher(Path, f"{n}/path_reference", qos.LATCHED) for n in entities
+        }
+        self._lines = {n: _line(i) for i, n in enumerate(entities)}
+
+    def plan(self, entity: str, plan: Plan, start: Time, epoch: int) -> None:
+        """Publish a new plan, as message, path and line."""
+        self._plans.publish(plan_message(entity, plan, start, epoch))
+        path = Path()
+        path.header.stamp = start
+        path.header.frame_id = WORLD_FRAME
+        for t in np.linspace(0.0, plan.duration, PATH_POSES):
+            path.poses.append(_pose(plan.sample(float(t)), _later(start, float(t))))
+        self._paths[entity].publish(path)
+        self._lines[entity].points = [pose.pose.position for pose in path.poses]
+        self._markers.publish(MarkerArray(markers=list(self._lines.values())))
+
+    def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
+        """Publish where the entity should be now."""
+        self._references[entity].publish(reference_message(entity, reference, stamp))
+        self._poses[entity].publish(_pose(reference, stamp))
+
+
+def _line(identity: int) -> Marker:
+    out = Marker(ns="plan", id=identity, type=Marker.LINE_STRIP, color=LINE_COLOUR)
+    out.header.frame_id = WORLD_FRAME
+    out.pose.orientation.w = 1.0
+    out.scale.x = LINE_WIDTH
+    out.points = [Point(), Point()]
+    return out

@@ -1,0 +1,114 @@
+"""Plans through states: they pass through them, and to a goal they begin as the reference moves."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rotor_core.interface.errors import ContractError
+from rotor_core.interface.plan import (
+    ACCELERATION,
+    JERK,
+    POSITION,
+    VELOCITY,
+    YAW_ANGLE,
+    YAW_RATE,
+    hold,
+)
+from rotor_planning import trajectories
+from rotor_planning.knots import go_to, through_knots
+
+SEEDS = st.integers(0, 2**32 - 1)
+V3 = slice(VELOCITY, VELOCITY + 3)
+A3 = slice(ACCELERATION, ACCELERATION + 3)
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_knots_are_met_with_velocity_and_acceleration(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 7))
+    times = np.concatenate([[0.0], np.cumsum(random.uniform(0.3, 2.0, n - 1))])
+    p, v, a = random.normal(size=(3, n, 3))
+    plan = through_knots(times, p, v, a)
+    for i, t in enumerate(times):
+        for side in (-1e-9, 1e-9):  # continuous: both sides agree
+            if 0.0 < t + side < times[-1]:
+                row = plan.sample(t + side)
+                np.testing.assert_allclose(row[:3], p[i], atol=1e-6)
+                np.testing.assert_allclose(row[V3], v[i], atol=1e-5)
+                np.testing.assert_allclose(row[A3], a[i], atol=1e-4)
+
+
+def test_positions_alone_give_the_clamped_cubic_spline():
+    """Smooth to the second derivative, at rest at both ends."""
+    random = np.random.default_rng(1)
+    times, p = np.array([0.0, 1.0, 1.7, 3.0]), random.normal(size=(4, 3))
+    plan = through_knots(times, p)
+    for t in times[1:-1]:
+        before, after = plan.sample(t - 1e-7), plan.sample(t + 1e-7)
+        jump = 2e-7 * np.abs([before[JERK : JERK + 3], after[JERK : JERK + 3]]).max()
+        np.testing.assert_allclose(before[A3], after[A3], atol=10 * jump)
+    np.testing.assert_allclose(plan.sample(0.0)[V3], 0.0, atol=1e-12)
+    np.testing.assert_allclose(plan.sample(3.0)[V3], 0.0, atol=1e-9)
+
+
+def test_headings_take_the_short_way():
+    plan = through_knots(np.array([0.0, 1.0]), np.zeros((2, 3)), yaws=np.array([3.0, -3.0]))
+    middle = plan.sample(0.5)[YAW_ANGLE]
+    assert abs(np.remainder(middle, 2.0 * np.pi) - np.pi) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "times, words",
+    [
+        ([0.0], "at least 2 points"),
+        ([0.0, 1.0, 1.0], "must increase from 0"),
+        ([0.5, 1.0], "must increase from 0"),
+        ([0.0, np.nan], "must be finite"),
+    ],
+)
+def test_knots_that_are_none(times, words):
+    with pytest.raises(ContractError, match=words):
+        through_knots(np.array(times), np.zeros((len(times), 3)))
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_a_goal_goes_on_from_the_moving_reference(seed):
+    random = np.random.default_rng(seed)
+    moving = trajectories.circle(np.zeros(3), 0.7, 4.0, 6.0, ramp=1.0, yaw=random.uniform(-3, 3))
+    now = moving.sample(random.uniform(0.0, moving.duration))
+    goal, yaw = random.normal(size=3), random.uniform(-np.pi, np.pi)
+    plan = go_to(now, goal, yaw, speed=1.0, acceleration=2.0)
+    start, end = plan.sample(0.0), plan.sample(plan.duration)
+    np.testing.assert_allclose(
+        start[POSITION : POSITION + 9], now[POSITION : POSITION + 9], atol=1e-9
+    )
+    np.testing.assert_allclose(start[YAW_RATE], now[YAW_RATE], atol=1e-9)
+    np.testing.assert_allclose(end[:3], goal, atol=1e-9)
+    np.testing.assert_allclose(end[VELOCITY : VELOCITY + 6], 0.0, atol=1e-8)
+    turned = np.remainder(end[YAW_ANGLE] - yaw + np.pi, 2.0 * np.pi) - np.pi
+    assert abs(turned) < 1e-9
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 400)])
+    # braking as a cubic in velocity: |v| <= |v0| + 4/27 |a0| T, |a| <= |a0| + 1.5 |v0| / T, T = 1.5 |v0| / a_max
+    v, a = np.linalg.norm(now[V3]), np.linalg.norm(now[A3])
+    braking = max(1.5 * v / 2.0, 0.1)
+    fastest, hardest = max(1.0, v + 4.0 / 27.0 * a * braking), max(2.0, a + 1.5 * v / braking)
+    # two leeways of a percent, and less than one more between the 64 points that are checked
+    assert np.linalg.norm(rows[:, V3], axis=1).max() < 1.03 * fastest
+    assert np.linalg.norm(rows[:, A3], axis=1).max() < 1.03 * hardest
+    # nothing jumps where braking has ended
+    steps = np.abs(np.diff(rows[:, A3], axis=0)).max()
+    assert steps < 20.0 * hardest * plan.duration / 400 / min(braking, plan.duration)
+
+
+def test_from_rest_it_is_the_line():
+    """Two ways to one plan: the quintic of :func:`line`, and that through states."""
+    there = np.array([1.0, -2.0, 0.5])
+    now = hold(np.zeros(3), 0.3).sample(0.0)
+    a = go_to(now, there, 0.3, speed=1.0, acceleration=1.0)
+    b = trajectories.line(np.zeros(3), there[None], yaw=0.3, speed=1.0, acceleration=1.0)
+    assert a.duration == pytest.approx(b.duration, rel=1e-12)
+    for t in np.linspace(0.0, a.duration, 20):
+        np.testing.assert_allclose(a.sample(t), b.sample(t), atol=1e-10)
