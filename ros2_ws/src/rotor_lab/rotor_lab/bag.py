@@ -65,7 +65,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
         message: Any = store.deserialize_cdr(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         if kind == "ground_truth":
-            truth[topic.split("/")[1]][stamp] = _state(message)
+            truth[topic.split("/")[-2]][stamp] = _state(message)
         elif kind == "cables":
             cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
         elif kind == "team_command":

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rotor_core.interface.errors import RotorError
@@ -77,33 +78,46 @@ def _fly(options: argparse.Namespace) -> int:
 
 
 def _up(options: argparse.Namespace) -> int:
+    from rotor_core.config.catalog import rviz_configuration
     from rotor_core.config.loader import load_scenario
-    from rotor_lab.graph import graph_plan
+    from rotor_lab.graph import GraphOptions, graph_plan
+    from rotor_lab.processes import command_line
+    from rotor_lab.remaps import load_remaps
     from rotor_lab.results import new_folder, write_scenario
     from rotor_lab.run_graph import progress_printer, refuse_occupied_domain, run_graph
     from rotor_lab.warm import warm
 
     scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
+    wanted = GraphOptions(
+        options.scenario,
+        controller=options.controller,
+        planner=options.planner,
+        seed=options.seed,
+        pacing=options.pacing,
+        duration=options.duration or 0.0,
+        linger=True,
+        paused=options.paused,
+        rviz=str(rviz_configuration(options.rviz)) if options.rviz else "",
+        foxglove=options.foxglove,
+        remaps=tuple(load_remaps(options.names, scenario.model)),
+        log_level=options.log_level,
+    )
+    for plan in graph_plan(wanted, scenario).values():
+        command_line(plan)  # what is not installed is said before anything is written
     warm()
     refuse_occupied_domain()
     folder = new_folder(options.out, f"up-{scenario.name}")
     write_scenario(folder, scenario)
-    bag = (folder / "bag").resolve() if options.record else None
-    plans = graph_plan(
-        options.scenario,
-        bag=bag,
-        seed=options.seed,
-        pacing=options.pacing,
-        duration=options.duration or 0.0,
-        controller=options.controller,
-    )
+    if options.record:
+        wanted = replace(wanted, bag=(folder / "bag").resolve())
+    plans = graph_plan(wanted, scenario)
     print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
     run_graph(
         plans,
         folder,
         on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
     )
-    print(f"\n{folder}/: " + ("bag, " if bag else "") + "scenario.yaml, log")
+    print(f"\n{folder}/: " + ("bag, " if options.record else "") + "scenario.yaml, log")
     return 0
 
 
@@ -228,6 +242,28 @@ def parser() -> argparse.ArgumentParser:
         choices=["node", "external"],
         default="node",
         help="external: start your own controller",
+    )
+    sub.add_argument(
+        "--planner",
+        choices=["node", "external"],
+        default="node",
+        help="external: start your own planner",
+    )
+    sub.add_argument("--paused", action="store_true", help="begin paused; ~/play lets it go")
+    sub.add_argument(
+        "--rviz",
+        nargs="?",
+        const="overview",
+        default="",
+        metavar="CONFIG",
+        help="open RViz with overview (default), tuning or a file",
+    )
+    sub.add_argument("--foxglove", action="store_true", help="run foxglove_bridge on 127.0.0.1")
+    sub.add_argument(
+        "--names", default="", metavar="REMAPS", help="names of another suite: rotortm, or a file"
+    )
+    sub.add_argument(
+        "--log-level", choices=["debug", "info", "warn", "error"], default="", help="of our nodes"
     )
     sub = add(
         "replay",

@@ -12,7 +12,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.bag import read_flight
 from rotor_lab.fly import flight_duration
-from rotor_lab.graph import graph_plan
+from rotor_lab.graph import GraphOptions, graph_plan
 from rotor_lab.report import format_table, summary_rows
 from rotor_lab.results import new_folder, write_flight, write_scenario
 from rotor_lab.run_graph import progress_printer, refuse_occupied_domain, run_graph
@@ -50,9 +50,15 @@ def demo(
         f"{scenario.description}\n{total:.1f} s, {scenario.time.pacing}; ROS domain "
         f"{os.environ.get('ROS_DOMAIN_ID', '0')}; results in {folder}"
     )
-    plans = graph_plan(
-        name, bag=(folder / "bag").resolve(), seed=seed, pacing=pacing, duration=total
+    options = GraphOptions(
+        name,
+        bag=(folder / "bag").resolve(),
+        seed=seed,
+        pacing=pacing,
+        duration=total,
+        linger=True,
     )
+    plans = graph_plan(options, scenario)
     try:
         finished = run_graph(
             plans, folder, on_progress=progress_printer(total, scenario.time.control_s)

@@ -1,69 +1,173 @@
-"""Which processes make up a run.
+"""Which processes make up a run, as plain data.
 
-The plan that `./rotor` turns into child processes (and a launch file into actions).
+`./rotor up` turns the plan into child processes, the launch file turns it into actions.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ament_index_python.packages import get_package_prefix
-
-from rotor_lab.processes import ProcessPlan
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.topics import recorded_topics
 
 STOP_ORDER = ("recorder", "simulator", "controller", "planner")
 """The recorder first, while what it has not read yet is still in the queues of living publishers."""
 
-EXECUTABLES = {
-    "simulator": ("rotor_sim", "simulator"),
-    "planner": ("rotor_planning", "planner"),
-    "controller": ("rotor_control", "controller"),
-    "recorder": ("rotor_lab", "recorder"),
-}
+RVIZ_CONFIGS = ("overview", "tuning")
+"""Shipped configurations."""
+
+NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
+
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
 
-def node_plan(name: str, parameters: dict[str, object]) -> ProcessPlan:
-    """Command line of one of our nodes with its parameters."""
-    package, executable = EXECUTABLES[name]
-    command = [str(Path(get_package_prefix(package)) / "lib" / package / executable), "--ros-args"]
-    for key, value in parameters.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        if isinstance(value, str):
-            text = f"'{value}'"  # keep texts such as 1 or true from becoming numbers
-        command += ["-p", f"{key}:={text}"]
-    return ProcessPlan(name, tuple(command))
+@dataclass(frozen=True)
+class NodePlan:
+    """A node to run: what ``launch_ros.actions.Node`` needs to know.
+
+    Attributes:
+        name: label for messages, and name of the node.
+        package, executable: where it is installed.
+        parameters: ROS parameters.
+        remaps: pairs (from, to).
+        arguments: of its own, before the ROS arguments.
+        namespace: e.g. ``/lab2``; empty: the root.
+        log_level: empty: as it is.
+    """
+
+    name: str
+    package: str
+    executable: str
+    parameters: dict[str, object] = field(default_factory=dict)
+    remaps: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()
+    namespace: str = ""
+    log_level: str = ""
 
 
-def graph_plan(
-    scenario: str,
-    *,
-    bag: Path | None = None,
-    seed: int | None = None,
-    pacing: str = "",
-    duration: float = 0.0,
-    controller: str = "node",
-) -> dict[str, ProcessPlan]:
-    """The nodes of a run, by name, in the order in which they start.
+@dataclass(frozen=True)
+class ProgramPlan:
+    """A program that is not installed as a node: its command line."""
 
-    The controller last, because it sets things moving.
+    name: str
+    command: tuple[str, ...]
 
-    Args:
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """What a user may ask for; every field is an argument of the launch file and of `./rotor up`.
+
+    Attributes:
         scenario: shipped name or path.
+        controller, planner: ``node``, or ``external`` to leave it to the user.
         bag: folder to record into; None: no recorder.
+        recorder: ``ours``, or ``ros2bag`` for the recorder of a distribution.
         seed: of the random streams; None: the scenario's.
         pacing: ``lockstep``, ``realtime`` or empty for the scenario's.
+        real_time_factor: 0: the scenario's.
         duration: the simulator ends after this simulated time, s; 0: never.
-        controller: ``node``, or ``external`` to leave it to the user.
+        linger: the simulator stays at its end until it is stopped.
+        paused: it begins paused.
+        rviz: configuration to open RViz with, as path; empty: no RViz.
+        foxglove: run foxglove_bridge on the loopback interface.
+        namespace: of all topics but /diagnostics.
+        remaps: pairs (ours, theirs).
+        log_level: of our nodes.
+
+    Raises:
+        ConfigError: a value that is none of those.
     """
-    common: dict[str, object] = {"scenario": scenario, "seed": -1 if seed is None else seed}
-    plan = {
-        "simulator": node_plan(
-            "simulator", {**common, "pacing": pacing, "duration_s": float(duration), "linger": True}
+
+    scenario: str
+    controller: str = "node"
+    planner: str = "node"
+    bag: Path | None = None
+    recorder: str = "ours"
+    seed: int | None = None
+    pacing: str = ""
+    real_time_factor: float = 0.0
+    duration: float = 0.0
+    linger: bool = False
+    paused: bool = False
+    rviz: str = ""
+    foxglove: bool = False
+    namespace: str = ""
+    remaps: tuple[tuple[str, str], ...] = ()
+    log_level: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("controller", self.controller, ("node", "external")),
+            ("planner", self.planner, ("node", "external")),
+            ("recorder", self.recorder, ("ours", "ros2bag")),
+            ("pacing", self.pacing, ("", "lockstep", "realtime")),
+            ("log_level", self.log_level, ("", *LOG_LEVELS)),
+        ):
+            if value not in known:
+                choices = ", ".join(repr(k) for k in known)
+                raise ConfigError(f"{name}: must be one of {choices}, got {value!r}.")
+        if self.namespace and not NAMESPACE.match(self.namespace):
+            raise ConfigError(
+                f"namespace: must look like /lab2, got {self.namespace!r}. Leave it out for the root."
+            )
+
+
+def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> NodePlan | ProgramPlan:
+    if options.recorder == "ours":
+        return ours
+    theirs = dict(options.remaps)
+    names = [theirs.get(t.name, t.name) for t in recorded_topics(scenario)]
+    topics = [n if n.startswith("/") else f"{options.namespace}/{n}" for n in names]
+    command = ["ros2", "bag", "record", "-s", "mcap", "-o", str(options.bag), "--use-sim-time"]
+    command += ["--storage-preset-profile", "zstd_fast"]
+    command += ["--custom-data", f"scenario={options.scenario}", "--topics", *topics]
+    return ProgramPlan("recorder", tuple(command))
+
+
+def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan | ProgramPlan]:
+    """The processes of a run, by name, in the order in which they start.
+
+    ``scenario`` is what ``options.scenario`` names.
+    """
+    seed = -1 if options.seed is None else options.seed
+    common: dict[str, object] = {"scenario": options.scenario, "seed": seed}
+
+    def node(name: str, package: str, **parameters: object) -> NodePlan:
+        return NodePlan(
+            name, package, name, {**common, **parameters}, options.remaps,
+            namespace=options.namespace, log_level=options.log_level,
+        )  # fmt: skip
+
+    simulator = node(
+        "simulator", "rotor_sim",
+        pacing=options.pacing, real_time_factor=float(options.real_time_factor),
+        duration_s=float(options.duration), linger=options.linger, paused=options.paused,
+        wait_for_recorder=options.bag is not None and options.recorder == "ours",
+    )  # fmt: skip
+    plan: dict[str, NodePlan | ProgramPlan] = {"simulator": simulator}
+    if options.bag is not None:
+        sources = ["simulator"]
+        sources += [n for n in ("planner", "controller") if getattr(options, n) == "node"]
+        ours = node("recorder", "rotor_lab", bag=str(options.bag), wait_for=" ".join(sources))
+        plan["recorder"] = _recorder(options, scenario, ours)
+    # whatever is on simulation time listens to the absolute name
+    absolute = ("/clock", "/tf", "/tf_static") if options.namespace else ()
+    clock = tuple((name, f"{options.namespace}{name}") for name in absolute)
+    if options.rviz:
+        plan["rviz"] = NodePlan(
+            "rviz", "rviz2", "rviz2", {"use_sim_time": True}, (*clock, *options.remaps),
+            ("-d", options.rviz), options.namespace,
+        )  # fmt: skip
+    if options.foxglove:
+        address = {"address": "127.0.0.1", "use_sim_time": True}
+        plan["foxglove"] = NodePlan(
+            "foxglove_bridge", "foxglove_bridge", "foxglove_bridge", address, clock
         )
-    }
-    if bag is not None:
-        plan["recorder"] = node_plan("recorder", {**common, "bag": str(bag)})
-    plan["planner"] = node_plan("planner", common)
-    if controller == "node":
-        plan["controller"] = node_plan("controller", common)
+    if options.planner == "node":
+        plan["planner"] = node("planner", "rotor_planning")
+    if options.controller == "node":
+        plan["controller"] = node("controller", "rotor_control")
     return plan

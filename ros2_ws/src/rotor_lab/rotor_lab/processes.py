@@ -10,25 +10,53 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.graph import NodePlan, ProgramPlan
+
 GRACE = 5.0
 """After SIGINT a process has this long before SIGTERM, and then again before SIGKILL, s."""
 
 _PR_SET_PDEATHSIG = 1
 
 
-@dataclass(frozen=True)
-class ProcessPlan:
-    """A process to run: a label for messages and its command line."""
+def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
+    """What to execute for a plan.
 
-    name: str
-    command: tuple[str, ...]
+    Raises:
+        ConfigError: the package is not installed.
+    """
+    if isinstance(plan, ProgramPlan):
+        return plan.command
+    try:
+        prefix = Path(get_package_prefix(plan.package))
+    except PackageNotFoundError as error:
+        raise ConfigError(
+            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 "
+            "distribution that has it, or leave it out."
+        ) from error
+    command = [str(prefix / "lib" / plan.package / plan.executable), *plan.arguments, "--ros-args"]
+    if plan.log_level:
+        # one name, so that the middleware does not become chatty too
+        command += ["--log-level", f"{plan.name}:={plan.log_level}"]
+    if plan.namespace:
+        command += ["-r", f"__ns:={plan.namespace}"]
+    for ours, theirs in plan.remaps:
+        command += ["-r", f"{ours}:={theirs}"]
+    for key, value in plan.parameters.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if isinstance(value, str):
+            text = f"'{value}'"  # keep texts such as 1 or true from becoming numbers
+        command += ["-p", f"{key}:={text}"]
+    return tuple(command)
 
 
 @dataclass
 class Child:
     """A running process and the file that gets its output."""
 
-    plan: ProcessPlan
+    name: str
     process: subprocess.Popen
     log: Path
     stopped: bool = field(default=False)
@@ -70,15 +98,16 @@ class ProcessGroup:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, plan: ProcessPlan) -> Child:
+    def start(self, plan: NodePlan | ProgramPlan) -> Child:
         """Start a process in a session of its own, so that Ctrl-C reaches only the parent."""
+        command = command_line(plan)
         log = self._log_directory / f"{plan.name}.log"
         # a Ctrl-C between start and registration would leave a process that nobody stops
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
             with log.open("w") as file:
                 process = subprocess.Popen(
-                    plan.command,
+                    command,
                     stdout=file,
                     stderr=subprocess.STDOUT,
                     stdin=subprocess.DEVNULL,
@@ -86,7 +115,7 @@ class ProcessGroup:
                     start_new_session=True,
                     preexec_fn=_prepare_child,
                 )
-            child = self.children[plan.name] = Child(plan, process, log)
+            child = self.children[plan.name] = Child(plan.name, process, log)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return child

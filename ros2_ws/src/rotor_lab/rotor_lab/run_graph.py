@@ -21,13 +21,9 @@ from rclpy.utilities import try_shutdown
 
 from rotor_core.interface.errors import RotorError
 from rotor_core.ros import qos
-from rotor_lab.graph import STOP_ORDER
-from rotor_lab.processes import ProcessGroup, ProcessPlan
-from rotor_lab.ros.recorder_node import READY
-from rotor_sim.ros.simulator_node import FINISHED
-
-START_LIMIT = 30.0
-"""Nodes must be up within this time, s."""
+from rotor_lab.graph import STOP_ORDER, NodePlan, ProgramPlan
+from rotor_lab.processes import Child, ProcessGroup
+from rotor_sim.ros.session import FINISHED
 
 LISTEN = 0.7
 """How long to look for another simulator in the domain, s."""
@@ -66,14 +62,19 @@ def environment(out: Path) -> dict[str, str]:
 
 
 def run_graph(
-    plans: dict[str, ProcessPlan], out: Path, *, on_progress: Callable[[dict[str, str], str], None]
+    plans: dict[str, NodePlan | ProgramPlan],
+    out: Path,
+    *,
+    on_progress: Callable[[dict[str, str], str], None],
+    on_start: Callable[[Child], object] = lambda _: None,
 ) -> bool:
     """Run the nodes until the simulator ends or Ctrl-C.
 
     Args:
-        plans: the nodes in the order of their start, the controller last.
+        plans: the nodes in the order of their start.
         out: result folder; logs go to ``out/log``.
         on_progress: called about once a second with the diagnostics of the simulator.
+        on_start: called with every process that has been started.
 
     Returns:
         Whether the run came to its end (False: interrupted).
@@ -83,13 +84,14 @@ def run_graph(
             lines are shown.
     """
     with _domain_to_ourselves():
-        return _run(plans, out, on_progress)
+        return _run(plans, out, on_progress, on_start)
 
 
 def _run(
-    plans: dict[str, ProcessPlan],
+    plans: dict[str, NodePlan | ProgramPlan],
     out: Path,
     on_progress: Callable[[dict[str, str], str], None],
+    on_start: Callable[[Child], object],
 ) -> bool:
     env = environment(out)
     os.environ.update({k: env[k] for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")})
@@ -102,15 +104,14 @@ def _run(
         _refuse_company(watcher, executor)
         with ProcessGroup(out / "log", env, STOP_ORDER) as group:
             try:
-                for name, plan in plans.items():
-                    if name == "controller" and "recorder" in plans:
-                        _await_recorder(group, executor)
-                    group.start(plan)
+                for plan in plans.values():
+                    on_start(group.start(plan))
                 return _watch(group, watcher, executor, on_progress)
             except KeyboardInterrupt:
                 print("\ninterrupted: stopping the nodes ...", flush=True)
                 return False
     finally:
+        executor.shutdown(timeout_sec=0.0)
         watcher.destroy_node()
         try_shutdown(context=context)
 
@@ -157,24 +158,11 @@ def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
 def _check(group: ProcessGroup) -> None:
     for child in group.ended():
         code = child.process.returncode
-        if child.plan.name == "simulator" and code == 0:
+        if child.name == "simulator" and code == 0:
             continue
         raise RotorError(
-            f"the {child.plan.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"
+            f"the {child.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"
         )
-
-
-def _await_recorder(group: ProcessGroup, executor: SingleThreadedExecutor) -> None:
-    """The recorder must hear the simulator before the controller sets things moving."""
-    end = time.monotonic() + START_LIMIT
-    log = group.children["recorder"].log
-    while READY not in log.read_text(errors="replace"):
-        _check(group)
-        executor.spin_once(timeout_sec=0.05)
-        if time.monotonic() > end:
-            raise RotorError(
-                f"the recorder heard nothing within {START_LIMIT:g} s. See {log.parent}."
-            )
 
 
 def _watch(

@@ -1,14 +1,17 @@
 """What is recorded of a scenario.
 
-Topics, types, and whether a late subscriber gets the last message.
+Topics, types, and how their publishers offer them.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+
+TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
 
 @dataclass(frozen=True)
@@ -16,9 +19,11 @@ class Topic:
     """A recorded topic.
 
     Attributes:
-        name: absolute name.
+        name: relative to the namespace of the nodes, or absolute.
         type: e.g. ``nav_msgs/msg/Odometry``.
         latched: transient local.
+        best_effort: sensor data.
+        source: the node that publishes it.
         stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
             lists, their length).
     """
@@ -26,31 +31,52 @@ class Topic:
     name: str
     type: str
     latched: bool = False
+    best_effort: bool = False
+    source: str = "simulator"
     stamp_at: int = 4
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:
     """Topics of a scenario, in a fixed order."""
+    model = scenario.model
+    markers = "visualization_msgs/msg/MarkerArray"
     out = [
-        Topic("/clock", "rosgraph_msgs/msg/Clock"),
-        Topic("/tf", "tf2_msgs/msg/TFMessage", stamp_at=8),
-        Topic("/tf_static", "tf2_msgs/msg/TFMessage", latched=True, stamp_at=8),
-        Topic("/rotor/team_state", "rotor_msgs/msg/TeamState"),
-        Topic("/rotor/team_command", "rotor_msgs/msg/TeamCommand"),
-        Topic("/rotor/plan", "rotor_msgs/msg/PolynomialTrajectory", latched=True),
-        Topic("/rotor/events", "rotor_msgs/msg/HybridEvent"),
-        Topic("/rotor/markers", "visualization_msgs/msg/MarkerArray", stamp_at=8),
+        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        Topic("tf", "tf2_msgs/msg/TFMessage", stamp_at=8),
+        Topic("tf_static", "tf2_msgs/msg/TFMessage", latched=True, stamp_at=8),
+        Topic(TEAM_COMMAND, "rotor_msgs/msg/TeamCommand", source="controller"),
+        Topic("rotor/plan", "rotor_msgs/msg/PolynomialTrajectory", latched=True, source="planner"),
+        Topic("rotor/events", "rotor_msgs/msg/HybridEvent"),
+        Topic("rotor/markers", markers, stamp_at=8),
+        Topic("rotor/markers_static", markers, latched=True, stamp_at=8),
+        Topic("rotor/markers_plan", markers, latched=True, source="planner", stamp_at=8),
         Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
     ]
-    for entity in scenario.model.entities:
+    for entity in model.entities:
         out += [
-            Topic(f"/{entity.name}/{kind}", "nav_msgs/msg/Odometry")
+            Topic(f"{entity.name}/{kind}", "nav_msgs/msg/Odometry")
             for kind in ("odom", "ground_truth")
         ]
-    out += [
-        Topic(f"/{team.entity}/reference", "rotor_msgs/msg/Reference")
-        for team in teams(scenario.model)
-    ]
-    if scenario.model.cables:
-        out.append(Topic("/cables", "rotor_msgs/msg/CableStates"))
+    for vehicle in model.vehicles:
+        out.append(Topic(f"{vehicle.name}/imu", "sensor_msgs/msg/Imu", best_effort=True))
+        if importlib.util.find_spec("actuator_msgs") is not None:
+            kind = "actuator_msgs/msg/Actuators"
+            out.append(Topic(f"{vehicle.name}/motor_speed", kind, best_effort=True))
+    path = "nav_msgs/msg/Path"
+    for team in teams(model):
+        name = team.entity
+        out += [
+            Topic(f"{name}/reference", "rotor_msgs/msg/Reference", source="planner"),
+            Topic(f"{name}/reference_pose", "geometry_msgs/msg/PoseStamped", source="planner"),
+            Topic(f"{name}/path", path, latched=True),
+            Topic(f"{name}/path_reference", path, latched=True, source="planner"),
+        ]
+    if model.cables:
+        out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
+        out += [
+            Topic(f"{name}/load_cell", "geometry_msgs/msg/WrenchStamped", best_effort=True)
+            for name in model.cable_names
+        ]
+    # the last: whoever hears it is known to the simulator with all its earlier subscriptions
+    out.append(Topic(TEAM_STATE, "rotor_msgs/msg/TeamState"))
     return out

@@ -3,7 +3,8 @@
 Writes the topics of a scenario to a rosbag2 folder (MCAP) that decodes without this suite.
 
 Message definitions are in the bag. Log times are simulation time, taken from the stamp of each
-message.
+message. It tells the simulator (``rotor/recording``) when it hears everything, so that nothing of a
+run is missed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import time
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 from rosbags.interfaces import (
     Qos,
     QosDurability,
@@ -28,16 +31,22 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from std_msgs.msg import Bool
 
 from rotor_core.config.loader import dump_scenario
-from rotor_core.config.units import NANOSECONDS_PER_SECOND
+from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface.errors import ConfigError
+from rotor_core.ros import qos
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
-from rotor_lab.topics import Topic, recorded_topics
+from rotor_lab.topics import TEAM_COMMAND, TEAM_STATE, Topic, recorded_topics
+from rotor_sim.simulation import START_TIME
 
 STORAGE_VERSION = 9
-READY = "recording"
-"""First word of the line that says that data arrive."""
+READY_LIMIT = 10.0
+"""A topic that nobody publishes by then is given up, s."""
+
+CHECK = 0.1
+"""Wall time between two looks at what is heard, s."""
 
 DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
 """A stopping recorder waits this long for one more message, and in all at most this long, s."""
@@ -54,12 +63,13 @@ def message_class(name: str) -> type:
     return getattr(importlib.import_module(f"{package}.msg"), kind)
 
 
-def _store() -> object:
-    """Type definitions: ROS 2 Jazzy and our own messages."""
+def _store(topics: list[Topic]) -> object:
+    """Type definitions: ROS 2 Jazzy, and those of the packages that it does not know."""
     store = get_typestore(Stores.ROS2_JAZZY)
     types = {}
-    for file in Path(get_package_share_directory("rotor_msgs"), "msg").glob("*.msg"):
-        types.update(get_types_from_msg(file.read_text(), f"rotor_msgs/msg/{file.stem}"))
+    for package in {t.type.partition("/")[0] for t in topics if t.type not in store.fielddefs}:
+        for file in Path(get_package_share_directory(package), "msg").glob("*.msg"):
+            types.update(get_types_from_msg(file.read_text(), f"{package}/msg/{file.stem}"))
     store.register(types)
     return store
 
@@ -68,7 +78,7 @@ def _offered_qos(topic: Topic) -> Qos:
     return Qos(
         history=QosHistory.KEEP_LAST,
         depth=1 if topic.latched else 10,
-        reliability=QosReliability.RELIABLE,
+        reliability=QosReliability.BEST_EFFORT if topic.best_effort else QosReliability.RELIABLE,
         durability=QosDurability.TRANSIENT_LOCAL if topic.latched else QosDurability.VOLATILE,
         deadline=FOREVER,
         lifespan=FOREVER,
@@ -90,50 +100,102 @@ class RecorderNode(Node):
                 f"parameter bag: {path} exists already. Name a new folder, or remove it."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        store = _store()
+        topics = recorded_topics(scenario)
+        store = _store(topics)
         self._writer: Writer | None = Writer(
             path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP
         )
         self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
         self._writer.open()
         self._writer.set_custom_data("scenario", dump_scenario(scenario))
-        self._last_ns = 0
+        self._last_ns = nanoseconds(START_TIME)
         self._count = 0
-        for topic in recorded_topics(scenario):
-            connection = self._writer.add_connection(
-                topic.name, topic.type, typestore=store, offered_qos_profiles=[_offered_qos(topic)]
-            )
-            durability = (
-                DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
-            )
-            profile = QoSProfile(
-                history=HistoryPolicy.KEEP_LAST,
-                depth=DEPTH,
-                reliability=ReliabilityPolicy.RELIABLE,
-                durability=durability,
-            )
+        self._heard: set[str] = set()
+        self._sources = str(
+            declare(self, "wait_for", "simulator", "nodes to hear before a run begins, with spaces")
+        ).split()
+        self._recording = self.create_publisher(Bool, "rotor/recording", qos.LATCHED)
+        self._began = time.monotonic()
+        self._subscriptions_of = [(topic, self._record(topic, store)) for topic in topics]
+        self._look = self.create_timer(
+            CHECK, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
-            def write(
-                data: bytes, connection: object = connection, at: int = topic.stamp_at
-            ) -> None:
-                self._write(connection, at, data)
+    def _record(self, topic: Topic, store: object) -> Subscription:
+        reliability = (
+            ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE
+        )
+        durability = (
+            DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
+        )
+        profile = QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=DEPTH,
+            reliability=reliability,
+            durability=durability,
+        )
+        connections: list = []
 
-            self.create_subscription(
-                message_class(topic.type), topic.name, write, profile, raw=True
+        def write(data: bytes) -> None:
+            self._heard.add(topic.name)
+            self._write(connections[0], topic.stamp_at, data)
+
+        subscription = self.create_subscription(
+            message_class(topic.type), topic.name, write, profile, raw=True
+        )
+        # the bag says what the graph says: namespaces and remaps included
+        assert self._writer is not None
+        connections.append(
+            self._writer.add_connection(
+                subscription.topic_name,
+                topic.type,
+                typestore=store,
+                offered_qos_profiles=[_offered_qos(topic)],
             )
+        )
+        return subscription
+
+    def _missing(self) -> list[str]:
+        """Topics without which a run should not begin.
+
+        States and commands must have come: then the other side knows this node. Of the others
+        somebody must publish.
+        """
+        out = []
+        for topic, subscription in self._subscriptions_of:
+            if topic.source not in self._sources:
+                continue
+            sounds = topic.name in (TEAM_STATE, TEAM_COMMAND)
+            heard = topic.name in self._heard or (
+                not sounds and subscription.get_publisher_count() > 0
+            )
+            if not heard:
+                out.append(topic.name)
+        return out
+
+    def _check(self) -> None:
+        missing = self._missing()
+        late = time.monotonic() - self._began > READY_LIMIT
+        if missing and not late:
+            return
+        if missing:
+            self.get_logger().warning(f"nobody publishes {', '.join(missing)}: recording the rest")
+        self._look.cancel()
+        assert self._writer is not None
+        self.get_logger().info(f"recording to {self._writer.path}")
+        self._recording.publish(Bool(data=True))
 
     def _write(self, connection: object, at: int, data: bytes) -> None:
         if self._writer is None:
             return
         if len(data) >= at + 8:
-            seconds, nanoseconds = struct.unpack_from("<iI" if data[1] else ">iI", data, at)
-            self._last_ns = seconds * NANOSECONDS_PER_SECOND + nanoseconds
+            seconds, rest = struct.unpack_from("<iI" if data[1] else ">iI", data, at)
+            stamp = seconds * NANOSECONDS_PER_SECOND + rest
+            self._last_ns = stamp or self._last_ns  # zero: "whenever", as in static markers
         self._writer.write(connection, self._last_ns, data)
-        if self._count == 0:
-            self.get_logger().info(f"{READY} to {self._writer.path}")
         self._count += 1
 
-    def drain(self, executor: SingleThreadedExecutor) -> None:
+    def drain(self, executor: Executor) -> None:
         """Write what has arrived but waits: a busy recorder is behind when it is told to stop."""
         end = time.monotonic() + DRAIN_LIMIT
         before = -1
@@ -152,7 +214,7 @@ class RecorderNode(Node):
 def main(args: list[str] | None = None) -> None:
     """Entry point ``ros2 run rotor_lab recorder``."""
 
-    def record(node: RecorderNode, executor: SingleThreadedExecutor) -> None:
+    def record(node: RecorderNode, executor: Executor) -> None:
         spin(node, executor)
         node.drain(executor)
 

@@ -1,0 +1,144 @@
+"""A scenario as ROS 2 nodes: ``ros2 launch rotor_bringup sim.launch.py scenario:=slalom rviz:=true``.
+
+Wiring only. Which processes there are, with which parameters and names, is computed by
+``rotor_lab.graph``, which `./rotor up` uses too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from datetime import datetime
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    ExecuteProcess,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from rotor_core.config.catalog import rviz_configuration
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.graph import (
+    LOG_LEVELS,
+    RVIZ_CONFIGS,
+    GraphOptions,
+    NodePlan,
+    ProgramPlan,
+    graph_plan,
+)
+from rotor_lab.remaps import load_remaps
+
+YES_NO = ["true", "false"]
+BAG_CLOSE = "10"
+"""A recorder has this long after SIGINT before SIGTERM, s."""
+
+ARGUMENTS = (
+    ("scenario", "slalom", "What to fly: a shipped name (config/scenarios) or the path of a YAML file.", None),
+    ("controller", "node", "node: ours; external: start your own.", ["node", "external"]),
+    ("planner", "node", "node: ours; external: start your own.", ["node", "external"]),
+    ("rviz", "false", "Open RViz.", YES_NO),
+    ("rviz_config", "overview", f"Shipped configuration ({', '.join(RVIZ_CONFIGS)}) or a path.", None),
+    ("record", "false", "Record a bag (MCAP).", YES_NO),
+    ("bag", "", "Folder of the bag, which must not exist; empty: a new one named by scenario and date.", None),
+    ("seed", "", "Seed of noise and dropouts; empty: the scenario's.", None),
+    ("pacing", "scenario", "realtime, or lockstep with the controller.", ["scenario", "realtime", "lockstep"]),
+    ("real_time_factor", "0", "Simulated over wall time with pacing realtime; 0: the scenario's.", None),
+    ("duration", "0", "End after this simulated time, s; 0: never.", None),
+    ("paused", "false", "Begin paused: ros2 service call /simulator/play std_srvs/srv/Trigger", YES_NO),
+    ("namespace", "", "Namespace of all topics, such as /lab2; empty: the root.", None),
+    ("names", "", "Topic names of another suite: rotortm (config/remaps), or a path.", None),
+    ("foxglove", "false", "Run foxglove_bridge on 127.0.0.1.", YES_NO),
+    ("log_level", "info", "Of our nodes.", list(LOG_LEVELS)),
+)  # fmt: skip
+"""Name, default, description, choices."""
+
+
+def _action(plan: NodePlan | ProgramPlan) -> Action:
+    patience = {"sigterm_timeout": BAG_CLOSE} if plan.name == "recorder" else {}
+    if isinstance(plan, ProgramPlan):
+        return ExecuteProcess(cmd=list(plan.command), name=plan.name, output="screen", **patience)
+    ros_arguments = ["--log-level", f"{plan.name}:={plan.log_level}"] if plan.log_level else []
+    return Node(
+        package=plan.package,
+        executable=plan.executable,
+        name=plan.name,
+        namespace=plan.namespace or None,
+        parameters=[plan.parameters] if plan.parameters else None,
+        remappings=list(plan.remaps),
+        arguments=list(plan.arguments),
+        ros_arguments=ros_arguments,
+        output="screen",
+        **patience,
+    )
+
+
+def _number(kind: type, name: str, text: str) -> int | float:
+    try:
+        return kind(text)
+    except ValueError as error:
+        what = "a whole number" if kind is int else "a number"
+        raise ConfigError(f"{name}: must be {what}, got {text!r}.") from error
+
+
+def _options(values: dict[str, str]) -> GraphOptions:
+    scenario = load_scenario(values["scenario"])
+    bag = None
+    if values["record"] == "true":
+        fresh = f"rotor-{scenario.name}-{datetime.now():%Y%m%d-%H%M%S}"
+        bag = Path(values["bag"] or fresh).absolute()
+    return GraphOptions(
+        values["scenario"],
+        controller=values["controller"],
+        planner=values["planner"],
+        bag=bag,
+        recorder="ours" if importlib.util.find_spec("rosbags") else "ros2bag",
+        seed=_number(int, "seed", values["seed"]) if values["seed"] else None,
+        pacing="" if values["pacing"] == "scenario" else values["pacing"],
+        real_time_factor=_number(float, "real_time_factor", values["real_time_factor"]),
+        duration=_number(float, "duration", values["duration"]),
+        paused=values["paused"] == "true",
+        rviz=str(rviz_configuration(values["rviz_config"])) if values["rviz"] == "true" else "",
+        foxglove=values["foxglove"] == "true",
+        namespace=values["namespace"],
+        remaps=tuple(load_remaps(values["names"], scenario.model)),
+        log_level=values["log_level"],
+    )
+
+
+def _actions(context: LaunchContext) -> list[Action]:
+    values = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
+    options = _options(values)
+    actions = {
+        name: _action(plan)
+        for name, plan in graph_plan(options, load_scenario(options.scenario)).items()
+    }
+    # without the simulator nothing is left to do; without the recorder the flight would be lost
+    ends = [
+        RegisterEventHandler(
+            OnProcessExit(
+                target_action=actions[name],
+                on_exit=[EmitEvent(event=Shutdown(reason=f"the {name} ended"))],
+            )
+        )
+        for name in ("simulator", "recorder")
+        if name in actions
+    ]
+    return [*ends, *actions.values()]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Arguments, and everything else once their values are known."""
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+        for name, default, text, choices in ARGUMENTS
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=_actions)])

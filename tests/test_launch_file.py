@@ -1,0 +1,136 @@
+"""The launch file under the real launch stack, where that is installed (a ROS 2 distribution, or its public sources)."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("launch_ros", reason="the launch stack is not installed")
+pytest.importorskip("ros2launch", reason="the launch stack is not installed")
+
+import domain_coordinator
+from rosbags.rosbag2 import Reader
+
+from rotor_lab.bag import read_flight
+
+ROOT = Path(__file__).parents[1]
+LAUNCH = ROOT / "launch" / "sim.launch.py"
+
+
+@pytest.fixture
+def environment(tmp_path):
+    with domain_coordinator.domain_id() as domain:
+        yield {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_LOG_DIR": str(tmp_path / "log"),
+            "ROS_HOME": str(tmp_path),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+
+def ros2(environment, *words, timeout=90.0):
+    code = "import sys; from ros2cli.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        env=environment, capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+
+
+def test_arguments_read_well(environment):
+    out = ros2(environment, "launch", LAUNCH, "--show-args").stdout
+    for name in (
+        "scenario",
+        "rviz",
+        "record",
+        "controller",
+        "seed",
+        "pacing",
+        "bag",
+        "log_level",
+        "foxglove",
+    ):
+        assert f"'{name}':" in out
+    assert "Valid choices are: ['node', 'external']" in out
+    assert "no description" not in out
+
+
+def test_a_flight_with_a_bag(environment, tmp_path):
+    """It ends when the simulator does; every node stops by itself, the bag is closed and complete."""
+    bag = tmp_path / "bag"
+    run = ros2(
+        environment, "launch", LAUNCH, "scenario:=dragonfly_point_mass", "record:=true", f"bag:={bag}",
+        "duration:=2", "seed:=3", "log_level:=info",
+    )  # fmt: skip
+    text = run.stdout + run.stderr
+    assert run.returncode == 0, text
+    assert text.count("process has finished cleanly") == 4 and "Traceback" not in text
+    flight = read_flight(bag)
+    assert flight.time[-1] - flight.time[0] == pytest.approx(2.0, abs=0.02)
+    assert flight.scenario.seed == 3
+
+
+def test_ctrl_c_closes_the_bag(environment, tmp_path):
+    bag = tmp_path / "bag"
+    code = "import sys; from ros2cli.cli import main; sys.exit(main())"
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        "launch",
+        str(LAUNCH),
+        "scenario:=hover",
+        "record:=true",
+        f"bag:={bag}",
+    ]
+    with (tmp_path / "out").open("w") as out:
+        process = subprocess.Popen(
+            words, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        end = time.monotonic() + 60.0
+        while "recording to" not in (tmp_path / "out").read_text() and time.monotonic() < end:
+            time.sleep(0.2)
+        time.sleep(2.0)
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(40.0)
+    text = (tmp_path / "out").read_text()
+    assert "Traceback" not in text and text.count("process has finished cleanly") == 4, text
+    with Reader(bag) as reader:
+        assert reader.message_count > 500
+
+
+@pytest.mark.parametrize(
+    "argument, words",
+    [
+        ("scenario:=slalon", 'did you mean "slalom"?'),
+        ("controller:=mine", "Valid options are: ['node', 'external']"),
+        ("rviz_config:=overvew", "overvew"),
+        ("namespace:=lab", "namespace: must look like /lab2, got 'lab'"),
+        ("seed:=abc", "seed: must be a whole number, got 'abc'"),
+        ("real_time_factor:=fast", "real_time_factor: must be a number, got 'fast'"),
+    ],
+)
+def test_mistakes_are_one_line(environment, argument, words):
+    extra = ["rviz:=true"] if "rviz" in argument else []
+    run = ros2(environment, "launch", LAUNCH, argument, *extra)
+    text = run.stdout + run.stderr
+    assert run.returncode == 1 and words in text and "Traceback" not in text
+    assert "process started" not in text
+
+
+def test_the_yaml_twin(environment, tmp_path):
+    """A launch file in YAML that includes ours: what the README shows works."""
+    twin = tmp_path / "mine.launch.yaml"
+    twin.write_text(
+        (ROOT / "launch" / "slalom.launch.yaml")
+        .read_text()
+        .replace('{name: rviz, value: "true"}', '{name: duration, value: "1"}')
+        .replace('{name: record, value: "true"}', '{name: record, value: "false"}')
+    )
+    run = ros2(environment, "launch", twin)
+    text = run.stdout + run.stderr
+    assert run.returncode == 0 and "configured 'slalom'" in text, text

@@ -1,0 +1,153 @@
+"""Which processes a run has: every combination of what a user may ask for, without starting any."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.graph import GraphOptions, NodePlan, ProgramPlan, graph_plan
+from rotor_lab.processes import command_line
+from rotor_lab.remaps import load_remaps
+from rotor_lab.topics import recorded_topics
+
+SCENARIO = load_scenario("slalom")
+
+
+def plan(**options):
+    return graph_plan(GraphOptions("slalom", **options), SCENARIO)
+
+
+CHOICES = {
+    "controller": ("node", "external"),
+    "planner": ("node", "external"),
+    "bag": (None, Path("/tmp/bag")),
+    "recorder": ("ours", "ros2bag"),
+    "rviz": ("", "overview.rviz"),
+    "foxglove": (False, True),
+    "namespace": ("", "/lab2"),
+    "paused": (False, True),
+    "pacing": ("", "lockstep", "realtime"),
+}
+
+
+@pytest.mark.parametrize("seed", [None, 0, 2**40])
+def test_every_combination(seed):
+    for values in itertools.product(*CHOICES.values()):
+        options = dict(zip(CHOICES, values, strict=True))
+        processes = plan(seed=seed, **options)
+        assert next(iter(processes)) == "simulator"
+        assert ("controller" in processes) == (options["controller"] == "node")
+        assert ("planner" in processes) == (options["planner"] == "node")
+        assert ("recorder" in processes) == (options["bag"] is not None)
+        assert ("rviz" in processes) == bool(options["rviz"])
+        assert ("foxglove" in processes) == options["foxglove"]
+        simulator = processes["simulator"]
+        assert simulator.parameters["seed"] == (-1 if seed is None else seed)
+        assert simulator.parameters["pacing"] == options["pacing"]
+        # who waits for a recorder must have one that reports
+        ours = options["bag"] is not None and options["recorder"] == "ours"
+        assert simulator.parameters["wait_for_recorder"] == ours
+        for name, process in processes.items():
+            if isinstance(process, NodePlan) and process.package.startswith("rotor_"):
+                assert process.namespace == options["namespace"]
+                assert "use_sim_time" not in process.parameters
+            if name in ("rviz", "foxglove"):
+                assert process.parameters["use_sim_time"] is True
+                clock = dict(process.remaps).get("/clock")
+                assert clock == ("/lab2/clock" if options["namespace"] else None)
+
+
+def test_the_recorder_waits_for_the_nodes_that_are_there():
+    both = plan(bag=Path("b"))["recorder"].parameters["wait_for"]
+    assert both.split() == ["simulator", "planner", "controller"]
+    alone = plan(bag=Path("b"), controller="external", planner="external")["recorder"]
+    assert alone.parameters["wait_for"] == "simulator"
+
+
+def test_a_foreign_recorder_gets_every_topic_under_its_real_name():
+    remaps = (("quad1/odom", "/dragonfly1/odom"),)
+    recorder = plan(bag=Path("b"), recorder="ros2bag", namespace="/lab2", remaps=remaps)["recorder"]
+    assert isinstance(recorder, ProgramPlan)
+    topics = recorder.command[recorder.command.index("--topics") + 1 :]
+    assert len(topics) == len(recorded_topics(SCENARIO))
+    assert all(t.startswith("/") for t in topics)
+    assert {"/dragonfly1/odom", "/lab2/quad2/odom", "/diagnostics", "/lab2/clock"} <= set(topics)
+
+
+def test_viewers_only_listen_on_the_loopback():
+    assert plan(foxglove=True)["foxglove"].parameters["address"] == "127.0.0.1"
+
+
+def test_command_lines():
+    """Texts stay texts, booleans become YAML's, remaps and namespaces stand where rcl looks for them."""
+    node = plan(namespace="/lab2", remaps=(("quad1/odom", "/x"),), log_level="debug")["controller"]
+    words = command_line(node)
+    assert words[0].endswith("/lib/rotor_control/controller") and words[1] == "--ros-args"
+    pairs = list(itertools.pairwise(words))
+    assert ("-r", "__ns:=/lab2") in pairs and ("-r", "quad1/odom:=/x") in pairs
+    assert ("-p", "scenario:='slalom'") in pairs and ("-p", "seed:=-1") in pairs
+    assert ("--log-level", "controller:=debug") in pairs
+    assert ("-p", "paused:=true") in list(
+        itertools.pairwise(command_line(plan(paused=True)["simulator"]))
+    )
+    absent = NodePlan("rviz", "package_that_nobody_has", "rviz2")
+    with pytest.raises(ConfigError, match="package_that_nobody_has is not installed here"):
+        command_line(absent)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"controller": "mine"}, "controller: must be one of 'node', 'external', got 'mine'"),
+        ({"pacing": "fast"}, "pacing: must be one of"),
+        ({"log_level": "loud"}, "log_level: must be one of"),
+        ({"namespace": "lab 2"}, "namespace: must look like /lab2, got 'lab 2'"),
+        ({"namespace": "lab2"}, "namespace: must look like /lab2"),
+    ],
+)
+def test_mistakes(options, words):
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        plan(**options)
+
+
+def test_names_of_rotortm():
+    """Every vehicle and payload, no two topics under one name, nothing of ours that does not exist."""
+    remaps = load_remaps("rotortm", SCENARIO.model)
+    ours, theirs = zip(*remaps, strict=True)
+    assert len(set(ours)) == len(ours) and len(set(theirs)) == len(theirs)
+    table = dict(remaps)
+    assert table["quad2/odom"] == "/dragonfly2/odom"
+    assert table["quad3/cmd/wrench"] == "/controller_3/dragonfly3/fm_cmd"
+    assert table["payload/reference"] == "/payload/des_traj"
+    assert table["rotor/markers"] == "/system/marker"
+    inputs = {
+        f"{v.name}/cmd/{k}" for v in SCENARIO.model.vehicles for k in ("wrench", "motor_speed")
+    }
+    inputs |= {f"{e.name}/wrench_external" for e in SCENARIO.model.entities}
+    services = {"planner/circle", "planner/line", "planner/waypoints"}
+    assert set(ours) <= {t.name for t in recorded_topics(SCENARIO)} | inputs | services
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("remaps: [1, 2]", "must hold a map `remaps`"),
+        ("remaps: {a: 1}", "must hold a map `remaps`"),
+        ("remaps: {'{robot}/odom': /x}", r"unknown \{robot\} in '\{robot\}/odom'; known"),
+        ("remaps: {a: b", "cannot be read"),
+    ],
+)
+def test_files_of_names_that_are_none(tmp_path, text, words):
+    path = tmp_path / "names.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        load_remaps(str(path), SCENARIO.model)
+
+
+def test_no_names_is_no_remap():
+    assert load_remaps("", SCENARIO.model) == []
+    with pytest.raises(ConfigError, match='did you mean "rotortm"'):
+        load_remaps("rotortn", SCENARIO.model)

@@ -1,0 +1,96 @@
+"""What rosdep and colcon read: keys that exist on Jazzy and Lyrical, nothing that breaks an installation there."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
+
+SYSTEM_KEYS = {
+    "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib",
+    "python3-pytest", "python3-pytest-timeout", "python3-hypothesis",
+}  # fmt: skip
+"""rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""
+
+ROS_PACKAGES = {
+    "ament_cmake", "ament_cmake_pytest", "ament_index_python", "builtin_interfaces", "diagnostic_msgs",
+    "geometry_msgs", "launch", "launch_ros", "launch_yaml", "nav_msgs", "rcl_interfaces", "rclpy",
+    "ros2launch", "rosgraph_msgs", "rosidl_default_generators", "rosidl_default_runtime", "rviz2",
+    "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "visualization_msgs",
+}  # fmt: skip
+"""Released in Jazzy, Kilted and Lyrical (rosdistro, August 2026)."""
+
+OPTIONAL = {"actuator_msgs", "simulation_interfaces", "foxglove_bridge"}
+"""Used where they are installed; never required."""
+
+BREAKS = {
+    "python3-numba": "no package in Ubuntu 24.04",
+    "python3-pydantic": "version 1 there, version 2 elsewhere",
+}
+
+
+def depends(root):
+    return [e for e in root if e.tag.endswith("depend")]
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda p: p.parent.name)
+def test_package_xml(path):
+    root = ElementTree.parse(path).getroot()
+    assert root.attrib == {"format": "3"}
+    assert root.findtext("name") == path.parent.name
+    assert root.findtext("license") == "Apache-2.0"
+    ours = {p.parent.name for p in PACKAGES}
+    names = [e.text for e in depends(root)]
+    for element in depends(root):
+        assert element.text not in BREAKS, BREAKS.get(element.text)
+        assert not element.text.endswith("-pip"), (
+            f"{element.text}: pip keys fail in Ubuntu's Python"
+        )
+        assert element.text not in OPTIONAL, f"{element.text} must stay optional"
+        assert element.text in ours | SYSTEM_KEYS | ROS_PACKAGES, element.text
+    assert len({(e.tag, e.text) for e in depends(root)}) == len(names)
+    build_type = root.find("export").findtext("build_type")
+    assert build_type == ("ament_python" if (path.parent / "setup.py").exists() else "ament_cmake")
+
+
+def test_one_version_everywhere():
+    versions = {ElementTree.parse(p).getroot().findtext("version") for p in PACKAGES}
+    for setup in (ROOT / "ros2_ws" / "src").glob("*/setup.py"):
+        versions.add(re.search(r'version="([^"]+)"', setup.read_text()).group(1))
+    assert len(versions) == 1
+
+
+def test_packages_depend_on_each_other_without_circles():
+    """colcon orders by all kinds of dependency, so a circle stops the build."""
+    needs = {
+        p.parent.name: {
+            e.text for e in depends(ElementTree.parse(p).getroot()) if e.text.startswith("rotor_")
+        }
+        for p in PACKAGES
+    }
+    order = []
+    while needs:
+        free = [n for n, deps in needs.items() if deps <= set(order)]
+        assert free, f"a circle among {sorted(needs)}"
+        order += free
+        for name in free:
+            del needs[name]
+    assert order[0] == "rotor_msgs" and order[-1] == "rotor_bringup"
+
+
+def test_every_node_is_installed_where_launch_looks():
+    from rotor_core.config.loader import load_scenario
+    from rotor_lab.graph import GraphOptions, NodePlan, graph_plan
+
+    plans = graph_plan(GraphOptions("hover", bag=Path("b")), load_scenario("hover"))
+    for plan in plans.values():
+        assert isinstance(plan, NodePlan)
+        setup = (ROOT / "ros2_ws" / "src" / plan.package / "setup.py").read_text()
+        assert f'"{plan.executable} = ' in setup
+        assert "$base/lib/" in (ROOT / "ros2_ws" / "src" / plan.package / "setup.cfg").read_text()
+        assert (
+            plan.package in (ROOT / "ros2_ws" / "src" / "rotor_bringup" / "package.xml").read_text()
+        )
