@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Source the distribution and the workspace, then become the command.
+set -eo pipefail # not -u: setup files read unset variables
+source "/opt/ros/${ROS_DISTRO}/setup.bash"
+source /rotor/ros2_ws/install/setup.bash
+exec "$@"
