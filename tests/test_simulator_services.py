@@ -19,6 +19,7 @@ from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import BodyState, TeamState
 from rotor_msgs.srv import SetState, Step
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.ros import qos
@@ -155,11 +156,48 @@ def test_stepping_without_a_controller_gives_up(tmp_path):
         bench.until(lambda: states[-1].bodies[0].pose.position.z < -0.5, "fall")
 
 
+def test_dropping_the_world_answers_who_still_waits(tmp_path):
+    """Clean-up while steps are under way, by service and by action: an answer, no crash, and a new world afterwards."""
+    with graph.bench(tmp_path) as bench:
+        states = team(bench, "hover", paused=True)
+        client = bench.node.create_client(Step, "/simulator/step")
+        bench.until(client.service_is_ready, "service")
+        assert trigger(bench, "pause").success
+        bench.spin(0.5)
+        for _ in range(2):
+            future = client.call_async(Step.Request(steps=1_000_000))
+            step = states[-1].step
+            bench.until(lambda step=step: states[-1].step > step + 10, "stepping")
+            assert lifecycle(bench, Transition.TRANSITION_DEACTIVATE)
+            assert lifecycle(bench, Transition.TRANSITION_CLEANUP)
+            bench.until(future.done, "answer")
+            assert not future.result().success and "shut down" in future.result().message
+            assert lifecycle(bench, Transition.TRANSITION_CONFIGURE)
+            assert lifecycle(bench, Transition.TRANSITION_ACTIVATE)
+            bench.until(lambda: states[-1].step == 0, "the new world")
+            bench.until(client.service_is_ready, "service")
+        if importlib.util.find_spec("simulation_interfaces") is None:
+            return
+        from rclpy.action import ActionClient
+        from simulation_interfaces.action import SimulateSteps
+
+        action = ActionClient(bench.node, SimulateSteps, "/simulator/simulate_steps")
+        bench.until(action.server_is_ready, "action server")
+        action.send_goal_async(SimulateSteps.Goal(steps=1_000_000))
+        bench.until(lambda: states[-1].step > 10, "stepping")
+        assert lifecycle(bench, Transition.TRANSITION_DEACTIVATE)
+        assert lifecycle(bench, Transition.TRANSITION_CLEANUP)
+        bench.spin(0.5)
+        assert lifecycle(bench, Transition.TRANSITION_CONFIGURE)
+        assert bench.group.children["simulator"].running
+
+
 def test_set_state(tmp_path):
     """Refused with the violated constraint while it is not projected; afterwards a new epoch, and it flies on from there."""
     with graph.bench(tmp_path) as bench:
+        transforms = bench.collect(TFMessage, "/tf", DEEP)
         states = team(bench, "three_dragonflies_triangular_1m", start_trajectory=False)
-        bench.until(lambda: states[-1].step > 30, "flight")
+        bench.until(lambda: states[-1].step > 30 and transforms, "flight")
         payload = BodyState(name="payload")
         payload.pose.orientation.w = 1.0
         payload.pose.position.z = -0.6
@@ -173,10 +211,19 @@ def test_set_state(tmp_path):
         answer = bench.call(SetState, "/simulator/set_state", request)
         assert not answer.success and "cable1: the points it joins are" in answer.message
         request.project = True
+        bench.spin(0.3)
+        old = transforms[-1].transforms[3].header.stamp
         answer = bench.call(SetState, "/simulator/set_state", request)
         assert answer.success and 0.1 < answer.largest_shift < 0.6
         bench.until(lambda: states[-1].epoch == 1, "the new epoch")
         placed = states[-1]
+
+        def shown():  # with a newer stamp, or TF would ignore it
+            t = transforms[-1].transforms[3]
+            new = seconds_from_stamp(t.header.stamp) > seconds_from_stamp(old)
+            return new and t.transform.translation.z == placed.bodies[3].pose.position.z
+
+        bench.until(shown, "TF of the new state")
         assert all(c.distance <= c.rest_length + 1e-9 for c in placed.cables)
         broken = BodyState(name="payload")
         broken.pose.position.x = float("nan")

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 pytest.importorskip("rotor_msgs", reason="needs the built messages")
 
 from builtin_interfaces.msg import Time
-from rotor_msgs.msg import ActuatorCommand, BodyState, PolynomialTrajectory, TeamCommand, TeamState
+from rclpy.serialization import deserialize_message
+from rotor_msgs.msg import ActuatorCommand, PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import AXES, REFERENCE, Plan
 from rotor_core.ros import convert
+from rotor_core.ros.team_wire import Heading, TeamStateWire
 
 NAMES = ["quad1", "quad2"]
 finite = st.floats(-1e6, 1e6)
@@ -45,11 +47,9 @@ def test_commands_round_trip(rows):
 def test_states_round_trip_in_any_order():
     rng = np.random.default_rng(0)
     motion = rng.normal(size=(2, 19))
-    bodies = []
-    for name, row in zip(NAMES, motion, strict=True):
-        body = BodyState(name=name)
-        convert.set_body(body, row)
-        bodies.append(body)
+    heading = Heading(Time(sec=1), 0, 0)
+    data = TeamStateWire(NAMES, []).write(heading, motion, np.zeros(0, bool), np.zeros((0, 6)))
+    bodies = list(deserialize_message(data, TeamState).bodies)
     for order in (bodies, bodies[::-1]):
         out = convert.states_from_team(TeamState(bodies=order), NAMES, np.zeros((2, 13)))
         np.testing.assert_array_equal(out, motion[:, :13])

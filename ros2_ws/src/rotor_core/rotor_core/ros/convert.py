@@ -85,15 +85,15 @@ def wxyz_from(message: Quaternion) -> np.ndarray:
     return np.array([message.w, message.x, message.y, message.z])
 
 
-def set_body(message: BodyState, motion: np.ndarray) -> None:
-    """Write a row of motion (19,) into a BodyState."""
-    row = motion.tolist()
-    set_vector(message.pose.position, row[0:3])
-    set_quaternion(message.pose.orientation, row[3:7])
-    set_vector(message.twist.linear, row[7:10])
-    set_vector(message.twist.angular, row[10:13])
-    set_vector(message.acceleration.linear, row[13:16])
-    set_vector(message.acceleration.angular, row[16:19])
+def state_from_body(body: BodyState) -> tuple[float, ...]:
+    """State (13 numbers) of a BodyState: position, attitude (w first), velocity, body rate."""
+    p, q, v, w = (
+        body.pose.position,
+        body.pose.orientation,
+        body.twist.linear,
+        body.twist.angular,
+    )
+    return (p.x, p.y, p.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z)
 
 
 def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) -> np.ndarray:
@@ -113,13 +113,7 @@ def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) 
             )
         bodies = [table[n] for n in names]
     for row, body in zip(out, bodies, strict=True):
-        p, q, v, w = (
-            body.pose.position,
-            body.pose.orientation,
-            body.twist.linear,
-            body.twist.angular,
-        )
-        row[:STATE] = (p.x, p.y, p.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z)
+        row[:STATE] = state_from_body(body)
     return out
 
 

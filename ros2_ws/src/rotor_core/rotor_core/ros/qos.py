@@ -42,8 +42,3 @@ SENSOR = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
 )
 """Sensor data, as rmw names it."""
-
-BEST_EFFORT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
-)
-"""Estimates and clocks: subscribes to reliable and best-effort publishers alike."""

@@ -6,26 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
-from rotor_msgs.msg import BodyState
 from rotor_msgs.srv import CutCable, SetState, Step
 from std_srvs.srv import Trigger
 
-from rotor_core.ros.convert import vector_from, wxyz_from
+from rotor_core.ros.convert import state_from_body
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.session import Session
 from rotor_sim.state_machine import Result, State
-
-
-def state_row(body: BodyState) -> np.ndarray:
-    """(13,) of a message: position, attitude (w first), velocity, body rate."""
-    return np.concatenate(
-        [
-            vector_from(body.pose.position),
-            wxyz_from(body.pose.orientation),
-            vector_from(body.twist.linear),
-            vector_from(body.twist.angular),
-        ]
-    )
 
 
 class Services:
@@ -75,7 +62,7 @@ class Services:
         self._session.step(request.steps, done)
 
     def _set_state(self, request: SetState.Request, response: SetState.Response) -> object:
-        states = {body.name: state_row(body) for body in request.bodies}
+        states = {b.name: np.array(state_from_body(b)) for b in request.bodies}
         result, shift = self._session.set_states(states, project=request.project)
         response.success, response.message = result.ok, result.text or self._when()
         response.largest_shift = shift

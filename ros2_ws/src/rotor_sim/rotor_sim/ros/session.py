@@ -36,6 +36,9 @@ REPEAT_STATE = 0.1
 REPORT = 1.0
 """Wall time between two diagnostics, s."""
 
+JUMP_NS = 1
+"""Time of the graph passes by this much at a jump of the state: TF ignores a second pose with the same stamp."""
+
 FLUSH_LIMIT = 2.0
 """A simulator that ends waits this long for subscribers to have everything, s."""
 
@@ -138,6 +141,7 @@ class Session:
         result = self.machine.request(target)
         if result.code is Code.OK:
             self._finish_steps(Result(Code.OPERATION_FAILED, "the state was changed meanwhile."))
+            self._silent = False
             self._anchor()
             if self.machine.state is State.STOPPED:
                 self.reset()
@@ -164,7 +168,7 @@ class Session:
         if time:
             self.time.offset_ns = 0
         elif state:
-            self.time.offset_ns += nanoseconds(self.simulation.time - START_TIME)
+            self.time.offset_ns += nanoseconds(self.simulation.time - START_TIME) + JUMP_NS
         if state:
             self.simulation.reset()
             self.period = 0
@@ -182,6 +186,7 @@ class Session:
         except RotorError as error:
             return Result(Code.OPERATION_FAILED, str(error)), 0.0
         self.simulation.pose_sensor.reset()
+        self.time.offset_ns += JUMP_NS
         self._renew("state set", moved=True)
         return Result(Code.OK), shift
 

@@ -140,12 +140,12 @@ class SimulatorNode(LifecycleNode):
     _quit = False
 
     def _drop(self) -> None:
+        if self.session is not None:
+            self.session.close()  # answers who still waits
+            self.session = None
         for services in self._offered:
             services.close()
         self._offered = []
-        if self.session is not None:
-            self.session.close()
-            self.session = None
 
     def destroy_node(self) -> None:
         """Drop the world, then the node."""
