@@ -66,7 +66,7 @@ def _action(plan: NodePlan | ProgramPlan) -> Action:
     patience = {"sigterm_timeout": BAG_CLOSE} if plan.name == "recorder" else {}
     if isinstance(plan, ProgramPlan):
         return ExecuteProcess(cmd=list(plan.command), name=plan.name, output="screen", **patience)
-    ros_arguments = ["--log-level", f"{plan.name}:={plan.log_level}"] if plan.log_level else []
+    ros_arguments = ["--log-level", f"{plan.logger}:={plan.log_level}"] if plan.log_level else []
     return Node(
         package=plan.package,
         executable=plan.executable,

@@ -77,6 +77,22 @@ def test_a_foreign_recorder_gets_every_topic_under_its_real_name():
     assert {"/dragonfly1/odom", "/lab2/quad2/odom", "/diagnostics", "/lab2/clock"} <= set(topics)
 
 
+def test_rviz_finds_a_namespaced_world():
+    """The topics of the configurations are absolute: each is moved with the world."""
+    remaps = dict(plan(rviz="overview.rviz", namespace="/lab2")["rviz"].remaps)
+    for name in ("/clock", "/tf", "/rotor/markers_static", "/payload/path", "/goal_pose"):
+        assert remaps[name] == f"/lab2{name}"
+
+
+def test_our_controller_does_not_wait_in_vain():
+    external = load_scenario("external_controller")
+    with pytest.raises(ConfigError, match=r"command_input: wrench.*Choose external"):
+        graph_plan(GraphOptions("external_controller"), external)
+    assert "controller" not in graph_plan(
+        GraphOptions("external_controller", controller="external"), external
+    )
+
+
 def test_viewers_only_listen_on_the_loopback():
     assert plan(foxglove=True)["foxglove"].parameters["address"] == "127.0.0.1"
 
@@ -89,7 +105,7 @@ def test_command_lines():
     pairs = list(itertools.pairwise(words))
     assert ("-r", "__ns:=/lab2") in pairs and ("-r", "quad1/odom:=/x") in pairs
     assert ("-p", "scenario:='slalom'") in pairs and ("-p", "seed:=-1") in pairs
-    assert ("--log-level", "controller:=debug") in pairs
+    assert ("--log-level", "lab2.controller:=debug") in pairs
     assert ("-p", "paused:=true") in list(
         itertools.pairwise(command_line(plan(paused=True)["simulator"]))
     )

@@ -145,6 +145,43 @@ def test_play_pause_step_stop(tmp_path):
         bench.until(lambda: states[-1].epoch == 1 and states[-1].step > 20, "playing again")
 
 
+def test_a_world_dropped_and_made_again_is_flown(tmp_path):
+    """Controller and planner live on through reset, clean-up and configure: a new epoch each time."""
+    with graph.bench(tmp_path) as bench:
+        states = team(bench, "hover")
+        bench.until(lambda: states[-1].step > 30, "flight")
+        assert trigger(bench, "reset").success
+        bench.until(lambda: states[-1].epoch == 1 and states[-1].step > 30, "flight")
+        assert lifecycle(bench, Transition.TRANSITION_DEACTIVATE)
+        assert lifecycle(bench, Transition.TRANSITION_CLEANUP)
+        assert lifecycle(bench, Transition.TRANSITION_CONFIGURE)
+        assert lifecycle(bench, Transition.TRANSITION_ACTIVATE)
+        bench.until(lambda: states[-1].epoch == 2 and states[-1].step > 30, "the new world")
+
+
+def test_put_elsewhere_before_the_start(tmp_path):
+    """Stop, set state, play: the plan begins where the vehicle was put, and an old push is over."""
+    from geometry_msgs.msg import WrenchStamped
+
+    with graph.bench(tmp_path) as bench:
+        push = bench.node.create_publisher(WrenchStamped, "/quad1/wrench_external", qos.COMMAND)
+        states = team(bench, "hover")
+        bench.until(lambda: push.get_subscription_count() > 0 and states[-1].step > 30, "flight")
+        message = WrenchStamped()
+        message.wrench.force.x = 0.5
+        push.publish(message)
+        bench.until(lambda: states[-1].bodies[0].twist.linear.x > 0.05, "the push")
+        assert trigger(bench, "stop").success
+        body = BodyState(name="quad1")
+        body.pose.position.x, body.pose.position.z, body.pose.orientation.w = 3.0, 1.0, 1.0
+        assert bench.call(SetState, "/simulator/set_state", SetState.Request(bodies=[body])).success
+        epoch = states[-1].epoch
+        assert trigger(bench, "play").success
+        bench.until(lambda: states[-1].epoch >= epoch and states[-1].step > 150, "flight")
+        p = states[-1].bodies[0].pose.position
+        assert (p.x, p.y, p.z) == pytest.approx((3.0, 0.0, 1.0), abs=0.01)
+
+
 def test_stepping_without_a_controller_gives_up(tmp_path):
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", DEEP)
@@ -171,7 +208,7 @@ def test_dropping_the_world_answers_who_still_waits(tmp_path):
             assert lifecycle(bench, Transition.TRANSITION_DEACTIVATE)
             assert lifecycle(bench, Transition.TRANSITION_CLEANUP)
             bench.until(future.done, "answer")
-            assert not future.result().success and "shut down" in future.result().message
+            assert not future.result().success and "deactivated" in future.result().message
             assert lifecycle(bench, Transition.TRANSITION_CONFIGURE)
             assert lifecycle(bench, Transition.TRANSITION_ACTIVATE)
             bench.until(lambda: states[-1].step == 0, "the new world")

@@ -97,6 +97,8 @@ def _up(options: argparse.Namespace) -> int:
         duration=options.duration or 0.0,
         linger=True,
         paused=options.paused,
+        real_time_factor=options.real_time_factor,
+        namespace=options.namespace,
         rviz=str(rviz_configuration(options.rviz)) if options.rviz else "",
         foxglove=options.foxglove,
         remaps=tuple(load_remaps(options.names, scenario.model)),
@@ -258,6 +260,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="CONFIG",
         help="open RViz with overview (default), tuning or a file",
     )
+    sub.add_argument(
+        "--real-time-factor",
+        type=positive_number,
+        default=0.0,
+        metavar="F",
+        help="simulated over wall time (default: the scenario's)",
+    )
+    sub.add_argument("--namespace", default="", metavar="/NS", help="of all topics, such as /lab2")
     sub.add_argument("--foxglove", action="store_true", help="run foxglove_bridge on 127.0.0.1")
     sub.add_argument(
         "--names", default="", metavar="REMAPS", help="names of another suite: rotortm, or a file"

@@ -21,6 +21,11 @@ RVIZ_CONFIGS = ("overview", "tuning")
 
 NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
 
+GOAL_TOPICS = (
+    "goal_pose", "rotor/goal/update", "rotor/goal/feedback", "rotor/goal/get_interactive_markers"
+)  # fmt: skip
+"""What RViz talks to the planner about."""
+
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
 
@@ -46,6 +51,11 @@ class NodePlan:
     arguments: tuple[str, ...] = ()
     namespace: str = ""
     log_level: str = ""
+
+    @property
+    def logger(self) -> str:
+        """Name of its logger: the namespace, with dots."""
+        return f"{self.namespace}/{self.name}".strip("/").replace("/", ".")
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,9 @@ def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> Node
     theirs = dict(options.remaps)
     names = [theirs.get(t.name, t.name) for t in recorded_topics(scenario)]
     topics = [n if n.startswith("/") else f"{options.namespace}/{n}" for n in names]
-    command = ["ros2", "bag", "record", "-s", "mcap", "-o", str(options.bag), "--use-sim-time"]
+    command = ["ros2", "bag", "record", "-s", "mcap", "-o", str(options.bag)]
+    if not options.namespace:
+        command.append("--use-sim-time")  # it knows no clock but /clock
     command += ["--storage-preset-profile", "zstd_fast"]
     command += ["--custom-data", f"scenario={options.scenario}", "--topics", *topics]
     return ProgramPlan("recorder", tuple(command))
@@ -131,7 +143,15 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     """The processes of a run, by name, in the order in which they start.
 
     ``scenario`` is what ``options.scenario`` names.
+
+    Raises:
+        ConfigError: our controller cannot give the commands that the scenario takes.
     """
+    if options.controller == "node" and scenario.command_input != "team":
+        raise ConfigError(
+            f"controller: the scenario takes commands of single vehicles (command_input: "
+            f"{scenario.command_input}), which our controller does not send. Choose external."
+        )
     seed = -1 if options.seed is None else options.seed
     common: dict[str, object] = {"scenario": options.scenario, "seed": seed}
 
@@ -154,7 +174,8 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         ours = node("recorder", "rotor_lab", bag=str(options.bag), wait_for=" ".join(sources))
         plan["recorder"] = _recorder(options, scenario, ours)
     # whatever is on simulation time listens to the absolute name
-    absolute = ("/clock", "/tf", "/tf_static") if options.namespace else ()
+    names = [t.name for t in recorded_topics(scenario) if not t.name.startswith("/")]
+    absolute = [f"/{name}" for name in (*names, *GOAL_TOPICS)] if options.namespace else []
     clock = tuple((name, f"{options.namespace}{name}") for name in absolute)
     if options.rviz:
         plan["rviz"] = NodePlan(

@@ -39,7 +39,7 @@ def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
     command = [str(prefix / "lib" / plan.package / plan.executable), *plan.arguments, "--ros-args"]
     if plan.log_level:
         # one name, so that the middleware does not become chatty too
-        command += ["--log-level", f"{plan.name}:={plan.log_level}"]
+        command += ["--log-level", f"{plan.logger}:={plan.log_level}"]
     if plan.namespace:
         command += ["-r", f"__ns:={plan.namespace}"]
     for ours, theirs in plan.remaps:

@@ -25,6 +25,9 @@ from rotor_lab.graph import STOP_ORDER, NodePlan, ProgramPlan
 from rotor_lab.processes import Child, ProcessGroup
 from rotor_sim.ros.session import FINISHED
 
+MAY_END = ("simulator", "rviz", "foxglove_bridge")
+"""Who ends by itself: the simulator when its time is over, a viewer when it is closed."""
+
 LISTEN = 0.7
 """How long to look for another simulator in the domain, s."""
 
@@ -158,7 +161,7 @@ def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
 def _check(group: ProcessGroup) -> None:
     for child in group.ended():
         code = child.process.returncode
-        if child.name == "simulator" and code == 0:
+        if code == 0 and child.name in MAY_END:
             continue
         raise RotorError(
             f"the {child.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"

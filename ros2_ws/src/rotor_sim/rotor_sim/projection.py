@@ -93,10 +93,15 @@ def _least_distance(slope: np.ndarray, excess: np.ndarray) -> np.ndarray:
     """
     if not len(excess) or excess.max() <= 0.0:
         return np.zeros(slope.shape[1])
+    if not (np.isfinite(slope).all() and np.isfinite(excess).all()):
+        raise ContractError("this state is too far away to be projected.")
     E = np.vstack([-slope.T, excess])
     f = np.zeros(len(E))
     f[-1] = 1.0
-    u, _ = nnls(E, f)
+    try:
+        u, _ = nnls(E, f)
+    except RuntimeError as error:
+        raise ContractError("no state within the cable lengths was found near this one.") from error
     residual = E @ u - f
     if abs(residual[-1]) < 1e-14:
         raise ContractError("the cables contradict each other near this state.")

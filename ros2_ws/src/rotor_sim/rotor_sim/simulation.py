@@ -23,6 +23,9 @@ from rotor_sim.sensors.pose import PoseSensor
 START_TIME = 1.0
 """Simulation time of the initial state, s: a stamp of zero means "no time yet" in ROS."""
 
+FARTHEST = 1e6
+"""Positions, velocities and rates beyond this cannot be set, m, m/s, rad/s."""
+
 LINK_TOLERANCE = 1e-6
 """States set for rigidly linked entities may miss each other by this much, m."""
 
@@ -46,7 +49,7 @@ class Simulation:
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
         gains = {c.entity: c.thrust_gain for c in scenario.plant if c.thrust_gain is not None}
-        sets = [
+        self.rotor_sets = sets = [
             rotor_set(v.rotors, thrust_gain=gains.get(v.name, 1.0)) for v in scenario.model.vehicles
         ]
         self._gain = np.array([[gains.get(v.name, 1.0)] for v in scenario.model.vehicles])
@@ -109,6 +112,11 @@ class Simulation:
             if name not in self.names:
                 raise ContractError(
                     f"there is no entity {name!r}; known are {', '.join(self.names)}."
+                )
+            if np.isfinite(state).all() and np.abs(state).max() > FARTHEST:
+                raise ContractError(
+                    f"state of {name!r}: must stay within {FARTHEST:g} m, m/s and rad/s, got "
+                    f"{np.abs(state).max():g}."
                 )
             wanted[self.names.index(name)] = state
         leaders = [self.names.index(name) for name in states]

@@ -69,10 +69,10 @@ class StateMachine:
         wanted = State(target)
         if self.state is State.QUITTING:
             return Result(Code.INCORRECT_TRANSITION, "the simulation is quitting.")
-        if wanted is self.state:
-            return Result(Code.ALREADY_IN_TARGET_STATE, f"it is {wanted.name.lower()} already.")
         if wanted is State.PLAYING and self.failure:
             return Result(Code.STATE_TRANSITION_ERROR, f"{self.failure} Reset it first.")
+        if wanted is self.state and not self.steps_left:  # pausing ends steps that are under way
+            return Result(Code.ALREADY_IN_TARGET_STATE, f"it is {wanted.name.lower()} already.")
         self.state = wanted
         self.steps_left = 0
         return Result(Code.OK)

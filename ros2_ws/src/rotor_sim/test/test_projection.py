@@ -105,6 +105,16 @@ def test_refusals_name_the_constraint_and_change_nothing():
         np.testing.assert_array_equal(simulation.motion, before)
 
 
+def test_states_beyond_all_bounds_are_refused():
+    simulation = Simulation(load_scenario("dragonfly_point_mass"))
+    before = simulation.motion.copy()
+    state = rows(simulation)["payload"]
+    state[0] = 1e200
+    with pytest.raises(ContractError, match=r"must stay within 1e\+06 m"):
+        simulation.set_states({"payload": state}, project=True)
+    np.testing.assert_array_equal(simulation.motion, before)
+
+
 def test_slack_is_always_allowed():
     simulation = Simulation(load_scenario("dragonfly_point_mass"))
     state = rows(simulation)["payload"]

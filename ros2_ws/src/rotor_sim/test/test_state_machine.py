@@ -45,6 +45,19 @@ def test_a_failure_has_to_be_reset():
     assert machine.request(State.PLAYING).code is Code.OK
 
 
+def test_a_failed_simulation_does_not_say_that_it_plays():
+    machine = StateMachine(paused=False)
+    machine.failed("it broke.")
+    assert machine.request(State.PLAYING).code is Code.STATE_TRANSITION_ERROR
+
+
+def test_pause_ends_steps():
+    machine = StateMachine(paused=True)
+    machine.request_steps(100)
+    assert machine.request(State.PAUSED).code is Code.OK
+    assert not machine.may_advance
+
+
 def test_steps():
     machine = StateMachine(paused=True)
     assert not machine.may_advance

@@ -9,7 +9,6 @@ decision: docs/adr/0005.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -144,8 +143,3 @@ def vector_paths(path: str) -> list[str]:
 def quaternion_paths(path: str) -> list[str]:
     """Paths of the components of a Quaternion, w first as inside."""
     return [f"{path}.{c}" for c in "wxyz"]
-
-
-def concatenated(groups: Sequence[Sequence[str]]) -> list[str]:
-    """One list of many."""
-    return [path for group in groups for path in group]

@@ -22,9 +22,16 @@ class PlanQueue:
         return bool(self._plans)
 
     def add(self, start: Time, plan: Plan) -> None:
-        """Let ``plan`` take over at ``start``."""
-        self._plans.append((start, plan))
-        del self._plans[:-KEPT]
+        """Let ``plan`` take over at ``start``, in place of all that would begin then or later."""
+        keep = [p for p in self._plans if seconds_between(p[0], start) > 0.0]
+        # the first one may be running: it is never dropped for want of room
+        self._plans = [*keep[:1], *keep[1:][-(KEPT - 2) :], (start, plan)]
+
+    def at(self, when: Time) -> np.ndarray:
+        """Reference at a time that may lie ahead, (28,); drops nothing."""
+        begun = [p for p in self._plans if seconds_between(p[0], when) >= 0.0]
+        start, plan = (begun or self._plans[:1])[-1]
+        return plan.sample(seconds_between(start, when))
 
     def clear(self) -> None:
         """Forget all plans."""

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from rotor_msgs.msg import TeamState
 from rotor_msgs.srv import Circle, Hover, Line, Waypoints
 
+from rotor_core.config.initial import initial_states
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
@@ -38,6 +39,9 @@ from rotor_planning.ros.plan_publishers import PlanPublisher
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
+
+INITIAL_NEAR = 0.01
+"""An entity seen this close to where the scenario puts it counts as there, m, noise apart."""
 
 DEFAULT_RAMP = np.pi / 40.0
 
@@ -101,8 +105,8 @@ class PlannerNode(Node):
     def _begin_epoch(self, heading: Heading) -> None:
         self._epoch = heading.epoch
         self._next_reference = 0.0
-        # at the very start the plan begins at the true initial pose, later where the entity is seen
-        initial = trajectories.make_plans(self.scenario) if heading.step == 0 else {}
+        # at the very start the plan begins at the true initial pose, later (or put elsewhere) where it is seen
+        initial = trajectories.make_plans(self.scenario) if self._is_initial(heading) else {}
         for entity in self.entities:
             self._plans[entity].clear()
             row = self._states[self._rows[entity]]
@@ -113,6 +117,12 @@ class PlannerNode(Node):
                     self.scenario.trajectory, position, yaw
                 )
             self._publish_plan(entity, plan, heading.stamp)
+
+    def _is_initial(self, heading: Heading) -> bool:
+        """Whether every entity is seen where the scenario puts it at the start."""
+        near = INITIAL_NEAR + 5.0 * self.scenario.sensing.noise.position_m
+        apart = self._states[:, :3] - initial_states(self.scenario)[:, :3]
+        return heading.step == 0 and bool(np.linalg.norm(apart, axis=1).max() < near)
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time) -> None:
         self._plans[entity].add(start, plan)
@@ -190,9 +200,8 @@ class PlannerNode(Node):
         elif seconds_between(now, start) <= 0.0:
             ago = seconds_between(start, now)
             return False, f"a trajectory must start in the future; its stamp is {ago:.3f} s ago"
-        since, running = self._plans[entity].running(now)
         # start where the reference will be, so that it does not jump
-        there = running.sample(since + seconds_between(now, start))
+        there = self._plans[entity].at(start)
         try:
             plan = make(there)
         except ContractError as error:

@@ -22,6 +22,9 @@ try:
 except ImportError:
     Actuators = None  # not among the wheels; released for every supported distribution
 
+LARGEST = 1e9
+"""Forces, moments and speeds beyond this are no numbers of an aerial vehicle, N, N m, rad/s."""
+
 EXTERNAL_TIMEOUT = 0.5
 """An external wrench acts for this simulation time after its last message, s."""
 
@@ -31,8 +34,8 @@ def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
     if message.header.frame_id not in ("", *frames):
         return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
     numbers = [*vector_from(message.wrench.force), *vector_from(message.wrench.torque)]
-    if not np.isfinite(numbers).all():
-        return f"must be finite, got {[float(n) for n in numbers]}"
+    if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
+        return f"must be finite and below {LARGEST:g}, got {[float(n) for n in numbers]}"
     return ""
 
 
@@ -102,7 +105,8 @@ def subscribe_motor_speeds(
             message: object, index: int = index, name: str = vehicle.name, rotors: object = rotors
         ) -> None:
             speeds = np.array(message.velocity)  # type: ignore[attr-defined]
-            if speeds.shape != (4,) or not np.isfinite(speeds).all() or (speeds < 0.0).any():
+            good = speeds.shape == (4,) and np.isfinite(speeds).all()
+            if not good or (speeds < 0.0).any() or (speeds > LARGEST).any():
                 reject(
                     f"cmd/motor_speed of {name!r}: velocity must hold 4 finite speeds >= 0 rad/s, "
                     f"got {speeds.tolist()}."
@@ -159,7 +163,9 @@ class ExternalWrenches:
         self._acting = acting
 
     def clear(self) -> None:
-        """Forget all, after a reset."""
+        """Forget all, after a reset or another state: nothing pushes any more."""
+        for name in self._acting:
+            self._simulation.push(name, np.zeros(3), np.zeros(3))
         self._latest.clear()
         self._acting.clear()
         self._applied.clear()

@@ -46,6 +46,8 @@ class Outputs:
                 "paths": 1.0 / PATH_PUBLICATION,
             },
         )
+        self._waiting: np.ndarray | None = None
+        self._topics_due = False
         self.last_repeat = 0.0
         """Wall time at which everything was shown while time stood."""
 
@@ -56,6 +58,7 @@ class Outputs:
     def due(self, step: int) -> None:
         """Publish what is due at a physics step."""
         names = self._schedule.due(step)
+        self._topics_due |= "topics" in names
         if "clock" in names:
             self._world.clock()
         if "topics" in names:
@@ -82,12 +85,26 @@ class Outputs:
         self._world.team_state(measured, epoch, period)
 
     def measured(self, measured: np.ndarray, step: int) -> None:
-        """Odometry of imperfect sensors: at their own rate, or at that of the topics."""
+        """Odometry of imperfect sensors: at their own rate, or at that of the topics.
+
+        Called at the end of every control period; samples wait until the topics have been due.
+        """
         sensing = self._simulation.scenario.sensing
         if sensing.is_ideal:
             return
-        if sensing.rate_hz is not None or "topics" in self._schedule.due(step):
-            self._world.measured(measured)
+        fresh = self._simulation.pose_sensor.fresh
+        self._waiting = fresh if self._waiting is None else self._waiting | fresh
+        self._topics_due |= "topics" in self._schedule.due(step)
+        if sensing.rate_hz is not None or self._topics_due:
+            self._world.measured(measured, self._waiting)
+            self._waiting, self._topics_due = None, False
+
+    def odometry(self, measured: np.ndarray) -> None:
+        """All odometry as it is held now, for those who answer it."""
+        if self._simulation.scenario.sensing.is_ideal:
+            self._world.truth()
+        else:
+            self._world.measured(measured, None)
 
     def events(self) -> int:
         """Publish the hybrid events since the last call; returns how many."""
@@ -102,7 +119,7 @@ class Outputs:
         self.team_state(measured, epoch, period)
         self._world.truth()
         if not self._simulation.scenario.sensing.is_ideal:
-            self._world.measured(measured)
+            self._world.measured(measured, None)
         self._markers.publish(self._time.stamp())
         if self._publish_tf:
             self._world.transforms_for_newcomers()

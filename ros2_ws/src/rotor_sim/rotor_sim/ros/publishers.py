@@ -201,11 +201,10 @@ class WorldPublisher:
                 frame.put(f"cables[{k}].taut", bool(taut))
             self._cables.publish(frame.data())
 
-    def measured(self, measured: np.ndarray) -> None:
-        """Publish the samples that have just arrived, with the stamps at which they were taken."""
-        sensor = self.simulation.pose_sensor
-        stamps = [self._time.stamp(t) for t in sensor.captured]
-        self._send_odometry(self._odom, self._odom_frames, measured, stamps, sensor.fresh)
+    def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
+        """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
+        stamps = [self._time.stamp(t) for t in self.simulation.pose_sensor.captured]
+        self._send_odometry(self._odom, self._odom_frames, measured, stamps, which)
 
     def _send_odometry(
         self,

@@ -9,7 +9,6 @@ from sensor_msgs.msg import Imu
 from rotor_core.ros import qos
 from rotor_core.ros.cdr import FrozenMessage, vector_paths
 from rotor_core.ros.convert import WORLD_FRAME, frame_of
-from rotor_core.rotors import rotor_set
 from rotor_sim.ros.command_inputs import Actuators
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.publishers import SimTime
@@ -54,7 +53,7 @@ class SensorPublisher:
         self._cell_at = [f.index(*vector_paths("wrench.force")) for f in self._cell_frames]
         self._speeds: list = []
         if Actuators is not None:
-            self._rotors = [rotor_set(v.rotors) for v in model.vehicles]
+            self._rotors = simulation.rotor_sets
             self._speeds = [
                 entities.publisher(Actuators, f"{n}/motor_speed", qos.SENSOR) for n in vehicles
             ]

@@ -74,7 +74,7 @@ class Services:
             known = ", ".join(names) or "none"
             response.message = f"there is no cable {request.cable!r}; known: {known}"
             return response
-        self._session.cut(names.index(request.cable))
-        response.success = True
-        response.message = f"{request.cable} cut, {self._when()}"
+        result = self._session.cut(names.index(request.cable))
+        response.success = result.ok
+        response.message = result.text or f"{request.cable} cut, {self._when()}"
         return response

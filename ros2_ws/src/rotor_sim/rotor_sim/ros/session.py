@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -25,6 +24,7 @@ from rotor_core.ros.node import SPIN_LIMIT, is_running
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.intake import CommandIntake
+from rotor_sim.ros.options import Options
 from rotor_sim.ros.outputs import Outputs
 from rotor_sim.ros.publishers import SimTime
 from rotor_sim.simulation import START_TIME, Simulation
@@ -46,31 +46,6 @@ FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run a scenario.
-
-    Attributes:
-        pacing: ``lockstep`` or ``realtime``.
-        real_time_factor: simulated over wall time in real time.
-        duration: end after this simulated time, s; 0: never.
-        wait: stand still until every vehicle has been commanded.
-        wait_for_recorder: stand still until a recorder says that it hears everything.
-        paused: begin paused.
-        publish_tf: publish world -> base_link of every entity.
-        publish_map: publish the static identity world -> map.
-    """
-
-    pacing: str
-    real_time_factor: float = 1.0
-    duration: float = 0.0
-    wait: bool = True
-    wait_for_recorder: bool = False
-    paused: bool = False
-    publish_tf: bool = True
-    publish_map: bool = True
-
-
 class Session:
     """A world from configure to cleanup; see the module docstring.
 
@@ -79,7 +54,7 @@ class Session:
         period: control periods since the last reset.
     """
 
-    def __init__(self, node: Node, scenario: Scenario, options: Options) -> None:
+    def __init__(self, node: Node, scenario: Scenario, options: Options, epoch: int) -> None:
         self._logger = node.get_logger()
         self.options, self.factor = options, options.real_time_factor
         self.simulation = Simulation(scenario)
@@ -87,7 +62,7 @@ class Session:
         self.machine = StateMachine(paused=options.paused)
         self.time = SimTime(self.simulation)
         self.active = False
-        self.epoch = self.period = 0
+        self.epoch, self.period = epoch, 0
         self._silent = False
         self._held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
@@ -102,9 +77,13 @@ class Session:
             publish_tf=options.publish_tf,
             publish_map=options.publish_map,
         )
-        self._intake = CommandIntake(
-            entities, self.simulation, self.time, self.health, self._logger
-        )
+        try:
+            self._intake = CommandIntake(
+                entities, self.simulation, self.time, self.health, self._logger
+            )
+        except RotorError:
+            entities.destroy()
+            raise
         entities.subscribe(Bool, "rotor/recording", self._on_recording, qos.LATCHED)
         timing = scenario.time
         self._logger.info(
@@ -120,6 +99,8 @@ class Session:
     def deactivate(self) -> None:
         """Let it stand."""
         self.active = False
+        self.machine.steps_left = 0
+        self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was deactivated."))
         self._report()
 
     def close(self) -> None:
@@ -153,6 +134,10 @@ class Session:
 
     def step(self, n: int, done: Callable[[Result], object]) -> None:
         """Let a paused simulation do ``n`` control periods; ``done`` is called with the outcome."""
+        if not self.active or self.is_over:
+            why = "its duration is over" if self.active else "the simulator is not active"
+            done(Result(Code.OPERATION_FAILED, f"{why}."))
+            return
         result = self.machine.request_steps(n)
         if result.ok:
             self._stepping = done
@@ -190,19 +175,27 @@ class Session:
         self._renew("state set", moved=True)
         return Result(Code.OK), shift
 
-    def cut(self, k: int) -> None:
+    def cut(self, k: int) -> Result:
         """Cut cable k now."""
-        self.simulation.engine.cut(k)
+        try:
+            self.simulation.engine.cut(k)
+        except SolverError as error:
+            self.machine.failed(str(error))
+            return Result(Code.OPERATION_FAILED, str(error))
         self.health.counts["hybrid_events"] += self._outputs.events()
+        return Result(Code.OK)
 
     def _renew(self, what: str, *, moved: bool) -> None:
         """The state has jumped: a new epoch, in which nothing has been heard yet."""
         self.epoch += 1
         self._silent = False
         self._finish_steps(Result(Code.OPERATION_FAILED, f"{what} meanwhile."))
-        self.machine.renewed()
+        self.machine.steps_left = 0
+        if moved:
+            self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
-        self._measured = self.simulation.measure()
+        if moved:
+            self._measured = self.simulation.measure()
         self._anchor()
         self._outputs.renew(moved=moved)
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
@@ -236,6 +229,8 @@ class Session:
     def finish(self) -> None:
         """Publish the last state and report."""
         self.health.ended()
+        self.machine.steps_left = 0
+        self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
         self._report()
 
@@ -253,6 +248,9 @@ class Session:
         epoch = self.epoch
         self._intake.begin(epoch, self.period)
         self._outputs.team_state(self._measured, epoch, self.period)
+        single = self.simulation.scenario.command_input != "team"
+        if single and (self.options.pacing == "lockstep" or self.machine.is_stepping):
+            self._outputs.odometry(self._measured)  # what such controllers answer
         first = self.options.wait and not self._intake.heard
         if not first:
             self.health.asked()
@@ -339,6 +337,7 @@ class Session:
     def _integrate(self) -> None:
         simulation = self.simulation
         self._intake.apply()
+        simulation.engine.measure()  # accelerations are those of the new commands
         per_period = simulation.scenario.time.steps_per_control
         first = self.period * per_period
         self._outputs.due(first)

@@ -24,13 +24,14 @@ from rotor_core.ros.node import (
     named_scenario,
     run,
 )
+from rotor_sim.ros.options import Options
 from rotor_sim.ros.services import Services
-from rotor_sim.ros.session import Options, Session
+from rotor_sim.ros.session import Session
 from rotor_sim.ros.standard_services import StandardServices
 from rotor_sim.state_machine import State
 
-FACTORS = (0.01, 100.0)
-"""Range of the real-time factor."""
+FASTEST = 100.0
+"""Largest real-time factor."""
 
 
 class SimulatorNode(LifecycleNode):
@@ -40,11 +41,12 @@ class SimulatorNode(LifecycleNode):
         super().__init__("simulator")
         self.session: Session | None = None
         self.problem = ""
+        self._epoch, self._configured = 0, False
         self._offered: list = []
         declare_scenario(self, live=True)
         declare_live(self, "pacing", "", "lockstep or realtime; empty: as the scenario says")
         declare_live(
-            self, "real_time_factor", 0.0, "simulated over wall time; 0: as the scenario says", (0.0, FACTORS[1])
+            self, "real_time_factor", 0.0, "simulated over wall time; 0: as the scenario says", (0.0, FASTEST)
         )  # fmt: skip
         declare(self, "duration_s", 0.0, "end after this simulated time; 0: run until stopped")
         declare(self, "linger", False, "at the end stay until stopped, so that no message is lost")
@@ -103,12 +105,13 @@ class SimulatorNode(LifecycleNode):
         try:
             scenario = named_scenario(self)
             options = self._options(scenario.time.pacing, scenario.time.real_time_factor)
-            self.session = Session(self, scenario, options)
+            self.session = Session(self, scenario, options, self._epoch)
         except RotorError as error:
             self.problem = str(error)
-            if not self._value("autostart"):
+            if self._configured or not self._value("autostart"):
                 self.get_logger().error(self.problem)
             return TransitionCallbackReturn.FAILURE
+        self._configured = True
         self._offered = [Services(self, self.session)]
         if StandardServices.is_available():
             self._offered.append(StandardServices(self, self.session))
@@ -141,6 +144,7 @@ class SimulatorNode(LifecycleNode):
 
     def _drop(self) -> None:
         if self.session is not None:
+            self._epoch = self.session.epoch + 1  # the next world is new to all who listen
             self.session.close()  # answers who still waits
             self.session = None
         for services in self._offered:
@@ -164,7 +168,7 @@ class SimulatorNode(LifecycleNode):
             if self.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
                 raise ConfigError(self.problem)
             self.trigger_activate()
-        finished = False
+        finished: Session | None = None
         while is_running() and not self._quit:
             session = self.session
             if session is None or not session.active:
@@ -173,8 +177,8 @@ class SimulatorNode(LifecycleNode):
             session.turn(executor)
             if session.machine.state is State.QUITTING:
                 break
-            if session.is_over and not finished:
-                finished = True
+            if session.is_over and finished is not session:
+                finished = session
                 session.finish()
                 # messages wait in the queues of slow subscribers only as long as their publisher lives
                 if session.machine.failure or not self._value("linger"):

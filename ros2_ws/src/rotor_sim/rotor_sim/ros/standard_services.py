@@ -52,7 +52,10 @@ def _module(kind: str) -> ModuleType | None:
 
 
 def select_entities(names: list[str], pattern: str) -> list[str] | str:
-    """Names that match a filter (POSIX extended expression; empty: all), or what is wrong with it."""
+    """Names that match a filter (Python's expressions, which hold POSIX's but for its classes; empty: all).
+
+    A text is what is wrong with the filter.
+    """
     try:
         expression = re.compile(pattern)
     except re.error as error:

@@ -1,0 +1,30 @@
+"""How a scenario is run: what the parameters of the simulator node say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a scenario.
+
+    Attributes:
+        pacing: ``lockstep`` or ``realtime``.
+        real_time_factor: simulated over wall time in real time.
+        duration: end after this simulated time, s; 0: never.
+        wait: stand still until every vehicle has been commanded.
+        wait_for_recorder: stand still until a recorder says that it hears everything.
+        paused: begin paused.
+        publish_tf: publish world -> base_link of every entity.
+        publish_map: publish the static identity world -> map.
+    """
+
+    pacing: str
+    real_time_factor: float = 1.0
+    duration: float = 0.0
+    wait: bool = True
+    wait_for_recorder: bool = False
+    paused: bool = False
+    publish_tf: bool = True
+    publish_map: bool = True
