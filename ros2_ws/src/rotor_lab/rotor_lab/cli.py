@@ -119,7 +119,7 @@ def _up(options: argparse.Namespace) -> int:
         folder,
         on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
     )
-    print(f"\n{folder}/: " + ("bag, " if options.record else "") + "scenario.yaml, log")
+    print(f"\n{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
     return 0
 
 

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rotor_msgs.srv import CutCable, SetState, Step
 from std_srvs.srv import Trigger
 
-from rotor_core.ros.convert import state_from_body
+from rotor_core.ros.convert import seconds_from_stamp, state_from_body
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.session import Session
 from rotor_sim.state_machine import Result, State
@@ -44,7 +44,8 @@ class Services:
         self._entities.destroy()
 
     def _when(self) -> str:
-        return f"epoch {self._session.epoch}, t = {self._session.simulation.time:.3f} s"
+        time = seconds_from_stamp(self._session.time.stamp())
+        return f"epoch {self._session.epoch}, t = {time:.3f} s"
 
     def _reset(self, _: object, response: Trigger.Response) -> object:
         self._session.reset()
@@ -73,6 +74,9 @@ class Services:
         if request.cable not in names:
             known = ", ".join(names) or "none"
             response.message = f"there is no cable {request.cable!r}; known: {known}"
+            return response
+        if not self._session.simulation.engine.alive[names.index(request.cable)]:
+            response.message = f"{request.cable} is cut already"
             return response
         result = self._session.cut(names.index(request.cable))
         response.success = result.ok
