@@ -21,12 +21,18 @@ from rotor_control.rigid_team import (
     structure_allocation,
 )
 from rotor_core.config.model import Model, inertia_matrix
-from rotor_core.config.schema import CableTeamControl, PointMassControl, RigidTeamControl, Scenario
+from rotor_core.config.schema import (
+    CableTeamControl,
+    OpenLoopControl,
+    PointMassControl,
+    RigidTeamControl,
+    Scenario,
+)
 from rotor_core.config.teams import Team, attachment_points, cable_lengths, teams
-from rotor_core.config.units import wxyz_from_rpy_deg
+from rotor_core.config.units import rad_s_from_rpm, wxyz_from_rpy_deg
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import REFERENCE
-from rotor_core.rotors import limit_wrenches, rotor_set
+from rotor_core.rotors import rotor_limits, rotor_set
 
 
 def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
@@ -39,7 +45,8 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
-    row[g.ERROR_LIMIT] = control.error_limit_m
+    if not isinstance(control, OpenLoopControl):
+        row[g.ERROR_LIMIT] = control.error_limit_m
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
         row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity
@@ -163,6 +170,45 @@ class TeamLaw:
         self.memory[:] = 0.0
 
 
+SAME_SPEED = 1e-6
+"""Speeds closer than this are the same, rad/s."""
+
+
+class OpenLoopLaw:
+    """Constant commands of a team, whatever it does."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        control = scenario.controller
+        assert isinstance(control, OpenLoopControl)
+        rows = [scenario.model.index(name) for name in team.vehicles]
+        self.team = team
+        self._wrenches = np.array([_open_loop_wrench(scenario, control, row) for row in rows])
+
+    def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        """Write the commands (n, 4) of the team."""
+        out[:] = self._wrenches
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def _open_loop_wrench(scenario: Scenario, control: OpenLoopControl, row: int) -> np.ndarray:
+    vehicle = scenario.model.vehicles[row]
+    for command in control.commands:
+        if command.vehicle == vehicle.name:
+            rotors = rotor_set(vehicle.rotors)
+            speeds = rad_s_from_rpm(1.0) * np.array(command.speeds_rpm)
+            wrench = rotors.mixing @ (rotors.thrust_per_speed2 * speeds**2)
+            if np.max(np.abs(rotors.speeds(wrench) - speeds)) > SAME_SPEED:
+                raise ConfigError(
+                    f"controller.commands: {vehicle.name!r} has {rotors.count} rotors, and commands are thrust and "
+                    "moments: with more than four only speeds that share them with least thrust can be given, "
+                    f"such as {np.round(rotors.speeds(wrench) / rad_s_from_rpm(1.0), 1).tolist()} rpm."
+                )
+            return wrench
+    raise ConfigError(f"controller.commands: has no entry for the vehicle {vehicle.name!r}.")
+
+
 class Controller:
     """Commands for all vehicles of a scenario; see :func:`make_controller`.
 
@@ -174,12 +220,11 @@ class Controller:
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.model
         self.teams = teams(model)
-        self.laws = [TeamLaw(scenario, team) for team in self.teams]
+        laws = OpenLoopLaw if isinstance(scenario.controller, OpenLoopControl) else TeamLaw
+        self.laws = [laws(scenario, team) for team in self.teams]
         self._rows = [np.array([model.index(v) for v in team.vehicles]) for team in self.teams]
         self._outs = [np.zeros((len(team.vehicles), 4)) for team in self.teams]
-        sets = [rotor_set(v.rotors) for v in model.vehicles]
-        self._unmixing = np.array([s.unmixing for s in sets])
-        self._limits = np.array([s.thrust_limits for s in sets])
+        self._limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
         self._limits_on = scenario.actuation.limits
         self._one_team = len(self.teams) == 1 and bool(
             np.all(self._rows[0] == np.arange(len(model.vehicles)))
@@ -207,7 +252,7 @@ class Controller:
                 law(states, reference, out)
                 self.commands[rows] = out
         if self._limits_on:
-            self.limited = limit_wrenches(self._unmixing, self._limits, self.commands)
+            self.limited = self._limits.apply(self.commands)
         return self.commands
 
     def reset(self) -> None:

@@ -69,8 +69,9 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
     Arguments and result as :func:`allocation_by_moments`, with the rotors of each vehicle.
     """
     mixing = block_diag(*(s.mixing for s in sets))
-    low = np.repeat([s.thrust_limits[0] for s in sets], 4)
-    high = np.repeat([s.thrust_limits[1] for s in sets], 4)
+    counts = [s.count for s in sets]
+    low = np.repeat([s.thrust_limits[0] for s in sets], counts)
+    high = np.repeat([s.thrust_limits[1] for s in sets], counts)
     B, W_inverse, middle = A @ mixing, np.diag((high - low) ** 2), 0.5 * (low + high)
     gain = W_inverse @ B.T @ np.linalg.inv(B @ W_inverse @ B.T)
     return mixing @ np.hstack([gain, (middle - gain @ (B @ middle))[:, None]])

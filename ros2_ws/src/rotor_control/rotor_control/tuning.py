@@ -68,5 +68,6 @@ def tunable_gains(scenario: Scenario, controller: Controller) -> dict[str, Tunab
     """Gains by name, such as ``payload.position.x`` or ``quad1.attitude.z``."""
     out: dict[str, Tunable] = {}
     for law in controller.laws:
-        _gains_of(law, scenario, out)
+        if isinstance(law, TeamLaw):  # open loop has no gains
+            _gains_of(law, scenario, out)
     return out

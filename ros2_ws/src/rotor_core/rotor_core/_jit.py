@@ -87,12 +87,78 @@ def kernel(function: Callable) -> Any:
 
     Without Numba the function itself is returned.
     """
+    return _compiled(function, inline=False)
+
+
+def inlined(function: Callable) -> Any:
+    """Like :func:`kernel`, and always copied into its callers: for all but the few large kernels.
+
+    A large kernel that others call takes flat arrays and makes its views itself, because passing
+    twenty views costs more than their use.
+    """
+    return _compiled(function, inline=True)
+
+
+def kernel_without_gil(function: Callable) -> Any:
+    """Like :func:`kernel`, for entries that run for long in threads beside each other."""
+    return _compiled(function, inline=False, nogil=True)
+
+
+def _compiled(function: Callable, *, inline: bool, nogil: bool = False) -> Any:
     if numba is None:
         function.py_func = function  # type: ignore[attr-defined]
         return function
     return numba.njit(  # type: ignore[call-overload]
-        cache=True, error_model="numpy", boundscheck=False, fastmath={"contract"}, _nrt=False
+        cache=True,
+        error_model="numpy",
+        boundscheck=False,
+        fastmath={"contract"},
+        _nrt=False,
+        nogil=nogil,
+        no_cpython_wrapper=inline,
+        no_cfunc_wrapper=True,
+        forceinline=inline,  # said also where it is False: callees inherit it otherwise
     )(function)
+
+
+def shaped(array: Any, shape: tuple[int, ...]) -> Any:
+    """View of a flat, contiguous array with another shape, in a tuple of one.
+
+    Compiled without the checks of ``reshape``, which would be a function call for every view. (In a
+    tuple, because without reference counting a compiled function must not return a bare array.)
+    """
+    return (array.reshape(shape),)
+
+
+if numba is not None:
+    from numba import extending, types
+    from numba.core import cgutils
+    from numba.np.arrayobj import populate_array
+
+    @extending.intrinsic
+    def _view(_: Any, array: Any, shape: Any) -> Any:
+        result = types.Array(array.dtype, len(shape), "C")
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            flat = context.make_array(signature.args[0])(context, builder, arguments[0])
+            lengths = [
+                context.cast(builder, value, kind, types.intp)
+                for value, kind in zip(
+                    cgutils.unpack_tuple(builder, arguments[1]), signature.args[1], strict=True
+                )
+            ]
+            strides = [flat.itemsize]
+            for length in reversed(lengths[1:]):
+                strides.insert(0, builder.mul(strides[0], length))
+            out = context.make_array(result)(context, builder)
+            populate_array(out, flat.data, lengths, strides, flat.itemsize, meminfo=None)
+            return out._getvalue()
+
+        return result(array, shape), code
+
+    @extending.overload(shaped, jit_options={"_nrt": False, "forceinline": True})  # pyright: ignore[reportArgumentType]
+    def _shaped(array, shape):  # type: ignore[no-untyped-def]
+        return lambda array, shape: (_view(array, shape),)  # pyright: ignore[reportCallIssue]
 
 
 def is_cached() -> bool:

@@ -3,12 +3,37 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import qmult, quat2mat
 
-from rotor_core.lie import small_angle, so3, vec3
+from rotor_core._jit import COMPILED
+from rotor_core.lie import small_angle as small_angle_module
+from rotor_core.lie import so3 as so3_module
+from rotor_core.lie import vec3 as vec3_module
 
+
+class Reachable:
+    """The functions of a module: what is always inlined has no entry from Python of its own."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        function = getattr(self._module, name)
+        if COMPILED and hasattr(function, "py_func"):
+            import numba
+
+            inner = function
+            function = numba.njit(lambda *a: inner(*a), error_model="numpy")
+            setattr(self, name, function)
+        return function
+
+
+small_angle, so3, vec3 = map(Reachable, (small_angle_module, so3_module, vec3_module))
+
+settings.register_profile("kernels", deadline=None)  # a kernel compiles at its first call
+settings.load_profile("kernels")
 vectors = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 
 

@@ -12,52 +12,18 @@ from collections.abc import Collection
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
-from rotor_core._jit import constants, kernel
 from rotor_core.interface.errors import ContractError, ModelError, SolverError
-from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, apply_transposed, cross, get3, put3
 from rotor_sim.events import Event, event_from_row
+from rotor_sim.failures import failure_text
 from rotor_sim.hybrid import impact, stepper
+from rotor_sim.integrators.methods import method
+from rotor_sim.members import MOTION, member_motion
 from rotor_sim.model import layout as at
 from rotor_sim.model.assembly import assemble
 from rotor_sim.model.system import System
-from rotor_sim.placement import checked_states, place
+from rotor_sim.placement import check_welds, checked_states, place
 from rotor_sim.projection import INITIAL_GAP
-
-ACCELERATION, ALPHA, MOTION = constants(13, 16, 19)
-"""Columns of a member's motion behind its state: a_WM (3), alpha_M (3)."""
-
-
-(ANY,) = constants(0)
-"""A cable index that does not matter."""
-
-
-@kernel
-def member_motion(ints, floats, member_body, member_pose, out):
-    """State and acceleration of every member from those of the merged bodies (M.3)."""
-    world = at.views(ints, floats)
-    for m in range(member_body.shape[0]):
-        b = member_body[m]
-        s = world.start[b]
-        d = world.slopes[at.FIRST_SLOPE, b]
-        p = get3(member_pose[m], 0)
-        q_GM = so3.get4(member_pose[m], 3)
-        q = so3.get4(s, at.Q)
-        omega = get3(s, at.OMEGA)
-        alpha = get3(d, at.D_OMEGA)
-        R = so3.matrix(q)
-        R_GM = so3.matrix(q_GM)
-        swing = cross(omega, p)
-        put3(out[m], at.P, add(get3(s, at.P), apply(R, p)))
-        so3.put4(out[m], at.Q, so3.product(q, q_GM))
-        put3(out[m], at.V, add(get3(s, at.V), apply(R, swing)))
-        put3(out[m], at.OMEGA, apply_transposed(R_GM, omega))
-        put3(
-            out[m],
-            ACCELERATION,
-            add(get3(d, at.D_V), apply(R, add(cross(alpha, p), cross(omega, swing)))),
-        )
-        put3(out[m], ALPHA, apply_transposed(R_GM, alpha))
+from rotor_sim.rotor_drive import RotorDrive
 
 
 class Engine:
@@ -71,6 +37,13 @@ class Engine:
         step: length of a fixed step, s.
         time: time of the initial state, s.
         max_external: how many external wrenches may act at once; default one per body.
+        log_rows: room for events between two calls.
+        integrator: a name in :data:`rotor_sim.integrators.methods.METHODS`.
+        tolerance: of an adaptive integrator, per step, absolute and relative (m, rad, m/s, rad/s).
+
+    Raises:
+        ModelError: the system cannot be built.
+        ContractError: there is no such integrator.
     """
 
     def __init__(
@@ -80,17 +53,26 @@ class Engine:
         step: float = 1e-3,
         time: float = 0.0,
         max_external: int | None = None,
+        log_rows: int = at.EVENTS,
+        integrator: str = "rkmk4",
+        tolerance: float = 1e-10,
     ) -> None:
         self.system = system
+        self.method = method(integrator)
+        self.integrator, self.tolerance = integrator, tolerance
         self.step_length = float(step)
-        self._origin = float(time)
-        self._steps = 0
         self._events: list[Event] = []
-        built = assemble(system, len(system.bodies) if max_external is None else max_external)
+        room = len(system.bodies) if max_external is None else max_external
+        built = assemble(system, room, log_rows)
         self.groups, self.world = built.groups, built.world
-        self._member_body, self._member_pose = built.member_body, built.member_pose
-        self._ints, self._floats = self._arrays = (built.ints, built.floats)
-        self.world.scalars[at.TIME] = self._origin
+        self.member_body, self.member_pose = built.member_body, built.member_pose
+        self.ints, self.floats = built.ints, built.floats
+        self.ints[at.METHOD] = self.method.code
+        self.rotors = RotorDrive(self.world, self._restart)
+        """Speeds of the rotors, commanded or prescribed."""
+        self.world.scalars[at.TIME] = time
+        self.world.scalars[at.TOLERANCE], self.world.scalars[at.NEXT_STEP] = tolerance, step
+        self._count_from(time, self.step_length)
         self.motion = np.zeros((len(system.bodies), MOTION))
         """State and acceleration of every member, (n, 19); call :meth:`measure` to refresh."""
 
@@ -115,9 +97,9 @@ class Engine:
         world = self.world
         place(self.system, self.groups, world, states)
         if time is not None:
-            self._origin, self._steps = float(time), 0
             world.scalars[at.TIME] = time
-        self._check_welds(states)
+            self._count_from(time, self.step_length)
+        check_welds(self.system, self.groups, self.measure(), states)
         for k in range(len(self.system.cables)):
             gap = self._gap(k)
             if world.cable_int[k, at.ALIVE] and gap > INITIAL_GAP:
@@ -132,9 +114,6 @@ class Engine:
         self._restart(impact.STATE_SET)
         self.measure()
 
-    def _rotates(self, member: int) -> bool:
-        return self.system.bodies[member].inertia_B is not None
-
     def trial(self, states: np.ndarray, leaders: Collection[int]) -> Engine:
         """Another engine with the same cables cut, in the state that ``leaders`` (members) give.
 
@@ -148,23 +127,6 @@ class Engine:
         place(self.system, other.groups, other.world, checked_states(self.system, states), leaders)
         return other
 
-    def _check_welds(self, states: np.ndarray) -> None:
-        member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
-        for group in self.groups:
-            for member in group.members[1:]:
-                difference = self.motion[member, : at.STATE] - states[member]
-                if self.motion[member, at.Q : at.Q + 4] @ states[member, at.Q : at.Q + 4] < 0.0:
-                    difference[at.Q : at.Q + 4] = (
-                        self.motion[member, at.Q : at.Q + 4] + states[member, at.Q : at.Q + 4]
-                    )
-                if not self._rotates(member):
-                    difference[at.Q : at.Q + 4] = difference[at.OMEGA :] = 0.0  # a point has none
-                if np.max(np.abs(difference)) > 1e-6:
-                    raise ModelError(
-                        f"rigid link to {self.system.bodies[member].name!r}: its state misses the link by "
-                        f"{np.max(np.abs(difference)):.3g}. Give the state that the link prescribes."
-                    )
-
     def _gap(self, k: int) -> float:
         world = self.world
         points = []
@@ -176,7 +138,7 @@ class Engine:
 
     def measure(self) -> np.ndarray:
         """Refresh and return :attr:`motion`."""
-        member_motion(self._ints, self._floats, self._member_body, self._member_pose, self.motion)
+        member_motion(self.ints, self.floats, self.member_body, self.member_pose, self.motion)
         return self.motion
 
     # --- inputs -----------------------------------------------------------------------------------
@@ -227,7 +189,22 @@ class Engine:
             2.0 * np.pi * np.asarray(frequency_hz)
         )
         row[at.PHASE : at.PHASE + 4] = phase
-        self._ints[at.SINUSOIDS] = 1
+        self.ints[at.SINUSOIDS] = 1
+        self._restart(impact.INPUT_CHANGED)
+
+    def set_wind(self, wind: np.ndarray) -> None:
+        """Velocity of the air at every member in W, (n, 3) m/s; welded members share that of the first.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        wind = np.asarray(wind, float)
+        if wind.shape != (len(self.system.bodies), 3) or not np.isfinite(wind).all():
+            raise ContractError(
+                f"wind: must be {len(self.system.bodies)} x 3 finite numbers, got {wind.tolist()}."
+            )
+        for b, group in enumerate(self.groups):
+            self.world.bodies[b, at.WIND : at.WIND + 3] = wind[group.members[0]]
         self._restart(impact.INPUT_CHANGED)
 
     def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
@@ -248,10 +225,10 @@ class Engine:
                 raise ContractError(
                     f"external wrench on {self.system.bodies[member].name!r}: must be finite."
                 )
-        self._ints[at.N_ACTING] = len(wrenches)
+        self.ints[at.N_ACTING] = len(wrenches)
         for i, (member, force, moment) in enumerate(wrenches):
-            world.external_body[i] = self._member_body[member]
-            world.externals[i, at.POINT : at.POINT + 3] = self._member_pose[member, :3]
+            world.external_body[i] = self.member_body[member]
+            world.externals[i, at.POINT : at.POINT + 3] = self.member_pose[member, :3]
             world.externals[i, at.FORCE_W : at.FORCE_W + 3] = force
             world.externals[i, at.MOMENT_W : at.MOMENT_W + 3] = moment
         self._restart(impact.INPUT_CHANGED)
@@ -259,10 +236,11 @@ class Engine:
     def cut(self, k: int) -> None:
         """Cut cable k now."""
         if self.world.cable_int[k, at.ALIVE]:
-            self._restart(impact.CABLE_CUT, constants(k)[0])
+            self._restart(impact.CABLE_CUT, k)
 
-    def _restart(self, what: int, k: int = ANY) -> None:
-        status = stepper.run(*self._arrays, what, k, 0.0, 0.0, 0, 0)
+    def _restart(self, what: int, cable: int = 0) -> None:
+        self.ints[at.WHAT], self.ints[at.WHICH] = what, cable
+        status = stepper.run(self.ints, self.floats, 0)
         self._empty_log()
         if status:
             self._fail(int(status))
@@ -276,22 +254,20 @@ class Engine:
             SolverError: not finite, or more than 1000 events in one step; the last good state is
                 attached.
         """
-        while n_steps > 0:
-            status = stepper.run(
-                *self._arrays,
-                stepper.NOTHING,
-                ANY,
-                self._origin,
-                self.step_length,
-                self._steps,
-                n_steps,
-            )
-            done = int(self._ints[at.STEPS_DONE])
-            self._steps += done
-            n_steps -= done
+        status = stepper.run(self.ints, self.floats, n_steps)
+        if status or self.ints[at.N_LOGGED]:
+            self._go_on(int(status), n_steps)
+
+    def _go_on(self, status: int, n_steps: int) -> None:
+        """Empty the event log, and run on where the steps stopped for that alone."""
+        while True:
             self._empty_log()
-            if status and status != stepper.LOG_FULL:
-                self._fail(int(status))
+            if status == stepper.OK:
+                return
+            if status != stepper.LOG_FULL:
+                self._fail(status)
+            n_steps -= int(self.ints[at.STEPS_DONE])
+            status = int(stepper.run(self.ints, self.floats, n_steps))
 
     def run_until(self, time: float) -> None:
         """Integrate to exactly ``time`` in one step (the caller keeps it short).
@@ -304,39 +280,66 @@ class Engine:
         """
         if time < self.time:
             raise ContractError(f"run_until: must not be before {self.time} s, got {time} s.")
-        status = stepper.run(*self._arrays, stepper.NOTHING, ANY, time, 0.0, -1, 1)
+        self._count_from(time, 0.0)
+        self.run(1)
+        self._count_from(time, self.step_length)
+
+    def run_dense(self, times: np.ndarray) -> np.ndarray:
+        """Integrate to the last of ``times`` by an adaptive integrator and sample its dense output.
+
+        Args:
+            times: increasing, none before :attr:`time`, (n,) s.
+
+        Returns:
+            States of the members, (n, n_bodies, 13).
+
+        Raises:
+            ContractError: the integrator has no dense output, or the times do not fit.
+            SolverError: see :meth:`run`.
+        """
+        times = np.ascontiguousarray(times, float)
+        if not self.method.adaptive:
+            raise ContractError(f"run_dense: {self.integrator} has no dense output; use dopri5.")
+        if times.ndim != 1 or not len(times) or np.any(np.diff(times) <= 0.0):
+            raise ContractError("run_dense: times must be a list of increasing numbers.")
+        if not (np.isfinite(times).all() and times[0] >= self.time):
+            raise ContractError(
+                f"run_dense: times must not be before {self.time} s, got {times[0]}."
+            )
+        out = np.zeros((len(times), len(self.world.start), at.STATE))
+        out[0] = self.world.start
+        later = int(times[0] == self.time)
+        status = stepper.OK
+        if later < len(times):
+            status = stepper.run_dense(self.ints, self.floats, times[later:], out[later:])
         self._empty_log()
         if status:
             self._fail(int(status))
-        self._origin, self._steps = float(time), 0
+        self._count_from(self.time, self.step_length)
+        return self._members(out)
+
+    def _members(self, states: np.ndarray) -> np.ndarray:
+        """States of members, (n, n_members, 13), from those of merged bodies."""
+        there = self.world.start.copy()
+        members = np.empty((len(states), len(self.system.bodies), at.STATE))
+        for i, row in enumerate(states):
+            self.world.start[:-1] = row[:-1]
+            members[i] = self.measure()[:, : at.STATE]
+        self.world.start[:] = there
+        self.measure()
+        return members
+
+    def _count_from(self, origin: float, step: float) -> None:
+        """Fixed steps end at ``origin`` plus whole multiples of ``step`` from here on."""
+        self.world.scalars[at.ORIGIN], self.world.scalars[at.STEP_LENGTH] = origin, step
+        self.ints[at.STEP] = 0
 
     def _fail(self, status: int) -> None:
         self.measure()
-        state, t = self.motion[:, : at.STATE].copy(), self.time
-        if status == stepper.NOT_FINITE:
-            group = self.groups[int(self._ints[at.BAD_BODY])]
-            names = [self.system.bodies[m].name for m in group.members]
-            text = (
-                f"step after t = {t:.6f} s: the state of {', '.join(names)} is no longer "
-                f"finite. Reduce the step or the inputs."
-            )
-        elif status == stepper.TOO_MANY_EVENTS:
-            text = (
-                f"event search after t = {t:.6f} s: the log of {at.MAX_EVENTS} rows is full in one "
-                f"step. Likely chatter: reduce the step."
-            )
-        elif status == stepper.CONTRADICTION:
-            taut = [int(k) for k in np.flatnonzero(self.taut)]
-            text = (
-                f"cables at t = {t:.6f} s: those at their length ({taut}) are redundant and "
-                f"contradict each other. Use fewer cables, or lengths that fit."
-            )
-        else:
-            text = (
-                f"event search after t = {t:.6f} s: a change of the taut set could not be "
-                f"located. Reduce the step."
-            )
-        raise SolverError(text, time=t, state=state)
+        group = self.groups[int(self.ints[at.BAD_BODY])]
+        names = [self.system.bodies[m].name for m in group.members]
+        text = failure_text(status, self.time, names, np.flatnonzero(self.taut), self.tolerance)
+        raise SolverError(text, time=self.time, state=self.motion[:, : at.STATE].copy())
 
     # --- cables and events ------------------------------------------------------------------------
 
@@ -368,7 +371,12 @@ class Engine:
     @property
     def solver_work(self) -> tuple[int, int]:
         """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
-        return int(self._ints[at.TRIALS]), int(self._ints[at.EXCHANGES])
+        return int(self.ints[at.TRIALS]), int(self.ints[at.EXCHANGES])
+
+    @property
+    def were_redundant(self) -> bool:
+        """Whether taut cables were ever dependent, so that tensions are those of smallest norm."""
+        return bool(self.ints[at.REDUNDANT])
 
     def take_events(self) -> list[Event]:
         """Events since the last call, in order."""
@@ -376,8 +384,8 @@ class Engine:
         return events
 
     def _empty_log(self) -> None:
-        n = int(self._ints[at.N_LOGGED])
+        n = int(self.ints[at.N_LOGGED])
         if n == 0:
             return
-        self._ints[at.N_LOGGED] = 0
+        self.ints[at.N_LOGGED] = 0
         self._events += [event_from_row(row, len(self.system.cables)) for row in self.world.log[:n]]

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
 
-from rotor_core.interface.errors import ContractError
+from rotor_core.interface.errors import ContractError, ModelError
 from rotor_sim.model import layout as at
 from rotor_sim.model.system import Group, System
 
 UNIT = 1e-6
-"""Quaternions may miss unit length by this much."""
+"""Quaternions may miss unit length by this much, members the place of their rigid link, m and so on."""
 
 
 def checked_states(system: System, states: np.ndarray) -> np.ndarray:
@@ -65,3 +65,28 @@ def place(
         world.start[g, at.Q : at.Q + 4], world.start[g, at.OMEGA :] = q, omega
         world.start[g, at.P : at.P + 3] = member[at.P : at.P + 3] - R @ place.p
         world.start[g, at.V : at.V + 3] = member[at.V : at.V + 3] - R @ np.cross(omega, place.p)
+
+
+def check_welds(
+    system: System, groups: Sequence[Group], motion: np.ndarray, states: np.ndarray
+) -> None:
+    """Refuse ``states`` (n, 13) that miss what the rigid links prescribe, ``motion`` (n, >= 13).
+
+    Raises:
+        ModelError: naming the first body that does.
+    """
+    for group in groups:
+        for member in group.members[1:]:
+            got, wanted = motion[member, : at.STATE], states[member]
+            difference = got - wanted
+            turn = slice(at.Q, at.Q + 4)
+            if got[turn] @ wanted[turn] < 0.0:
+                difference[turn] = got[turn] + wanted[turn]  # the same attitude
+            if system.bodies[member].inertia_B is None:
+                difference[turn] = difference[at.OMEGA :] = 0.0  # a point has none
+            miss = float(np.max(np.abs(difference)))
+            if miss > UNIT:
+                raise ModelError(
+                    f"rigid link to {system.bodies[member].name!r}: its state misses the link by "
+                    f"{miss:.3g}. Give the state that the link prescribes."
+                )

@@ -11,14 +11,15 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import ContractError
 from rotor_core.lie.batch import rotation_matrices
-from rotor_core.rotors import limit_wrenches, rotor_set
 from rotor_sim import projection
+from rotor_sim.actuators import RotorActuators, WrenchActuators, start_internal_rotors
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
 from rotor_sim.sensors.imu import ImuSensor
 from rotor_sim.sensors.load_cell import LoadCellSensor
 from rotor_sim.sensors.pose import PoseSensor
+from rotor_sim.wind import WindField
 
 START_TIME = 1.0
 """Simulation time of the initial state, s: a stamp of zero means "no time yet" in ROS."""
@@ -48,13 +49,17 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
-        gains = {c.entity: c.thrust_gain for c in scenario.plant if c.thrust_gain is not None}
-        self.rotor_sets = sets = [
-            rotor_set(v.rotors, thrust_gain=gains.get(v.name, 1.0)) for v in scenario.model.vehicles
-        ]
-        self._gain = np.array([[gains.get(v.name, 1.0)] for v in scenario.model.vehicles])
-        self._unmixing = np.array([s.unmixing for s in sets])
-        self._limits = np.array([s.thrust_limits for s in sets])
+        self._actuators = (
+            RotorActuators(scenario)
+            if scenario.actuation.mode == "rotors"
+            else WrenchActuators(scenario)
+        )
+        environment = scenario.environment
+        self._wind = (
+            None
+            if environment.wind.is_calm
+            else WindField(environment.wind, scenario.time.control_s, self.seed)
+        )
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
@@ -64,12 +69,20 @@ class Simulation:
         self._cable_ends = np.array(
             [self.names.index(c.a) if c.a in self.names else -1 for c in scenario.model.cables], int
         )
-        self.engine = Engine(
-            system_from_scenario(scenario), step=scenario.time.step_s, time=START_TIME
-        )
-        self.applied = np.zeros((self.n_vehicles, 4))
-        """Wrenches that act, after gains and rotor limits, (n_vehicles, 4)."""
+        self.engine = self._new_engine(START_TIME)
         self.reset()
+
+    def _new_engine(self, time: float) -> Engine:
+        timing = self.scenario.time
+        engine = Engine(
+            system_from_scenario(self.scenario),
+            step=timing.step_s,
+            time=time,
+            integrator=timing.integrator,
+            tolerance=timing.tolerance,
+        )
+        start_internal_rotors(engine, self.scenario, time)
+        return engine
 
     def reset(self, states: np.ndarray | None = None, *, time: float = START_TIME) -> np.ndarray:
         """Start again from ``states`` (n, 13), default the scenario's.
@@ -79,13 +92,13 @@ class Simulation:
         Returns:
             The motion of all entities, (n, 19).
         """
-        self.engine = Engine(
-            system_from_scenario(self.scenario), step=self.scenario.time.step_s, time=time
-        )
+        self.engine = self._new_engine(time)
+        self._begin = time
         self.externals.clear()
-        for sensor in (self.pose_sensor, self._imu, self._load_cell):
-            sensor.reset()
-        self.applied[:] = 0.0
+        for stream in (self.pose_sensor, self._imu, self._load_cell, self._actuators):
+            stream.reset()
+        if self._wind:
+            self._wind.reset()
         self.engine.set_state(
             initial_states(self.scenario) if states is None else states, time=time
         )
@@ -130,6 +143,7 @@ class Simulation:
         there = trial.measure()[:, :13].copy()
         trial.set_state(there)  # what it cannot do must not touch the running world
         self.engine.set_state(there)
+        self.pose_sensor.reset()  # what was on its way belongs to another state
         return float(np.max(np.linalg.norm(there[:, :3] - asked[:, :3], axis=1)))
 
     def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
@@ -177,10 +191,19 @@ class Simulation:
             ContractError: wrong shape or not finite; the old command stays.
         """
         self.engine.check_wrenches(wrenches)
-        np.multiply(self._gain, wrenches, out=self.applied)
-        if self.scenario.actuation.limits:
-            limit_wrenches(self._unmixing, self._limits, self.applied)
-        self.engine.hold(self.applied)
+        if self._wind:
+            air = self._wind.sample(self.time - self._begin)
+            self.engine.set_wind(np.tile(air, (len(self.names), 1)))
+        self._actuators.command(self.engine, wrenches)
+
+    @property
+    def applied(self) -> np.ndarray:
+        """Wrenches that act after gains and rotor limits (with rotors: that are asked of them), (n_vehicles, 4)."""
+        return self._actuators.applied
+
+    def rotor_speeds(self) -> list[np.ndarray]:
+        """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
+        return self._actuators.speeds(self.engine)
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
         """Let an external wrench act on an entity until it is replaced.

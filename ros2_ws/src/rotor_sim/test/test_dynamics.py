@@ -5,7 +5,10 @@ The engine against a dense KKT solve, golden vectors, and closed forms.
 
 import numpy as np
 import pytest
+from transforms3d.quaternions import quat2mat
 from worlds import (
+    BOX,
+    BOX4,
     DRAGONFLY,
     TRI_C,
     at_rest_along,
@@ -138,6 +141,36 @@ def test_two_cables_between_the_same_points_share_the_load():
     np.testing.assert_allclose(engine.tensions, 0.2 * 9.81, rtol=1e-9)
     engine.run(1000)
     assert np.max(np.abs(engine.measure()[0, :3])) < 1e-12
+    assert engine.were_redundant
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.05, 0.21, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("push", [(0.5, 0.25, 0.0), (0.3, 0.0, 0.0)])
+def test_a_box_on_four_equal_cables_swings_and_turns(push, yaw):
+    """A singular configuration: parallel cables are dependent, and turning makes them contradict each other.
+
+    One after another lets go at speeds near rounding. No error, no energy from nowhere, and lengths to
+    the gap at which dependent cables count as equal (1e-11 m) over the pivots that are left (1e-2).
+    """
+    cables = tuple(Cable(WORLD, 0, 1.0, r_a=r + [0.0, 0.0, 1.0], r_b=r) for r in BOX4)
+    engine = started(
+        System((Body("box", 0.3, BOX),), cables), np.array([state(v=push, w=(0, 0, yaw))])
+    )
+
+    def energy(m):
+        return 0.15 * m[7:10] @ m[7:10] + 0.5 * m[10:13] @ BOX @ m[10:13] + 0.3 * 9.81 * m[2]
+
+    before, longest = energy(engine.motion[0]), -1.0
+    for _ in range(3000):
+        engine.run(1)
+        m = engine.measure()[0]
+        ends = m[:3] + BOX4 @ quat2mat(m[3:7]).T
+        longest = max(longest, np.max(np.linalg.norm(ends - BOX4 - [0, 0, 1.0], axis=1)) - 1.0)
+        after = energy(m)
+        assert after - before < 1e-9
+        before = after
+    assert longest < 1e-9
+    assert all(e.energy_change < 1e-12 for e in engine.take_events())
 
 
 def test_payload_above_the_vehicle_is_free_at_once():

@@ -90,9 +90,10 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(n=st.integers(-1, 4))
     def step(self, n):
-        before = self.machine.state
+        before, left, failed = self.machine.state, self.machine.steps_left, self.machine.failure
         result = self.machine.request_steps(n)
-        assert result.ok == (self.machine.steps_left == n and n > 0 and before is State.PAUSED)
+        assert result.ok == (before is State.PAUSED and n > 0 and not left and not failed)
+        assert self.machine.steps_left == (n if result.ok else left)
 
     @precondition(lambda self: self.machine.may_advance)
     @rule()

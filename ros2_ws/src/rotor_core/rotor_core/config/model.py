@@ -57,31 +57,150 @@ def _check_name(name: str) -> None:
 
 
 @dataclass(frozen=True)
+class Hub:
+    """Where one rotor of a ``custom`` layout sits: hub and thrust axis in the body frame."""
+
+    position_m: Vector
+    spin: Literal["ccw", "cw"]
+    axis: Vector = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not np.linalg.norm(self.axis) > 0.0:
+            raise ValueError(f"axis must not be zero, got {list(self.axis)}.")
+
+
+@dataclass(frozen=True)
 class Rotors:
-    """Four rotors in a plane. ``plus``: rotor 1 ahead, then counter-clockwise; ``x``.
+    """Rotors of a vehicle: where they are and what they can do.
 
-    Rotor 1 ahead left.
+    ``plus``: ``count`` rotors on a circle of radius ``arm_m``, rotor 1 ahead, then
+    counter-clockwise; ``x``: turned by half a spacing, rotor 1 ahead left. Spins alternate, rotor 1
+    counter-clockwise seen from above; ``cant_deg`` tilts the axes about the arms, alternately to
+    one side and the other. ``custom``: the ``hubs`` say it all.
 
-    Spins alternate, rotor 1 counter-clockwise seen from above. ``torque_per_thrust_m`` is the drag
-    torque of a rotor over its thrust.
+    ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
+    the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
+    about the axis (contained in the inertia of the vehicle), ``drag_n_s2_per_m`` force across the
+    axis over airspeed and rotor speed, ``radius_m`` for the ground effect.
     """
 
-    layout: Literal["plus", "x"]
-    arm_m: float = bounded(gt=0.0)
+    layout: Literal["plus", "x", "custom"]
     speed_rpm: tuple[float, float] = bounded(ge=0.0)
     thrust_n_per_rpm2: float = bounded(gt=0.0)
     torque_per_thrust_m: float = bounded(gt=0.0)
+    arm_m: float = bounded(0.0, ge=0.0)
+    count: int = bounded(4, ge=4, le=16)
+    cant_deg: float = bounded(0.0, ge=-60.0, le=60.0)
+    hubs: tuple[Hub, ...] = ()
+    lag_s: float = bounded(0.0, ge=0.0, le=1.0)
+    inertia_kg_m2: float = bounded(0.0, ge=0.0)
+    drag_n_s2_per_m: float = bounded(0.0, ge=0.0)
+    radius_m: float = bounded(0.0, ge=0.0)
 
     def __post_init__(self) -> None:
         if self.speed_rpm[0] >= self.speed_rpm[1]:
             raise ValueError(f"speed_rpm must be [smallest, largest], got {list(self.speed_rpm)}.")
+        if self.layout == "custom":
+            if len(self.hubs) < 4 or self.arm_m or self.cant_deg:
+                raise ValueError(
+                    "layout custom needs at least 4 hubs, and neither arm_m nor cant_deg; got "
+                    f"{len(self.hubs)} hubs."
+                )
+        elif self.hubs or not self.arm_m > 0.0:
+            raise ValueError(
+                f"layout {self.layout} needs arm_m > 0 and no hubs, got arm_m {self.arm_m:g} and "
+                f"{len(self.hubs)} hubs. Give arm_m, or layout: custom."
+            )
+        elif self.count % 2:
+            raise ValueError(f"count must be even, so that spins alternate, got {self.count}.")
+        if self.inertia_kg_m2 and not self.lag_s:
+            raise ValueError("inertia_kg_m2 of rotors needs lag_s > 0: their speed cannot jump.")
+        if np.linalg.matrix_rank(self.mixing) < 4:
+            raise ValueError("these rotors cannot produce every combination of thrust and moments.")
+        shares = np.linalg.pinv(self.mixing)[:, 0]
+        if np.min(shares) <= 1e-6 * np.max(shares):
+            raise ValueError(
+                f"hubs[{int(np.argmin(shares))}] does not help to lift: the allocation of thrust needs every rotor "
+                "to push upwards. Turn its axis up, or move it."
+            )
 
     @property
-    def hubs(self) -> np.ndarray:
-        """Positions of the rotors in the body frame, (4, 3) m."""
-        first = 0.0 if self.layout == "plus" else np.pi / 4.0
-        angles = first + np.arange(4) * np.pi / 2.0
-        return self.arm_m * np.stack([np.cos(angles), np.sin(angles), np.zeros(4)], axis=1)
+    def mixing(self) -> np.ndarray:
+        """Wrench (f along z, Mx, My, Mz) of unit rotor thrusts, (4, n)."""
+        drag = (self.spins * self.torque_per_thrust_m)[:, None] * self.axes
+        return np.vstack([self.axes[:, 2], (np.cross(self.positions, self.axes) - drag).T])
+
+    @property
+    def _angles(self) -> np.ndarray:
+        spacing = 2.0 * np.pi / self.count
+        return (0.0 if self.layout == "plus" else 0.5 * spacing) + np.arange(self.count) * spacing
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Hubs in the body frame, (n, 3) m."""
+        if self.layout == "custom":
+            return np.array([h.position_m for h in self.hubs])
+        return self.arm_m * np.stack(
+            [np.cos(self._angles), np.sin(self._angles), np.zeros(self.count)], axis=1
+        )
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Unit vectors along which they push, in the body frame, (n, 3)."""
+        if self.layout == "custom":
+            axes = np.array([h.axis for h in self.hubs])
+            return axes / np.linalg.norm(axes, axis=1)[:, None]
+        cant = np.radians(self.cant_deg) * self.spins
+        across = np.stack(
+            [np.sin(self._angles), -np.cos(self._angles), np.zeros(self.count)], axis=1
+        )
+        return np.sin(cant)[:, None] * across + np.cos(cant)[:, None] * np.array([0.0, 0.0, 1.0])
+
+    @property
+    def spins(self) -> np.ndarray:
+        """+1 where a rotor turns counter-clockwise seen from above, -1 elsewhere, (n,)."""
+        if self.layout == "custom":
+            return np.array([1.0 if h.spin == "ccw" else -1.0 for h in self.hubs])
+        return np.where(np.arange(self.count) % 2 == 0, 1.0, -1.0)
+
+    @property
+    def span(self) -> float:
+        """Distance of the farthest hub from the centre, m: how large a vehicle is drawn."""
+        return float(np.max(np.linalg.norm(self.positions, axis=1)))
+
+
+@dataclass(frozen=True)
+class DragCoefficients:
+    """Drag of a body in the air and damping of its rates, along its axes.
+
+    Force against the airspeed: ``linear`` and ``quadratic`` (times speed); moment against the body
+    rate: ``rate`` and ``rate_cubic``.
+    """
+
+    linear_n_s_per_m: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    quadratic_n_s2_per_m2: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    rate_n_m_s: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    rate_cubic_n_m_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+
+
+@dataclass(frozen=True)
+class InternalRotor:
+    """A rotor inside a body that only stores momentum.
+
+    Its speed relative to the body is ``speed + amplitude sin(2 pi f t + phase)``, t from the start;
+    the inertia of the body contains its own.
+    """
+
+    axis: Vector
+    inertia_kg_m2: float = bounded(gt=0.0)
+    speed_rad_s: float = 0.0
+    amplitude_rad_s: float = 0.0
+    frequency_hz: float = bounded(0.0, ge=0.0)
+    phase_rad: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not np.linalg.norm(self.axis) > 0.0:
+            raise ValueError(f"axis must not be zero, got {list(self.axis)}.")
 
 
 @dataclass(frozen=True)
@@ -102,7 +221,7 @@ class VehicleGains:
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A multirotor as one rigid body with a thrust and moment input."""
+    """A multirotor as one rigid body with a thrust and moment input, or with its rotors."""
 
     name: str
     mass_kg: float = bounded(gt=0.0)
@@ -110,6 +229,8 @@ class Vehicle:
     rotors: Rotors  # pyright: ignore[reportGeneralTypeIssues]
     gains: VehicleGains  # pyright: ignore[reportGeneralTypeIssues]
     max_tilt_deg: float = bounded(80.0, gt=0.0, le=180.0)
+    drag: DragCoefficients | None = None
+    internal_rotors: tuple[InternalRotor, ...] = ()
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -151,11 +272,15 @@ class Payload:
     mass_kg: float = bounded(gt=0.0)
     inertia_kg_m2: Vector | Matrix | None = None
     shape: Sphere | Box | Plate = field(default_factory=lambda: Sphere("sphere"))
+    drag: DragCoefficients | None = None
+    internal_rotors: tuple[InternalRotor, ...] = ()
     source: str = ""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         check_inertia(self.inertia_kg_m2)
+        if self.internal_rotors and self.inertia_kg_m2 is None:
+            raise ValueError("internal_rotors need a body with inertia_kg_m2.")
 
 
 @dataclass(frozen=True)
@@ -192,13 +317,13 @@ class Model:
     The nominal model that controllers are built from.
     """
 
-    vehicles: tuple[Vehicle, ...]
+    vehicles: tuple[Vehicle, ...] = ()
     payloads: tuple[Payload, ...] = ()
     attachments: tuple[CableAttachment | RigidLink, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.vehicles:
-            raise ValueError("vehicles must not be empty.")
+        if not (self.vehicles or self.payloads):
+            raise ValueError("there must be a vehicle or a payload.")
         names = [e.name for e in (*self.vehicles, *self.payloads)]
         doubles = {n for n in names if names.count(n) > 1}
         if doubles:

@@ -8,10 +8,11 @@ Ranges on the fields.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from rotor_core.config.environment import Environment
 from rotor_core.config.model import Matrix, Model, Vector, check_inertia
 from rotor_core.config.structure import bounded
 
@@ -129,17 +130,32 @@ class Sensing:
 class Actuation:
     """How commands act.
 
-    ``limits``: rotor speeds stay within the limits of the vehicle (thrust before yaw).
+    ``mode: wrench``: thrust and moment act as commanded. ``mode: rotors``: commands are turned into
+    rotor speeds, which follow with their lag; thrust, drag torque, stored momentum, drag and ground
+    effect are those of the rotors. ``limits``: rotor speeds stay within the limits of the vehicle
+    (thrust before yaw). ``actuation: rotors`` is short for ``actuation: {mode: rotors}``.
     """
 
+    SHORTHAND: ClassVar[str] = "mode"
+
+    mode: Literal["wrench", "rotors"] = "wrench"
     limits: bool = True
 
 
 @dataclass(frozen=True)
-class Environment:
-    """The world outside the vehicles."""
+class OpenLoopCommand:
+    """Constant rotor speeds of one vehicle."""
 
-    gravity_m_s2: float = bounded(9.81, ge=0.0)
+    vehicle: str
+    speeds_rpm: tuple[float, ...] = bounded(ge=0.0)
+
+
+@dataclass(frozen=True)
+class OpenLoopControl:
+    """No feedback: constant rotor speeds."""
+
+    type: Literal["open_loop"]
+    commands: tuple[OpenLoopCommand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -201,7 +217,9 @@ class RigidTeamControl:
     source: str = ""
 
 
-Control = QuadrotorControl | PointMassControl | CableTeamControl | RigidTeamControl
+Control = (
+    QuadrotorControl | PointMassControl | CableTeamControl | RigidTeamControl | OpenLoopControl
+)
 
 
 @dataclass(frozen=True)
@@ -287,10 +305,15 @@ Plan = HoverPlan | StepPosePlan | CirclePlan | LinePlan | WaypointsPlan
 
 @dataclass(frozen=True)
 class Timing:
-    """Steps, rates and pacing. The control period is a whole number of steps."""
+    """Steps, rates and pacing. The control period is a whole number of steps.
+
+    ``integrator``: see docs/results/engine.md; ``tolerance`` is that of adaptive ones.
+    """
 
     step_s: float = bounded(0.001, ge=1e-5, le=0.1)
     control_s: float = bounded(0.005, gt=0.0, le=1.0)
+    integrator: Literal["euler", "erk4m", "rkmk4", "cf4", "splitting", "dopri5"] = "rkmk4"
+    tolerance: float = bounded(1e-10, gt=0.0, le=1.0)
     pacing: Literal["realtime", "lockstep"] = "realtime"
     real_time_factor: float = bounded(1.0, gt=0.0)
     topics_hz: float = bounded(100.0, gt=0.0)
@@ -336,3 +359,41 @@ class Scenario:
     command_input: Literal["team", "wrench", "motor_speed"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
     seed: int = bounded(0, ge=0)
+
+    def __post_init__(self) -> None:
+        rotors = self.actuation.mode == "rotors"
+        if self.environment.ground_effect and not rotors:
+            raise ValueError("environment.ground_effect needs actuation: rotors.")
+        for vehicle in self.model.vehicles if self.environment.ground_effect else ():
+            if not vehicle.rotors.radius_m:
+                raise ValueError(
+                    f"environment.ground_effect needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
+                )
+        if isinstance(self.controller, OpenLoopControl):
+            self._check_open_loop(self.controller)
+        drags = [e.name for e in self.model.entities if e.drag is not None]
+        rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
+        if not (self.environment.wind.is_calm or drags or rotor_drags):
+            raise ValueError(
+                "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
+                "`drag_n_s2_per_m` with actuation: rotors."
+            )
+
+    def _check_open_loop(self, control: OpenLoopControl) -> None:
+        known = {v.name: len(v.rotors.spins) for v in self.model.vehicles}
+        named = [c.vehicle for c in control.commands]
+        for command in control.commands:
+            name, n = command.vehicle, len(command.speeds_rpm)
+            if name not in known:
+                raise ValueError(
+                    f"controller.commands: there is no vehicle {name!r}; known: {', '.join(known)}."
+                )
+            if named.count(name) > 1:
+                raise ValueError(f"controller.commands: {name!r} appears twice.")
+            if n != known[name]:
+                raise ValueError(
+                    f"controller.commands: {name!r} has {known[name]} rotors, got {n} speeds."
+                )
+        for name in known:
+            if name not in named:
+                raise ValueError(f"controller.commands: has no entry for the vehicle {name!r}.")

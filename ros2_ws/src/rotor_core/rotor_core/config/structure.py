@@ -38,6 +38,8 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
         ConfigError: with file, line, the dotted path of the key, what is required and what was
             found.
     """
+    if isinstance(tree.value, str) and hasattr(cls, "SHORTHAND"):
+        tree = tree.with_value({cls.SHORTHAND: tree})
     if not isinstance(tree.value, dict):
         raise ConfigError(
             f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {_describe(tree.value)}."

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import kernel
-from rotor_core.lie.small_angle import cos_sinc
-from rotor_core.lie.vec3 import add, cross, dot, scale
+from rotor_core._jit import inlined
+from rotor_core.lie.small_angle import cos_sinc, cot_defect
+from rotor_core.lie.vec3 import add, apply, cross, dot, scale
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
-@kernel
+@inlined
 def get4(row, at):
     """Quaternion stored at ``row[at:at+4]``."""
     return row[at], row[at + 1], row[at + 2], row[at + 3]
 
 
-@kernel
+@inlined
 def put4(row, at, q):
     """Store a quaternion at ``row[at:at+4]``."""
     row[at] = q[0]
@@ -30,7 +30,7 @@ def put4(row, at, q):
     row[at + 3] = q[3]
 
 
-@kernel
+@inlined
 def matrix(q):
     """Rotation matrix R_WB of a unit quaternion q_WB, row by row (L.1)."""
     w, x, y, z = q
@@ -41,7 +41,7 @@ def matrix(q):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def product(a, b):
     """Hamilton product: first b, then a."""
     return (
@@ -52,21 +52,28 @@ def product(a, b):
     )
 
 
-@kernel
+@inlined
 def normalized(q):
     """Quaternion scaled to unit length."""
     s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return s * q[0], s * q[1], s * q[2], s * q[3]
 
 
-@kernel
+@inlined
+def renormalized(q):
+    """A quaternion that misses unit length by rounding only, without that error: one Newton step, no root."""
+    s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return s * q[0], s * q[1], s * q[2], s * q[3]
+
+
+@inlined
 def exp(theta):
     """Unit quaternion of the rotation vector theta, rad (L.2)."""
     c, k = cos_sinc(0.25 * dot(theta, theta))
     return c, 0.5 * k * theta[0], 0.5 * k * theta[1], 0.5 * k * theta[2]
 
 
-@kernel
+@inlined
 def dexp_inverse(theta, omega_B):
     """Rate of theta in q = q0 exp(theta) when the body rate is omega_B, to fourth order in theta (L.3).
 
@@ -74,3 +81,20 @@ def dexp_inverse(theta, omega_B):
     """
     bracket = cross(theta, omega_B)
     return add(omega_B, add(scale(0.5, bracket), scale(1.0 / 12.0, cross(theta, bracket))))
+
+
+@inlined
+def dexp_inverse_exact(theta, omega_B):
+    """:func:`dexp_inverse` in closed form, for methods of higher order (L.3), angles below 2 pi."""
+    bracket = cross(theta, omega_B)
+    factor = cot_defect(0.25 * dot(theta, theta))
+    return add(omega_B, add(scale(0.5, bracket), scale(factor, cross(theta, bracket))))
+
+
+@inlined
+def transported(theta, omega_B):
+    """Body components at q0 of the tangent vector omega_B at q0 exp(theta), carried back along the geodesic (L.4).
+
+    A rotation by half of theta. Source: Fiori 2019, eq 118.
+    """
+    return apply(matrix(exp(scale(0.5, theta))), omega_B)

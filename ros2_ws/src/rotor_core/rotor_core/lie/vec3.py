@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import kernel
+from rotor_core._jit import inlined
 
 
-@kernel
+@inlined
 def get3(row, at):
     """Vector stored at ``row[at:at+3]``."""
     return row[at], row[at + 1], row[at + 2]
 
 
-@kernel
+@inlined
 def put3(row, at, a):
     """Store a vector at ``row[at:at+3]``."""
     row[at] = a[0]
@@ -25,7 +25,7 @@ def put3(row, at, a):
     row[at + 2] = a[2]
 
 
-@kernel
+@inlined
 def get9(row, at):
     """Matrix stored at ``row[at:at+9]``, row by row."""
     return (
@@ -35,7 +35,7 @@ def get9(row, at):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def put9(row, at, m):
     """Store a matrix at ``row[at:at+9]``, row by row."""
     row[at] = m[0]
@@ -49,49 +49,49 @@ def put9(row, at, m):
     row[at + 8] = m[8]
 
 
-@kernel
+@inlined
 def dot(a, b):
     """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inlined
 def cross(a, b):
     """Vector product."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@inlined
 def add(a, b):
     """Sum of two vectors."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@kernel
+@inlined
 def sub(a, b):
     """Difference of two vectors."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@kernel
+@inlined
 def scale(s, a):
     """Vector times scalar."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@kernel
+@inlined
 def times(a, b):
     """Componentwise product (a diagonal matrix times a vector)."""
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 
 
-@kernel
+@inlined
 def norm(a):
     """Euclidean length."""
     return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
-@kernel
+@inlined
 def apply(m, a):
     """Matrix times vector."""
     return (
@@ -101,7 +101,7 @@ def apply(m, a):
     )
 
 
-@kernel
+@inlined
 def apply_transposed(m, a):
     """Transposed matrix times vector."""
     return (
@@ -111,19 +111,19 @@ def apply_transposed(m, a):
     )
 
 
-@kernel
+@inlined
 def columns(a, b, c):
     """Matrix with the columns a, b, c."""
     return a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]
 
 
-@kernel
+@inlined
 def column(m, j):
     """Column ``j`` of a matrix."""
     return m[j], m[3 + j], m[6 + j]
 
 
-@kernel
+@inlined
 def transposed_product(m, n):
     """``m^T n`` of two matrices."""
     return columns(

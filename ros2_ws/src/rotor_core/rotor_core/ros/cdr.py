@@ -97,7 +97,7 @@ class FrozenMessage:
         """Positions in :attr:`doubles` of fields such as ``bodies[0].pose.position.x``."""
         at = [self._places[path] for path in paths]
         assert all(code == "d" for _, code in at)
-        return np.array([(offset - ENCAPSULATION) // 8 for offset, _ in at])
+        return np.array([(offset - ENCAPSULATION) // 8 for offset, _ in at], int)
 
     def offset(self, path: str) -> int:
         """Where a number begins, in bytes."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Quaternion
+from geometry_msgs.msg import PoseStamped, Quaternion
 from rotor_msgs.msg import (
     ActuatorCommand,
     BodyState,
@@ -49,6 +49,11 @@ def seconds_from_stamp(stamp: Time) -> float:
     return stamp.sec + stamp.nanosec / NANOSECONDS_PER_SECOND
 
 
+def stamp_later(start: Time, seconds: float) -> Time:
+    """The stamp ``seconds`` after ``start``, to the nearest nanosecond."""
+    return stamp_from_seconds(seconds, offset_ns=start.sec * NANOSECONDS_PER_SECOND + start.nanosec)
+
+
 def seconds_between(start: Time, end: Time) -> float:
     """Seconds from ``start`` to ``end``; the same for the same distance, whenever it is."""
     whole = (end.sec - start.sec) * NANOSECONDS_PER_SECOND + end.nanosec - start.nanosec
@@ -78,6 +83,16 @@ def set_quaternion(message: Quaternion, wxyz: Sequence[float]) -> None:
         float(wxyz[2]),
         float(wxyz[3]),
     )
+
+
+def pose_message(stamp: Time, position: Sequence[float], wxyz: Sequence[float]) -> PoseStamped:
+    """A pose in the world."""
+    out = PoseStamped()
+    out.header.stamp = stamp
+    out.header.frame_id = WORLD_FRAME
+    set_vector(out.pose.position, position)
+    set_quaternion(out.pose.orientation, wxyz)
+    return out
 
 
 def wxyz_from(message: Quaternion) -> np.ndarray:

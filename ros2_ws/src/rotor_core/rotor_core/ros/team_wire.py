@@ -137,8 +137,9 @@ class TeamCommandWire(_Wire):
             [
                 self.frozen.index(f"commands[{i}].thrust", *vector_paths(f"commands[{i}].moment"))
                 for i in range(len(vehicles))
-            ]
-        )
+            ],
+            int,
+        ).reshape(-1, 4)
         self._modes = [self.frozen.offset(f"commands[{i}].mode") for i in range(len(vehicles))]
 
     def write(self, heading: Heading, wrenches: np.ndarray) -> bytes:

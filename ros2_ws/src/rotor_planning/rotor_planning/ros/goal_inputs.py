@@ -103,7 +103,8 @@ def subscribe_goals(
 
         return callback
 
-    node.create_subscription(PoseStamped, "goal_pose", pose(entities[0]), qos.COMMAND)
+    if entities:  # a world without vehicles has nothing to plan
+        node.create_subscription(PoseStamped, "goal_pose", pose(entities[0]), qos.COMMAND)
     for name in entities:
         node.create_subscription(PoseStamped, f"{name}/goal_pose", pose(name), qos.COMMAND)
         node.create_subscription(

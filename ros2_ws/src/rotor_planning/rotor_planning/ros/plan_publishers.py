@@ -11,15 +11,14 @@ from rotor_msgs.msg import PolynomialTrajectory, Reference
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface.plan import ATTITUDE, POSITION, Plan
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
     WORLD_FRAME,
     plan_message,
+    pose_message,
     reference_message,
-    set_quaternion,
-    set_vector,
+    stamp_later,
 )
 
 PATH_POSES = 200
@@ -29,19 +28,10 @@ LINE_COLOUR = ColorRGBA(r=0.20, g=0.65, b=0.35, a=0.8)
 LINE_WIDTH = 0.01
 
 
-def _later(start: Time, seconds: float) -> Time:
-    total = start.sec * NANOSECONDS_PER_SECOND + start.nanosec + nanoseconds(seconds)
-    sec, nanosec = divmod(total, NANOSECONDS_PER_SECOND)
-    return Time(sec=sec, nanosec=nanosec)
-
-
 def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
-    out = PoseStamped()
-    out.header.stamp = stamp
-    out.header.frame_id = WORLD_FRAME
-    set_vector(out.pose.position, reference[POSITION : POSITION + 3])
-    set_quaternion(out.pose.orientation, reference[ATTITUDE : ATTITUDE + 4])
-    return out
+    return pose_message(
+        stamp, reference[POSITION : POSITION + 3], reference[ATTITUDE : ATTITUDE + 4]
+    )
 
 
 class PlanPublisher:
@@ -69,7 +59,7 @@ class PlanPublisher:
         path.header.stamp = start
         path.header.frame_id = WORLD_FRAME
         for t in np.linspace(0.0, plan.duration, PATH_POSES):
-            path.poses.append(_pose(plan.sample(float(t)), _later(start, float(t))))
+            path.poses.append(_pose(plan.sample(float(t)), stamp_later(start, float(t))))
         self._paths[entity].publish(path)
         self._lines[entity].points = [pose.pose.position for pose in path.poses]
         self._markers.publish(MarkerArray(markers=list(self._lines.values())))

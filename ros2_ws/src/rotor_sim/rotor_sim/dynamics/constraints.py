@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import constants, kernel
+from rotor_core._jit import constants, inlined, kernel
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import (
     add,
@@ -23,14 +23,18 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_sim.dynamics.factor import factorize, solve, substitute, substitute_three
 from rotor_sim.dynamics.motion import free_motion
 from rotor_sim.model import layout as at
 
-(NONE_YET,) = constants(0)  # a literal 0 would make Numba compile everything below it twice
-TAUT_ONLY, EVERYTHING = constants(0, 1)
-"""What :func:`evaluate` measures.
+NONE_YET, NO_ARM = constants(
+    0, -1
+)  # a literal 0 would make Numba compile everything below it twice
+TAUT_ONLY, EVERYTHING, ALIGN = constants(0, 1, 2)
+"""What :func:`evaluate` does.
 
-Taut cables only (inside a step), or all, with projection (at the end of a step).
+Taut cables only (inside a step); all, with projection (at the end of a step); or only put the
+positions of taut cables at their length (a state from outside).
 """
 
 COINCIDENT = 1e-12
@@ -39,29 +43,20 @@ COINCIDENT = 1e-12
 It is slack there and any direction will do.
 """
 
-SINGULAR_PIVOT = 1e-7
-"""Relative pivot under which rows of A count as dependent (redundant taut cables)."""
-
-REFINEMENTS = 8
-"""Proximal iterations for redundant cables."""
-
 PROJECTIONS = 4
 """Most projections at the end of a step."""
 
 SMALL_DRIFT = 1e-6
 """Drift of a step above which one first-order projection is not enough, m: it leaves drift^2 / d."""
 
-INCONSISTENT_GAP = 1e-7
+SEEN_DRIFT = 1e-14
+"""Drift above which slack cables near their length are measured again after the projection, m."""
+
+INCONSISTENT_GAP = 1e-11
 """Redundant taut cables whose gaps differ by more than this cannot all be taut, m."""
 
-DEPENDENT_SHIFT = 1e-7
-"""Relative diagonal shift for dependent rows.
 
-Rounding in the undetermined direction stays below 1e-16 / 1e-7.
-"""
-
-
-@kernel
+@inlined
 def measure(world, k, state, slope):
     """Geometry of cable k in ``state``.
 
@@ -75,7 +70,7 @@ def measure(world, k, state, slope):
     D = sub(get3(state[b], at.P), get3(state[a], at.P))
     D_dot = sub(get3(state[b], at.V), get3(state[a], at.V))
     D_ddot = sub(get3(slope[b], at.D_V), get3(slope[a], at.D_V))
-    if body_b[at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_B] != 0:
         R = get9(body_b, at.ROTATION)
         r = get3(c, at.R_B)
         omega = get3(state[b], at.OMEGA)
@@ -83,7 +78,7 @@ def measure(world, k, state, slope):
         D = add(D, apply(R, r))
         D_dot = add(D_dot, apply(R, v))
         D_ddot = add(D_ddot, apply(R, add(cross(get3(slope[b], at.D_OMEGA), r), cross(omega, v))))
-    if body_a[at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_A] != 0:
         R = get9(body_a, at.ROTATION)
         r = get3(c, at.R_A)
         omega = get3(state[a], at.OMEGA)
@@ -94,26 +89,28 @@ def measure(world, k, state, slope):
     d = sqrt(dot(D, D))
     xi = (0.0, 0.0, -1.0)
     swing = 0.0
+    along = dot(xi, D_dot)
     if d > COINCIDENT:
-        xi = scale(1.0 / d, D)
+        inverse = 1.0 / d
+        xi = scale(inverse, D)
         along = dot(xi, D_dot)
-        swing = (dot(D_dot, D_dot) - along * along) / d
+        swing = (dot(D_dot, D_dot) - along * along) * inverse
     put3(c, at.XI, xi)
     c[at.DISTANCE] = d
     c[at.GAP] = d - c[at.LENGTH]
-    c[at.RATE] = dot(xi, D_dot)
+    c[at.RATE] = along
     c[at.FREE] = dot(xi, D_ddot) + swing
-    if body_b[at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_B] != 0:
         arm = cross(get3(c, at.R_B), apply_transposed(get9(body_b, at.ROTATION), xi))
         put3(c, at.ARM_B, arm)
         put3(c, at.INV_ARM_B, apply(get9(body_b, at.INV_INERTIA), arm))
-    if body_a[at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_A] != 0:
         arm = cross(get3(c, at.R_A), apply_transposed(get9(body_a, at.ROTATION), xi))
         put3(c, at.ARM_A, arm)
         put3(c, at.INV_ARM_A, apply(get9(body_a, at.INV_INERTIA), arm))
 
 
-@kernel
+@inlined
 def assemble(world, n):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
     place = world.order[1]
@@ -131,96 +128,30 @@ def assemble(world, n):
             + world.bodies[world.cable_int[k, at.BODY_B], at.INV_MASS]
             + dot(get3(c, at.ARM_A), get3(c, at.INV_ARM_A))
             + dot(get3(c, at.ARM_B), get3(c, at.INV_ARM_B))
-        )
+        )  # arms that do not exist stay zero
+    # pairs come sorted by their first cable: what belongs to it is loaded once
+    last = NO_ARM
+    i = NO_ARM
+    xi = (0.0, 0.0, 0.0)
+    arm = (0.0, 0.0, 0.0)
     for p in range(world.head[at.N_PAIRS]):
         pair = world.pairs[p]
-        i = place[pair[at.PAIR_K]]
-        j = place[pair[at.PAIR_J]]
-        if i < 0 or j < 0:
-            continue
-        c = world.cables[pair[at.PAIR_K]]
-        e = world.cables[pair[at.PAIR_J]]
-        arm = get3(c, at.ARM_B) if pair[at.PAIR_SIDE_K] > 0 else get3(c, at.ARM_A)
-        response = get3(e, at.INV_ARM_B) if pair[at.PAIR_SIDE_J] > 0 else get3(e, at.INV_ARM_A)
-        shared = world.bodies[pair[at.PAIR_BODY], at.INV_MASS] * dot(
-            get3(c, at.XI), get3(e, at.XI)
-        ) + dot(arm, response)
-        sign = pair[at.PAIR_SIDE_K] * pair[at.PAIR_SIDE_J]
-        A[max(i, j), min(i, j)] += sign * shared
+        key = pair[at.PAIR_KEY]
+        if key != last:
+            last = key
+            i = place[pair[at.PAIR_K]]
+            c = world.cables[pair[at.PAIR_K]]
+            xi = scale(
+                pair[at.PAIR_SIGN] * world.bodies[pair[at.PAIR_BODY], at.INV_MASS], get3(c, at.XI)
+            )
+            arm = scale(pair[at.PAIR_SIGN] * 1.0, get3(c, pair[at.PAIR_ARM]))
+        j = place[pair[at.PAIR_J]]  # below i, because cables are listed in their order
+        if i >= 0 and j >= 0:
+            e = world.cables[pair[at.PAIR_J]]
+            A[i, j] += dot(xi, get3(e, at.XI)) + dot(arm, get3(e, pair[at.PAIR_RESPONSE]))
 
 
-@kernel
-def factorize(A, L, n):
-    """Cholesky factor of the lower triangle of A with the inverse diagonal stored.
-
-    True where rows are dependent.
-
-    Dependent rows (two cables between the same points) get a small relative shift; :func:`solve`
-    then refines, which gives the pulls of smallest norm.
-    """
-    redundant = False
-    for attempt in range(2):
-        shift = DEPENDENT_SHIFT if attempt == 1 else 0.0
-        redundant = attempt == 1
-        broken = False
-        for j in range(n):
-            pivot = A[j, j] * (1.0 + shift)
-            for m in range(j):
-                pivot -= L[j, m] * L[j, m]
-            if attempt == 0 and pivot < SINGULAR_PIVOT * A[j, j]:
-                broken = True
-                break
-            inverse = 1.0 / sqrt(pivot)
-            L[j, j] = inverse
-            for i in range(j + 1, n):
-                value = A[i, j]
-                for m in range(j):
-                    value -= L[i, m] * L[j, m]
-                L[i, j] = value * inverse
-        if not broken:
-            break
-    return redundant
-
-
-@kernel
-def substitute(L, n, x):
-    """Solve L L^T x = b in place."""
-    for i in range(n):
-        value = x[i]
-        for m in range(i):
-            value -= L[i, m] * x[m]
-        x[i] = value * L[i, i]
-    for back in range(n):
-        i = n - 1 - back
-        value = x[i]
-        for m in range(i + 1, n):
-            value -= L[m, i] * x[m]
-        x[i] = value * L[i, i]
-
-
-@kernel
-def solve(A, L, n, redundant, b, x, residual):
-    """Solve A x = b with the factor of :func:`factorize`.
-
-    X of smallest norm where rows are dependent.
-    """
-    for i in range(n):
-        x[i] = b[i]
-    substitute(L, n, x)
-    if not redundant:
-        return
-    for _ in range(REFINEMENTS):
-        for i in range(n):
-            value = b[i]
-            for j in range(n):
-                value -= A[max(i, j), min(i, j)] * x[j]
-            residual[i] = value
-        substitute(L, n, residual)
-        for i in range(n):
-            x[i] += residual[i]
-
-
-@kernel
+@inlined
 def pull(world, k, amount, target, linear, angular):
     """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
     c = world.cables[k]
@@ -237,41 +168,38 @@ def pull(world, k, amount, target, linear, angular):
         linear,
         sub(get3(target[b], linear), scale(amount * world.bodies[b, at.INV_MASS], xi)),
     )
-    if world.bodies[a, at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_A] != 0:
         put3(
             target[a], angular, add(get3(target[a], angular), scale(amount, get3(c, at.INV_ARM_A)))
         )
-    if world.bodies[b, at.ROTATES] != 0.0:
+    if world.cable_int[k, at.HAS_ARM_B] != 0:
         put3(
             target[b], angular, sub(get3(target[b], angular), scale(amount, get3(c, at.INV_ARM_B)))
         )
 
 
-@kernel
-def turn(world, k, amount, state):
-    """Move the two bodies of cable k by ``-M^-1 D_k^T amount`` on the group.
-
-    The position part of a projection.
-    """
-    c = world.cables[k]
-    a = world.cable_int[k, at.BODY_A]
-    b = world.cable_int[k, at.BODY_B]
-    xi = get3(c, at.XI)
-    put3(
-        state[a], at.P, add(get3(state[a], at.P), scale(amount * world.bodies[a, at.INV_MASS], xi))
-    )
-    put3(
-        state[b], at.P, sub(get3(state[b], at.P), scale(amount * world.bodies[b, at.INV_MASS], xi))
-    )
-    if world.bodies[a, at.ROTATES] != 0.0:
-        q = so3.product(so3.get4(state[a], at.Q), so3.exp(scale(amount, get3(c, at.INV_ARM_A))))
-        so3.put4(state[a], at.Q, so3.normalized(q))
-    if world.bodies[b, at.ROTATES] != 0.0:
-        q = so3.product(so3.get4(state[b], at.Q), so3.exp(scale(-amount, get3(c, at.INV_ARM_B))))
-        so3.put4(state[b], at.Q, so3.normalized(q))
+@inlined
+def clear_correction(world):
+    """No correction of any body."""
+    for b in range(world.head[at.N_BODIES] + 1):
+        for i in range(at.D_V):
+            world.slopes[at.CORRECTION, b, i] = 0.0
 
 
-@kernel
+@inlined
+def move(world, state):
+    """Move all bodies on the group by what the cables have put into the row CORRECTION."""
+    for b in range(world.head[at.N_BODIES]):
+        d = world.slopes[at.CORRECTION, b]
+        put3(state[b], at.P, add(get3(state[b], at.P), get3(d, at.D_P)))
+        theta = get3(d, at.D_THETA)
+        turns = theta[0] != 0.0 or theta[1] != 0.0 or theta[2] != 0.0  # cables without arms do not
+        if turns:
+            q = so3.product(so3.get4(state[b], at.Q), so3.exp(theta))
+            so3.put4(state[b], at.Q, q)
+
+
+@inlined
 def measure_all(world, state, slope, what):
     """Measure what ``what`` asks for and list the taut cables in ``world.order[0]``; their number."""
     n = NONE_YET
@@ -287,64 +215,113 @@ def measure_all(world, state, slope, what):
     return n
 
 
-@kernel
-def note_inconsistency(world, n):
-    """Remember a taut cable whose gap no motion can close: redundant cables of unequal lengths."""
+@inlined
+def least_norm(world, n, x):
+    """Solve A y = x for dependent rows, y of smallest norm, in place."""
     b = world.small[0]
-    x = world.small[1]
+    for i in range(n):
+        b[i] = x[i]
+    solve(world.matrix, world.factor, n, True, b, x, world.small[2])
+
+
+@inlined
+def note_inconsistency(world, n, gap):
+    """Solve A x = gap for dependent rows, in place, and remember what it cannot close.
+
+    The dependent cable that is shortest of its length where no motion can close all gaps cannot be
+    taut. Where all are too long, no state is possible (negative mark).
+    """
+    least_norm(world, n, gap)
+    b = world.small[0]
+    shortest = -INCONSISTENT_GAP
     for i in range(n):
         left = b[i]
         for j in range(n):
-            left -= world.matrix[max(i, j), min(i, j)] * x[j]
-        if abs(left) > INCONSISTENT_GAP:
+            left -= world.matrix[max(i, j), min(i, j)] * gap[j]
+        if left > INCONSISTENT_GAP and world.head[at.INCONSISTENT] == 0:
+            world.head[at.INCONSISTENT] = -1
+        if left < shortest:
+            shortest = left
             world.head[at.INCONSISTENT] = world.order[0, i] + 1
 
 
-@kernel
-def evaluate(world, state, slope, t, what):
+@inlined
+def anyone_near(world):
+    """Whether a slack cable is so near its length that the projection of others may matter to it."""
+    for k in range(world.head[at.N_CABLES]):
+        if (
+            world.cable_int[k, at.TAUT] == 0
+            and world.cable_int[k, at.ALIVE] != 0
+            and world.cables[k, at.GAP] > -10.0 * SMALL_DRIFT
+        ):
+            return True
+    return False
+
+
+@inlined
+def evaluation(world, which_state, which_slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
 
     ``A T = d_ddot of free motion`` (D.9).
 
     Args:
         world: views; the taut set is the integer column TAUT.
-        state: (n_bodies + 1, STATE).
-        slope: (n_bodies + 1, SLOPE), written.
+        which_state: row of ``states``.
+        which_slope: row of ``slopes``, written.
         t: time, s, for inputs that are functions of time.
-        what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects ``state``
+        what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects the state
             onto the taut constraints (position and velocity, mass-weighted) with the same factor
-            (D.10), again where the drift of the step was large.
+            (D.10), again where the drift of the step was large; or ALIGN, which only projects
+            positions.
     """
-    b = world.small[0]
-    x = world.small[1]
+    state = world.states[which_state]
+    slope = world.slopes[which_slope]
+    correction = world.slopes[at.CORRECTION]
+    tension, gap, rate = world.small[1], world.small[3], world.small[4]
     n = NONE_YET
-    for _ in range(PROJECTIONS if what == EVERYTHING else 1):
+    for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
         free_motion(world, state, slope, t)
         n = measure_all(world, state, slope, what)
         if n == 0:
             return
         assemble(world, n)
         redundant = factorize(world.matrix, world.factor, n)
+        world.head[at.DEPENDENT] = 1 if redundant else 0
+        world.head[at.INCONSISTENT] = 0
+        if redundant:
+            world.head[at.REDUNDANT] = 1
         drift = 0.0
-        for task in range(3 if what == EVERYTHING else 1):
-            column = at.FREE if task == 0 else (at.GAP if task == 1 else at.RATE)
-            for i in range(n):
-                b[i] = world.cables[world.order[0, i], column]
-                if task == 1:
-                    drift = max(drift, abs(b[i]))
-            solve(world.matrix, world.factor, n, redundant, b, x, world.small[2])
-            if redundant and task == 1:
-                note_inconsistency(world, n)
+        for i in range(n):
+            c = world.cables[world.order[0, i]]
+            tension[i] = c[at.FREE]
+            gap[i] = c[at.GAP]
+            rate[i] = c[at.RATE]
+            drift = max(drift, abs(gap[i]))
+        if redundant:
+            least_norm(world, n, tension)
+            if what != TAUT_ONLY:
+                least_norm(world, n, rate)
+                note_inconsistency(world, n, gap)
+        elif what == TAUT_ONLY:
+            substitute(world.factor, n, tension)
+        else:
+            substitute_three(world.factor, n, tension, gap, rate)
+        if what != ALIGN:
             for i in range(n):
                 k = world.order[0, i]
-                if task == 0:
-                    world.cables[k, at.TENSION] = x[i]
-                    pull(world, k, x[i], slope, at.D_V, at.D_OMEGA)
-                elif task == 1:
-                    turn(world, k, x[i], state)
-                else:
-                    pull(world, k, x[i], state, at.V, at.OMEGA)
-        if drift < SMALL_DRIFT:
+                world.cables[k, at.TENSION] = tension[i]
+                pull(world, k, tension[i], slope, at.D_V, at.D_OMEGA)
+        if what == TAUT_ONLY:
+            return
+        clear_correction(world)
+        for i in range(n):
+            k = world.order[0, i]
+            pull(world, k, gap[i], correction, at.D_P, at.D_THETA)
+            if what == EVERYTHING:
+                pull(world, k, rate[i], state, at.V, at.OMEGA)
+        move(world, state)
+        world.head[at.COARSE] = 1 if drift >= SMALL_DRIFT else 0
+        if drift < SMALL_DRIFT and not (drift > SEEN_DRIFT and anyone_near(world)):
             break
     if what == EVERYTHING:
         for i in range(n):
@@ -353,3 +330,9 @@ def evaluate(world, state, slope, t, what):
                 b_row = world.cable_int[k, at.BODY_A + side]
                 put3(slope[b_row], at.D_P, get3(state[b_row], at.V))
                 put3(slope[b_row], at.D_THETA, get3(state[b_row], at.OMEGA))
+
+
+@kernel
+def evaluate(ints, floats, which_state, which_slope, t, what):
+    """:func:`evaluation` for callers outside the hot path."""
+    evaluation(at.views(ints, floats), which_state, which_slope, t, what)

@@ -1,6 +1,6 @@
 """Free motion of bodies.
 
-What they do under gravity, inputs and external wrenches when no cable pulls.
+What they do under gravity, inputs, rotors, drag and external wrenches when no cable pulls.
 
 Equations (D.n) are numbered in docs/theory/hybrid_dynamics.md.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import sin
 
-from rotor_core._jit import kernel
+from rotor_core._jit import inlined
 from rotor_core.lie import so3
 from rotor_core.lie.vec3 import (
     add,
@@ -23,15 +23,26 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_sim.dynamics.drag import drag_wrench
+from rotor_sim.dynamics.rotors import rotor_wrench, set_speeds, stored_spin
 from rotor_sim.model import layout as at
 
+DIAGONAL = 2.0
+"""Value of the column ROTATES of bodies whose axes are principal."""
 
-@kernel
+
+@inlined
+def principal(body, at_column, a):
+    """A diagonal matrix of a body times a vector."""
+    return body[at_column] * a[0], body[at_column + 4] * a[1], body[at_column + 8] * a[2]
+
+
+@inlined
 def sum_inputs(world, t):
     """Add up thrusts and moments of all members at time t to one wrench per body, in body axes (D.1)."""
     for b in range(world.head[at.N_BODIES]):
-        put3(world.bodies[b], at.FORCE_B, (0.0, 0.0, 0.0))
-        put3(world.bodies[b], at.MOMENT_B, (0.0, 0.0, 0.0))
+        for i in range(6):
+            world.bodies[b, at.COMMAND + i] = 0.0
     sinusoids = world.head[at.SINUSOIDS] != 0
     for k in range(world.head[at.N_INPUTS]):
         u = world.inputs[k]
@@ -43,33 +54,12 @@ def sum_inputs(world, t):
                     u[at.ANGULAR_FREQUENCY + channel] * t + u[at.PHASE + channel]
                 )
             for row in range(6):
-                body[at.FORCE_B + row] += u[at.MAP + 4 * row + channel] * value
+                body[at.COMMAND + row] += u[at.MAP + 4 * row + channel] * value
 
 
-@kernel
-def free_motion(world, state, slope, t):
-    """Slope of every body without cable forces: Newton and Euler (D.2), external wrenches (D.3)."""
-    if world.head[at.SINUSOIDS] != 0:
-        sum_inputs(world, t)
-    gravity = (0.0, 0.0, -world.scalars[at.GRAVITY])
-    for b in range(world.head[at.N_BODIES]):
-        body = world.bodies[b]
-        s = state[b]
-        d = slope[b]
-        R = so3.matrix(so3.get4(s, at.Q))
-        put9(body, at.ROTATION, R)
-        put3(d, at.D_P, get3(s, at.V))
-        f_W = apply(R, get3(body, at.FORCE_B))
-        put3(d, at.D_V, add(gravity, scale(body[at.INV_MASS], f_W)))
-        if body[at.ROTATES] != 0.0:
-            omega = get3(s, at.OMEGA)
-            gyroscopic = cross(omega, apply(get9(body, at.INERTIA), omega))
-            put3(d, at.D_THETA, omega)
-            put3(
-                d,
-                at.D_OMEGA,
-                apply(get9(body, at.INV_INERTIA), sub(get3(body, at.MOMENT_B), gyroscopic)),
-            )
+@inlined
+def external_wrenches(world, slope):
+    """Accelerations by wrenches that push from outside (D.3)."""
     for k in range(world.head[at.N_ACTING]):
         b = world.external_body[k]
         body = world.bodies[b]
@@ -87,3 +77,58 @@ def free_motion(world, state, slope, t):
                 at.D_OMEGA,
                 add(get3(slope[b], at.D_OMEGA), apply(get9(body, at.INV_INERTIA), moment)),
             )
+
+
+@inlined
+def free_motion(world, state, slope, t):
+    """Slope of every body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3)."""
+    if world.head[at.SINUSOIDS] != 0:
+        sum_inputs(world, t)
+    has_rotors = world.head[at.N_ROTORS] != 0
+    if has_rotors:
+        set_speeds(world, t)
+    has_drags = world.head[at.N_DRAGS] != 0
+    gravity = world.scalars[at.GRAVITY]
+    for b in range(world.head[at.N_BODIES]):
+        body = world.bodies[b]
+        s = state[b]
+        d = slope[b]
+        R = so3.matrix(so3.get4(s, at.Q))
+        put9(body, at.ROTATION, R)
+        force = get3(body, at.COMMAND)
+        moment = get3(body, at.COMMAND + 3)
+        if has_rotors:
+            more_force, more_moment = rotor_wrench(world, state, b, R)
+            force = add(force, more_force)
+            moment = add(moment, more_moment)
+        if has_drags:
+            more_force, more_moment = drag_wrench(world, state, b, R)
+            force = add(force, more_force)
+            moment = add(moment, more_moment)
+        put3(d, at.D_P, get3(s, at.V))
+        f_W = apply(R, force)
+        put3(d, at.D_V, sub(scale(body[at.INV_MASS], f_W), (0.0, 0.0, gravity)))
+        if body[at.ROTATES] != 0.0:
+            omega = get3(s, at.OMEGA)
+            diagonal = body[at.ROTATES] == DIAGONAL
+            momentum = (
+                principal(body, at.INERTIA, omega)
+                if diagonal
+                else apply(get9(body, at.INERTIA), omega)
+            )
+            if has_rotors:
+                spin, spin_dot = stored_spin(world, b)
+                put3(body, at.SPIN, spin)
+                put3(body, at.SPIN_DOT, spin_dot)
+                momentum = add(momentum, spin)
+                moment = sub(moment, spin_dot)
+            put3(d, at.D_THETA, omega)
+            total = sub(moment, cross(omega, momentum))
+            alpha = (
+                principal(body, at.INV_INERTIA, total)
+                if diagonal
+                else apply(get9(body, at.INV_INERTIA), total)
+            )
+            put3(d, at.D_OMEGA, alpha)
+    if world.head[at.N_ACTING] != 0:
+        external_wrenches(world, slope)

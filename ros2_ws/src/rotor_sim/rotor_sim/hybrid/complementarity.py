@@ -11,7 +11,7 @@ problems, 1994. Equation (H.3).
 from __future__ import annotations
 
 from rotor_core._jit import kernel
-from rotor_sim.dynamics.constraints import factorize, solve
+from rotor_sim.dynamics.factor import factorize, solve
 
 PATIENCE = 3
 """Block exchanges without progress before one index at a time is exchanged."""
@@ -59,7 +59,8 @@ def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
                 block[i, j] = A[place[i], place[j]]
             vectors[0, i] = b[place[i]]
         redundant = factorize(block, L, m)
-        solve(block, L, m, redundant, vectors[0], vectors[1], vectors[2])
+        if m > 0:
+            solve(block, L, m, redundant, vectors[0], vectors[1], vectors[2])
         for i in range(n):
             z[i] = 0.0
         for i in range(m):

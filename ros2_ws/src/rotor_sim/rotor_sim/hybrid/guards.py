@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import constants, kernel
+from rotor_core._jit import constants, inlined, kernel
 from rotor_sim.model import layout as at
 
 NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
@@ -30,7 +30,7 @@ NEAR = 1e-9
 SAMPLES = 16
 
 
-@kernel
+@inlined
 def cubic(g0, r0, g1, r1, h, s):
     """Hermite cubic through gap and gap rate at both ends of a step of length h, at the fraction s."""
     c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
@@ -38,7 +38,7 @@ def cubic(g0, r0, g1, r1, h, s):
     return g0 + s * (h * r0 + s * (c2 + s * c3))
 
 
-@kernel
+@inlined
 def first_rise(g0, r0, g1, r1, h):
     """Fraction of the step at which the interpolated gap first rises above zero, or -1."""
     low = 0.0
@@ -60,7 +60,7 @@ def first_rise(g0, r0, g1, r1, h):
     return high
 
 
-@kernel
+@inlined
 def peak(g0, r0, g1, r1, h):
     """Fraction of the step at which the interpolated gap is largest inside, or -1 where it stays under -NEAR."""
     c1 = h * r0
@@ -81,20 +81,22 @@ def peak(g0, r0, g1, r1, h):
 
 
 @kernel
-def earliest(world, h, skipped):
+def earliest(ints, floats, h, skipped):
     """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
 
     Returns:
         (kind, cable, estimated time within the step, whether the end of the step is past the
         change).
     """
+    world = at.views(ints, floats)
     kind, cable, when, past = NONE, NO_CABLE, h, False
     for k in range(world.head[at.N_CABLES]):
         if k == skipped or world.cable_int[k, at.ALIVE] == 0:
             continue
         c = world.cables[k]
         if world.cable_int[k, at.TAUT] == 0:
-            g0, r0, g1, r1 = c[at.GAP_0], c[at.RATE_0], c[at.GAP], c[at.RATE]
+            over = max(c[at.GAP_0], 0.0)  # others may have moved it there; it must not get longer
+            g0, r0, g1, r1 = c[at.GAP_0] - over, c[at.RATE_0], c[at.GAP] - over, c[at.RATE]
             s = -1.0
             if g1 > GAP_ZERO:
                 s = first_rise(g0, r0, g1, r1, h)
@@ -109,9 +111,7 @@ def earliest(world, h, skipped):
                 and g0 + h * r0 > -NEAR
                 and g1 - h * r1 > -NEAR
             ):
-                s = first_rise(g0, r0, g1, r1, h)
-                if s < 0.0:
-                    s = peak(g0, r0, g1, r1, h)
+                s = peak(g0, r0, g1, r1, h)  # where it rises the gap is zero, which decides nothing
                 if s > 0.0 and (kind == NONE or s * h < when):
                     kind, cable, when, past = REACHES_LENGTH, k, s * h, False
         else:

@@ -7,8 +7,9 @@ positive.
 
 from __future__ import annotations
 
-from rotor_core._jit import constants, kernel
-from rotor_sim.dynamics.constraints import EVERYTHING, NONE_YET, assemble, evaluate, pull
+from rotor_core._jit import constants, inlined, kernel
+from rotor_sim.dynamics.constraints import ALIGN, EVERYTHING, NONE_YET, assemble, evaluate, pull
+from rotor_sim.dynamics.factor import factorize
 from rotor_sim.hybrid.complementarity import solve_complementarity
 from rotor_sim.hybrid.guards import NO_CABLE
 from rotor_sim.model import layout as at
@@ -16,7 +17,15 @@ from rotor_sim.model import layout as at
 SNAP, SLACK, SETTLE, CUT, RELEASE = 1.0, 2.0, 3.0, 4.0, 5.0
 NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
 
-STATE_SET, INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH, LOST_TENSION = constants(0, 1, 2, 3, 4)
+(
+    NOTHING,
+    STATE_SET,
+    INPUT_CHANGED,
+    CABLE_CUT,
+    REACHED_LENGTH,
+    LOST_TENSION,
+    TOO_SHORT,
+) = constants(*range(7))
 """What can happen to the taut set, for :func:`change`."""
 
 
@@ -36,7 +45,7 @@ SETTLE_GAP, SETTLE_RATE = 1e-9, 1e-5
 """Slack cables this close to their length and to rest join a settling cascade, m and m/s."""
 
 
-@kernel
+@inlined
 def log_event(world, t, kind, cause):
     """Append a row to the event log from the columns of the cables; returns the row index."""
     row = world.head[at.N_LOGGED]
@@ -57,7 +66,7 @@ def log_event(world, t, kind, cause):
     return row
 
 
-@kernel
+@inlined
 def involve(world, row, k, how):
     """Mark cable k in a row of the log.
 
@@ -66,7 +75,7 @@ def involve(world, row, k, how):
     world.log[row, at.EVENT_HEAD + at.EVENT_PER_CABLE * k + at.INVOLVED] = how
 
 
-@kernel
+@inlined
 def candidates(world):
     """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them.
 
@@ -82,11 +91,12 @@ def candidates(world):
 
 
 @kernel
-def complement(world, n, column):
+def complement(ints, floats, n, column):
     """Solve the complementarity problem of the n listed cables with right side ``column``.
 
     Multipliers in MULTIPLIER.
     """
+    world = at.views(ints, floats)
     b = world.small[0]
     for i in range(n):
         b[i] = world.cables[world.order[0, i], column]
@@ -109,7 +119,7 @@ def complement(world, n, column):
         world.cables[k, at.RATE_PLUS] = -w[i]
 
 
-@kernel
+@inlined
 def begin_step(world):
     """Make the measurements just taken the values at the start of the next step."""
     for k in range(world.head[at.N_CABLES]):
@@ -120,7 +130,7 @@ def begin_step(world):
         world.cable_int[k, at.IGNORED] = 0
 
 
-@kernel
+@inlined
 def rests_at_length(world, k, gap, rate):
     """Whether cable k is slack, at its length and at rest.
 
@@ -135,70 +145,94 @@ def rests_at_length(world, k, gap, rate):
     )
 
 
+@inlined
+def let_go(world, t, cause, quiet):
+    """Log the cables that were taut (bit 1 of CANDIDATE) and are not any more, in one row."""
+    row = -1
+    for k in range(world.head[at.N_CABLES]):
+        if world.cable_int[k, at.TAUT] == 0 and world.cable_int[k, at.CANDIDATE] & 1 and not quiet:
+            if row < 0:
+                row = log_event(world, t, SLACK, cause)
+            involve(world, row, k, 1.0)
+
+
+@inlined
+def all_pull(world):
+    """Whether no taut cable pushes."""
+    for k in range(world.head[at.N_CABLES]):
+        if world.cables[k, at.TENSION] < 0.0:
+            return False
+    return True
+
+
+@inlined
+def anyone_rests(world):
+    """Whether a slack cable is at its length and at rest, so that it might pull."""
+    for k in range(world.head[at.N_CABLES]):
+        if world.cable_int[k, at.TAUT] == 0 and rests_at_length(world, k, at.GAP_0, at.RATE_0):
+            return True
+    return False
+
+
 @kernel
-def choose_taut(world, t, cause, quiet, may_keep):
+def choose_taut(ints, floats, t, cause, quiet, may_keep):
     """Pull or let go.
 
     Acceleration-level complementarity over the taut cables and those resting at their length (H.2).
 
-    Afterwards slope 0 and the tensions belong to the state in ``world.start``, which is projected.
+    Afterwards slope 0 and the tensions belong to the state in the start, which is projected.
     Cables that were taut and let go are logged with ``cause`` unless ``quiet``. With ``may_keep``
     the present taut set stands if every cable in it pulls (the common case after a change of
-    inputs).
+    inputs). Where dependent cables cannot all be at their length, the shortest lets go, one after
+    the other.
     """
+    world = at.views(ints, floats)
     n_cables = world.head[at.N_CABLES]
-    first = world.slopes[at.FIRST_SLOPE]
-    if may_keep:
+    if may_keep and not anyone_rests(world):
+        evaluate(ints, floats, at.START, at.FIRST_SLOPE, t, EVERYTHING)
+        if all_pull(world) and world.head[at.INCONSISTENT] == 0:
+            begin_step(world)
+            return
+    for _ in range(n_cables + 1):
         for k in range(n_cables):
-            if world.cable_int[k, at.TAUT] == 0 and rests_at_length(world, k, at.GAP_0, at.RATE_0):
-                may_keep = False
-    for attempt in range(3):
-        if attempt == 0 and not may_keep:
-            continue
-        if attempt == 1:
-            for k in range(n_cables):
-                world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
-                world.cable_int[k, at.TAUT] = 0
-        evaluate(world, world.start, first, t, EVERYTHING)
-        if attempt == 0:
-            pulls = True
-            for k in range(n_cables):
-                pulls = pulls and world.cables[k, at.TENSION] >= 0.0
-            if pulls:
-                break
-        elif attempt == 1:
-            # every cable is slack now: FREE is the free d_ddot
-            for k in range(n_cables):
-                if rests_at_length(world, k, at.GAP, at.RATE) and world.cables[k, at.FREE] > 0.0:
-                    world.cable_int[k, at.CANDIDATE] |= 2
-            complement(world, candidates(world), at.FREE)
-            left = 0
-            for k in range(n_cables):
-                taut = world.cables[k, at.MULTIPLIER] > 0.0
-                world.cable_int[k, at.TAUT] = 1 if taut else 0
-                if not taut and world.cable_int[k, at.CANDIDATE] & 1:
-                    left += 1
-            if left > 0 and not quiet:
-                row = log_event(world, t, SLACK, cause)
-                for k in range(n_cables):
-                    if world.cable_int[k, at.TAUT] == 0 and world.cable_int[k, at.CANDIDATE] & 1:
-                        involve(world, row, k, 1.0)
+            world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
+            world.cable_int[k, at.TAUT] = 0
+        evaluate(ints, floats, at.START, at.FIRST_SLOPE, t, EVERYTHING)
+        # every cable is slack now: FREE is the free d_ddot
+        for k in range(n_cables):
+            if rests_at_length(world, k, at.GAP, at.RATE):  # others may pull it, whatever FREE is
+                world.cable_int[k, at.CANDIDATE] |= 2
+        complement(ints, floats, candidates(world), at.FREE)
+        for k in range(n_cables):
+            world.cable_int[k, at.TAUT] = 1 if world.cables[k, at.MULTIPLIER] > 0.0 else 0
+        let_go(world, t, cause, quiet)
+        evaluate(ints, floats, at.START, at.FIRST_SLOPE, t, EVERYTHING)
+        shortest = world.head[at.INCONSISTENT] - 1
+        if shortest < 0:
+            break
+        for k in range(n_cables):
+            world.cable_int[k, at.CANDIDATE] = 1 if k == shortest else 0
+        world.cable_int[shortest, at.TAUT] = 0
+        let_go(world, t, ACCELERATION, quiet)
     begin_step(world)
 
 
 @kernel
-def find_collision(world, t):
+def find_collision(ints, floats, t):
     """After the state was set.
 
-    Cables at their length that shorten are slack; returns the one that closes fastest, or -1.
+    Cables at their length are put there to rounding; those that shorten are slack; returns the one
+    that closes fastest, or -1.
     """
+    world = at.views(ints, floats)
     colliding = NO_CABLE
     fastest = AT_REST
+    evaluate(ints, floats, at.START, at.FIRST_SLOPE, t, ALIGN)
     for k in range(world.head[at.N_CABLES]):
         world.cable_int[k, at.IGNORED] = 0
         world.cable_int[k, at.CANDIDATE] = world.cable_int[k, at.TAUT]
         world.cable_int[k, at.TAUT] = 0
-    evaluate(world, world.start, world.slopes[at.FIRST_SLOPE], t, EVERYTHING)
+    evaluate(ints, floats, at.START, at.FIRST_SLOPE, t, EVERYTHING)
     for k in range(world.head[at.N_CABLES]):
         rate = world.cables[k, at.RATE]
         if world.cable_int[k, at.CANDIDATE] != 0 and rate >= -AT_REST:
@@ -208,7 +242,7 @@ def find_collision(world, t):
     return colliding
 
 
-@kernel
+@inlined
 def join_impact(world, colliding, settles, calming):
     """Mark the cables that take part in an impact.
 
@@ -224,7 +258,7 @@ def join_impact(world, colliding, settles, calming):
         world.cable_int[k, at.CANDIDATE] = 1 if joins else 0
 
 
-@kernel
+@inlined
 def log_impact(world, t, n, colliding, settles):
     """Log a snap (or settled cascade) of the n listed cables and set slack those that leave."""
     row = log_event(world, t, SETTLE if settles else SNAP, NO_CAUSE)
@@ -248,42 +282,57 @@ def log_impact(world, t, n, colliding, settles):
                 involve(world, row, k, 1.0)
 
 
+@inlined
+def still_closing(world):
+    """A slack cable near its length that closes after all, or -1."""
+    for k in range(world.head[at.N_CABLES]):
+        c = world.cables[k]
+        slack = world.cable_int[k, at.TAUT] == 0 and world.cable_int[k, at.ALIVE] != 0
+        if slack and c[at.GAP] > -SETTLE_GAP and c[at.RATE] > AT_REST:
+            return k
+    return NO_CABLE
+
+
 @kernel
-def change(world, t, what, k):
-    """Something happens to the taut set at time t in ``world.start``.
+def change(ints, floats, t, what, k):
+    """Something happens to the taut set at time t in the start.
 
     Bring velocities, taut set, slope and tensions up to date.
 
     Args:
-        world: views; measurements (RATE, arms) belong to ``world.start``.
+        world: views; measurements (RATE, arms) belong to the start.
         t: s.
         what: STATE_SET (from outside: cables at their length with closing speed snap),
             INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION
-            (the cable is slack from here on).
+            or TOO_SHORT (the cable is slack from here on; the latter one of dependent cables that
+            cannot all be at their length).
         k: the cable, where there is one.
 
     A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near
     rest joins; whether it stays is then decided by accelerations alone, and those that pull are
     projected onto their length, with an error of second order in the remaining speeds. That
-    projection may leave another cable closing, so it is done twice.
+    projection may leave another cable closing, so it is done twice; if one still closes then, it snaps.
     """
+    world = at.views(ints, floats)
     n_cables = world.head[at.N_CABLES]
     first_row = world.head[at.N_LOGGED]
     quiet = what == STATE_SET
     cause = INPUT_JUMP if what == INPUT_CHANGED or what == CABLE_CUT else ACCELERATION
     if what == STATE_SET:
-        k = find_collision(world, t)
+        k = find_collision(ints, floats, t)
     for j in range(n_cables):
         c = world.cables[j]
         c[at.IMPULSE] = 0.0
         c[at.RATE_PLUS] = c[at.RATE]
         c[at.TENSION_OLD] = c[at.TENSION] if world.cable_int[j, at.TAUT] != 0 else 0.0
-    if what == LOST_TENSION or what == CABLE_CUT:
+    if what == LOST_TENSION or what == CABLE_CUT or what == TOO_SHORT:
         row = log_event(
             world,
             t,
-            SLACK if what == LOST_TENSION else CUT,
-            TENSION_ZERO if what == LOST_TENSION else NO_CAUSE,
+            CUT if what == CABLE_CUT else SLACK,
+            TENSION_ZERO
+            if what == LOST_TENSION
+            else (ACCELERATION if what == TOO_SHORT else NO_CAUSE),
         )
         involve(world, row, k, 1.0)
         world.cable_int[k, at.TAUT] = 0
@@ -296,24 +345,38 @@ def change(world, t, what, k):
             world.cables[k, at.RATE] = 0.0
     impact = what == REACHED_LENGTH or (what == STATE_SET and k >= 0)
     settles = impact and world.cables[k, at.RATE] < SETTLE_SPEED
-    for calming in range(2):
+    for attempt in range(3):
+        calming = settles and attempt == 1
         if impact:
-            join_impact(world, k, settles, calming == 1)
+            join_impact(world, k, settles, calming)
             n = candidates(world)
-            complement(world, n, at.RATE)
+            if settles and factorize(world.matrix, world.factor, n):
+                settles = (
+                    False  # speeds of dependent cables cannot all be taken out: some must leave
+                )
+            complement(ints, floats, n, at.RATE)
             for i in range(n):
                 j = world.order[0, i]
                 c = world.cables[j]
-                pull(world, j, c[at.MULTIPLIER], world.start, at.V, at.OMEGA)
-                if calming == 0:
+                pull(world, j, c[at.MULTIPLIER], world.states[at.START], at.V, at.OMEGA)
+                if not calming:
                     c[at.IMPULSE] = c[at.MULTIPLIER]
                 elif c[at.RATE_PLUS] > -AT_REST:
                     world.cable_int[j, at.TAUT] = 1
-            if calming == 0:
+            if not calming:
                 log_impact(world, t, n, k, settles)
-        choose_taut(world, t, cause, (quiet and not impact) or calming == 1, what == INPUT_CHANGED)
+        choose_taut(
+            ints, floats, t, cause, (quiet and not impact) or calming, what == INPUT_CHANGED
+        )
         if not settles:
             break
+        if calming:
+            k = still_closing(world)
+            if k < 0:
+                break
+            settles = (
+                False  # tensions undid what impulses did (nearly dependent cables): a plain impact
+            )
     for row in range(first_row, world.head[at.N_LOGGED]):
         for j in range(n_cables):
             o = at.EVENT_HEAD + at.EVENT_PER_CABLE * j

@@ -8,9 +8,9 @@ fourth-order step with exact constraints; nothing is interpolated.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
 
-from rotor_core._jit import constants, kernel
+from rotor_core._jit import constants, inlined, kernel, shaped
 from rotor_sim.dynamics.motion import sum_inputs
 from rotor_sim.hybrid.guards import (
     GAP_ZERO,
@@ -20,11 +20,28 @@ from rotor_sim.hybrid.guards import (
     REACHES_LENGTH,
     earliest,
 )
-from rotor_sim.hybrid.impact import LOST_TENSION, REACHED_LENGTH, begin_step, change
-from rotor_sim.integrators.rkmk4 import advance
+from rotor_sim.hybrid.impact import (
+    LOST_TENSION,
+    NOTHING,
+    REACHED_LENGTH,
+    TOO_SHORT,
+    begin_step,
+    change,
+)
+from rotor_sim.integrators.dopri5 import SAFETY, estimated_error, sample, step_factor
+from rotor_sim.integrators.methods import DOPRI5
+from rotor_sim.integrators.trial import advance
 from rotor_sim.model import layout as at
 
-OK, NOT_FINITE, TOO_MANY_EVENTS, NOT_LOCATED, LOG_FULL, CONTRADICTION = constants(0, 1, 2, 3, 4, 5)
+(
+    OK,
+    NOT_FINITE,
+    TOO_MANY_EVENTS,
+    NOT_LOCATED,
+    LOG_FULL,
+    CONTRADICTION,
+    TOO_SMALL,
+) = constants(*range(7))
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -37,79 +54,132 @@ ROOT_TIME = 1e-14
 
 MAX_TRIALS = 120
 
-EVENT_ROWS = 8
-"""One event writes at most this many rows (a snap, cables it throws off, cables that let go)."""
+COARSEST_RETRY = 1e-6
+"""Trials that leave cables too long or numbers infinite are halved down to this length, s."""
+
+SMALLEST_STEP = 1e-12
+"""Adaptive methods give up below this step, s."""
+
+EVENT_ROWS = 4
+"""One event writes at most this many rows and two more per cable (of dependent ones that let go one by one)."""
 
 
-@kernel
+@inlined
 def first_not_finite(world, state):
     """Index of the first body whose state is not finite, or -1."""
     for b in range(world.head[at.N_BODIES]):
-        total = 0.0
-        for i in range(at.STATE):
-            total += state[b, i]
-        if not isfinite(total):
+        s = state[b]
+        # two chains of sums, because each waits for its last addition
+        place = s[at.P] + s[at.P + 1] + s[at.P + 2] + s[at.V] + s[at.V + 1] + s[at.V + 2]
+        turn = s[at.Q] + s[at.Q + 1] + s[at.OMEGA] + s[at.OMEGA + 1] + s[at.OMEGA + 2]
+        if not isfinite(place + turn):
             return b
     return -1
 
 
-@kernel
+@inlined
 def past_limit(world, kind, cable):
     """The quantity that rises through zero when cable ``cable`` changes.
 
     Gap, or minus tension, at the end of the trial.
     """
     return (
-        world.cables[cable, at.GAP] if kind == REACHES_LENGTH else -world.cables[cable, at.TENSION]
+        world.cables[cable, at.GAP] - max(world.cables[cable, at.GAP_0], 0.0)
+        if kind == REACHES_LENGTH
+        else -world.cables[cable, at.TENSION]
     )
 
 
-@kernel
+@inlined
 def past_limit_at_start(world, kind, cable):
     """The same quantity at the start of the step."""
     return (
-        world.cables[cable, at.GAP_0]
+        min(world.cables[cable, at.GAP_0], 0.0)
         if kind == REACHES_LENGTH
         else -world.cables[cable, at.TENSION_0]
     )
 
 
-@kernel
+@inlined
 def accept(world):
     """The end of the trial step becomes the start of the next."""
     for b in range(world.head[at.N_BODIES]):
         for i in range(at.STATE):
-            world.start[b, i] = world.end[b, i]
+            world.states[at.START, b, i] = world.states[at.END][b, i]
         for i in range(at.SLOPE):
             world.slopes[at.FIRST_SLOPE, b, i] = world.slopes[at.LAST_SLOPE, b, i]
     begin_step(world)
 
 
+@inlined
+def trial_length(world, t, t_end):
+    """Length of the next trial: all that is left, or what an adaptive method proposes."""
+    left = t_end - t
+    proposed = world.scalars[at.NEXT_STEP]
+    if world.head[at.METHOD] == DOPRI5 and proposed < left:
+        return 0.5 * left if proposed > 0.5 * left else proposed  # no tiny remainder
+    return left
+
+
 @kernel
-def run_to(world, t_end):
+def run_to(ints, floats, t_end, times, out):
     """Integrate from the time of the world to exactly ``t_end``.
 
-    Any number of events on the way. Returns a status.
+    Any number of events on the way. Returns a status. ``times`` and ``out``: dense output of
+    adaptive methods, see :func:`rotor_sim.integrators.dopri5.sample`.
     """
+    world = at.views(ints, floats)
+    adaptive = world.head[at.METHOD] == DOPRI5
     t = world.scalars[at.TIME]
     rows = world.head[at.N_LOGGED]
-    h = t_end - t
+    room = EVENT_ROWS + 2 * world.head[at.N_CABLES]
+    most_rows = min(at.MAX_EVENTS, world.head[at.LOG_ROWS]) - 2 * room
+    h = trial_length(world, t, t_end)
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
     trials = 0
     while True:
-        advance(world, t, h)
+        advance(ints, floats, t, h)
         world.head[at.TRIALS] += 1
-        bad = first_not_finite(world, world.end)
+        bad = first_not_finite(world, world.states[at.END])
+        if (bad >= 0 or world.head[at.COARSE] != 0) and h > COARSEST_RETRY:
+            kind = NONE  # the step is too long for the motion: half of it first
+            h *= 0.5
+            continue
         if bad >= 0:
             world.head[at.BAD_BODY] = bad
             return NOT_FINITE
         if kind == NONE:
-            kind, cable, when, past = earliest(world, h, NO_CABLE)
+            if adaptive:
+                error = estimated_error(ints, floats, h)
+                if error > 1.0:
+                    h *= min(SAFETY, step_factor(error))
+                    world.scalars[at.NEXT_STEP] = h
+                    if h < SMALLEST_STEP:
+                        return TOO_SMALL
+                    continue
+                longer = h * step_factor(error)
+                if h < world.scalars[at.NEXT_STEP]:  # it was cut short, and says little
+                    longer = max(longer, world.scalars[at.NEXT_STEP])
+                world.scalars[at.NEXT_STEP] = longer
+            kind, cable, when, past = earliest(ints, floats, h, NO_CABLE)
             if kind == NONE:
+                left = t_end - t - h
+                if times.shape[0] > 0:
+                    world.head[at.SAMPLED] = sample(
+                        ints, floats, t, h, times, world.head[at.SAMPLED], out
+                    )
                 accept(world)
-                world.scalars[at.TIME] = t_end
-                return OK
+                t = t_end if left <= ROOT_TIME else t + h
+                world.scalars[at.TIME] = t
+                if world.head[at.INCONSISTENT] > 0:
+                    change(ints, floats, t, TOO_SHORT, world.head[at.INCONSISTENT] - 1)
+                    if world.head[at.N_LOGGED] - rows > most_rows:
+                        return TOO_MANY_EVENTS
+                if t == t_end:
+                    return OK
+                h = trial_length(world, t, t_end)
+                continue
             low, value_low = 0.0, past_limit_at_start(world, kind, cable)
             high, value_high = h, past_limit(world, kind, cable)
             trials = 0
@@ -130,7 +200,7 @@ def run_to(world, t_end):
                 # stands
                 world.cable_int[cable, at.IGNORED] = 1
                 kind = NONE
-                h = t_end - t
+                h = trial_length(world, t, t_end)
                 continue
             past = True
             high, value_high = h, value
@@ -140,21 +210,26 @@ def run_to(world, t_end):
             low, value_low = h, value
         rising = kind == LOSES_TENSION or c[at.RATE] > 0.0
         if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
-            other, rival, rival_when, rival_past = earliest(world, h, cable)
+            other, rival, rival_when, rival_past = earliest(ints, floats, h, cable)
             if other != NONE and rival_when < h - ROOT_TIME:
                 kind, cable, when, past = other, rival, rival_when, rival_past
                 low, value_low = 0.0, past_limit_at_start(world, kind, cable)
                 high, value_high = h, past_limit(world, kind, cable)
                 h = max(when, ROOT_TIME)
                 continue
+            if times.shape[0] > 0:
+                world.head[at.SAMPLED] = sample(
+                    ints, floats, t, h, times, world.head[at.SAMPLED], out
+                )
             accept(world)
             t += h
             world.scalars[at.TIME] = t
-            change(world, t, REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION, cable)
-            if world.head[at.N_LOGGED] - rows > at.MAX_EVENTS - EVENT_ROWS:
+            what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
+            change(ints, floats, t, what, cable)
+            if world.head[at.N_LOGGED] - rows > most_rows:
                 return TOO_MANY_EVENTS
             kind = NONE
-            h = t_end - t
+            h = trial_length(world, t, t_end)
             if h <= 0.0:
                 world.scalars[at.TIME] = t_end
                 return OK
@@ -167,47 +242,76 @@ def run_to(world, t_end):
             h = 0.5 * (low + high)
 
 
-(NOTHING,) = constants(-1)
-"""For :func:`run`: nothing has changed from outside."""
+@inlined
+def contradicts(world):
+    """Whether the taut cables leave no possible motion."""
+    return world.head[at.INCONSISTENT] < 0 or world.head[at.UNSOLVED] != 0
 
 
 @kernel
-def run(ints, floats, what, k, t_origin, step_length, first_step, n_steps):
+def run(ints, floats, n_steps):
     """Take up a change from outside, then integrate ``n_steps`` steps.
 
-    Step i ends at ``t_origin + i * step_length``.
-
-    The one entry of a simulation: two flat arrays in, changed in place.
+    The one entry of a simulation: two flat arrays in, changed in place. The change is in the
+    header: WHAT (NOTHING, STATE_SET, INPUT_CHANGED or CABLE_CUT of
+    :mod:`rotor_sim.hybrid.impact`) and WHICH (the cable that is cut). Fixed step i ends at
+    ``ORIGIN + i STEP_LENGTH``.
 
     Args:
         ints, floats: the world.
-        what: NOTHING, or STATE_SET, INPUT_CHANGED or CABLE_CUT of :mod:`rotor_sim.hybrid.impact`.
-        k: the cable that is cut.
-        t_origin: s.
-        step_length: s.
-        first_step: steps already done since ``t_origin``.
         n_steps: may be zero.
 
     Returns:
         A status; the state stays at the last good instant where it is not OK. STEPS_DONE counts the
-        steps of this call.
+        steps of this call, STEP those since ORIGIN.
     """
     world = at.views(ints, floats)
+    world.scalars[at.SPEEDS_AT] = nan
     world.head[at.STEPS_DONE] = 0
     world.head[at.INCONSISTENT] = 0
     world.head[at.UNSOLVED] = 0
+    what = world.head[at.WHAT]
     if what != NOTHING:
+        world.head[at.WHAT] = NOTHING
         sum_inputs(world, world.scalars[at.TIME])
-        change(world, world.scalars[at.TIME], what, k)
-    for i in range(n_steps):
-        if world.head[at.N_LOGGED] > at.EVENTS - at.MAX_EVENTS:
+        change(ints, floats, world.scalars[at.TIME], what, world.head[at.WHICH])
+    if contradicts(world):
+        return CONTRADICTION
+    times = floats[0:0]
+    out = shaped(times, (0, 0, 0))[0]
+    for _ in range(n_steps):
+        if world.head[at.N_LOGGED] > max(world.head[at.LOG_ROWS] - at.MAX_EVENTS, 0):
             return LOG_FULL
-        status = run_to(world, t_origin + (first_step + i + 1) * step_length)
+        step = world.head[at.STEP] + 1
+        t_end = world.scalars[at.ORIGIN] + step * world.scalars[at.STEP_LENGTH]
+        status = run_to(ints, floats, t_end, times, out)
         if status != OK:
             return status
-        if world.head[at.INCONSISTENT] != 0 or world.head[at.UNSOLVED] != 0:
+        if contradicts(world):
             return CONTRADICTION
+        world.head[at.STEP] = step
         world.head[at.STEPS_DONE] += 1
-    if world.head[at.INCONSISTENT] != 0 or world.head[at.UNSOLVED] != 0:
-        return CONTRADICTION
     return OK
+
+
+@kernel
+def run_dense(ints, floats, times, out):
+    """Integrate to the last of ``times`` (increasing, none in the past), sampling on the way.
+
+    For adaptive methods, after :func:`run` has taken up all changes. Events are on the way too; the
+    log must have room for them.
+
+    Args:
+        ints, floats: the world.
+        times: (n,) s.
+        out: (n, n_bodies + 1, STATE), written.
+
+    Returns:
+        A status.
+    """
+    world = at.views(ints, floats)
+    world.head[at.SAMPLED] = 0
+    status = run_to(ints, floats, times[times.shape[0] - 1], times, out)
+    if status == OK and contradicts(world):
+        return CONTRADICTION
+    return status

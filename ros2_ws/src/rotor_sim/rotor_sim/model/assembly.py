@@ -32,8 +32,8 @@ class Assembly:
     world: at.World
 
 
-def assemble(system: System, max_external: int) -> Assembly:
-    """Lay a system out in memory, with room for ``max_external`` external wrenches.
+def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> Assembly:
+    """Lay a system out in memory, with room for ``max_external`` external wrenches and ``log_rows`` events.
 
     Raises:
         ModelError: a cable is too short for the rigid body that it is on with both ends, or the rigid
@@ -63,36 +63,102 @@ def assemble(system: System, max_external: int) -> Assembly:
             )
         ends.append((a, r_a, b, r_b))
     pairs = _pairs(ends, ground=len(groups))
-    shape = (len(groups), len(ends), len(pairs), len(system.inputs), max_external)
-    n_ints, n_floats = at.sizes(*shape)
+    shape = (
+        len(groups), len(ends), len(pairs), len(system.inputs), max_external,
+        len(system.rotors), len(system.drags), log_rows,
+    )  # fmt: skip
+    n_ints, n_floats = at.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
-    ints[: at.N_EXTERNAL + 1] = shape
+    ints[: at.SHAPE] = shape
     world = at.World(*at.views.py_func(ints, floats))
     world.scalars[at.GRAVITY] = system.gravity
     _fill_bodies(world, groups)
     for k, (a, r_a, b, r_b) in enumerate(ends):
         world.cable_int[k, at.BODY_A], world.cable_int[k, at.BODY_B] = a, b
         world.cable_int[k, at.ALIVE] = int(a != b)  # on one rigid body it can never pull
+        world.cable_int[k, at.HAS_ARM_A], world.cable_int[k, at.HAS_ARM_B] = (
+            np.any(r_a),
+            np.any(r_b),
+        )
         world.cables[k, at.R_A : at.R_A + 3] = r_a
         world.cables[k, at.R_B : at.R_B + 3] = r_b
         world.cables[k, at.LENGTH] = system.cables[k].length
-    for i, pair in enumerate(pairs):
-        world.pairs[i] = pair
+    for i, pair in enumerate(
+        sorted(pairs, key=lambda p: (p[at.PAIR_K], p[at.PAIR_ARM], p[at.PAIR_SIGN]))
+    ):
+        key = (pair[at.PAIR_K] * at.CABLE + pair[at.PAIR_ARM]) * 2 + (pair[at.PAIR_SIGN] > 0)
+        world.pairs[i] = (*pair, key)
     for i, member in enumerate(system.inputs):
         world.input_body[i] = member_body[member]
         world.inputs[i, at.MAP :] = _input_map(member_pose[member]).ravel()
+    world.scalars[at.GROUND] = system.ground
+    _fill_rotors(world, system, member_body, member_pose)
+    _fill_drags(world, system, member_body, member_pose)
+    _fill_ranges(world)
     return Assembly(groups, member_body, member_pose, ints, floats, world)
 
 
-def _pairs(ends: list[tuple], ground: int) -> list[tuple[int, int, int, int, int]]:
-    """Pairs of cables that share a body: (k, j, body, side of k, side of j), +1 for end b."""
+def _fill_rotors(
+    world: at.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
+) -> None:
+    order = sorted(range(len(system.rotors)), key=lambda i: member_body[system.rotors[i].body])
+    for row, i in enumerate(order):
+        rotor = system.rotors[i]
+        pose = member_pose[rotor.body]
+        R = quat2mat(pose[3:])
+        axis, hub = R @ rotor.axis, pose[:3] + R @ rotor.hub
+        force = rotor.thrust * axis
+        r = world.rotors[row]
+        r[at.AXIS : at.AXIS + 3], r[at.HUB : at.HUB + 3] = axis, hub
+        r[at.PER_SPEED2 : at.PER_SPEED2 + 3] = force
+        moment = np.cross(hub, force) - rotor.spin * rotor.torque * axis  # (R.1)
+        r[at.PER_SPEED2 + 3 : at.PER_SPEED2 + 6] = moment
+        r[at.AXIAL_INERTIA] = rotor.spin * rotor.inertia
+        r[at.ROTOR_DRAG], r[at.RADIUS] = rotor.drag, rotor.radius
+        r[at.LAG_RATE] = 1.0 / rotor.lag if rotor.lag else 0.0
+        kind = (
+            at.FELT if rotor.drag or rotor.radius else (at.PLAIN if force[:2].any() else at.UPRIGHT)
+        )
+        same = row > 0 and rotor.lag == system.rotors[order[row - 1]].lag
+        world.rotor_int[row] = member_body[rotor.body], same, kind, i
+
+
+def _fill_drags(
+    world: at.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
+) -> None:
+    for row, drag in enumerate(sorted(system.drags, key=lambda d: member_body[d.body])):
+        pose = member_pose[drag.body]
+        turn = quat2mat(pose[3:])
+        world.drags[row] = np.concatenate(
+            [pose[:3], turn.ravel(), drag.linear, drag.quadratic, drag.rate_linear, drag.rate_cubic]
+        )
+        aligned = not pose[:3].any() and np.array_equal(turn, np.eye(3))
+        linear = not np.any([drag.quadratic, drag.rate_linear, drag.rate_cubic])
+        world.drag_int[row] = member_body[drag.body], aligned, linear
+
+
+def _fill_ranges(world: at.World) -> None:
+    for table, column, first in (
+        (world.rotor_int, at.ROTOR_BODY, at.FIRST_ROTOR),
+        (world.drag_int, at.DRAG_BODY, at.FIRST_DRAG),
+    ):
+        for b in range(len(world.bodies)):
+            rows = np.flatnonzero(table[:, column] == b)
+            if len(rows):
+                world.body_int[b, first : first + 2] = rows[0], rows[-1] + 1
+
+
+def _pairs(ends: list[tuple], ground: int) -> list[tuple[int, ...]]:
+    """Pairs of cables that share a body, as rows of ``pairs``."""
     out = []
     for k, (ka, _, kb, _) in enumerate(ends):
         for j in range(k):
             for body, side_k in ((ka, -1), (kb, 1)):
                 for other, side_j in ((ends[j][0], -1), (ends[j][2], 1)):
                     if body == other and body != ground:
-                        out.append((k, j, body, side_k, side_j))
+                        arm = at.ARM_B if side_k > 0 else at.ARM_A
+                        response = at.INV_ARM_B if side_j > 0 else at.INV_ARM_A
+                        out.append((k, j, body, arm, response, side_k * side_j))
     return out
 
 
@@ -103,13 +169,16 @@ def _fill_bodies(world: at.World, groups: tuple[Group, ...]) -> None:
         if group.inertia is not None:
             row[at.INERTIA : at.INERTIA + 9] = group.inertia.ravel()
             row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
-            row[at.ROTATES] = 1.0
+            diagonal = not np.any(group.inertia - np.diag(np.diag(group.inertia)))
+            row[at.ROTATES] = 2.0 if diagonal else 1.0
+            moments, axes = np.linalg.eigh(group.inertia)
+            row[at.PRINCIPAL : at.PRINCIPAL + 9] = axes.ravel()
+            row[at.MOMENTS : at.MOMENTS + 3] = moments
     # the ground "rotates" so that anchor points count; its inverse mass and inertia stay zero
     ground = world.bodies[len(groups)]
     ground[at.ROTATES] = 1.0
     ground[at.ROTATION : at.ROTATION + 9] = np.eye(3).ravel()
-    for state in (world.start, world.end, world.stage):
-        state[:, at.Q] = 1.0
+    world.states[:, :, at.Q] = 1.0
 
 
 def _input_map(pose: np.ndarray) -> np.ndarray:

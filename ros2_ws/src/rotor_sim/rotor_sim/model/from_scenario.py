@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.config.loader import plant_model
-from rotor_core.config.model import inertia_matrix
+from rotor_core.config.model import Model, inertia_matrix
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
+from rotor_core.rotors import rotor_set
 from rotor_sim.model.body import Body
-from rotor_sim.model.system import WORLD, Cable, System, Weld
+from rotor_sim.model.system import WORLD, Cable, Drag, Rotor, System, Weld
 
 
 def system_from_scenario(scenario: Scenario) -> System:
@@ -39,6 +40,61 @@ def system_from_scenario(scenario: Scenario) -> System:
         )
         for link in model.rigid_links
     )
+    drags = tuple(
+        Drag(
+            i,
+            np.array(e.drag.linear_n_s_per_m),
+            np.array(e.drag.quadratic_n_s2_per_m2),
+            np.array(e.drag.rate_n_m_s),
+            np.array(e.drag.rate_cubic_n_m_s3),
+        )
+        for i, e in enumerate(model.entities)
+        if e.drag is not None
+    )
+    environment = scenario.environment
+    propelling = tuple(
+        r for i in range(len(model.vehicles)) for r in propelling_rotors(scenario, model, i)
+    )
+    stored = tuple(
+        Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
+        for i, e in enumerate(model.entities)
+        for r in e.internal_rotors
+    )
     return System(
-        bodies, cables, welds, tuple(range(len(model.vehicles))), scenario.environment.gravity_m_s2
+        bodies,
+        cables,
+        welds,
+        tuple(range(len(model.vehicles))),
+        environment.gravity_m_s2,
+        propelling + stored,
+        drags,
+        environment.ground_m,
+    )
+
+
+def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, ...]:
+    """Rotors of vehicle i, in the order of its layout; none where wrenches act directly."""
+    if scenario.actuation.mode != "rotors":
+        return ()
+    vehicle = model.vehicles[i]
+    rotors = vehicle.rotors
+    gain = next(
+        (c.thrust_gain for c in scenario.plant if c.entity == vehicle.name and c.thrust_gain is not None),
+        1.0,
+    )  # fmt: skip
+    thrust = gain * rotor_set(rotors).thrust_per_speed2
+    return tuple(
+        Rotor(
+            i,
+            axis,
+            hub,
+            spin,
+            thrust,
+            thrust * rotors.torque_per_thrust_m,
+            rotors.inertia_kg_m2,
+            rotors.drag_n_s2_per_m,
+            rotors.radius_m if scenario.environment.ground_effect else 0.0,
+            rotors.lag_s,
+        )
+        for axis, hub, spin in zip(rotors.axes, rotors.positions, rotors.spins, strict=True)
     )

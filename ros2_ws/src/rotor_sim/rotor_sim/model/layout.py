@@ -11,11 +11,12 @@ rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from rotor_core._jit import constants, kernel
+from rotor_core._jit import constants, inlined, shaped
 
 # --- state of a body: position p_WB, attitude q_WB, velocity v_WB (in W), body rate omega_B (in B)
 P, Q, V, OMEGA = constants(0, 3, 7, 10)
@@ -24,12 +25,14 @@ STATE = 13
 # --- slope of a body: v_WB, rate of the rotation vector since the start of the step, a_WB, alpha_B
 D_P, D_THETA, D_V, D_OMEGA = constants(0, 3, 6, 9)
 SLOPE = 12
-FIRST_SLOPE, LAST_SLOPE, SLOPES = constants(0, 4, 5)  # slopes 1..3 are the inner stages of a step
+FIRST_SLOPE, LAST_SLOPE, COMBINED, CORRECTION, SLOPES = constants(0, 6, 7, 8, 9)  # 1..5: stages
+START, END, STAGE, STATES = constants(0, 1, 2, 3)  # states of a step: its two ends, and one inside
 
-# --- body: constants, then work
-INV_MASS, INERTIA, INV_INERTIA, ROTATES = constants(0, 1, 10, 19)
-ROTATION, FORCE_B, MOMENT_B = constants(20, 29, 32)
-BODY = 35
+# --- body: constants, then work. COMMAND is the wrench of the inputs; SPIN the momentum of rotors
+INV_MASS, INERTIA, INV_INERTIA, ROTATES = constants(0, 1, 10, 19)  # ROTATES: 0, 1, or 2: diagonal J
+ROTATION, COMMAND, SPIN, SPIN_DOT = constants(20, 29, 35, 38)
+WIND, PRINCIPAL, MOMENTS = constants(41, 44, 53)  # air in W; principal axes (columns), moments
+BODY = 56
 
 # --- cable: constants, then work. End a is the vehicle side, end b the payload side.
 R_A, R_B, LENGTH = constants(0, 3, 6)
@@ -43,13 +46,14 @@ GAP_0, RATE_0, TENSION_0 = constants(29, 30, 31)  # at the start of the step
 RATE_PLUS, IMPULSE, TENSION_OLD, MULTIPLIER = constants(32, 33, 34, 35)
 CABLE = 36
 
-# --- integers of a cable
-BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED = constants(0, 1, 2, 3, 4, 5)
-CABLE_INT = 6
+# --- integers of a cable. HAS_ARM_A, HAS_ARM_B: the end is off the centre of mass of its body
+BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED, HAS_ARM_A, HAS_ARM_B = constants(*range(8))
+CABLE_INT = 8
 
-# --- a pair of cables that share a body: +1 for end b, -1 for end a
-PAIR_K, PAIR_J, PAIR_BODY, PAIR_SIDE_K, PAIR_SIDE_J = constants(0, 1, 2, 3, 4)
-PAIR_INT = 5
+# --- a pair of cables k > j that share a body: columns of the arm of k and of the response of j there;
+#     +1 where both have the same end there, -1 elsewhere; KEY is the same where all about k is
+PAIR_K, PAIR_J, PAIR_BODY, PAIR_ARM, PAIR_RESPONSE, PAIR_SIGN, PAIR_KEY = constants(*range(7))
+PAIR_INT = 7
 
 # --- input k: thrust and moment of a member, as bias + amplitude sin(omega t + phase), 4 channels e
 #     and the 6 x 4 map from (f, M) to force and moment about the centre of mass of its body
@@ -58,6 +62,33 @@ INPUT = 40
 # --- external wrench: point in the body, force and moment in W
 POINT, FORCE_W, MOMENT_W = constants(0, 3, 6)
 EXTERNAL = 9
+
+# --- rotor: axis and hub in the body; force and moment about the centre of mass per speed^2; axial
+#     inertia (with its turning sense); drag; radius where the ground is felt. Its speed is
+#     bias + amplitude sin(frequency t + phase) + offset exp(-(t - since) lag_rate)
+AXIS, HUB, PER_SPEED2, AXIAL_INERTIA, ROTOR_DRAG, RADIUS = constants(0, 3, 6, 12, 13, 14)
+SPEED_BIAS, SPEED_AMPLITUDE, SPEED_FREQUENCY, SPEED_PHASE = constants(15, 16, 17, 18)
+SPEED_OFFSET, SINCE, LAG_RATE, SPEED, SPEED_DOT = constants(19, 20, 21, 22, 23)
+ROTOR = 24
+# --- integers of a rotor: its body; whether its lag is that of the row before; its kind; its
+#     number as the user counts
+ROTOR_BODY, SAME_LAG, KIND, ROTOR_NUMBER = constants(0, 1, 2, 3)
+ROTOR_INT = 4
+
+UPRIGHT, PLAIN, FELT = constants(0, 1, 2)
+"""Kinds: a rotor that pushes along body z by its speed alone; in any direction; or drag and ground matter."""
+
+# --- drag of a member: where it is in its body (point, and rotation member to body), coefficients
+#     along its axes for velocity (N s/m, N s^2/m^2) and rate (N m s, N m s^3)
+PLACE, TURN, LINEAR, QUADRATIC, RATE_LINEAR, RATE_CUBIC = constants(0, 3, 12, 15, 18, 21)
+DRAG = 24
+# --- integers of a drag: its body; whether it is where and as its body is; whether it is linear only
+DRAG_BODY, ALIGNED, ONLY_LINEAR = constants(0, 1, 2)
+DRAG_INT = 3
+
+# --- integers of a body: its rotors and drags are rows FIRST to END - 1
+FIRST_ROTOR, END_ROTOR, FIRST_DRAG, END_DRAG = constants(0, 1, 2, 3)
+BODY_INT = 4
 
 # --- event log
 EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = constants(0, 1, 2, 3)
@@ -68,29 +99,52 @@ EVENT_PER_CABLE = 6
 MAX_EVENTS = 1000
 """Rows of the event log in one step before it counts as an error."""
 EVENTS = 2 * MAX_EVENTS
-"""Rows of the log; a run stops for it to be emptied when one more step might not fit."""
+"""Rows of the log of a single world; a run stops for it to be emptied when one more step might not fit."""
 
-# --- header (ints) and scalars (floats). N_EXTERNAL is the room for external wrenches, N_ACTING how many
-#     act; TRIALS counts steps tried while events are located, EXCHANGES pivots of the complementarity solver
+# --- header (ints). N_EXTERNAL is the room for external wrenches, N_ACTING how many act; LOG_ROWS the room
+#     for events; METHOD the integrator; WHAT and WHICH a change from outside that the next run takes
+#     up; STEP counts fixed steps since ORIGIN; TRIALS counts steps tried while events are located,
+#     EXCHANGES pivots of the complementarity solver; DEPENDENT tells whether the taut cables are dependent
+#     now, REDUNDANT whether they ever were; SAMPLED counts times of dense output that are done;
+#     COARSE is set while projections do not find the lengths of cables; INCONSISTENT is 1 + the
+#     dependent cable that cannot be taut, or negative where there is none
 (
     N_BODIES,
     N_CABLES,
     N_PAIRS,
     N_INPUTS,
     N_EXTERNAL,
+    N_ROTORS,
+    N_DRAGS,
+    LOG_ROWS,
     SINUSOIDS,
     N_LOGGED,
     N_ACTING,
+    METHOD,
+    WHAT,
+    WHICH,
+    STEP,
     BAD_BODY,
     STEPS_DONE,
     INCONSISTENT,
     UNSOLVED,
+    COARSE,
+    DEPENDENT,
+    REDUNDANT,
+    SAMPLED,
     TRIALS,
     EXCHANGES,
-) = constants(*range(14))
-HEADER = 14
-TIME, GRAVITY = constants(0, 1)
-SCALARS = 4
+) = constants(*range(25))
+HEADER = 25
+SHAPE = 8
+"""Leading entries of the header that fix the sizes."""
+
+# --- scalars (floats): fixed steps end at ORIGIN + i STEP_LENGTH; TOLERANCE and NEXT_STEP are of
+#     adaptive methods; GROUND is the height of the ground;
+#     SPEEDS_AT the time for which the rotor speeds are known
+TIME, GRAVITY, ORIGIN, STEP_LENGTH, TOLERANCE, NEXT_STEP, GROUND, SPEEDS_AT = constants(*range(8))
+WEIGHTS = 8  # first of eight of dense output
+SCALARS = 16
 SMALL_VECTORS = 8  # work vectors of length n_cables
 
 
@@ -102,21 +156,29 @@ class World(NamedTuple):
     pairs: np.ndarray
     input_body: np.ndarray
     external_body: np.ndarray
+    rotor_int: np.ndarray
+    drag_int: np.ndarray
+    body_int: np.ndarray
     order: np.ndarray
     scalars: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    stage: np.ndarray
+    states: np.ndarray
     slopes: np.ndarray
     bodies: np.ndarray
     cables: np.ndarray
     inputs: np.ndarray
     externals: np.ndarray
+    rotors: np.ndarray
+    drags: np.ndarray
     matrix: np.ndarray
     block: np.ndarray
     factor: np.ndarray
     small: np.ndarray
     log: np.ndarray
+
+    @property
+    def start(self) -> np.ndarray:
+        """State at the start of the next step."""
+        return self.states[START]
 
 
 def event_width(n_cables: int) -> int:
@@ -124,45 +186,66 @@ def event_width(n_cables: int) -> int:
     return EVENT_HEAD + EVENT_PER_CABLE * n_cables
 
 
-def sizes(
-    n_bodies: int, n_cables: int, n_pairs: int, n_inputs: int, n_external: int
-) -> tuple[int, int]:
-    """Lengths of the two flat arrays of a world."""
-    ints = HEADER + CABLE_INT * n_cables + PAIR_INT * n_pairs + n_inputs + n_external + 3 * n_cables
+def sizes(shape: Sequence[int]) -> tuple[int, int]:
+    """Lengths of the two flat arrays of a world whose header starts with ``shape``."""
+    nb, nc, n_pairs, n_inputs, n_external, n_rotors, n_drags, log_rows = shape
+    ints = (
+        HEADER
+        + CABLE_INT * nc
+        + PAIR_INT * n_pairs
+        + n_inputs
+        + n_external
+        + ROTOR_INT * n_rotors
+        + DRAG_INT * n_drags
+        + BODY_INT * (nb + 1)
+        + 3 * nc
+    )
     floats = (
         SCALARS
-        + (n_bodies + 1) * (3 * STATE + SLOPES * SLOPE + BODY)
-        + CABLE * n_cables
+        + (nb + 1) * (STATES * STATE + SLOPES * SLOPE + BODY)
+        + CABLE * nc
         + INPUT * n_inputs
         + EXTERNAL * n_external
-        + 3 * n_cables * n_cables
-        + SMALL_VECTORS * n_cables
-        + EVENTS * event_width(n_cables)
+        + ROTOR * n_rotors
+        + DRAG * n_drags
+        + 3 * nc * nc
+        + SMALL_VECTORS * nc
+        + log_rows * event_width(nc)
     )
-    return ints, floats
+    return int(ints), int(floats)
 
 
-@kernel
+@inlined
 def views(ints, floats):
-    """Named views of a world; the order here and in :func:`sizes` is the memory layout."""
+    """Named views of a world; the order here and in :func:`sizes` is the memory layout.
+
+    Functions that are called (not inlined) take the two flat arrays and make the views again:
+    passing two arrays is cheap, passing twenty is not, and views that are not used cost nothing.
+    """
     nb = ints[N_BODIES] + 1
     nc = ints[N_CABLES]
     n_pairs = ints[N_PAIRS]
     n_inputs = ints[N_INPUTS]
     n_external = ints[N_EXTERNAL]
+    n_rotors = ints[N_ROTORS]
+    n_drags = ints[N_DRAGS]
+    log_rows = ints[LOG_ROWS]
     i1 = HEADER + CABLE_INT * nc
     i2 = i1 + PAIR_INT * n_pairs
     i3 = i2 + n_inputs
     i4 = i3 + n_external
+    i5 = i4 + ROTOR_INT * n_rotors
+    i6 = i5 + DRAG_INT * n_drags
+    i7 = i6 + BODY_INT * nb
     f0 = SCALARS
-    f1 = f0 + nb * STATE
-    f2 = f1 + nb * STATE
-    f3 = f2 + nb * STATE
-    f4 = f3 + SLOPES * nb * SLOPE
-    f5 = f4 + nb * BODY
-    f6 = f5 + nc * CABLE
-    f7 = f6 + n_inputs * INPUT
-    f8 = f7 + n_external * EXTERNAL
+    f1 = f0 + STATES * nb * STATE
+    f2 = f1 + SLOPES * nb * SLOPE
+    f3 = f2 + nb * BODY
+    f4 = f3 + nc * CABLE
+    f5 = f4 + n_inputs * INPUT
+    f6 = f5 + n_external * EXTERNAL
+    f7 = f6 + n_rotors * ROTOR
+    f8 = f7 + n_drags * DRAG
     f9 = f8 + nc * nc
     f10 = f9 + nc * nc
     f11 = f10 + nc * nc
@@ -170,23 +253,26 @@ def views(ints, floats):
     width = EVENT_HEAD + EVENT_PER_CABLE * nc
     return World(
         ints[0:HEADER],
-        ints[HEADER:i1].reshape((nc, CABLE_INT)),
-        ints[i1:i2].reshape((n_pairs, PAIR_INT)),
+        shaped(ints[HEADER:i1], (nc, CABLE_INT))[0],
+        shaped(ints[i1:i2], (n_pairs, PAIR_INT))[0],
         ints[i2:i3],
         ints[i3:i4],
-        ints[i4 : i4 + 3 * nc].reshape((3, nc)),
+        shaped(ints[i4:i5], (n_rotors, ROTOR_INT))[0],
+        shaped(ints[i5:i6], (n_drags, DRAG_INT))[0],
+        shaped(ints[i6:i7], (nb, BODY_INT))[0],
+        shaped(ints[i7 : i7 + 3 * nc], (3, nc))[0],
         floats[0:f0],
-        floats[f0:f1].reshape((nb, STATE)),
-        floats[f1:f2].reshape((nb, STATE)),
-        floats[f2:f3].reshape((nb, STATE)),
-        floats[f3:f4].reshape((SLOPES, nb, SLOPE)),
-        floats[f4:f5].reshape((nb, BODY)),
-        floats[f5:f6].reshape((nc, CABLE)),
-        floats[f6:f7].reshape((n_inputs, INPUT)),
-        floats[f7:f8].reshape((n_external, EXTERNAL)),
-        floats[f8:f9].reshape((nc, nc)),
-        floats[f9:f10].reshape((nc, nc)),
-        floats[f10:f11].reshape((nc, nc)),
-        floats[f11:f12].reshape((SMALL_VECTORS, nc)),
-        floats[f12 : f12 + EVENTS * width].reshape((EVENTS, width)),
+        shaped(floats[f0:f1], (STATES, nb, STATE))[0],
+        shaped(floats[f1:f2], (SLOPES, nb, SLOPE))[0],
+        shaped(floats[f2:f3], (nb, BODY))[0],
+        shaped(floats[f3:f4], (nc, CABLE))[0],
+        shaped(floats[f4:f5], (n_inputs, INPUT))[0],
+        shaped(floats[f5:f6], (n_external, EXTERNAL))[0],
+        shaped(floats[f6:f7], (n_rotors, ROTOR))[0],
+        shaped(floats[f7:f8], (n_drags, DRAG))[0],
+        shaped(floats[f8:f9], (nc, nc))[0],
+        shaped(floats[f9:f10], (nc, nc))[0],
+        shaped(floats[f10:f11], (nc, nc))[0],
+        shaped(floats[f11:f12], (SMALL_VECTORS, nc))[0],
+        shaped(floats[f12 : f12 + log_rows * width], (log_rows, width))[0],
     )

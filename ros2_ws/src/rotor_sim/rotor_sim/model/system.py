@@ -49,14 +49,64 @@ class Weld:
 
 
 @dataclass(frozen=True)
+class Rotor:
+    """A spinning rotor on a body: thrust, drag torque, stored momentum.
+
+    The inertia of the body includes that of the rotor.
+
+    Attributes:
+        body: index.
+        axis: of thrust, in body axes, (3,), unit length.
+        hub: from the centre of mass, in body axes, (3,) m.
+        spin: +1 turns counter-clockwise about ``axis``, -1 clockwise.
+        thrust: over speed squared, N s^2.
+        torque: of the air against the rotation, over speed squared, N m s^2.
+        inertia: about the axis, kg m^2.
+        drag: force across the axis over airspeed and speed, N s^2/m.
+        radius: m, where the ground is to be felt; 0 switches that off.
+        lag: time constant of the speed, s; 0 follows commands at once.
+    """
+
+    body: int
+    axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    hub: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    spin: float = 1.0
+    thrust: float = 0.0
+    torque: float = 0.0
+    inertia: float = 0.0
+    drag: float = 0.0
+    radius: float = 0.0
+    lag: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drag:
+    """Drag of a body at its centre of mass and damping of its rates, along its axes, (3,) each.
+
+    Attributes:
+        body: index.
+        linear, quadratic: of the airspeed, N s/m and N s^2/m^2.
+        rate_linear, rate_cubic: of the body rate, N m s and N m s^3.
+    """
+
+    body: int
+    linear: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    quadratic: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rate_linear: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rate_cubic: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
 class System:
-    """Bodies and what connects them.
+    """Bodies, what connects them, and what acts on them.
 
     Attributes:
         bodies: members; users and messages speak of these.
         cables, welds: connections.
         inputs: indices of the bodies that have a thrust and moment input, in the order of commands.
         gravity: m/s^2, along -z of W.
+        rotors, drags: force elements.
+        ground: height of the ground that rotors feel, m.
     """
 
     bodies: tuple[Body, ...]
@@ -64,6 +114,9 @@ class System:
     welds: tuple[Weld, ...] = ()
     inputs: tuple[int, ...] = ()
     gravity: float = 9.81
+    rotors: tuple[Rotor, ...] = ()
+    drags: tuple[Drag, ...] = ()
+    ground: float = 0.0
 
     def __post_init__(self) -> None:
         n = len(self.bodies)
@@ -91,10 +144,46 @@ class System:
                         f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its "
                         f"centre, got the offset {list(r)}."
                     )
+        for i, r in enumerate(self.rotors):
+            place = f"rotor {i}"
+            if not 0 <= r.body < n:
+                raise ModelError(f"{place}: body index must be 0..{n - 1}, got {r.body}.")
+            if self.bodies[r.body].inertia_B is None and not self._is_welded(r.body):
+                raise ModelError(f"{place}: {self.bodies[r.body].name!r} is a point mass.")
+            if abs(float(np.linalg.norm(r.axis)) - 1.0) > 1e-9:
+                raise ModelError(f"{place}: axis must have length 1, got {list(r.axis)}.")
+            numbers = (r.spin, r.thrust, r.torque, r.inertia, r.drag, r.radius, r.lag, *r.hub)
+            if not np.isfinite(numbers).all() or min(numbers[1:7]) < 0.0:
+                raise ModelError(f"{place}: coefficients must be finite and >= 0, got {numbers}.")
+        self._check_rotor_inertia()
+        for d in self.drags:
+            if not 0 <= d.body < n:
+                raise ModelError(f"drag: body index must be 0..{n - 1}, got {d.body}.")
+            coefficients = np.concatenate([d.linear, d.quadratic, d.rate_linear, d.rate_cubic])
+            if not np.isfinite(coefficients).all() or coefficients.min() < 0.0:
+                raise ModelError(
+                    f"drag of {self.bodies[d.body].name!r}: coefficients must be finite and >= 0, "
+                    f"got {coefficients.tolist()}."
+                )
         for w in self.welds:
             if not (0 <= w.parent < n and 0 <= w.child < n and w.parent != w.child):
                 raise ModelError(
                     f"weld: parent and child must be two bodies, got {w.parent} and {w.child}."
+                )
+
+    def _check_rotor_inertia(self) -> None:
+        """The inertia of a body contains that of its rotors, so the rest must be that of something."""
+        for i, body in enumerate(self.bodies):
+            if body.inertia_B is None:
+                continue
+            rest = np.array(body.inertia_B)
+            for r in self.rotors:
+                if r.body == i:
+                    rest -= r.inertia * np.outer(r.axis, r.axis)
+            if np.linalg.eigvalsh(rest)[0] < 0.0:
+                raise ModelError(
+                    f"rotors of {body.name!r}: their inertia is more than that of the body, which contains it. "
+                    "Reduce it, or add it to the body."
                 )
 
     def _is_welded(self, body: int) -> bool:

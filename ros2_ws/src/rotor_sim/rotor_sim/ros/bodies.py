@@ -63,15 +63,15 @@ def _name(entity: str, height: float) -> Marker:
 
 def vehicle_markers(vehicle: Vehicle) -> list[Marker]:
     """A hull, arms, rotors (two colours for two spins), and a red nose along x."""
-    frame, name, arm = frame_of(vehicle.name), vehicle.name, vehicle.rotors.arm_m
+    frame, name, arm = frame_of(vehicle.name), vehicle.name, vehicle.rotors.span
     thick = 0.14 * arm
     parts = [
         (Marker.CYLINDER, FRAME_COLOUR, (0.6 * arm, 0.6 * arm, 2.0 * thick), np.zeros(3), 0.0),
         (Marker.SPHERE, HEAD_COLOUR, (0.22 * arm,) * 3, np.array([0.36 * arm, 0.0, 0.0]), 0.0),
     ]
-    for k, hub in enumerate(vehicle.rotors.hubs):
+    for k, hub in enumerate(vehicle.rotors.positions):
         angle = float(np.arctan2(hub[1], hub[0]))
-        spin = COUNTER_CLOCKWISE_COLOUR if k % 2 == 0 else CLOCKWISE_COLOUR
+        spin = COUNTER_CLOCKWISE_COLOUR if vehicle.rotors.spins[k] > 0.0 else CLOCKWISE_COLOUR
         disc = 2.0 * ROTOR_RADIUS * arm
         up = np.array([0.0, 0.0, 1.6 * thick])
         parts += [

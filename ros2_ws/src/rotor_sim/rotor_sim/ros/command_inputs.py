@@ -13,7 +13,7 @@ from rotor_core.interface.errors import ConfigError, ContractError
 from rotor_core.ros import qos
 from rotor_core.ros.convert import frame_of, vector_from
 from rotor_core.ros.team_wire import Heading, TeamCommandWire
-from rotor_core.rotors import rotor_set
+from rotor_core.rotors import RotorSet, rotor_set
 from rotor_sim.ros.entities import Entities
 from rotor_sim.simulation import Simulation
 
@@ -88,7 +88,7 @@ def subscribe_motor_speeds(
     accept: Callable[[int, np.ndarray], None],
     reject: Callable[[str], None],
 ) -> None:
-    """``<vehicle>/cmd/motor_speed``: ``velocity`` holds the speeds of rotors 1 to 4, rad/s.
+    """``<vehicle>/cmd/motor_speed``: ``velocity`` holds the speeds of all rotors, rad/s.
 
     Raises:
         ConfigError: actuator_msgs is not installed.
@@ -102,18 +102,18 @@ def subscribe_motor_speeds(
         rotors = rotor_set(vehicle.rotors)
 
         def callback(
-            message: object, index: int = index, name: str = vehicle.name, rotors: object = rotors
+            message: object, index: int = index, name: str = vehicle.name, rotors: RotorSet = rotors
         ) -> None:
             speeds = np.array(message.velocity)  # type: ignore[attr-defined]
-            good = speeds.shape == (4,) and np.isfinite(speeds).all()
+            good = speeds.shape == (rotors.count,) and np.isfinite(speeds).all()
             if not good or (speeds < 0.0).any() or (speeds > LARGEST).any():
                 reject(
-                    f"cmd/motor_speed of {name!r}: velocity must hold 4 finite speeds >= 0 rad/s, "
+                    f"cmd/motor_speed of {name!r}: velocity must hold {rotors.count} finite speeds >= 0 rad/s, "
                     f"got {speeds.tolist()}."
                 )
                 return
-            thrusts = rotors.thrust_per_speed2 * speeds**2  # type: ignore[attr-defined]
-            accept(index, rotors.mixing @ thrusts)  # type: ignore[attr-defined]
+            thrusts = rotors.thrust_per_speed2 * speeds**2
+            accept(index, rotors.mixing @ thrusts)
 
         entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)
 

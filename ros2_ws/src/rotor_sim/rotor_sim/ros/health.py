@@ -90,6 +90,7 @@ class Health:
             "solver_pivots": work[1],
             "taut_cables": int(engine.taut.sum()),
             "slack_cables": int((engine.alive & ~engine.taut).sum()),
+            "redundant_cables": engine.were_redundant,
             "compiled": COMPILED,
         }
         if self._latencies:

@@ -9,7 +9,7 @@ from collections import deque
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
@@ -23,13 +23,14 @@ from rotor_core.ros.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.ros.convert import (
     WORLD_FRAME,
     frame_of,
-    set_quaternion,
+    pose_message,
     set_vector,
     stamp_from_seconds,
 )
 from rotor_core.ros.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_sim.events import Event
 from rotor_sim.ros.entities import Entities
+from rotor_sim.ros.frozen_topic import FrozenTopic
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {
@@ -57,8 +58,14 @@ class SimTime:
         return stamp_from_seconds(time, offset_ns=self.offset_ns)
 
 
-def _odometry(child: str, noise: Noise | None) -> FrozenMessage:
-    """Template of an Odometry message; the covariances are those of the noise."""
+ODOMETRY_PATHS = [
+    *vector_paths("pose.pose.position"), *quaternion_paths("pose.pose.orientation"),
+    *vector_paths("twist.twist.linear"), *vector_paths("twist.twist.angular"),
+]  # fmt: skip
+
+
+def _odometry(child: str, noise: Noise | None) -> Odometry:
+    """Message of an entity; the covariances are those of the noise."""
     message = Odometry(child_frame_id=child)
     message.header.frame_id = WORLD_FRAME
     if noise is not None:
@@ -67,7 +74,14 @@ def _odometry(child: str, noise: Noise | None) -> FrozenMessage:
             (message.twist, noise.velocity_m_s, noise.rate_rad_s),
         ):
             at.covariance = np.diag(np.repeat([position, rotation], 3) ** 2).ravel()
-    return FrozenMessage(message)
+    return message
+
+
+def _odometry_rows(motion: np.ndarray) -> np.ndarray:
+    """States (n, 13) with the velocity in the child frame; ours is in the world."""
+    rows = motion[:, :13].copy()
+    rows[:, 7:10] = np.einsum("nji,nj->ni", rotation_matrices(motion[:, 3:7]), motion[:, 7:10])
+    return rows
 
 
 class WorldPublisher:
@@ -85,21 +99,22 @@ class WorldPublisher:
         self._tf = entities.publisher(TFMessage, "tf", qos.TF)
         self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
         self._events = entities.publisher(HybridEvent, "rotor/events", qos.EVENT)
-        self._odom = [entities.publisher(Odometry, f"{n}/odom", qos.STATE) for n in names]
-        self._truth = [entities.publisher(Odometry, f"{n}/ground_truth", qos.STATE) for n in names]
+
+        def odometry(kind: str, noise: Noise | None) -> list[FrozenTopic]:
+            return [
+                FrozenTopic(
+                    entities.publisher(Odometry, f"{n}/{kind}", qos.STATE),
+                    _odometry(frame_of(n), noise),
+                    ODOMETRY_PATHS,
+                )
+                for n in names
+            ]
+
+        self._odom = odometry("odom", scenario.sensing.noise)
+        self._truth = odometry("ground_truth", None)
         self._team_wire = TeamStateWire(names, self._cable_names)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
         self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
-        self._odom_frames = [_odometry(frame_of(n), scenario.sensing.noise) for n in names]
-        self._truth_frames = [_odometry(frame_of(n), None) for n in names]
-        # frame names differ in length, so each message has its own places
-        self._state_at = [
-            f.index(
-                *vector_paths("pose.pose.position"), *quaternion_paths("pose.pose.orientation"),
-                *vector_paths("twist.twist.linear"), *vector_paths("twist.twist.angular"),
-            )
-            for f in self._truth_frames
-        ]  # fmt: skip
         self._freeze_transforms(names)
         self._paths = {
             team.entity: (
@@ -146,7 +161,7 @@ class WorldPublisher:
         for vehicle in model.vehicles:
             transforms += [
                 _transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub)
-                for k, hub in enumerate(vehicle.rotors.hubs)
+                for k, hub in enumerate(vehicle.rotors.positions)
             ]
         for team in teams(model):
             if team.payload is None:
@@ -155,13 +170,11 @@ class WorldPublisher:
                 transforms.append(
                     _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
                 )
+        anchors: dict[str, object] = {}
         for cable in model.cables:
-            if cable.a != WORLD_FRAME and f"{cable.a}/cable_anchor" not in [
-                t.child_frame_id for t in transforms
-            ]:
-                transforms.append(
-                    _transform(frame_of(cable.a), f"{cable.a}/cable_anchor", cable.a_point_m)
-                )
+            if cable.a != WORLD_FRAME:
+                anchors.setdefault(cable.a, cable.a_point_m)  # of several cables the first
+        transforms += [_transform(frame_of(n), f"{n}/cable_anchor", p) for n, p in anchors.items()]
         for transform in transforms:
             transform.header.stamp = self._time.stamp()
         self._tf_static.publish(TFMessage(transforms=transforms))
@@ -188,10 +201,13 @@ class WorldPublisher:
 
     def truth(self) -> None:
         """Publish true odometry and cable states; where sensing is ideal, odometry is the truth."""
-        stamp, motion = self._time.stamp(), self.simulation.motion
-        self._send_odometry(self._truth, self._truth_frames, motion, [stamp] * len(motion))
+        stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
+        topics = self._truth
         if self.simulation.scenario.sensing.is_ideal:
-            self._send_odometry(self._odom, self._odom_frames, motion, [stamp] * len(motion))
+            topics = [*self._truth, *self._odom]
+            rows = np.concatenate([rows, rows])
+        for topic, row in zip(topics, rows, strict=True):
+            topic.send(stamp, row)
         if self._cable_names:
             self._refresh_cables()
             frame = self._cable_frame
@@ -203,26 +219,10 @@ class WorldPublisher:
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
-        stamps = [self._time.stamp(t) for t in self.simulation.pose_sensor.captured]
-        self._send_odometry(self._odom, self._odom_frames, measured, stamps, which)
-
-    def _send_odometry(
-        self,
-        publishers: list,
-        frames: list[FrozenMessage],
-        motion: np.ndarray,
-        stamps: list[Time],
-        which: np.ndarray | None = None,
-    ) -> None:
-        rows = motion[:, :13].copy()
-        # twist is in the child frame, our velocities are in the world
-        rows[:, 7:10] = np.einsum("nji,nj->ni", rotation_matrices(motion[:, 3:7]), motion[:, 7:10])
-        for i, publisher in enumerate(publishers):
-            if which is not None and not which[i]:
-                continue
-            frames[i].put_stamp(stamps[i])
-            frames[i].doubles[self._state_at[i]] = rows[i]
-            publisher.publish(frames[i].data())
+        captured = self.simulation.pose_sensor.captured
+        for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
+            if which is None or which[i]:
+                topic.send(self._time.stamp(captured[i]), row)
 
     def transforms(self) -> None:
         """Publish the true TF."""
@@ -263,12 +263,8 @@ class WorldPublisher:
         """Take up the present poses."""
         stamp = self._time.stamp()
         for row, _, poses in self._paths.values():
-            pose = PoseStamped()
-            pose.header.stamp = stamp
-            pose.header.frame_id = WORLD_FRAME
-            set_vector(pose.pose.position, self.simulation.motion[row, 0:3])
-            set_quaternion(pose.pose.orientation, self.simulation.motion[row, 3:7])
-            poses.append(pose)
+            pose = self.simulation.motion[row]
+            poses.append(pose_message(stamp, pose[0:3], pose[3:7]))
 
     def forget_paths(self) -> None:
         """Begin new paths, after a reset."""

@@ -6,16 +6,35 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import Imu
 
+from rotor_core.config import schema
 from rotor_core.ros import qos
-from rotor_core.ros.cdr import FrozenMessage, vector_paths
+from rotor_core.ros.cdr import vector_paths
 from rotor_core.ros.convert import WORLD_FRAME, frame_of
 from rotor_sim.ros.command_inputs import Actuators
 from rotor_sim.ros.entities import Entities
+from rotor_sim.ros.frozen_topic import FrozenTopic
 from rotor_sim.ros.publishers import SimTime
 from rotor_sim.simulation import Simulation
 
 NO_ESTIMATE = -1.0
 """First element of a covariance that says "there is no estimate" (sensor_msgs/Imu)."""
+
+IMU_PATHS = [*vector_paths("linear_acceleration"), *vector_paths("angular_velocity")]
+CELL_PATHS = vector_paths("wrench.force")
+
+
+def _imu(vehicle: str, imu: schema.Imu) -> Imu:
+    """Message of an inertial unit; the covariances are those of the noise."""
+    message = Imu()
+    message.header.frame_id = frame_of(vehicle)
+    message.orientation.w = 1.0
+    message.orientation_covariance[0] = NO_ESTIMATE
+    for field, deviation in (
+        ("angular_velocity_covariance", imu.gyroscope_noise_rad_s),
+        ("linear_acceleration_covariance", imu.accelerometer_noise_m_s2),
+    ):
+        setattr(message, field, (deviation**2 * np.eye(3)).ravel())
+    return message
 
 
 class SensorPublisher:
@@ -24,81 +43,39 @@ class SensorPublisher:
     def __init__(self, entities: Entities, simulation: Simulation, time: SimTime) -> None:
         self._simulation, self._time = simulation, time
         model, sensing = simulation.scenario.model, simulation.scenario.sensing
-        vehicles = [v.name for v in model.vehicles]
-        self._imus = [entities.publisher(Imu, f"{n}/imu", qos.SENSOR) for n in vehicles]
-        self._imu_frames = []
-        for name in vehicles:
-            message = Imu()
-            message.header.frame_id = frame_of(name)
-            message.orientation.w = 1.0
-            message.orientation_covariance[0] = NO_ESTIMATE
-            variance = sensing.imu.gyroscope_noise_rad_s**2
-            message.angular_velocity_covariance = np.diag([variance] * 3).ravel()
-            variance = sensing.imu.accelerometer_noise_m_s2**2
-            message.linear_acceleration_covariance = np.diag([variance] * 3).ravel()
-            self._imu_frames.append(FrozenMessage(message))
-        self._imu_at = [
-            f.index(*vector_paths("linear_acceleration"), *vector_paths("angular_velocity"))
-            for f in self._imu_frames
-        ]
-        self._cells = [
-            entities.publisher(WrenchStamped, f"{n}/load_cell", qos.SENSOR)
-            for n in model.cable_names
-        ]
-        self._cell_frames = []
-        for cable in model.cables:
+        self._imus, self._cells, self._speeds = [], [], []
+        for vehicle in model.vehicles:
+            publisher = entities.publisher(Imu, f"{vehicle.name}/imu", qos.SENSOR)
+            message = _imu(vehicle.name, sensing.imu)
+            self._imus.append(FrozenTopic(publisher, message, IMU_PATHS))
+        for name, cable in zip(model.cable_names, model.cables, strict=True):
+            publisher = entities.publisher(WrenchStamped, f"{name}/load_cell", qos.SENSOR)
             message = WrenchStamped()
             message.header.frame_id = WORLD_FRAME if cable.a == WORLD_FRAME else frame_of(cable.a)
-            self._cell_frames.append(FrozenMessage(message))
-        self._cell_at = [f.index(*vector_paths("wrench.force")) for f in self._cell_frames]
-        self._speeds: list = []
-        if Actuators is not None:
-            self._rotors = simulation.rotor_sets
-            self._speeds = [
-                entities.publisher(Actuators, f"{n}/motor_speed", qos.SENSOR) for n in vehicles
-            ]
-            frames = []
-            for name in vehicles:
-                message = Actuators(velocity=[0.0] * 4)
-                message.header.frame_id = frame_of(name)
-                frames.append(FrozenMessage(message))
-            self._speed_frames = frames
-            paths = [f"velocity[{k}]" for k in range(4)]
-            self._speed_at = [f.index(*paths) for f in frames]
+            self._cells.append(FrozenTopic(publisher, message, CELL_PATHS))
+        for vehicle in model.vehicles if Actuators is not None else ():
+            publisher = entities.publisher(Actuators, f"{vehicle.name}/motor_speed", qos.SENSOR)
+            n = len(vehicle.rotors.spins)
+            message = Actuators(velocity=[0.0] * n)
+            message.header.frame_id = frame_of(vehicle.name)
+            paths = [f"velocity[{k}]" for k in range(n)]
+            self._speeds.append(FrozenTopic(publisher, message, paths))
 
     def imu(self) -> None:
         """Publish one sample of every inertial unit."""
-        stamp = self._time.stamp()
-        for publisher, frame, at, sample in zip(
-            self._imus, self._imu_frames, self._imu_at, self._simulation.imu(), strict=True
-        ):
-            frame.put_stamp(stamp)
-            frame.doubles[at] = sample
-            publisher.publish(frame.data())
+        self._send(self._imus, self._simulation.imu())
 
     def load_cells(self) -> None:
         """Publish one sample of every load cell: the force of the cable on its end a."""
-        if not self._cells:
-            return
-        stamp = self._time.stamp()
-        for publisher, frame, at, force in zip(
-            self._cells,
-            self._cell_frames,
-            self._cell_at,
-            self._simulation.load_cells(),
-            strict=True,
-        ):
-            frame.put_stamp(stamp)
-            frame.doubles[at] = force
-            publisher.publish(frame.data())
+        if self._cells:
+            self._send(self._cells, self._simulation.load_cells())
 
     def motor_speeds(self) -> None:
-        """Publish the rotor speeds that give the acting wrenches."""
-        if not self._speeds:
-            return
+        """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
+        if self._speeds:
+            self._send(self._speeds, self._simulation.rotor_speeds())
+
+    def _send(self, topics: list[FrozenTopic], samples: np.ndarray) -> None:
         stamp = self._time.stamp()
-        for i, publisher in enumerate(self._speeds):
-            frame = self._speed_frames[i]
-            frame.put_stamp(stamp)
-            frame.doubles[self._speed_at[i]] = self._rotors[i].speeds(self._simulation.applied[i])
-            publisher.publish(frame.data())
+        for topic, sample in zip(topics, samples, strict=True):
+            topic.send(stamp, sample)

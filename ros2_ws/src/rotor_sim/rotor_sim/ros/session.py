@@ -99,7 +99,6 @@ class Session:
     def deactivate(self) -> None:
         """Let it stand."""
         self.active = False
-        self.machine.steps_left = 0
         self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was deactivated."))
         self._report()
 
@@ -170,7 +169,6 @@ class Session:
             shift = self.simulation.set_states(states, project=project)
         except RotorError as error:
             return Result(Code.OPERATION_FAILED, str(error)), 0.0
-        self.simulation.pose_sensor.reset()
         self.time.offset_ns += JUMP_NS
         self._renew("state set", moved=True)
         return Result(Code.OK), shift
@@ -190,7 +188,6 @@ class Session:
         self.epoch += 1
         self._silent = False
         self._finish_steps(Result(Code.OPERATION_FAILED, f"{what} meanwhile."))
-        self.machine.steps_left = 0
         if moved:
             self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
@@ -201,6 +198,8 @@ class Session:
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
 
     def _finish_steps(self, result: Result) -> None:
+        """No more steps; who waits for them learns how it ended."""
+        self.machine.steps_left = 0
         done, self._stepping = self._stepping, None
         if done is not None:
             done(result)
@@ -229,7 +228,6 @@ class Session:
     def finish(self) -> None:
         """Publish the last state and report."""
         self.health.ended()
-        self.machine.steps_left = 0
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
         self._report()
@@ -293,7 +291,6 @@ class Session:
                 announce = False
                 text = f"no command for step {self.period} within {limit:g} s"
                 if self.machine.is_stepping:
-                    self.machine.steps_left = 0
                     self._finish_steps(Result(Code.OPERATION_FAILED, f"{text}."))
                     return False
                 self._silent = True

@@ -1,0 +1,56 @@
+"""Drag of bodies in moving air, and damping of their rates.
+
+Equations (R.7) and (R.8), docs/theory/rotors_and_air.md.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rotor_core._jit import inlined
+from rotor_core.lie.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    dot,
+    get3,
+    get9,
+    scale,
+    sub,
+    times,
+)
+from rotor_sim.model import layout as at
+
+
+@inlined
+def drag_wrench(world, state, b, R):
+    """Force and moment of drag and rate damping on body b about its centre of mass, in body axes."""
+    total_force = (0.0, 0.0, 0.0)
+    total_moment = (0.0, 0.0, 0.0)
+    rotates = world.bodies[b, at.ROTATES] != 0.0
+    for k in range(world.body_int[b, at.FIRST_DRAG], world.body_int[b, at.END_DRAG]):
+        d = world.drags[k]
+        aligned = world.drag_int[k, at.ALIGNED] != 0
+        wind = get3(world.bodies[b], at.WIND)
+        air = apply_transposed(R, sub(get3(state[b], at.V), wind))
+        omega = get3(state[b], at.OMEGA)
+        if not aligned:
+            air = add(air, cross(omega, get3(d, at.PLACE)))
+            air = apply_transposed(get9(d, at.TURN), air)
+        per_speed = get3(d, at.LINEAR)
+        only_linear = world.drag_int[k, at.ONLY_LINEAR] != 0
+        if not only_linear:
+            per_speed = add(per_speed, scale(sqrt(dot(air, air)), get3(d, at.QUADRATIC)))
+        force = scale(-1.0, times(per_speed, air))
+        moment = (0.0, 0.0, 0.0)
+        if rotates and not only_linear:
+            rate = omega if aligned else apply_transposed(get9(d, at.TURN), omega)
+            cubic = times(get3(d, at.RATE_CUBIC), times(rate, rate))
+            moment = scale(-1.0, times(add(get3(d, at.RATE_LINEAR), cubic), rate))
+        if not aligned:
+            force = apply(get9(d, at.TURN), force)
+            moment = add(apply(get9(d, at.TURN), moment), cross(get3(d, at.PLACE), force))
+        total_force = add(total_force, force)
+        total_moment = add(total_moment, moment)
+    return total_force, total_moment
