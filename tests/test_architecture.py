@@ -88,6 +88,8 @@ def test_kernels_do_not_allocate():
     for path in SOURCES:
         text = path.read_text()
         for match in re.finditer(
-            r"^@kernel\ndef (\w+)\(.*?(?=^(@|def |class |[A-Z_]+ ?=)|\Z)", text, re.M | re.S
+            r"^@(?:kernel|inlined|kernel_without_gil)\ndef (\w+)\(.*?(?=^(@|def |class |[A-Z_]+ ?=)|\Z)",
+            text,
+            re.M | re.S,
         ):
             assert not allocating.search(match.group(0)), f"{path.name}: {match.group(1)} allocates"

@@ -86,7 +86,9 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     alone = fly(load_scenario(name), duration=seconds)
     index = {round(t * 1e6): i for i, t in enumerate(alone.time)}
     rows = np.array([(i, index[round(t * 1e6)]) for i, t in enumerate(over_dds.time)])
-    assert len(rows) >= 0.97 * seconds * 100  # a busy machine may drop a message beyond the queue
+    # Odometry keeps ten messages for slow readers: the recorder of a busy machine may lose a batch of it.
+    # Team states keep a hundred; of them every one is asked for below.
+    assert len(rows) >= 0.5 * seconds * 100
     np.testing.assert_allclose(
         over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0
     )

@@ -19,8 +19,8 @@ from rclpy.qos import (
 )
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableStates, Reference, TeamState
+from rotor_msgs.srv import Step
 from sensor_msgs.msg import Imu
-from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import quat2mat
 from visualization_msgs.msg import MarkerArray
@@ -83,6 +83,11 @@ publisher and the team state is our last subscription: who hears both, hears eve
 """
 
 
+PROMPT = tuple(n for n, (_, rate) in RATES.items() if rate >= 100.0)
+STEPS, SLICE = 500, 8
+"""Control periods of 5 ms: of the whole flight, and of one slice (40 ms: on every grid, ten clock messages)."""
+
+
 def stamp_of(message):
     if isinstance(message, Clock):
         return seconds_from_stamp(message.clock)
@@ -138,8 +143,13 @@ def flight(tmp_path_factory):
         )
         bench.spin(1.0)
         standing = {n: len(m) for n, m in heard.items() if isinstance(m, list)}
-        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
-        bench.until(lambda: heard["/clock"] and stamp_of(heard["/clock"][-1]) > 3.499, "end", 60.0)
+        # In slices shorter than the shortest queue: what a busy machine drops beyond it is not the question.
+        for k in range(1, -(-STEPS // SLICE) + 1):
+            assert bench.call(Step, "/simulator/step", Step.Request(steps=SLICE)).success
+            now = 1.0 + k * SLICE / RATES["/rotor/team_state"][1]
+            bench.until(
+                lambda now=now: all(stamp_of(heard[n][-1]) > now - 0.011 for n in PROMPT), "slice"
+            )
         bench.spin(0.5)
         yield seen, asked, heard, standing
 

@@ -13,7 +13,7 @@ from rotor_lab.replay_case import event_record, load_case, replay, run_case
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "shared" / "cases"
 INDEX = json.loads((CASES / "index.json").read_text()) if (CASES / "index.json").exists() else {}
-UNSUPPORTED = {"arm2", "gyrostat_constant_speed"}  # joints and internal rotors are not built yet
+UNSUPPORTED = {"arm2"}  # joints are not built yet
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,27 @@ def _replay(options: argparse.Namespace) -> int:
     return 0
 
 
+def _reproduce(options: argparse.Namespace) -> int:
+    from rotor_lab.reproduce.report import reproduce
+    from rotor_lab.results import new_folder
+    from rotor_lab.warm import warm
+
+    warm()
+    folder = new_folder(options.out, f"reproduce-{options.paper}")
+    agrees = reproduce(options.paper, folder)
+    print(f"{folder}/: report.md, curves.png")
+    return 0 if agrees else 1
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from rotor_lab.bench.report import bench
+    from rotor_lab.warm import warm
+
+    warm()
+    bench(Path(options.out) if options.out else None, peers=not options.no_peers)
+    return 0
+
+
 def _doctor(_: argparse.Namespace) -> int:
     from rotor_lab.doctor import report
     from rotor_lab.report import format_table
@@ -292,6 +313,22 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="fixed step (default: 0.001)",
     )
+    sub = add(
+        "reproduce",
+        _reproduce,
+        "Run the systems of a paper and put its figures beside ours.",
+        "./rotor reproduce fiori --out /tmp/fiori",
+    )
+    sub.add_argument("paper", choices=["fiori"], help="whose")
+    sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
+    sub = add(
+        "bench",
+        _bench,
+        "Time the engine against compiled C++ (and other simulators where installed).",
+        "./rotor bench --out bench.json",
+    )
+    sub.add_argument("--out", metavar="FILE.json", help="figures as JSON, a plot beside it")
+    sub.add_argument("--no-peers", action="store_true", help="leave other simulators out")
     add("scenarios", _scenarios, "List the shipped scenarios.", "./rotor scenarios")
     add(
         "doctor",

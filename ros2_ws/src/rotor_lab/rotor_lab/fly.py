@@ -15,8 +15,10 @@ from rotor_sim.simulation import START_TIME, Simulation
 
 
 def flight_duration(scenario: Scenario) -> float:
-    """Time of the longest plan plus the settling time of the scenario, s."""
-    return max(plan.duration for plan in make_plans(scenario).values()) + scenario.settle_s
+    """Time of the longest plan (a hover where nothing is planned) plus the settling time of the scenario, s."""
+    planned = [plan.duration for plan in make_plans(scenario).values()]
+    alone = getattr(scenario.trajectory, "duration_s", None) or 0.0
+    return max(planned, default=alone) + scenario.settle_s
 
 
 def fly(
@@ -79,4 +81,5 @@ def fly(
         simulation.take_events(),
         wall.perf_counter() - began,
         limited,
+        {"redundant_cables": simulation.engine.were_redundant},
     )

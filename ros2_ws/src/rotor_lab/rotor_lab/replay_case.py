@@ -19,7 +19,7 @@ from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model import layout as at
 from rotor_sim.model.body import Body
-from rotor_sim.model.system import Cable, System, Weld
+from rotor_sim.model.system import Cable, Rotor, System, Weld
 
 CHANNELS = 4
 
@@ -58,11 +58,10 @@ def load_case(path: Path) -> dict:
     t_end = case["t_end"]
     if not (isinstance(t_end, (int, float)) and np.isfinite(t_end) and t_end > 0.0):
         raise ConfigError(f"{path}: t_end: must be > 0 s, got {t_end!r}.")
-    for key, what in (("joints", "joints of articulated bodies"), ("rotors", "internal rotors")):
-        if case.get(key):
-            raise ConfigError(
-                f"{path}: {key}: {what} are not supported by this version of the engine."
-            )
+    if case.get("joints"):
+        raise ConfigError(
+            f"{path}: joints: joints of articulated bodies are not supported by this version of the engine."
+        )
     return case
 
 
@@ -85,7 +84,11 @@ def system_from_case(case: dict) -> System:
         for w in case.get("welds", [])
     )
     inputs = tuple(sorted(int(i) for i in case.get("inputs", {})))
-    return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)))
+    rotors = tuple(
+        Rotor(r["body"], np.array(r["axis"], float), inertia=float(r["inertia"]))
+        for r in case.get("rotors", [])
+    )
+    return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors)
 
 
 def initial_states(case: dict) -> np.ndarray:
@@ -94,27 +97,32 @@ def initial_states(case: dict) -> np.ndarray:
 
 
 def check_signals(case: dict, path: Path) -> None:
-    """Refuse inputs that could not be evaluated.
+    """Refuse inputs and rotor speeds that could not be evaluated.
 
     Raises:
         ConfigError: unknown type, knots out of order, or numbers that are not finite.
     """
     for body, signal in case.get("inputs", {}).items():
-        place = f"{path}: inputs[{body!r}]"
-        kind = signal.get("type")
-        if kind == "pwc":
-            knots = np.array(signal["knots"], float)
-            if knots.ndim != 2 or knots.shape[1] != 1 + CHANNELS or not np.isfinite(knots).all():
-                raise ConfigError(f"{place}.knots: must be rows of 5 finite numbers.")
-            if np.any(np.diff(knots[:, 0]) <= 0.0):
-                raise ConfigError(f"{place}.knots: times must increase.")
-        elif kind == "sinusoid":
-            for key in ("bias", "amp", "freq_hz", "phase"):
-                values = np.array(signal[key], float)
-                if values.shape != (CHANNELS,) or not np.isfinite(values).all():
-                    raise ConfigError(f"{place}.{key}: must be {CHANNELS} finite numbers.")
-        else:
-            raise ConfigError(f"{place}.type: must be pwc or sinusoid, got {kind!r}.")
+        _check_signal(signal, CHANNELS, f"{path}: inputs[{body!r}]")
+    for i, rotor in enumerate(case.get("rotors", [])):
+        _check_signal(rotor["speed"], 1, f"{path}: rotors[{i}].speed")
+
+
+def _check_signal(signal: dict, channels: int, place: str) -> None:
+    kind = signal.get("type")
+    if kind == "pwc":
+        knots = np.array(signal["knots"], float)
+        if knots.ndim != 2 or knots.shape[1] != 1 + channels or not np.isfinite(knots).all():
+            raise ConfigError(f"{place}.knots: must be rows of {1 + channels} finite numbers.")
+        if np.any(np.diff(knots[:, 0]) <= 0.0):
+            raise ConfigError(f"{place}.knots: times must increase.")
+    elif kind == "sinusoid":
+        for key in ("bias", "amp", "freq_hz", "phase"):
+            values = np.atleast_1d(np.array(signal[key], float))
+            if values.shape != (channels,) or not np.isfinite(values).all():
+                raise ConfigError(f"{place}.{key}: must be {channels} finite numbers.")
+    else:
+        raise ConfigError(f"{place}.type: must be pwc or sinusoid, got {kind!r}.")
 
 
 def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
@@ -154,6 +162,12 @@ def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
     return CaseRun({key: np.array([r[key] for r in rows]) for key in rows[0]}, world.take_events())
 
 
+def _held(knots: np.ndarray, time: float) -> np.ndarray:
+    """Values of a piecewise constant signal at ``time``."""
+    row = int(np.searchsorted(knots[:, 0], time + SAME_TIME, side="right")) - 1
+    return knots[max(row, 0), 1:]
+
+
 class _Replay:
     """The world of a case: its engine, and what changes it from outside."""
 
@@ -161,8 +175,14 @@ class _Replay:
         self.case = case
         self._full = system_from_case(case)
         self.signals = [case["inputs"][str(i)] for i in self._full.inputs]
+        self.speeds = [r["speed"] for r in case.get("rotors", [])]
         self.knots = sorted(
-            {float(k[0]) for s in self.signals if s["type"] == "pwc" for k in s["knots"]}
+            {
+                float(k[0])
+                for s in (*self.signals, *self.speeds)
+                if s["type"] == "pwc"
+                for k in s["knots"]
+            }
         )
         self._knot_arrays = [np.array(s.get("knots", []), float) for s in self.signals]
         self.releases = sorted(
@@ -187,15 +207,31 @@ class _Replay:
             if s["type"] == "sinusoid":
                 engine.set_sinusoid(i, s["bias"], s["amp"], s["freq_hz"], s["phase"])
         engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = self._values(engine, time)
+        self._prescribe_speeds(engine, time)
         engine.set_state(states, time=time)
         return engine
+
+    def _speeds_at(self, time: float) -> np.ndarray:
+        """Mean speeds of all rotors."""
+        return np.array(
+            [
+                _held(np.array(s["knots"], float), time)[0]
+                if s["type"] == "pwc"
+                else float(np.ravel(s["bias"])[0])
+                for s in self.speeds
+            ]
+        )
+
+    def _prescribe_speeds(self, engine: Engine, time: float) -> None:
+        for i, (s, mean) in enumerate(zip(self.speeds, self._speeds_at(time), strict=True)):
+            rest = [float(np.ravel(s.get(key, 0.0))[0]) for key in ("amp", "freq_hz", "phase")]
+            engine.rotors.prescribe(i, float(mean), *rest)
 
     def _values(self, engine: Engine, time: float) -> np.ndarray:
         values = engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS].copy()
         for i, knots in enumerate(self._knot_arrays):
             if len(knots):
-                row = int(np.searchsorted(knots[:, 0], time + SAME_TIME, side="right")) - 1
-                values[i] = knots[max(row, 0), 1:]
+                values[i] = _held(knots, time)
         return values
 
     def advance(self, time: float, reasons: set[str]) -> None:
@@ -204,6 +240,7 @@ class _Replay:
             self.engine.run_until(time)
         if "knot" in reasons:
             self.engine.set_wrenches(self._values(self.engine, time))
+            self.engine.rotors.command(self._speeds_at(time))
         while self._left and self._left[0][0] <= time + SAME_TIME:
             _, what, k = self._left.pop(0)
             if what == "cable":

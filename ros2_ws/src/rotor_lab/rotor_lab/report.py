@@ -49,6 +49,8 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
             rows.append((label, f"{summary[key]}{of}"))
     if summary.get("limited_periods"):
         rows.append(("commands beyond the rotors", f"{summary['limited_periods']} control periods"))
+    if summary.get("redundant_cables"):
+        rows.append(("taut cables", "were redundant: tensions of smallest norm"))
     return rows
 
 

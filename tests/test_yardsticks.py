@@ -1,0 +1,44 @@
+"""The yardsticks of docs/results/engine.md hold; and the benchmark writes what it promises (no time is asserted)."""
+
+import json
+
+import pytest
+
+from rotor_lab.bench import report, yardsticks
+from rotor_lab.bench.cpp import CppWorld, build
+from rotor_lab.bench.systems import CASES, engine
+
+
+def test_yardsticks():
+    found = list(yardsticks.yardsticks())
+    assert len(found) > 12
+    broken = [(y.what, y.value, y.limit) for y in found if not y.holds]
+    assert not broken
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_engine_and_compiled_kernel_are_the_same_system(name):
+    """Rotor lag, drag, taut cables: two codes with nothing in common but the equations."""
+    case = CASES[name]
+    ours, theirs = engine(case), CppWorld(build(), case)
+    ours.run(300)
+    theirs.run(300)
+    assert abs(ours.measure()[:, :3] - theirs.positions).max() < 1e-11
+    assert ours.taut.all() and not ours.take_events()
+
+
+def test_bench_writes_json_and_a_plot(tmp_path, monkeypatch, capsys):
+    """The whole command with short rounds."""
+    monkeypatch.setattr("rotor_lab.bench.speed.ROUNDS", 1)
+    monkeypatch.setattr("rotor_lab.bench.speed.WORLDS", 8)
+    monkeypatch.setattr("rotor_lab.bench.precision.HORIZON", 0.1)
+    out = tmp_path / "new" / "bench.json"
+    report.bench(out, peers=False)
+    found = json.loads(out.read_text())
+    for name in ("free", "c", "d"):
+        assert found[name]["rotor_us"] > 0.0 and found[name]["cpp_us"] > 0.0
+    assert found["events"]["snaps_per_second"] == pytest.approx(10.0, abs=0.5)
+    errors = {(p["solver"], p["step"]): p["error_m"] for p in found["work_precision"]}
+    assert errors["rkmk4", 0.01] < 1e-7 < errors["euler", 0.01]
+    assert out.with_suffix(".png").stat().st_size > 10_000
+    assert "C++" in capsys.readouterr().out
