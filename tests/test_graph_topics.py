@@ -21,6 +21,7 @@ from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableStates, Reference, TeamState
 from rotor_msgs.srv import Step
 from sensor_msgs.msg import Imu
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import quat2mat
 from visualization_msgs.msg import MarkerArray
