@@ -19,7 +19,6 @@ from rclpy.qos import (
 )
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableStates, Reference, TeamState
-from rotor_msgs.srv import Step
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
@@ -85,11 +84,7 @@ publisher and the team state is our last subscription: who hears both, hears eve
 
 
 SENSORS = ("/quad1/imu", "/cable2/load_cell")
-"""Best effort: nobody waits for one of these."""
-
-PROMPT = tuple(n for n, (_, rate) in RATES.items() if rate >= 100.0 and n not in SENSORS)
-STEPS, SLICE = 500, 8
-"""Control periods of 5 ms: of the whole flight, and of one slice (40 ms: on every grid, ten clock messages)."""
+"""Offered as best effort."""
 
 
 def stamp_of(message):
@@ -104,7 +99,7 @@ def stamp_of(message):
 
 @pytest.fixture(scope="module")
 def flight(tmp_path_factory):
-    """One lockstep flight of 2.5 s: what the graph looks like, and everything that was heard."""
+    """One slow flight of 2.5 s: what the graph looks like, and everything that was heard."""
     with graph.bench(tmp_path_factory.mktemp("topics")) as bench:
         deep = {name: QoSProfile(depth=1000) for name in RATES}
         for name in SENSORS:
@@ -122,7 +117,8 @@ def flight(tmp_path_factory):
             paused=True,
             duration_s=2.5,
             linger=True,
-            pacing="lockstep",
+            pacing="realtime",
+            real_time_factor=0.25,  # odometry keeps ten messages: 0.4 s for a busy machine to read them
         )
         bench.start("planner", scenario=SCENARIO)
         bench.start("controller", scenario=SCENARIO)
@@ -147,17 +143,8 @@ def flight(tmp_path_factory):
         )
         bench.spin(1.0)
         standing = {n: len(m) for n, m in heard.items() if isinstance(m, list)}
-        # In slices shorter than the shortest queue: what a busy machine drops beyond it is not the question.
-        for done in range(0, STEPS, SLICE):
-            steps = min(SLICE, STEPS - done)
-            assert bench.call(Step, "/simulator/step", Step.Request(steps=steps)).success
-            now = 1.0 + (done + steps) / RATES["/rotor/team_state"][1]
-            bench.until(
-                lambda now=now: all(
-                    heard[n] and stamp_of(heard[n][-1]) > now - 0.011 for n in PROMPT
-                ),
-                "slice",
-            )
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: heard["/clock"] and stamp_of(heard["/clock"][-1]) > 3.499, "end", 60.0)
         bench.spin(0.5)
         yield seen, asked, heard, standing
 
@@ -192,7 +179,7 @@ def test_foreign_subscribers_match():
 
 @pytest.mark.parametrize("topic", list(RATES))
 def test_rates(flight, topic):
-    """Lockstep and deep queues: the stamps are exactly those of the schedule, none missing, none doubled."""
+    """Slow flight and deep queues: the stamps are exactly those of the schedule, none missing, none doubled."""
     stamps = np.array(sorted({round(stamp_of(m), 9) for m in flight[2][topic]}))
     stamps = stamps[(stamps > 1.0 + 1e-6) & (stamps < 3.5 - 1e-6)]
     period = 1.0 / RATES[topic][1]
