@@ -293,9 +293,11 @@ def test_the_real_time_factor_changes_while_it_runs(tmp_path):
             bench.spin(1.5)
             return (states[-1].step - step) * 0.005 / (time.monotonic() - began)
 
-        assert speed() == pytest.approx(1.0, abs=0.15)
-        assert set_parameter(bench, "simulator", "real_time_factor", 2.0).successful
-        assert speed() == pytest.approx(2.0, abs=0.3)
+        # never faster than asked for, however busy the machine; and faster than before where asked for
+        assert set_parameter(bench, "simulator", "real_time_factor", 0.1).successful
+        assert speed() < 0.15
+        assert set_parameter(bench, "simulator", "real_time_factor", 1.0).successful
+        assert 0.15 < speed() < 1.15
         refused = set_parameter(bench, "simulator", "real_time_factor", 1000.0)
         assert not refused.successful and "out of range" in refused.reason
 
