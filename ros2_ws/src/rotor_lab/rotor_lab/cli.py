@@ -309,9 +309,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--step",
         type=positive_number,
-        default=1e-3,
         metavar="S",
-        help="fixed step (default: 0.001)",
+        help="fixed step (default: 0.001; cases with joints: adaptive steps)",
     )
     sub = add(
         "reproduce",

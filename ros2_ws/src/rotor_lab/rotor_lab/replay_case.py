@@ -2,7 +2,8 @@
 
 A JSON file with a system, its initial state and inputs as functions of time.
 
-The result is a NumPy archive (``t, x, q, v, w, tension, taut``) sampled at the rate of the case,
+The result is a NumPy archive (``t, x, q, v, w, tension, taut``, for arms
+``theta, dtheta``) sampled at the rate of the case,
 and a JSON list of events.
 """
 
@@ -15,13 +16,18 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core.interface.errors import ConfigError, ModelError
+from rotor_core.lie.batch import rotation_matrices
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model import layout as at
 from rotor_sim.model.body import Body
+from rotor_sim.model.joint import Joint
 from rotor_sim.model.system import Cable, Rotor, System, Weld
 
 CHANNELS = 4
+
+STEP, TOLERANCE = 1e-3, 1e-11
+"""Fixed step, s; tolerance of adaptive steps (m, rad and their rates)."""
 
 SAME_TIME = 1e-12
 """Times closer than this are one, s."""
@@ -58,10 +64,6 @@ def load_case(path: Path) -> dict:
     t_end = case["t_end"]
     if not (isinstance(t_end, (int, float)) and np.isfinite(t_end) and t_end > 0.0):
         raise ConfigError(f"{path}: t_end: must be > 0 s, got {t_end!r}.")
-    if case.get("joints"):
-        raise ConfigError(
-            f"{path}: joints: joints of articulated bodies are not supported by this version of the engine."
-        )
     return case
 
 
@@ -72,6 +74,7 @@ def system_from_case(case: dict) -> System:
             b.get("name", f"body{i}"),
             b["m"],
             None if b.get("J") is None else np.array(b["J"], float),
+            np.array(b.get("com", (0.0, 0.0, 0.0)), float),
         )
         for i, b in enumerate(case["bodies"])
     )
@@ -88,7 +91,17 @@ def system_from_case(case: dict) -> System:
         Rotor(r["body"], np.array(r["axis"], float), inertia=float(r["inertia"]))
         for r in case.get("rotors", [])
     )
-    return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors)
+    joints = tuple(
+        Joint(
+            j["parent"],
+            j["child"],
+            np.array(j["axis"], float) / np.linalg.norm(j["axis"]),
+            np.array(j["origin"], float),
+            name=f"joint{i + 1}",
+        )
+        for i, j in enumerate(case.get("joints", []))
+    )
+    return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors, joints=joints)
 
 
 def initial_states(case: dict) -> np.ndarray:
@@ -96,8 +109,14 @@ def initial_states(case: dict) -> np.ndarray:
     return np.array([np.concatenate([s["x"], s["q"], s["v"], s["w"]]) for s in case["init"]], float)
 
 
+def initial_joints(case: dict) -> np.ndarray:
+    """Initial angles and rates of the joints, (n_joints, 2)."""
+    n = len(case.get("joints", []))
+    return np.array([case.get(key, [0.0] * n) for key in ("theta0", "dtheta0")], float).T
+
+
 def check_signals(case: dict, path: Path) -> None:
-    """Refuse inputs and rotor speeds that could not be evaluated.
+    """Refuse inputs, rotor speeds and joint torques that could not be evaluated.
 
     Raises:
         ConfigError: unknown type, knots out of order, or numbers that are not finite.
@@ -106,6 +125,9 @@ def check_signals(case: dict, path: Path) -> None:
         _check_signal(signal, CHANNELS, f"{path}: inputs[{body!r}]")
     for i, rotor in enumerate(case.get("rotors", [])):
         _check_signal(rotor["speed"], 1, f"{path}: rotors[{i}].speed")
+    for i, joint in enumerate(case.get("joints", [])):
+        if "torque" in joint:
+            _check_signal(joint["torque"], 1, f"{path}: joints[{i}].torque")
 
 
 def _check_signal(signal: dict, channels: int, place: str) -> None:
@@ -125,19 +147,22 @@ def _check_signal(signal: dict, channels: int, place: str) -> None:
         raise ConfigError(f"{place}.type: must be pwc or sinusoid, got {kind!r}.")
 
 
-def replay(case: dict, *, step: float = 1e-3) -> CaseRun:
-    """Integrate a case with fixed steps, cut exactly at input knots, releases and sample times.
+def replay(case: dict, *, step: float | None = None) -> CaseRun:
+    """Integrate a case, cut exactly at input knots, releases and sample times.
 
     Args:
         case: as from :func:`load_case`.
-        step: longest step, s.
+        step: of rkmk4, s. Default 1 ms; but cases with joints, whose light links may swing fast, are
+            replayed by the adaptive dopri5 with the tolerance :data:`TOLERANCE`.
 
     Returns:
         The samples and the events.
     """
     t_end, rate = float(case["t_end"]), float(case.get("rate_hz", 50))
     samples = np.arange(int(np.floor(t_end * rate + 1e-9)) + 1) / rate
-    world = _Replay(case, step)
+    adaptive = step is None and bool(case.get("joints"))
+    step = STEP if step is None else step
+    world = _Replay(case, step, "dopri5" if adaptive else "rkmk4")
     steps = np.arange(1, int(np.ceil(t_end / step - 1e-9)) + 1) * step
     due: dict[float, set[str]] = {}
     for reason, times in (
@@ -168,18 +193,42 @@ def _held(knots: np.ndarray, time: float) -> np.ndarray:
     return knots[max(row, 0), 1:]
 
 
+def _means(signals: list[dict], time: float) -> np.ndarray:
+    """Mean values of scalar signals at ``time``, (n,)."""
+    return np.array(
+        [
+            _held(np.array(s["knots"], float), time)[0]
+            if s["type"] == "pwc"
+            else float(np.ravel(s["bias"])[0])
+            for s in signals
+        ]
+    )
+
+
+def _oscillation(signal: dict) -> tuple[float, float, float]:
+    """Amplitude, frequency in Hz and phase of a scalar signal; zeros where it is piecewise constant."""
+    amplitude, frequency, phase = (
+        float(np.ravel(signal.get(key, 0.0))[0]) for key in ("amp", "freq_hz", "phase")
+    )
+    return amplitude, frequency, phase
+
+
+_NO_TORQUE = {"type": "pwc", "knots": [[0.0, 0.0]]}
+
+
 class _Replay:
     """The world of a case: its engine, and what changes it from outside."""
 
-    def __init__(self, case: dict, step: float) -> None:
-        self.case = case
+    def __init__(self, case: dict, step: float, integrator: str) -> None:
+        self.case, self._integrator = case, integrator
         self._full = system_from_case(case)
         self.signals = [case["inputs"][str(i)] for i in self._full.inputs]
         self.speeds = [r["speed"] for r in case.get("rotors", [])]
+        self.torques = [j.get("torque", _NO_TORQUE) for j in case.get("joints", [])]
         self.knots = sorted(
             {
                 float(k[0])
-                for s in (*self.signals, *self.speeds)
+                for s in (*self.signals, *self.speeds, *self.torques)
                 if s["type"] == "pwc"
                 for k in s["knots"]
             }
@@ -196,36 +245,33 @@ class _Replay:
         self._cut: set[int] = set()
         self._events: list[Event] = []
         self._step = step
-        self.engine = self._engine(initial_states(case), 0.0)
+        self.engine = self._engine(initial_states(case), initial_joints(case), 0.0)
 
-    def _engine(self, states: np.ndarray, time: float) -> Engine:
+    def _engine(self, states: np.ndarray, joints: np.ndarray, time: float) -> Engine:
         """An engine of the system as it is now, with its inputs acting from the start."""
         welds = tuple(w for i, w in enumerate(self._full.welds) if i not in self._open_welds)
-        engine = Engine(replace(self._full, welds=welds), step=self._step, time=time)
+        engine = Engine(
+            replace(self._full, welds=welds),
+            step=self._step,
+            time=time,
+            integrator=self._integrator,
+            tolerance=TOLERANCE,
+        )
         engine.world.cable_int[sorted(self._cut), at.ALIVE] = 0
         for i, s in enumerate(self.signals):
             if s["type"] == "sinusoid":
                 engine.set_sinusoid(i, s["bias"], s["amp"], s["freq_hz"], s["phase"])
         engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS] = self._values(engine, time)
         self._prescribe_speeds(engine, time)
-        engine.set_state(states, time=time)
+        for i, torque in enumerate(self.torques):
+            engine.joints.oscillate(i, *_oscillation(torque))
+        engine.joints.write_efforts(_means(self.torques, time))
+        engine.set_state(states, joints=joints, time=time)
         return engine
 
-    def _speeds_at(self, time: float) -> np.ndarray:
-        """Mean speeds of all rotors."""
-        return np.array(
-            [
-                _held(np.array(s["knots"], float), time)[0]
-                if s["type"] == "pwc"
-                else float(np.ravel(s["bias"])[0])
-                for s in self.speeds
-            ]
-        )
-
     def _prescribe_speeds(self, engine: Engine, time: float) -> None:
-        for i, (s, mean) in enumerate(zip(self.speeds, self._speeds_at(time), strict=True)):
-            rest = [float(np.ravel(s.get(key, 0.0))[0]) for key in ("amp", "freq_hz", "phase")]
-            engine.rotors.prescribe(i, float(mean), *rest)
+        for i, (s, mean) in enumerate(zip(self.speeds, _means(self.speeds, time), strict=True)):
+            engine.rotors.prescribe(i, float(mean), *_oscillation(s))
 
     def _values(self, engine: Engine, time: float) -> np.ndarray:
         values = engine.world.inputs[:, at.BIAS : at.BIAS + CHANNELS].copy()
@@ -240,7 +286,8 @@ class _Replay:
             self.engine.run_until(time)
         if "knot" in reasons:
             self.engine.set_wrenches(self._values(self.engine, time))
-            self.engine.rotors.command(self._speeds_at(time))
+            self.engine.rotors.command(_means(self.speeds, time))
+            self.engine.joints.command(_means(self.torques, time))
         while self._left and self._left[0][0] <= time + SAME_TIME:
             _, what, k = self._left.pop(0)
             if what == "cable":
@@ -250,7 +297,8 @@ class _Replay:
             self._events += self.engine.take_events()
             self._events.append(Event(time=time, type="release", cables=()))
             self._open_welds.add(k)
-            self.engine = self._engine(self.engine.measure()[:, : at.STATE], time)
+            joints = np.stack([self.engine.joints.angles, self.engine.joints.rates], axis=1)
+            self.engine = self._engine(self.engine.measure()[:, : at.STATE], joints, time)
 
     def take_events(self) -> list[Event]:
         """All events so far, in order."""
@@ -260,11 +308,15 @@ class _Replay:
 
 def _sample(engine: Engine, time: float) -> dict[str, np.ndarray]:
     m = engine.measure()
-    return {
+    com = np.array([b.com for b in engine.system.bodies])
+    R = rotation_matrices(m[:, at.Q : at.Q + 4])
+    swing = np.cross(m[:, at.OMEGA : at.OMEGA + 3], com)
+    joints = {"theta": engine.joints.angles, "dtheta": engine.joints.rates}
+    return (joints if len(engine.joints) else {}) | {
         "t": np.array(time),
-        "x": m[:, at.P : at.P + 3].copy(),
+        "x": m[:, at.P : at.P + 3] + np.einsum("nij,nj->ni", R, com),
         "q": m[:, at.Q : at.Q + 4].copy(),
-        "v": m[:, at.V : at.V + 3].copy(),
+        "v": m[:, at.V : at.V + 3] + np.einsum("nij,nj->ni", R, swing),
         "w": m[:, at.OMEGA : at.OMEGA + 3].copy(),
         "tension": engine.tensions.copy(),
         "taut": engine.taut.copy(),
@@ -303,7 +355,7 @@ def event_record(event: Event) -> dict:
     }
 
 
-def run_case(path: Path, out: Path, *, step: float = 1e-3) -> tuple[CaseRun, Path]:
+def run_case(path: Path, out: Path, *, step: float | None = None) -> tuple[CaseRun, Path]:
     """Replay the case at ``path`` and write the result to ``out``.
 
     Raises:

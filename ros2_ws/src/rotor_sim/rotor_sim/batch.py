@@ -55,7 +55,8 @@ def take_up(world, wrenches, speeds, wind):
             world.inputs[k, at.BIAS + channel] = wrenches[k, channel]
     if speeds.shape[0] > 0:
         command_rotors(world, speeds)
-    for b in range(world.head[at.N_BODIES] if wind.shape[0] > 0 else 0):
+    n_rows = world.head[at.N_BODIES] + world.head[at.N_JOINTS]
+    for b in range(n_rows if wind.shape[0] > 0 else 0):
         for i in range(3):
             world.bodies[b, at.WIND + i] = wind[i]
     world.head[at.WHAT] = INPUT_CHANGED
@@ -93,7 +94,7 @@ def run_worlds(
             if (p + 1) % every == 0:
                 row = (p + 1) // every - 1
                 member_motion(ints[w], floats[w], member_body, member_poses[w], motions[w, row])
-                for k in range(world.head[at.N_CABLES]):
+                for k in range(tensions.shape[2]):
                     tensions[w, row, k] = world.cables[k, at.TENSION_0]
         statuses[w] = status
 
@@ -296,9 +297,8 @@ class Batch:
 
     def _why(self, w: int, status: int) -> str:
         head = self.ints[w]
-        group = self._reference.groups[int(head[at.BAD_BODY])]
-        names = [self._reference.system.bodies[m].name for m in group.members]
+        names = self._reference.names_of(int(head[at.BAD_BODY]))
         world = at.views.py_func(head, self.floats[w])
-        taut = np.flatnonzero(world.cable_int[:, at.TAUT])
+        taut = np.flatnonzero(world.cable_int[: self._reference.n_cables, at.TAUT])
         time = float(self.floats[w, at.TIME])
         return failure_text(status, time, names, taut, self._reference.tolerance)

@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from transforms3d.quaternions import quat2mat
 
-from rotor_core.interface.errors import ContractError, ModelError, SolverError
-from rotor_sim.events import Event, event_from_row
+from rotor_core.interface.errors import ContractError, SolverError
+from rotor_sim.dynamics.links import move_links
+from rotor_sim.events import Event, events_from_log
 from rotor_sim.failures import failure_text
 from rotor_sim.hybrid import impact, stepper
 from rotor_sim.integrators.methods import method
+from rotor_sim.joint_drive import JointDrive
 from rotor_sim.members import MOTION, member_motion
 from rotor_sim.model import layout as at
 from rotor_sim.model.assembly import assemble
 from rotor_sim.model.system import System
-from rotor_sim.placement import check_welds, checked_states, place
-from rotor_sim.projection import INITIAL_GAP
+from rotor_sim.placement import check_welds, checked_states, mark_taut, place
+from rotor_sim.readings import Readings
 from rotor_sim.rotor_drive import RotorDrive
 
 
-class Engine:
+class Engine(Readings):
     """One world.
 
     States and commands are arrays over the members (the bodies the user named), not the merged
@@ -61,15 +62,26 @@ class Engine:
         self.method = method(integrator)
         self.integrator, self.tolerance = integrator, tolerance
         self.step_length = float(step)
+        self.n_cables = len(system.cables)
         self._events: list[Event] = []
         room = len(system.bodies) if max_external is None else max_external
         built = assemble(system, room, log_rows)
-        self.groups, self.world = built.groups, built.world
+        self.groups, self.forest, self.world = built.groups, built.forest, built.world
         self.member_body, self.member_pose = built.member_body, built.member_pose
         self.ints, self.floats = built.ints, built.floats
         self.ints[at.METHOD] = self.method.code
+        if system.joints and self.method.symplectic:
+            raise ContractError(f"integrator {integrator!r}: does not know joints. Use rkmk4.")
         self.rotors = RotorDrive(self.world, self._restart)
         """Speeds of the rotors, commanded or prescribed."""
+        joints = system.joints
+        self.joints = JointDrive(
+            self.world,
+            [j.name or f"joint{i + 1}" for i, j in enumerate(joints)],
+            np.array([j.effort_limit for j in joints]),
+            self._restart,
+        )
+        """Efforts and prescribed motions of the joints."""
         self.world.scalars[at.TIME] = time
         self.world.scalars[at.TOLERANCE], self.world.scalars[at.NEXT_STEP] = tolerance, step
         self._count_from(time, self.step_length)
@@ -83,10 +95,17 @@ class Engine:
         """Time of the state, s."""
         return float(self.world.scalars[at.TIME])
 
-    def set_state(self, states: np.ndarray, *, time: float | None = None) -> None:
-        """Set the state of all members, (n, >= 13).
+    def set_state(
+        self,
+        states: np.ndarray,
+        *,
+        joints: np.ndarray | None = None,
+        time: float | None = None,
+    ) -> None:
+        """Set the state of all members, (n, >= 13), and angles and rates of all joints, (n_joints, 2).
 
-        Cables at their length become taut, welded members must agree.
+        Cables at their length become taut, welded members must agree. Links follow from their root
+        and the joints (default: as they are), whatever ``states`` says of them.
 
         Raises:
             ContractError: wrong shape or not finite.
@@ -95,22 +114,15 @@ class Engine:
         """
         states = checked_states(self.system, states)
         world = self.world
-        place(self.system, self.groups, world, states)
+        if joints is not None:
+            self.joints.write_state(joints)
+        place(self.system, self.groups, self.forest, world, states)
         if time is not None:
             world.scalars[at.TIME] = time
             self._count_from(time, self.step_length)
-        check_welds(self.system, self.groups, self.measure(), states)
-        for k in range(len(self.system.cables)):
-            gap = self._gap(k)
-            if world.cable_int[k, at.ALIVE] and gap > INITIAL_GAP:
-                length = self.system.cables[k].length
-                raise ModelError(
-                    f"cable {k}: the points it joins are {length + gap:.9g} m apart, but it is only {length:g} m long. "
-                    "Move the bodies together or use a longer cable."
-                )
-            world.cable_int[k, at.TAUT] = int(
-                bool(world.cable_int[k, at.ALIVE]) and abs(gap) <= INITIAL_GAP
-            )
+        self._move_links()
+        check_welds(self.system, self.groups, self.forest, self.measure(), states)
+        mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self.measure()
 
@@ -124,17 +136,18 @@ class Engine:
         """
         other = Engine(self.system, step=self.step_length, time=self.time)
         other.world.cable_int[:, at.ALIVE] = self.world.cable_int[:, at.ALIVE]
-        place(self.system, other.groups, other.world, checked_states(self.system, states), leaders)
+        other.joints.take_over(self.joints)
+        other.joints.write_state(np.stack([self.joints.angles, self.joints.rates], axis=1))
+        place(
+            self.system, other.groups, other.forest, other.world,
+            checked_states(self.system, states), leaders,
+        )  # fmt: skip
+        other._move_links()
         return other
 
-    def _gap(self, k: int) -> float:
-        world = self.world
-        points = []
-        for end, r in ((at.BODY_A, at.R_A), (at.BODY_B, at.R_B)):
-            row = world.start[world.cable_int[k, end]]
-            offset = world.cables[k, r : r + 3]
-            points.append(row[at.P : at.P + 3] + quat2mat(row[at.Q : at.Q + 4]) @ offset)
-        return float(np.linalg.norm(points[1] - points[0]) - world.cables[k, at.LENGTH])
+    def _move_links(self) -> None:
+        if self.system.joints:
+            move_links(self.ints, self.floats, at.START)
 
     def measure(self) -> np.ndarray:
         """Refresh and return :attr:`motion`."""
@@ -203,14 +216,14 @@ class Engine:
             raise ContractError(
                 f"wind: must be {len(self.system.bodies)} x 3 finite numbers, got {wind.tolist()}."
             )
-        for b, group in enumerate(self.groups):
+        for b, group in zip(self.forest.rows, self.groups, strict=True):
             self.world.bodies[b, at.WIND : at.WIND + 3] = wind[group.members[0]]
         self._restart(impact.INPUT_CHANGED)
 
     def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
         """Let external wrenches act.
 
-        (member, force in W (3,) N, moment in W (3,) N m) at the member's centre of mass.
+        (member, force in W (3,) N, moment in W (3,) N m) at the origin of the member's frame.
 
         Raises:
             ContractError: more than the engine has room for, or not finite.
@@ -316,16 +329,20 @@ class Engine:
         if status:
             self._fail(int(status))
         self._count_from(self.time, self.step_length)
-        return self._members(out)
+        return self._members(out, times)
 
-    def _members(self, states: np.ndarray) -> np.ndarray:
-        """States of members, (n, n_members, 13), from those of merged bodies."""
-        there = self.world.start.copy()
+    def _members(self, states: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """States of members, (n, n_members, 13), from those of merged bodies at ``times``."""
+        there, now = self.world.start.copy(), self.time
         members = np.empty((len(states), len(self.system.bodies), at.STATE))
         for i, row in enumerate(states):
-            self.world.start[:-1] = row[:-1]
+            n = self.forest.n_bodies
+            self.world.start[:n] = row[:n]
+            self.world.scalars[at.TIME] = times[i]
+            self._move_links()
             members[i] = self.measure()[:, : at.STATE]
-        self.world.start[:] = there
+        self.world.start[:], self.world.scalars[at.TIME] = there, now
+        self._move_links()
         self.measure()
         return members
 
@@ -336,47 +353,19 @@ class Engine:
 
     def _fail(self, status: int) -> None:
         self.measure()
-        group = self.groups[int(self.ints[at.BAD_BODY])]
-        names = [self.system.bodies[m].name for m in group.members]
+        names = self.names_of(int(self.ints[at.BAD_BODY]))
         text = failure_text(status, self.time, names, np.flatnonzero(self.taut), self.tolerance)
         raise SolverError(text, time=self.time, state=self.motion[:, : at.STATE].copy())
 
+    def names_of(self, row: int) -> list[str]:
+        """What a row of the world is: the members of a body, or a joint."""
+        first = self.forest.n_bodies - len(self.forest.joints)
+        if row >= first:
+            return [self.joints.names[self.forest.joints[row - first]]]
+        group = self.groups[int(np.flatnonzero(self.forest.rows == row)[0])]
+        return [self.system.bodies[m].name for m in group.members]
+
     # --- cables and events ------------------------------------------------------------------------
-
-    @property
-    def taut(self) -> np.ndarray:
-        """Which cables pull, (n_cables,) bool."""
-        return self.world.cable_int[:, at.TAUT] != 0
-
-    @property
-    def alive(self) -> np.ndarray:
-        """Which cables are not cut, (n_cables,) bool."""
-        return self.world.cable_int[:, at.ALIVE] != 0
-
-    @property
-    def tensions(self) -> np.ndarray:
-        """Tensions, (n_cables,) N; zero for slack cables."""
-        return self.world.cables[:, at.TENSION_0]
-
-    @property
-    def distances(self) -> np.ndarray:
-        """Distances between the attachment points, (n_cables,) m."""
-        return self.world.cables[:, at.DISTANCE]
-
-    @property
-    def directions(self) -> np.ndarray:
-        """Unit vectors from end a to end b in W, (n_cables, 3)."""
-        return self.world.cables[:, at.XI : at.XI + 3]
-
-    @property
-    def solver_work(self) -> tuple[int, int]:
-        """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
-        return int(self.ints[at.TRIALS]), int(self.ints[at.EXCHANGES])
-
-    @property
-    def were_redundant(self) -> bool:
-        """Whether taut cables were ever dependent, so that tensions are those of smallest norm."""
-        return bool(self.ints[at.REDUNDANT])
 
     def take_events(self) -> list[Event]:
         """Events since the last call, in order."""
@@ -388,4 +377,4 @@ class Engine:
         if n == 0:
             return
         self.ints[at.N_LOGGED] = 0
-        self._events += [event_from_row(row, len(self.system.cables)) for row in self.world.log[:n]]
+        self._events += events_from_log(self.world, n, self.n_cables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from rotor_sim.hybrid import impact
 from rotor_sim.model import layout as at
 
 EVENT_TYPES = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
+EVENT_NAMES = {**EVENT_TYPES, 6: "attach", 7: "touch", 8: "leave"}
+"""Types by their codes in messages; those of the compiled log come first."""
 EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
 
 
@@ -19,8 +21,11 @@ class Event:
 
     Attributes:
         time: s.
-        type: snap, slack, settle, cut or release.
+        type: snap, slack, settle, cut, release or attach; touch or leave where a joint reaches or leaves a
+            stop and no cable takes part.
         cables: the cables it happened to.
+        joints: the joints whose stops took part.
+        bodies: for attach and release: holder and held.
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
         at_length: cables that took part in an impact.
         impulses: N s, per cable of ``at_length``.
@@ -39,6 +44,8 @@ class Event:
     closing_speeds_after: tuple[float, ...] = ()
     tensions_before: tuple[float, ...] = ()
     tensions_after: tuple[float, ...] = ()
+    joints: tuple[int, ...] = ()
+    bodies: tuple[str, ...] = ()
 
     @property
     def energy_change(self) -> float:
@@ -54,9 +61,25 @@ class Event:
         )
 
 
-def event_from_row(row: np.ndarray, n_cables: int) -> Event:
-    """Event of a row of the log."""
-    table = row[at.EVENT_HEAD :].reshape(n_cables, at.EVENT_PER_CABLE)
+def events_from_log(world: at.World, n: int, n_cables: int) -> list[Event]:
+    """Events of the first n rows of the log of a world, whose first ``n_cables`` are cables, the rest stops."""
+    stops = world.cable_int[n_cables:]
+    sides = [(int(row[at.STOP_JOINT]), int(row[at.STOP_SIDE])) for row in stops]
+    joints = {k: int(world.joint_int[joint, at.JOINT_NUMBER]) for k, (joint, _) in enumerate(sides)}
+    events = []
+    for row in world.log[:n]:
+        event = _event(row, n_cables)
+        involved = row[at.EVENT_HEAD :].reshape(-1, at.EVENT_PER_CABLE)[n_cables:, at.INVOLVED]
+        touched = tuple(joints[int(k)] for k in np.flatnonzero(involved == 1.0))
+        if not event.cables and touched:
+            kind = "leave" if event.type == "slack" else "touch"
+            event = replace(event, type=kind)
+        events.append(replace(event, joints=touched) if touched else event)
+    return events
+
+
+def _event(row: np.ndarray, n_cables: int) -> Event:
+    table = row[at.EVENT_HEAD :].reshape(-1, at.EVENT_PER_CABLE)[:n_cables]
     kind = int(row[at.EVENT_TYPE])
     involved = table[:, at.INVOLVED]
     impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))

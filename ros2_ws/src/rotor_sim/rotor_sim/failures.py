@@ -27,6 +27,11 @@ def failure_text(
             f"cables at t = {t:.6f} s: those at their length ({[int(k) for k in taut]}) are redundant "
             f"and contradict each other. Use fewer cables, or lengths that fit."
         )
+    if status == stepper.DRIVEN_CABLE:
+        return (
+            f"cables at t = {t:.6f} s: one of those at their length ({[int(k) for k in taut]}) is held by driven "
+            f"joints alone and would have to break. Use a longer cable, or joints in mode torque."
+        )
     if status == stepper.TOO_SMALL:
         return (
             f"step after t = {t:.6f} s: the tolerance {tolerance:g} asks for steps below "

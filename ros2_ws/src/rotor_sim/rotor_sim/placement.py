@@ -8,8 +8,11 @@ import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.interface.errors import ContractError, ModelError
+from rotor_sim.joint_drive import JointDrive
 from rotor_sim.model import layout as at
-from rotor_sim.model.system import Group, System
+from rotor_sim.model.forest import Forest
+from rotor_sim.model.system import Cable, Group, System
+from rotor_sim.projection import INITIAL_GAP
 
 UNIT = 1e-6
 """Quaternions may miss unit length by this much, members the place of their rigid link, m and so on."""
@@ -41,6 +44,7 @@ def checked_states(system: System, states: np.ndarray) -> np.ndarray:
 def place(
     system: System,
     groups: Sequence[Group],
+    forest: Forest,
     world: at.World,
     states: np.ndarray,
     leaders: Collection[int] = (),
@@ -54,7 +58,9 @@ def place(
     def rotates(member: int) -> bool:
         return system.bodies[member].inertia_B is not None
 
-    for g, group in enumerate(groups):
+    for g, group in zip(forest.rows, groups, strict=True):
+        if g >= forest.n_bodies:
+            continue  # links follow from their joints
         led = [i for i, m in enumerate(group.members) if m in leaders and rotates(m)]
         able = [i for i, m in enumerate(group.members) if rotates(m)]
         i = (led or able or [0])[0]
@@ -68,15 +74,19 @@ def place(
 
 
 def check_welds(
-    system: System, groups: Sequence[Group], motion: np.ndarray, states: np.ndarray
+    system: System,
+    groups: Sequence[Group],
+    forest: Forest,
+    motion: np.ndarray,
+    states: np.ndarray,
 ) -> None:
     """Refuse ``states`` (n, 13) that miss what the rigid links prescribe, ``motion`` (n, >= 13).
 
     Raises:
         ModelError: naming the first body that does.
     """
-    for group in groups:
-        for member in group.members[1:]:
+    for g, group in zip(forest.rows, groups, strict=True):
+        for member in group.members[1:] if g < forest.n_bodies else ():
             got, wanted = motion[member, : at.STATE], states[member]
             difference = got - wanted
             turn = slice(at.Q, at.Q + 4)
@@ -90,3 +100,40 @@ def check_welds(
                     f"rigid link to {system.bodies[member].name!r}: its state misses the link by "
                     f"{miss:.3g}. Give the state that the link prescribes."
                 )
+
+
+def gap_of(world: at.World, k: int) -> float:
+    """Distance minus length of a cable in the state of a world; how far a joint is beyond its stop."""
+    c, number = world.cables[k], world.cable_int[k]
+    if number[at.STOP_JOINT] >= 0:
+        angle = world.start[world.joint_int[number[at.STOP_JOINT], at.JOINT_ROW], at.P]
+        return float(number[at.STOP_SIDE] * angle - c[at.LENGTH])
+    points = []
+    for end, r in ((at.BODY_A, at.R_A), (at.BODY_B, at.R_B)):
+        row = world.start[number[end]]
+        points.append(row[at.P : at.P + 3] + quat2mat(row[at.Q : at.Q + 4]) @ c[r : r + 3])
+    return float(np.linalg.norm(points[1] - points[0]) - c[at.LENGTH])
+
+
+def mark_taut(world: at.World, cables: Sequence[Cable], joints: JointDrive) -> None:
+    """Mark cables at their length, and joints at their stops.
+
+    Raises:
+        ModelError: a cable would have to be longer than it is, or a joint is beyond a stop.
+    """
+    for k, number in enumerate(world.cable_int):
+        gap = gap_of(world, k)
+        if number[at.ALIVE] and gap > INITIAL_GAP:
+            if k < len(cables):
+                length = cables[k].length
+                raise ModelError(
+                    f"cable {k}: the points it joins are {length + gap:.9g} m apart, but it is only {length:g} m long. "
+                    "Move the bodies together or use a longer cable."
+                )
+            i = int(world.joint_int[number[at.STOP_JOINT], at.JOINT_NUMBER])
+            stop = number[at.STOP_SIDE] * world.cables[k, at.LENGTH]
+            raise ModelError(
+                f"joint {joints.names[i]!r}: its state {joints.angles[i]:.6g} is beyond its stop at {stop:.6g}. "
+                "Start it between its stops."
+            )
+        number[at.TAUT] = int(bool(number[at.ALIVE]) and abs(gap) <= INITIAL_GAP)

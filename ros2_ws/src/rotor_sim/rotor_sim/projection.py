@@ -2,7 +2,8 @@
 
 Cables only limit, so every step is a least-distance problem with inequalities; it is solved through
 non-negative least squares (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.4).
-Equations (D.11) and (D.12). Rare and outside the compiled step, hence NumPy and SciPy.
+Articulated vehicles stay where they were put, others move. Equations (D.11) and (D.12). Rare and
+outside the compiled step, hence NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def _spread(world: at.World) -> np.ndarray:
 
 
 def _measure(world: at.World, spread: np.ndarray) -> _Cables:
-    index = np.flatnonzero(world.cable_int[:, at.ALIVE])
+    joins = world.cable_int[:, at.STOP_JOINT] < 0  # no stop of a joint
+    index = np.flatnonzero(joins & (world.cable_int[:, at.ALIVE] != 0))
     gap, rate = np.zeros(len(index)), np.zeros(len(index))
     J = np.zeros((len(index), len(spread)))
     for i, k in enumerate(index):

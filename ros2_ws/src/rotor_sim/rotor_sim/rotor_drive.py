@@ -101,6 +101,11 @@ class RotorDrive:
         row[at.SPEED_FREQUENCY], row[at.SPEED_PHASE] = 2.0 * np.pi * frequency_hz, phase
         row[at.SPEED_OFFSET] = 0.0
 
+    def take_over(self, other: RotorDrive) -> None:
+        """Turn as the same rotors in another world."""
+        columns = slice(at.SPEED_BIAS, at.LAG_RATE)
+        self._world.rotors[self._order, columns] = other._rows[:, columns]
+
     def _check(self, speeds: np.ndarray) -> None:
         n = len(self._rows)
         if np.shape(speeds) != (n,) or not np.isfinite(speeds).all():

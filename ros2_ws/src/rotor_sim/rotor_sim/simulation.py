@@ -6,19 +6,22 @@ Reset, measure, step. The story of a run without ROS and the heart of the simula
 from __future__ import annotations
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import ContractError
+from rotor_core.config.schema import Grip, Scenario
+from rotor_core.interface.errors import ContractError, SolverError
 from rotor_core.lie.batch import rotation_matrices
 from rotor_sim import projection
 from rotor_sim.actuators import RotorActuators, WrenchActuators, start_internal_rotors
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
+from rotor_sim.model.system import System
 from rotor_sim.sensors.imu import ImuSensor
 from rotor_sim.sensors.load_cell import LoadCellSensor
 from rotor_sim.sensors.pose import PoseSensor
+from rotor_sim.structure import attached, rebuilt, released
 from rotor_sim.wind import WindField
 
 START_TIME = 1.0
@@ -26,6 +29,9 @@ START_TIME = 1.0
 
 FARTHEST = 1e6
 """Positions, velocities and rates beyond this cannot be set, m, m/s, rad/s."""
+
+SAME_TIME = 1e-9
+"""Changes due this much after now are made now, s."""
 
 LINK_TOLERANCE = 1e-6
 """States set for rigidly linked entities may miss each other by this much, m."""
@@ -66,10 +72,11 @@ class Simulation:
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed)
         self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
         self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
-        self._cable_ends = np.array(
-            [self.names.index(c.a) if c.a in self.names else -1 for c in scenario.model.cables], int
-        )
         self.engine = self._new_engine(START_TIME)
+        bodies = [body.name for body in self.engine.system.bodies]
+        self._cable_ends = np.array(
+            [bodies.index(c.a) if c.a in bodies else -1 for c in scenario.model.cables], int
+        )
         self.reset()
 
     def _new_engine(self, time: float) -> Engine:
@@ -94,15 +101,32 @@ class Simulation:
         """
         self.engine = self._new_engine(time)
         self._begin = time
+        self._events: list[Event] = []
+        self._changes = sorted(self.scenario.changes, key=lambda change: change.at_s)
         self.externals.clear()
         for stream in (self.pose_sensor, self._imu, self._load_cell, self._actuators):
             stream.reset()
         if self._wind:
             self._wind.reset()
+        initial = initial_states(self.scenario) if states is None else states
+        angles = [
+            j.initial for v in self.scenario.model.vehicles for j in v.moving_joints
+        ]  # at rest
+        for i in np.flatnonzero(self.engine.joints.is_driven):
+            self.engine.joints.hold(int(i), angles[i])
         self.engine.set_state(
-            initial_states(self.scenario) if states is None else states, time=time
+            self._with_links(initial),
+            joints=np.stack([angles, np.zeros(len(angles))], axis=1),
+            time=time,
         )
-        return self.engine.motion
+        return self.motion
+
+    def _with_links(self, states: np.ndarray) -> np.ndarray:
+        """States of all bodies from those of the entities; links follow from their joints."""
+        n = len(self.engine.system.bodies) - len(self.names)
+        links = np.zeros((n, 13))
+        links[:, 3] = 1.0
+        return np.vstack([states[:, :13], links])
 
     def set_states(self, states: dict[str, np.ndarray], *, project: bool) -> float:
         """Put entities elsewhere; time goes on.
@@ -133,16 +157,18 @@ class Simulation:
                 )
             wanted[self.names.index(name)] = state
         leaders = [self.names.index(name) for name in states]
-        trial = self.engine.trial(wanted, leaders)
-        asked = trial.measure().copy()
+        trial = self.engine.trial(self._with_links(wanted), leaders)
+        asked = trial.measure()[: len(self.names)].copy()
         self._check_links(asked, {m: wanted[m] for m in leaders})
         if project:
             projection.project(trial.world)
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
         there = trial.measure()[:, :13].copy()
-        trial.set_state(there)  # what it cannot do must not touch the running world
-        self.engine.set_state(there)
+        joints = self.joint_states
+        trial.set_state(there, joints=joints)  # what it cannot do must not touch the running world
+        self.engine.set_state(there, joints=joints)
+        there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
         return float(np.max(np.linalg.norm(there[:, :3] - asked[:, :3], axis=1)))
 
@@ -163,11 +189,21 @@ class Simulation:
     @property
     def motion(self) -> np.ndarray:
         """True state and acceleration of all entities, (n, 19)."""
-        return self.engine.motion
+        return self.engine.motion[: len(self.names)]
+
+    @property
+    def link_motion(self) -> np.ndarray:
+        """The same of the links of arms, vehicle by vehicle, (n_links, 19)."""
+        return self.engine.motion[len(self.names) :]
+
+    @property
+    def joint_states(self) -> np.ndarray:
+        """Angles and rates of all joints, vehicle by vehicle, (n_joints, 2)."""
+        return np.stack([self.engine.joints.angles, self.engine.joints.rates], axis=1)
 
     def measure(self) -> np.ndarray:
         """What controllers see, (n, 19); call it once at the start of every control period."""
-        return self.pose_sensor.measure(self.engine.motion, self.time)
+        return self.pose_sensor.measure(self.motion, self.time)
 
     def imu(self) -> np.ndarray:
         """One sample of every vehicle's inertial unit: specific force, body rate (n_vehicles, 6)."""
@@ -182,19 +218,50 @@ class Simulation:
         directions = np.einsum("kji,kj->ki", rotations[self._cable_ends], self.engine.directions)
         return self._load_cell.measure(self.engine.tensions, directions)
 
-    def command(self, wrenches: np.ndarray) -> None:
-        """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m.
+    def _make_changes(self) -> None:
+        """Attach, release and cut what the scenario says for now."""
+        while self._changes and self._changes[0].at_s <= self.time - self._begin + SAME_TIME:
+            change = self._changes.pop(0)
+            if change.cut is not None:
+                self.engine.cut(change.cut - 1)
+            if change.release is not None:
+                self.release(change.release)
+            if change.attach is not None:
+                self._grip(change.attach)
 
-        Rotor limits apply where the scenario says.
+    def _grip(self, grip: Grip) -> None:
+        a, b = self._body(grip.to), self._body(grip.entity)
+        m = self.engine.measure()
+        hand = m[a, :3] + quat2mat(m[a, 3:7]) @ np.array(grip.point_m)
+        apart = float(np.linalg.norm(m[b, :3] - hand))
+        if apart > grip.within_m:
+            raise SolverError(
+                f"attach at t = {self.time:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of {grip.to!r}, "
+                f"more than within_m ({grip.within_m:g} m). Bring them together first.",
+                time=self.time,
+                state=m[:, :13].copy(),
+            )
+        self.attach(grip.to, grip.entity)
+
+    def command(self, wrenches: np.ndarray, efforts: np.ndarray | None = None) -> None:
+        """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m, and efforts of all joints.
+
+        Rotor limits apply where the scenario says. Efforts (n_joints,) stay as they are by default.
+
+        Then what the scenario changes now is attached, released or cut.
 
         Raises:
             ContractError: wrong shape or not finite; the old command stays.
+            SolverError: what is to be attached is out of reach.
         """
         self.engine.check_wrenches(wrenches)
         if self._wind:
             air = self._wind.sample(self.time - self._begin)
-            self.engine.set_wind(np.tile(air, (len(self.names), 1)))
+            self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
+        if efforts is not None:
+            self.engine.joints.write_efforts(efforts)
         self._actuators.command(self.engine, wrenches)
+        self._make_changes()
 
     @property
     def applied(self) -> np.ndarray:
@@ -204,6 +271,40 @@ class Simulation:
     def rotor_speeds(self) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
         return self._actuators.speeds(self.engine)
+
+    def attach(self, parent: str, child: str) -> None:
+        """Fix an entity to a body (an entity, or a link of an arm) where it is now: a plastic capture (T.14).
+
+        Raises:
+            ContractError: an unknown body, or the child is held already; nothing is changed then.
+        """
+        a, b = self._body(parent), self._body(child)
+        system, states, joints = attached(self.engine, a, b)
+        self._change(system, states, joints, Event(self.time, "attach", (), bodies=(parent, child)))
+
+    def release(self, child: str) -> None:
+        """Let go of an entity that is held.
+
+        Raises:
+            ContractError: an unknown entity, or nothing holds it; nothing is changed then.
+        """
+        system = released(self.engine.system, self._body(child))
+        states = self.engine.measure()[:, :13].copy()
+        self._change(
+            system, states, self.joint_states, Event(self.time, "release", (), bodies=(child,))
+        )
+
+    def _body(self, name: str) -> int:
+        names = [body.name for body in self.engine.system.bodies]
+        if name not in names:
+            raise ContractError(f"there is no body {name!r}; known are {', '.join(names)}.")
+        return names.index(name)
+
+    def _change(self, system: System, states: np.ndarray, joints: np.ndarray, event: Event) -> None:
+        other = rebuilt(self.engine, system, states, joints)
+        self._events += [*self.engine.take_events(), event]
+        self.engine = other
+        self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
         """Let an external wrench act on an entity until it is replaced.
@@ -229,8 +330,10 @@ class Simulation:
         if wrenches is not None:
             self.command(wrenches)
         self.engine.run(self.scenario.time.steps_per_control)
-        return self.engine.measure()
+        self.engine.measure()
+        return self.motion
 
     def take_events(self) -> list[Event]:
         """Hybrid events since the last call."""
-        return self.engine.take_events()
+        events, self._events = [*self._events, *self.engine.take_events()], []
+        return events

@@ -23,8 +23,11 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_sim.dynamics.articulated import tree_motion
 from rotor_sim.dynamics.factor import factorize, solve, substitute, substitute_three
+from rotor_sim.dynamics.links import settle_trees
 from rotor_sim.dynamics.motion import free_motion
+from rotor_sim.dynamics.responses import assemble_trees, pull_trees
 from rotor_sim.model import layout as at
 
 NONE_YET, NO_ARM = constants(
@@ -57,12 +60,27 @@ INCONSISTENT_GAP = 1e-11
 
 
 @inlined
+def measure_stop(world, k, state, slope):
+    """Geometry of a stop: a joint moves towards it as a cable gets longer (T.13)."""
+    c = world.cables[k]
+    row = world.joint_int[world.cable_int[k, at.STOP_JOINT], at.JOINT_ROW]
+    side = 1.0 * world.cable_int[k, at.STOP_SIDE]
+    c[at.DISTANCE] = side * state[row, at.P]
+    c[at.GAP] = c[at.DISTANCE] - c[at.LENGTH]
+    c[at.RATE] = side * state[row, at.V]
+    c[at.FREE] = side * slope[row, at.D_V]
+
+
+@inlined
 def measure(world, k, state, slope):
     """Geometry of cable k in ``state``.
 
     Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
     """
     c = world.cables[k]
+    if world.head[at.N_JOINTS] != 0 and world.cable_int[k, at.STOP_JOINT] >= 0:
+        measure_stop(world, k, state, slope)
+        return
     a = world.cable_int[k, at.BODY_A]
     b = world.cable_int[k, at.BODY_B]
     body_a = world.bodies[a]
@@ -111,7 +129,7 @@ def measure(world, k, state, slope):
 
 
 @inlined
-def assemble(world, n):
+def assemble(ints, floats, world, n):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
     place = world.order[1]
     A = world.matrix
@@ -149,10 +167,12 @@ def assemble(world, n):
         if i >= 0 and j >= 0:
             e = world.cables[pair[at.PAIR_J]]
             A[i, j] += dot(xi, get3(e, at.XI)) + dot(arm, get3(e, pair[at.PAIR_RESPONSE]))
+    if world.head[at.N_JOINTS] != 0:
+        assemble_trees(ints, floats, n)
 
 
 @inlined
-def pull(world, k, amount, target, linear, angular):
+def pull(ints, floats, world, k, amount, target, linear, angular):
     """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
     c = world.cables[k]
     a = world.cable_int[k, at.BODY_A]
@@ -176,12 +196,14 @@ def pull(world, k, amount, target, linear, angular):
         put3(
             target[b], angular, sub(get3(target[b], angular), scale(amount, get3(c, at.INV_ARM_B)))
         )
+    if world.head[at.N_JOINTS] != 0:
+        pull_trees(ints, floats, k, amount, target, linear, angular)
 
 
 @inlined
 def clear_correction(world):
     """No correction of any body."""
-    for b in range(world.head[at.N_BODIES] + 1):
+    for b in range(world.head[at.N_BODIES] + world.head[at.N_JOINTS] + 1):
         for i in range(at.D_V):
             world.slopes[at.CORRECTION, b, i] = 0.0
 
@@ -259,13 +281,13 @@ def anyone_near(world):
 
 
 @inlined
-def evaluation(world, which_state, which_slope, t, what):
+def evaluation(ints, floats, world, which_state, which_slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
 
     ``A T = d_ddot of free motion`` (D.9).
 
     Args:
-        world: views; the taut set is the integer column TAUT.
+        ints, floats, world: the world and its views; the taut set is the integer column TAUT.
         which_state: row of ``states``.
         which_slope: row of ``slopes``, written.
         t: time, s, for inputs that are functions of time.
@@ -281,10 +303,12 @@ def evaluation(world, which_state, which_slope, t, what):
     n = NONE_YET
     for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
         free_motion(world, state, slope, t)
+        if world.head[at.N_JOINTS] != 0:
+            tree_motion(ints, floats, which_state, which_slope, t)
         n = measure_all(world, state, slope, what)
         if n == 0:
             return
-        assemble(world, n)
+        assemble(ints, floats, world, n)
         redundant = factorize(world.matrix, world.factor, n)
         world.head[at.DEPENDENT] = 1 if redundant else 0
         world.head[at.INCONSISTENT] = 0
@@ -310,15 +334,15 @@ def evaluation(world, which_state, which_slope, t, what):
             for i in range(n):
                 k = world.order[0, i]
                 world.cables[k, at.TENSION] = tension[i]
-                pull(world, k, tension[i], slope, at.D_V, at.D_OMEGA)
+                pull(ints, floats, world, k, tension[i], slope, at.D_V, at.D_OMEGA)
         if what == TAUT_ONLY:
             return
         clear_correction(world)
         for i in range(n):
             k = world.order[0, i]
-            pull(world, k, gap[i], correction, at.D_P, at.D_THETA)
+            pull(ints, floats, world, k, gap[i], correction, at.D_P, at.D_THETA)
             if what == EVERYTHING:
-                pull(world, k, rate[i], state, at.V, at.OMEGA)
+                pull(ints, floats, world, k, rate[i], state, at.V, at.OMEGA)
         move(world, state)
         world.head[at.COARSE] = 1 if drift >= SMALL_DRIFT else 0
         if drift < SMALL_DRIFT and not (drift > SEEN_DRIFT and anyone_near(world)):
@@ -330,9 +354,11 @@ def evaluation(world, which_state, which_slope, t, what):
                 b_row = world.cable_int[k, at.BODY_A + side]
                 put3(slope[b_row], at.D_P, get3(state[b_row], at.V))
                 put3(slope[b_row], at.D_THETA, get3(state[b_row], at.OMEGA))
+        if world.head[at.N_JOINTS] != 0:
+            settle_trees(ints, floats, which_state, which_slope)
 
 
 @kernel
 def evaluate(ints, floats, which_state, which_slope, t, what):
     """:func:`evaluation` for callers outside the hot path."""
-    evaluation(at.views(ints, floats), which_state, which_slope, t, what)
+    evaluation(ints, floats, at.views(ints, floats), which_state, which_slope, t, what)

@@ -40,7 +40,7 @@ def principal(body, at_column, a):
 @inlined
 def sum_inputs(world, t):
     """Add up thrusts and moments of all members at time t to one wrench per body, in body axes (D.1)."""
-    for b in range(world.head[at.N_BODIES]):
+    for b in range(world.head[at.N_BODIES] + world.head[at.N_JOINTS]):
         for i in range(6):
             world.bodies[b, at.COMMAND + i] = 0.0
     sinusoids = world.head[at.SINUSOIDS] != 0
@@ -80,31 +80,42 @@ def external_wrenches(world, slope):
 
 
 @inlined
+def body_wrench(world, state, b, R):
+    """Force and moment on a body by inputs, rotors and drag, in its axes; the torque of stored momentum included."""
+    body = world.bodies[b]
+    force = get3(body, at.COMMAND)
+    moment = get3(body, at.COMMAND + 3)
+    if world.head[at.N_ROTORS] != 0:
+        more_force, more_moment = rotor_wrench(world, state, b, R)
+        force = add(force, more_force)
+        moment = add(moment, more_moment)
+        if body[at.ROTATES] != 0.0:
+            spin, spin_dot = stored_spin(world, b)
+            put3(body, at.SPIN, spin)
+            put3(body, at.SPIN_DOT, spin_dot)
+            moment = sub(moment, add(spin_dot, cross(get3(state[b], at.OMEGA), spin)))
+    if world.head[at.N_DRAGS] != 0:
+        more_force, more_moment = drag_wrench(world, state, b, R)
+        force = add(force, more_force)
+        moment = add(moment, more_moment)
+    return force, moment
+
+
+@inlined
 def free_motion(world, state, slope, t):
-    """Slope of every body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3)."""
+    """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3)."""
     if world.head[at.SINUSOIDS] != 0:
         sum_inputs(world, t)
-    has_rotors = world.head[at.N_ROTORS] != 0
-    if has_rotors:
+    if world.head[at.N_ROTORS] != 0:
         set_speeds(world, t)
-    has_drags = world.head[at.N_DRAGS] != 0
     gravity = world.scalars[at.GRAVITY]
-    for b in range(world.head[at.N_BODIES]):
+    for b in range(world.head[at.N_FREE]):
         body = world.bodies[b]
         s = state[b]
         d = slope[b]
         R = so3.matrix(so3.get4(s, at.Q))
         put9(body, at.ROTATION, R)
-        force = get3(body, at.COMMAND)
-        moment = get3(body, at.COMMAND + 3)
-        if has_rotors:
-            more_force, more_moment = rotor_wrench(world, state, b, R)
-            force = add(force, more_force)
-            moment = add(moment, more_moment)
-        if has_drags:
-            more_force, more_moment = drag_wrench(world, state, b, R)
-            force = add(force, more_force)
-            moment = add(moment, more_moment)
+        force, moment = body_wrench(world, state, b, R)
         put3(d, at.D_P, get3(s, at.V))
         f_W = apply(R, force)
         put3(d, at.D_V, sub(scale(body[at.INV_MASS], f_W), (0.0, 0.0, gravity)))
@@ -116,12 +127,6 @@ def free_motion(world, state, slope, t):
                 if diagonal
                 else apply(get9(body, at.INERTIA), omega)
             )
-            if has_rotors:
-                spin, spin_dot = stored_spin(world, b)
-                put3(body, at.SPIN, spin)
-                put3(body, at.SPIN_DOT, spin_dot)
-                momentum = add(momentum, spin)
-                moment = sub(moment, spin_dot)
             put3(d, at.D_THETA, omega)
             total = sub(moment, cross(omega, momentum))
             alpha = (

@@ -76,7 +76,7 @@ def involve(world, row, k, how):
 
 
 @inlined
-def candidates(world):
+def candidates(ints, floats, world):
     """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them.
 
     Their number.
@@ -86,7 +86,7 @@ def candidates(world):
         if world.cable_int[k, at.CANDIDATE] != 0:
             world.order[0, n] = k
             n += 1
-    assemble(world, n)
+    assemble(ints, floats, world, n)
     return n
 
 
@@ -202,7 +202,7 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
         for k in range(n_cables):
             if rests_at_length(world, k, at.GAP, at.RATE):  # others may pull it, whatever FREE is
                 world.cable_int[k, at.CANDIDATE] |= 2
-        complement(ints, floats, candidates(world), at.FREE)
+        complement(ints, floats, candidates(ints, floats, world), at.FREE)
         for k in range(n_cables):
             world.cable_int[k, at.TAUT] = 1 if world.cables[k, at.MULTIPLIER] > 0.0 else 0
         let_go(world, t, cause, quiet)
@@ -349,7 +349,7 @@ def change(ints, floats, t, what, k):
         calming = settles and attempt == 1
         if impact:
             join_impact(world, k, settles, calming)
-            n = candidates(world)
+            n = candidates(ints, floats, world)
             if settles and factorize(world.matrix, world.factor, n):
                 settles = (
                     False  # speeds of dependent cables cannot all be taken out: some must leave
@@ -358,7 +358,9 @@ def change(ints, floats, t, what, k):
             for i in range(n):
                 j = world.order[0, i]
                 c = world.cables[j]
-                pull(world, j, c[at.MULTIPLIER], world.states[at.START], at.V, at.OMEGA)
+                pull(
+                    ints, floats, world, j, c[at.MULTIPLIER], world.states[at.START], at.V, at.OMEGA
+                )
                 if not calming:
                     c[at.IMPULSE] = c[at.MULTIPLIER]
                 elif c[at.RATE_PLUS] > -AT_REST:

@@ -41,7 +41,8 @@ from rotor_sim.model import layout as at
     LOG_FULL,
     CONTRADICTION,
     TOO_SMALL,
-) = constants(*range(7))
+    DRIVEN_CABLE,
+) = constants(*range(8))
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -103,7 +104,7 @@ def past_limit_at_start(world, kind, cable):
 @inlined
 def accept(world):
     """The end of the trial step becomes the start of the next."""
-    for b in range(world.head[at.N_BODIES]):
+    for b in range(world.head[at.N_BODIES] + world.head[at.N_JOINTS]):
         for i in range(at.STATE):
             world.states[at.START, b, i] = world.states[at.END][b, i]
         for i in range(at.SLOPE):
@@ -243,9 +244,13 @@ def run_to(ints, floats, t_end, times, out):
 
 
 @inlined
-def contradicts(world):
-    """Whether the taut cables leave no possible motion."""
-    return world.head[at.INCONSISTENT] < 0 or world.head[at.UNSOLVED] != 0
+def conflict(world):
+    """OK, or why the taut cables leave no possible motion."""
+    if world.head[at.IMMOVABLE] != 0:
+        return DRIVEN_CABLE
+    if world.head[at.INCONSISTENT] < 0 or world.head[at.UNSOLVED] != 0:
+        return CONTRADICTION
+    return OK
 
 
 @kernel
@@ -270,13 +275,15 @@ def run(ints, floats, n_steps):
     world.head[at.STEPS_DONE] = 0
     world.head[at.INCONSISTENT] = 0
     world.head[at.UNSOLVED] = 0
+    world.head[at.IMMOVABLE] = 0
     what = world.head[at.WHAT]
     if what != NOTHING:
         world.head[at.WHAT] = NOTHING
         sum_inputs(world, world.scalars[at.TIME])
         change(ints, floats, world.scalars[at.TIME], what, world.head[at.WHICH])
-    if contradicts(world):
-        return CONTRADICTION
+    status = conflict(world)
+    if status != OK:
+        return status
     times = floats[0:0]
     out = shaped(times, (0, 0, 0))[0]
     for _ in range(n_steps):
@@ -287,8 +294,9 @@ def run(ints, floats, n_steps):
         status = run_to(ints, floats, t_end, times, out)
         if status != OK:
             return status
-        if contradicts(world):
-            return CONTRADICTION
+        status = conflict(world)
+        if status != OK:
+            return status
         world.head[at.STEP] = step
         world.head[at.STEPS_DONE] += 1
     return OK
@@ -312,6 +320,4 @@ def run_dense(ints, floats, times, out):
     world = at.views(ints, floats)
     world.head[at.SAMPLED] = 0
     status = run_to(ints, floats, times[times.shape[0] - 1], times, out)
-    if status == OK and contradicts(world):
-        return CONTRADICTION
-    return status
+    return conflict(world) if status == OK else status

@@ -106,7 +106,7 @@ def pull_back(world, method, stage, c):
 
 
 @inlined
-def classical(world, t, h):
+def classical(ints, floats, world, t, h):
     """A trial step by rkmk4, erk4m or cf4; see :func:`rotor_sim.integrators.trial.advance`."""
     method = world.head[at.METHOD]
     for stage in range(1, 5):
@@ -122,7 +122,7 @@ def classical(world, t, h):
         if last:
             normalize(world)
         slope = at.LAST_SLOPE if last else np.int64(stage)
-        evaluation(world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
+        evaluation(ints, floats, world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
         if not last and method != CF4:
             pull_back(world, method, stage, c)
         note_tensions(world, stage == 2)

@@ -31,4 +31,4 @@ def advance(ints, floats, t, h):
     elif method == DOPRI5:
         dopri5(ints, floats, t, h)
     else:
-        classical(world, t, h)
+        classical(ints, floats, world, t, h)

@@ -9,7 +9,9 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.interface.errors import ModelError
 from rotor_sim.model import layout as at
-from rotor_sim.model.system import WORLD, Group, System, merge_welds
+from rotor_sim.model.body import WORLD
+from rotor_sim.model.forest import Forest, check_moved, fill_trees, plant_forest, stops
+from rotor_sim.model.system import Group, System, merge_welds
 
 
 @dataclass(frozen=True)
@@ -18,13 +20,15 @@ class Assembly:
 
     Attributes:
         groups: the merged bodies.
-        member_body: merged body of every member, (n,).
+        forest: rows of merged bodies and joints.
+        member_body: row of every member, (n,).
         member_pose: position and attitude of every member in its merged body, (n, 7).
         ints, floats: the two flat arrays.
         world: named views of them.
     """
 
     groups: tuple[Group, ...]
+    forest: Forest
     member_body: np.ndarray
     member_pose: np.ndarray
     ints: np.ndarray
@@ -46,10 +50,15 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
         for member, place in zip(group.members, group.places, strict=True):
             member_body[member] = g
             member_pose[member] = np.concatenate([place.p, place.q])
+    member_group = member_body
+    forest = plant_forest(system, member_group, len(groups))
+    check_moved(system, forest, member_group, [group.mass for group in groups])
+    member_body = forest.rows[member_group]
+    ground = forest.n_bodies + len(forest.joints)
 
     def attachment(member: int, r: np.ndarray) -> tuple[int, np.ndarray]:
         if member == WORLD:
-            return len(groups), np.asarray(r, float)
+            return ground, np.asarray(r, float)
         pose = member_pose[member]
         return int(member_body[member]), pose[:3] + quat2mat(pose[3:]) @ np.asarray(r, float)
 
@@ -62,17 +71,19 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
                 f"apart, but is only {c.length:g} m long."
             )
         ends.append((a, r_a, b, r_b))
-    pairs = _pairs(ends, ground=len(groups))
+    pairs = _pairs(ends, len(forest.free))
+    limits = stops(forest, system)
     shape = (
-        len(groups), len(ends), len(pairs), len(system.inputs), max_external,
-        len(system.rotors), len(system.drags), log_rows,
+        forest.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
+        len(system.rotors), len(system.drags), log_rows, len(forest.trees), len(forest.joints),
     )  # fmt: skip
     n_ints, n_floats = at.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
     ints[: at.SHAPE] = shape
     world = at.World(*at.views.py_func(ints, floats))
     world.scalars[at.GRAVITY] = system.gravity
-    _fill_bodies(world, groups)
+    _fill_bodies(world, groups, forest)
+    fill_trees(world, system, forest, member_group, member_pose)
     for k, (a, r_a, b, r_b) in enumerate(ends):
         world.cable_int[k, at.BODY_A], world.cable_int[k, at.BODY_B] = a, b
         world.cable_int[k, at.ALIVE] = int(a != b)  # on one rigid body it can never pull
@@ -83,6 +94,12 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
         world.cables[k, at.R_A : at.R_A + 3] = r_a
         world.cables[k, at.R_B : at.R_B + 3] = r_b
         world.cables[k, at.LENGTH] = system.cables[k].length
+        world.cable_int[k, at.TREE_A :] = forest.tree_of(a), forest.tree_of(b), -1, 0
+    for k, (number, side, angle) in enumerate(limits, start=len(ends)):
+        world.cable_int[k, [at.BODY_A, at.BODY_B, at.ALIVE]] = ground, ground, 1
+        tree = forest.tree_of(forest.n_bodies + number)
+        world.cable_int[k, at.TREE_A :] = tree, -1, number, side
+        world.cables[k, at.LENGTH] = side * angle
     for i, pair in enumerate(
         sorted(pairs, key=lambda p: (p[at.PAIR_K], p[at.PAIR_ARM], p[at.PAIR_SIGN]))
     ):
@@ -95,7 +112,7 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
     _fill_rotors(world, system, member_body, member_pose)
     _fill_drags(world, system, member_body, member_pose)
     _fill_ranges(world)
-    return Assembly(groups, member_body, member_pose, ints, floats, world)
+    return Assembly(groups, forest, member_body, member_pose, ints, floats, world)
 
 
 def _fill_rotors(
@@ -148,34 +165,40 @@ def _fill_ranges(world: at.World) -> None:
                 world.body_int[b, first : first + 2] = rows[0], rows[-1] + 1
 
 
-def _pairs(ends: list[tuple], ground: int) -> list[tuple[int, ...]]:
-    """Pairs of cables that share a body, as rows of ``pairs``."""
+def _pairs(ends: list[tuple], n_free: int) -> list[tuple[int, ...]]:
+    """Pairs of cables that share a free body, as rows of ``pairs``."""
     out = []
     for k, (ka, _, kb, _) in enumerate(ends):
         for j in range(k):
             for body, side_k in ((ka, -1), (kb, 1)):
                 for other, side_j in ((ends[j][0], -1), (ends[j][2], 1)):
-                    if body == other and body != ground:
+                    if body == other and body < n_free:
                         arm = at.ARM_B if side_k > 0 else at.ARM_A
                         response = at.INV_ARM_B if side_j > 0 else at.INV_ARM_A
                         out.append((k, j, body, arm, response, side_k * side_j))
     return out
 
 
-def _fill_bodies(world: at.World, groups: tuple[Group, ...]) -> None:
+def _fill_bodies(world: at.World, groups: tuple[Group, ...], forest: Forest) -> None:
     for g, group in enumerate(groups):
-        row = world.bodies[g]
-        row[at.INV_MASS] = 1.0 / group.mass
+        row = world.bodies[forest.rows[g]]
+        row[at.MASS] = group.mass
+        free = g in forest.free
+        if free:
+            row[at.INV_MASS] = 1.0 / group.mass
+        elif forest.rows[g] < forest.n_bodies:
+            row[at.ROTATES] = 1.0
         if group.inertia is not None:
             row[at.INERTIA : at.INERTIA + 9] = group.inertia.ravel()
-            row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
             diagonal = not np.any(group.inertia - np.diag(np.diag(group.inertia)))
             row[at.ROTATES] = 2.0 if diagonal else 1.0
-            moments, axes = np.linalg.eigh(group.inertia)
-            row[at.PRINCIPAL : at.PRINCIPAL + 9] = axes.ravel()
-            row[at.MOMENTS : at.MOMENTS + 3] = moments
+            if free:
+                row[at.INV_INERTIA : at.INV_INERTIA + 9] = np.linalg.inv(group.inertia).ravel()
+                moments, axes = np.linalg.eigh(group.inertia)
+                row[at.PRINCIPAL : at.PRINCIPAL + 9] = axes.ravel()
+                row[at.MOMENTS : at.MOMENTS + 3] = moments
     # the ground "rotates" so that anchor points count; its inverse mass and inertia stay zero
-    ground = world.bodies[len(groups)]
+    ground = world.bodies[-1]
     ground[at.ROTATES] = 1.0
     ground[at.ROTATION : at.ROTATION + 9] = np.eye(3).ravel()
     world.states[:, :, at.Q] = 1.0

@@ -5,34 +5,43 @@ Equation (M.1)-(M.3), docs/theory/hybrid_dynamics.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.interface.errors import ModelError
 
+WORLD = -1
+"""Body index of the world: cables and joints may be anchored there."""
+
 
 @dataclass(frozen=True)
 class Body:
     """A rigid body or, without ``inertia_B``, a point mass.
 
-    Its frame B has its origin at the centre of mass.
-
     Attributes:
         name: entity name.
-        mass: kg.
+        mass: kg; zero only for links between joints.
         inertia_B: about the centre of mass in body axes, (3, 3) kg m^2; None for a point mass.
+        com: centre of mass in the frame B of the body, (3,) m; default its origin.
     """
 
     name: str
     mass: float
     inertia_B: np.ndarray | None = None
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.mass) and self.mass > 0.0):
+        if not (np.isfinite(self.mass) and self.mass >= 0.0):
             raise ModelError(
-                f"body {self.name!r}: mass must be a finite number > 0 kg, got {self.mass}."
+                f"body {self.name!r}: mass must be a finite number >= 0 kg, got {self.mass}."
+            )
+        if np.shape(self.com) != (3,) or not np.isfinite(self.com).all():
+            raise ModelError(f"body {self.name!r}: com must be 3 finite numbers, got {self.com}.")
+        if self.mass == 0.0 and self.inertia_B is not None:
+            raise ModelError(
+                f"body {self.name!r}: mass must be a finite number > 0 kg, because it has inertia; got 0."
             )
         if self.inertia_B is None:
             return
@@ -77,12 +86,12 @@ def merge(bodies: list[Body], places: list[Placement]) -> tuple[float, np.ndarra
         axes, (3, 3)), with the full parallel-axis theorem (M.2).
     """
     masses = np.array([b.mass for b in bodies])
-    points = np.array([p.p for p in places])
     mass = float(masses.sum())
-    centre = masses @ points / mass
+    points = np.array([p.p + quat2mat(p.q) @ b.com for b, p in zip(bodies, places, strict=True)])
+    centre = masses @ points / mass if mass > 0.0 else points[0]
     inertia = np.zeros((3, 3))
-    for body, place in zip(bodies, places, strict=True):
-        r = place.p - centre
+    for body, place, point in zip(bodies, places, points, strict=True):
+        r = point - centre
         inertia += body.mass * (r @ r * np.eye(3) - np.outer(r, r))
         if body.inertia_B is not None:
             R = quat2mat(place.q)

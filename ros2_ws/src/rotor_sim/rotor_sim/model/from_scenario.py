@@ -4,28 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.arm import link_name
+from rotor_core.config.body import inertia_matrix
 from rotor_core.config.loader import plant_model
-from rotor_core.config.model import Model, inertia_matrix
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.rotors import rotor_set
 from rotor_sim.model.body import Body
+from rotor_sim.model.joint import Joint
 from rotor_sim.model.system import WORLD, Cable, Drag, Rotor, System, Weld
 
 
 def system_from_scenario(scenario: Scenario) -> System:
-    """Bodies in the order of ``model.entities``, cables in the order of ``model.cables``, one input per vehicle."""
+    """Bodies in the order of ``model.entities``, then the links of their arms; joints vehicle by vehicle.
+
+    Cables are in the order of ``model.cables``; every vehicle has one input.
+    """
     model = plant_model(scenario)
     names = [e.name for e in model.entities]
+    names += [f"{v.name}/{link.name}" for v in model.vehicles for link in v.links]
 
     def index(name: str) -> int:
         return WORLD if name == "world" else names.index(name)
 
     bodies = tuple(
         Body(
-            e.name, e.mass_kg, None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2)
+            e.name,
+            e.mass_kg,
+            None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2),
+            np.array(getattr(e, "com_m", (0.0, 0.0, 0.0))),
         )
         for e in model.entities
+    )
+    bodies += tuple(
+        Body(
+            f"{v.name}/{link.name}",
+            link.mass_kg,
+            None if link.inertia_kg_m2 is None else inertia_matrix(link.inertia_kg_m2),
+            np.array(link.com_m),
+        )
+        for v in model.vehicles
+        for link in v.links
     )
     cables = tuple(
         Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m))
@@ -39,6 +59,40 @@ def system_from_scenario(scenario: Scenario) -> System:
             wxyz_from_rpy_deg(link.rpy_deg),
         )
         for link in model.rigid_links
+    )
+    welds += tuple(
+        Weld(
+            index(link_name(v.name, j.parent)),
+            index(link_name(v.name, j.child)),
+            np.array(j.position_m),
+            wxyz_from_rpy_deg(j.rpy_deg),
+        )
+        for v in model.vehicles
+        for j in v.joints
+        if j.type == "fixed"
+    )
+    joints = tuple(
+        Joint(
+            index(link_name(v.name, j.parent)),
+            index(link_name(v.name, j.child)),
+            np.array(j.axis) / np.linalg.norm(j.axis),
+            np.array(j.position_m),
+            wxyz_from_rpy_deg(j.rpy_deg),
+            "prismatic" if j.type == "prismatic" else "revolute",
+            *((-np.inf, np.inf) if j.limits is None else j.limits),
+            driven=j.mode == "driven",
+            armature=j.armature,
+            damping=j.damping,
+            friction=j.friction,
+            friction_speed=j.friction_speed,
+            stiffness=j.stiffness,
+            rest=j.rest,
+            lag=j.lag_s,
+            effort_limit=np.inf if j.effort is None else j.effort,
+            name=f"{v.name}/{j.name}",
+        )
+        for v in model.vehicles
+        for j in v.moving_joints
     )
     drags = tuple(
         Drag(
@@ -69,6 +123,7 @@ def system_from_scenario(scenario: Scenario) -> System:
         propelling + stored,
         drags,
         environment.ground_m,
+        joints,
     )
 
 

@@ -5,8 +5,10 @@ of :class:`World` without copying, inside a kernel and outside alike. Rows are b
 inputs; columns are named below. The last body row is the ground: infinitely heavy, at rest in W, so
 that a cable to the world is a cable like any other.
 
-Joints of articulated vehicles will get arrays of their own behind these; free bodies keep their
-rows.
+Articulated vehicles: free bodies come first, then the roots of trees, then one row per joint (a
+point that moves along one axis: angle in the first column of P, rate in that of V), so that every
+integrator moves joints without knowing them. Behind these N_BODIES rows the links (the body that
+joint j moves is row N_BODIES + j) follow from the joints.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ START, END, STAGE, STATES = constants(0, 1, 2, 3)  # states of a step: its two e
 INV_MASS, INERTIA, INV_INERTIA, ROTATES = constants(0, 1, 10, 19)  # ROTATES: 0, 1, or 2: diagonal J
 ROTATION, COMMAND, SPIN, SPIN_DOT = constants(20, 29, 35, 38)
 WIND, PRINCIPAL, MOMENTS = constants(41, 44, 53)  # air in W; principal axes (columns), moments
-BODY = 56
+(MASS,) = constants(56)  # of roots and links of trees, whose INV_MASS and INV_INERTIA are zero
+BODY = 57
 
 # --- cable: constants, then work. End a is the vehicle side, end b the payload side.
 R_A, R_B, LENGTH = constants(0, 3, 6)
@@ -46,9 +49,12 @@ GAP_0, RATE_0, TENSION_0 = constants(29, 30, 31)  # at the start of the step
 RATE_PLUS, IMPULSE, TENSION_OLD, MULTIPLIER = constants(32, 33, 34, 35)
 CABLE = 36
 
-# --- integers of a cable. HAS_ARM_A, HAS_ARM_B: the end is off the centre of mass of its body
+# --- integers of a cable. HAS_ARM_A, HAS_ARM_B: the end is off the centre of mass of its body;
+#     TREE_A, TREE_B: tree of that body, or -1. A stop of a joint is a cable without bodies:
+#     STOP_JOINT is its joint or -1, STOP_SIDE +1 (largest angle) or -1 (smallest)
 BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED, HAS_ARM_A, HAS_ARM_B = constants(*range(8))
-CABLE_INT = 8
+TREE_A, TREE_B, STOP_JOINT, STOP_SIDE = constants(8, 9, 10, 11)
+CABLE_INT = 12
 
 # --- a pair of cables k > j that share a body: columns of the arm of k and of the response of j there;
 #     +1 where both have the same end there, -1 elsewhere; KEY is the same where all about k is
@@ -90,6 +96,42 @@ DRAG_INT = 3
 FIRST_ROTOR, END_ROTOR, FIRST_DRAG, END_DRAG = constants(0, 1, 2, 3)
 BODY_INT = 4
 
+# --- tree: its root row (-1: it stands on the ground) and its joints
+ROOT, FIRST_JOINT, END_JOINT = constants(0, 1, 2)
+TREE_INT = 3
+
+# --- joint: pose of the link at angle zero in the parent (point from the centre of mass of the parent
+#     to the joint, turn child to parent), from the joint to the centre of mass of the link, axis (both
+#     in the link); what resists; then its effort bias + amplitude sin(frequency t + phase) + offset
+#     exp(-(t - since) rate), or, if driven, its angle as a polynomial of t - since up to HOLDS_AFTER
+#     plus the sine
+JOINT_POINT, JOINT_TURN, TO_COM, JOINT_AXIS = constants(0, 3, 7, 10)
+ARMATURE, DAMPING, FRICTION, FRICTION_SPEED, STIFFNESS, REST = constants(*range(13, 19))
+EFFORT_BIAS, EFFORT_AMPLITUDE, EFFORT_FREQUENCY, EFFORT_PHASE = constants(19, 20, 21, 22)
+EFFORT_OFFSET, EFFORT_SINCE, EFFORT_LAG_RATE, COEFFICIENTS, HOLDS_AFTER = constants(
+    23, 24, 25, 26, 32
+)
+# work: screw axis at the centre of mass of the link (turn, push) and from the parent's centre of mass
+# to that of the link, in W; accelerations that come from rates; response of the articulated body to the
+# axis; inverse of its inertia about it; effort
+SCREW, LEVER, CENTRIPETAL, REACTION, INV_AXIAL, EFFORT = constants(33, 39, 42, 48, 54, 55)
+JOINT = 56
+# --- integers of a joint: rows of the parent, of itself and of its link; kind; driven; rows of the
+#     table of articulated bodies of parent (-1: ground) and link
+PARENT_ROW, JOINT_ROW, LINK_ROW, JOINT_KIND, DRIVEN, PARENT_BODY, LINK_BODY, JOINT_NUMBER = (
+    constants(*range(8))
+)
+JOINT_INT = 8
+REVOLUTE, PRISMATIC = constants(0, 1)
+# --- articulated body (all roots, then all links): inertia about its centre of mass in W, as
+#     symmetric 6, full 9 (moment per acceleration) and symmetric 6; bias moment and force; acceleration
+#     (angular, linear less gravity); the same two for a response; body rate in W
+TURNING, COUPLING, MOVING, BIAS_MOMENT, BIAS_FORCE = constants(0, 6, 15, 21, 24)
+TURN_RATE, ALPHA, ACCEL = constants(27, 30, 33)
+ARTICULATED = 36
+# --- response of a row of a tree to a unit pull of a cable: linear, angular
+RESPONSE = 6
+
 # --- event log
 EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = constants(0, 1, 2, 3)
 INVOLVED, LOG_IMPULSE, LOG_RATE_BEFORE, LOG_RATE_AFTER, LOG_TENSION_BEFORE, LOG_TENSION_AFTER = (
@@ -101,13 +143,14 @@ MAX_EVENTS = 1000
 EVENTS = 2 * MAX_EVENTS
 """Rows of the log of a single world; a run stops for it to be emptied when one more step might not fit."""
 
-# --- header (ints). N_EXTERNAL is the room for external wrenches, N_ACTING how many act; LOG_ROWS the room
-#     for events; METHOD the integrator; WHAT and WHICH a change from outside that the next run takes
-#     up; STEP counts fixed steps since ORIGIN; TRIALS counts steps tried while events are located,
-#     EXCHANGES pivots of the complementarity solver; DEPENDENT tells whether the taut cables are dependent
-#     now, REDUNDANT whether they ever were; SAMPLED counts times of dense output that are done;
-#     COARSE is set while projections do not find the lengths of cables; INCONSISTENT is 1 + the
-#     dependent cable that cannot be taut, or negative where there is none
+# --- header (ints). N_FREE bodies are no part of a tree. N_EXTERNAL is the room for external wrenches,
+#     N_ACTING how many act; LOG_ROWS the room for events; METHOD the integrator; WHAT and WHICH a
+#     change from outside that the next run takes up; STEP counts fixed steps since ORIGIN; TRIALS
+#     counts steps tried while events are located, EXCHANGES pivots of the complementarity solver;
+#     DEPENDENT tells whether the taut cables are dependent now, REDUNDANT whether they ever were;
+#     SAMPLED counts times of dense output that are done; COARSE is set while projections do not find
+#     the lengths of cables; INCONSISTENT is 1 + the dependent cable that cannot be taut, or negative
+#     where there is none; IMMOVABLE is 1 + the cable whose length nothing but driven joints decides
 (
     N_BODIES,
     N_CABLES,
@@ -117,6 +160,9 @@ EVENTS = 2 * MAX_EVENTS
     N_ROTORS,
     N_DRAGS,
     LOG_ROWS,
+    N_TREES,
+    N_JOINTS,
+    N_FREE,
     SINUSOIDS,
     N_LOGGED,
     N_ACTING,
@@ -134,9 +180,10 @@ EVENTS = 2 * MAX_EVENTS
     SAMPLED,
     TRIALS,
     EXCHANGES,
-) = constants(*range(25))
-HEADER = 25
-SHAPE = 8
+    IMMOVABLE,
+) = constants(*range(29))
+HEADER = 29
+SHAPE = 10
 """Leading entries of the header that fix the sizes."""
 
 # --- scalars (floats): fixed steps end at ORIGIN + i STEP_LENGTH; TOLERANCE and NEXT_STEP are of
@@ -174,6 +221,11 @@ class World(NamedTuple):
     factor: np.ndarray
     small: np.ndarray
     log: np.ndarray
+    tree_int: np.ndarray
+    joint_int: np.ndarray
+    joints: np.ndarray
+    articulated: np.ndarray
+    responses: np.ndarray
 
     @property
     def start(self) -> np.ndarray:
@@ -188,7 +240,8 @@ def event_width(n_cables: int) -> int:
 
 def sizes(shape: Sequence[int]) -> tuple[int, int]:
     """Lengths of the two flat arrays of a world whose header starts with ``shape``."""
-    nb, nc, n_pairs, n_inputs, n_external, n_rotors, n_drags, log_rows = shape
+    nb, nc, n_pairs, n_inputs, n_external, n_rotors, n_drags, log_rows, n_trees, nj = shape
+    rows = nb + nj + 1
     ints = (
         HEADER
         + CABLE_INT * nc
@@ -197,12 +250,14 @@ def sizes(shape: Sequence[int]) -> tuple[int, int]:
         + n_external
         + ROTOR_INT * n_rotors
         + DRAG_INT * n_drags
-        + BODY_INT * (nb + 1)
+        + BODY_INT * rows
         + 3 * nc
+        + TREE_INT * n_trees
+        + JOINT_INT * nj
     )
     floats = (
         SCALARS
-        + (nb + 1) * (STATES * STATE + SLOPES * SLOPE + BODY)
+        + rows * (STATES * STATE + SLOPES * SLOPE + BODY)
         + CABLE * nc
         + INPUT * n_inputs
         + EXTERNAL * n_external
@@ -211,6 +266,9 @@ def sizes(shape: Sequence[int]) -> tuple[int, int]:
         + 3 * nc * nc
         + SMALL_VECTORS * nc
         + log_rows * event_width(nc)
+        + JOINT * nj
+        + ARTICULATED * (n_trees + nj)
+        + nc * RESPONSE * (n_trees + 2 * nj)
     )
     return int(ints), int(floats)
 
@@ -222,7 +280,9 @@ def views(ints, floats):
     Functions that are called (not inlined) take the two flat arrays and make the views again:
     passing two arrays is cheap, passing twenty is not, and views that are not used cost nothing.
     """
-    nb = ints[N_BODIES] + 1
+    n_joints = ints[N_JOINTS]
+    n_trees = ints[N_TREES]
+    nb = ints[N_BODIES] + n_joints + 1
     nc = ints[N_CABLES]
     n_pairs = ints[N_PAIRS]
     n_inputs = ints[N_INPUTS]
@@ -237,6 +297,8 @@ def views(ints, floats):
     i5 = i4 + ROTOR_INT * n_rotors
     i6 = i5 + DRAG_INT * n_drags
     i7 = i6 + BODY_INT * nb
+    i8 = i7 + 3 * nc
+    i9 = i8 + TREE_INT * n_trees
     f0 = SCALARS
     f1 = f0 + STATES * nb * STATE
     f2 = f1 + SLOPES * nb * SLOPE
@@ -251,6 +313,11 @@ def views(ints, floats):
     f11 = f10 + nc * nc
     f12 = f11 + SMALL_VECTORS * nc
     width = EVENT_HEAD + EVENT_PER_CABLE * nc
+    f13 = f12 + log_rows * width
+    f14 = f13 + n_joints * JOINT
+    n_articulated = n_trees + n_joints
+    f15 = f14 + n_articulated * ARTICULATED
+    n_rows = n_articulated + n_joints
     return World(
         ints[0:HEADER],
         shaped(ints[HEADER:i1], (nc, CABLE_INT))[0],
@@ -260,7 +327,7 @@ def views(ints, floats):
         shaped(ints[i4:i5], (n_rotors, ROTOR_INT))[0],
         shaped(ints[i5:i6], (n_drags, DRAG_INT))[0],
         shaped(ints[i6:i7], (nb, BODY_INT))[0],
-        shaped(ints[i7 : i7 + 3 * nc], (3, nc))[0],
+        shaped(ints[i7:i8], (3, nc))[0],
         floats[0:f0],
         shaped(floats[f0:f1], (STATES, nb, STATE))[0],
         shaped(floats[f1:f2], (SLOPES, nb, SLOPE))[0],
@@ -274,5 +341,10 @@ def views(ints, floats):
         shaped(floats[f9:f10], (nc, nc))[0],
         shaped(floats[f10:f11], (nc, nc))[0],
         shaped(floats[f11:f12], (SMALL_VECTORS, nc))[0],
-        shaped(floats[f12 : f12 + log_rows * width], (log_rows, width))[0],
+        shaped(floats[f12:f13], (log_rows, width))[0],
+        shaped(ints[i8:i9], (n_trees, TREE_INT))[0],
+        shaped(ints[i9 : i9 + n_joints * JOINT_INT], (n_joints, JOINT_INT))[0],
+        shaped(floats[f13:f14], (n_joints, JOINT))[0],
+        shaped(floats[f14:f15], (n_articulated, ARTICULATED))[0],
+        shaped(floats[f15 : f15 + nc * n_rows * RESPONSE], (nc, n_rows, RESPONSE))[0],
     )

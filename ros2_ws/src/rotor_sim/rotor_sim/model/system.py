@@ -11,10 +11,8 @@ import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.interface.errors import ModelError
-from rotor_sim.model.body import Body, Placement, merge
-
-WORLD = -1
-"""Body index of the world: a cable end may be anchored there."""
+from rotor_sim.model.body import WORLD, Body, Placement, merge
+from rotor_sim.model.joint import Joint
 
 
 @dataclass(frozen=True)
@@ -24,8 +22,7 @@ class Cable:
     Attributes:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
-        r_a, r_b: attachment points in body axes from the centre of mass (for WORLD: world
-            coordinates), (3,) m.
+        r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
     """
 
     a: int
@@ -57,7 +54,7 @@ class Rotor:
     Attributes:
         body: index.
         axis: of thrust, in body axes, (3,), unit length.
-        hub: from the centre of mass, in body axes, (3,) m.
+        hub: in the frame of the body, (3,) m.
         spin: +1 turns counter-clockwise about ``axis``, -1 clockwise.
         thrust: over speed squared, N s^2.
         torque: of the air against the rotation, over speed squared, N m s^2.
@@ -81,7 +78,7 @@ class Rotor:
 
 @dataclass(frozen=True)
 class Drag:
-    """Drag of a body at its centre of mass and damping of its rates, along its axes, (3,) each.
+    """Drag of a body at the origin of its frame and damping of its rates, along its axes, (3,) each.
 
     Attributes:
         body: index.
@@ -107,6 +104,7 @@ class System:
         gravity: m/s^2, along -z of W.
         rotors, drags: force elements.
         ground: height of the ground that rotors feel, m.
+        joints: of articulated vehicles, parents before children.
     """
 
     bodies: tuple[Body, ...]
@@ -117,6 +115,7 @@ class System:
     rotors: tuple[Rotor, ...] = ()
     drags: tuple[Drag, ...] = ()
     ground: float = 0.0
+    joints: tuple[Joint, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.bodies)
@@ -138,7 +137,7 @@ class System:
                     end != WORLD
                     and self.bodies[end].inertia_B is None
                     and np.any(r)
-                    and not self._is_welded(end)
+                    and not self._is_held(end)
                 ):
                     raise ModelError(
                         f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its "
@@ -170,6 +169,21 @@ class System:
                 raise ModelError(
                     f"weld: parent and child must be two bodies, got {w.parent} and {w.child}."
                 )
+        self._check_joints()
+
+    def _check_joints(self) -> None:
+        n = len(self.bodies)
+        for i, j in enumerate(self.joints):
+            if not ((j.parent == WORLD or 0 <= j.parent < n) and 0 <= j.child < n):
+                raise ModelError(
+                    f"joint {j.name or i!r}: parent and child must be two bodies, got {j.parent} and {j.child}."
+                )
+        moved = {j.child for j in self.joints}
+        for i, body in enumerate(self.bodies):
+            if body.mass == 0.0 and i not in moved and not self._is_welded(i):
+                raise ModelError(
+                    f"body {body.name!r}: only a link between joints may be without mass. Give it a mass."
+                )
 
     def _check_rotor_inertia(self) -> None:
         """The inertia of a body contains that of its rotors, so the rest must be that of something."""
@@ -185,6 +199,10 @@ class System:
                     f"rotors of {body.name!r}: their inertia is more than that of the body, which contains it. "
                     "Reduce it, or add it to the body."
                 )
+
+    def _is_held(self, body: int) -> bool:
+        """Whether something else gives it an attitude."""
+        return self._is_welded(body) or any(body in (j.parent, j.child) for j in self.joints)
 
     def _is_welded(self, body: int) -> bool:
         return any(body in (w.parent, w.child) for w in self.welds)
@@ -217,6 +235,7 @@ def merge_welds(system: System) -> tuple[Group, ...]:
         R = quat2mat(w.q)
         neighbours[w.parent].append((w.child, np.asarray(w.p, float), np.asarray(w.q, float)))
         neighbours[w.child].append((w.parent, -R.T @ w.p, qinverse(w.q)))
+    jointed = {body for j in system.joints for body in (j.parent, j.child)}
     seen: set[int] = set()
     groups = []
     for root in range(len(system.bodies)):
@@ -242,12 +261,14 @@ def merge_welds(system: System) -> tuple[Group, ...]:
         members = tuple(poses)
         bodies = [system.bodies[i] for i in members]
         if len(members) == 1:
-            groups.append(
-                Group(members, tuple(poses.values()), bodies[0].mass, bodies[0].inertia_B)
-            )
+            body = bodies[0]
+            place = Placement(-np.asarray(body.com, float), poses[root].q)
+            groups.append(Group(members, (place,), body.mass, body.inertia_B))
             continue
         mass, centre, inertia = merge(bodies, list(poses.values()))
-        if np.linalg.eigvalsh(inertia)[0] <= 1e-12 * np.trace(inertia):
+        if not jointed.intersection(members) and np.linalg.eigvalsh(inertia)[0] <= 1e-12 * np.trace(
+            inertia
+        ):
             raise ModelError(
                 f"rigid links between {[b.name for b in bodies]}: the merged body has no inertia about one axis."
             )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rotor_msgs.msg import TeamCommand
+from std_msgs.msg import Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.interface.errors import ConfigError, ContractError
@@ -42,19 +43,20 @@ def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
 def subscribe_team_commands(
     entities: Entities,
     vehicles: list[str],
-    accept: Callable[[Heading, np.ndarray], None],
+    joints: list[int],
+    accept: Callable[[Heading, np.ndarray, np.ndarray], None],
     reject: Callable[[str], None],
 ) -> None:
-    """``rotor/team_command``: ``accept`` gets the heading and the wrenches (n, 4) of all vehicles."""
-    wire = TeamCommandWire(vehicles)
+    """``rotor/team_command``: ``accept`` gets heading, wrenches (n, 4) and efforts of all joints."""
+    wire = TeamCommandWire(vehicles, joints)
 
     def callback(data: bytes) -> None:
         try:
-            heading, wrenches = wire.read(data)
+            heading, wrenches, efforts = wire.read(data)
         except ContractError as error:
             reject(str(error))
             return
-        accept(heading, wrenches)
+        accept(heading, wrenches, efforts)
 
     entities.subscribe(TeamCommand, "rotor/team_command", callback, qos.TEAM, raw=True)
 
@@ -80,6 +82,32 @@ def subscribe_wrenches(
             accept(index, np.array([message.wrench.force.z, *torque]))
 
         entities.subscribe(WrenchStamped, f"{name}/cmd/wrench", callback, qos.COMMAND)
+
+
+def subscribe_efforts(
+    entities: Entities,
+    vehicle: str,
+    n: int,
+    accept: Callable[[np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/joint_efforts``: efforts of all joints, in the order of its joint states."""
+
+    def callback(message: Float64MultiArray) -> None:
+        efforts = np.array(message.data)
+        if (
+            efforts.shape != (n,)
+            or not np.isfinite(efforts).all()
+            or np.abs(efforts).max() > LARGEST
+        ):
+            reject(
+                f"cmd/joint_efforts of {vehicle!r}: must hold {n} finite efforts below {LARGEST:g}, "
+                f"got {efforts.tolist()}."
+            )
+            return
+        accept(efforts)
+
+    entities.subscribe(Float64MultiArray, f"{vehicle}/cmd/joint_efforts", callback, qos.COMMAND)
 
 
 def subscribe_motor_speeds(

@@ -10,6 +10,7 @@ from rotor_core.ros.team_wire import Heading
 from rotor_sim.command_watch import FRESH, CommandWatch
 from rotor_sim.ros.command_inputs import (
     ExternalWrenches,
+    subscribe_efforts,
     subscribe_motor_speeds,
     subscribe_team_commands,
     subscribe_wrenches,
@@ -48,14 +49,28 @@ class CommandIntake:
         self.epoch = self.period = 0
         self._answered = -1
         self._heard_now: set[int] = set()
+        counts = [len(v.moving_joints) for v in simulation.scenario.model.vehicles]
+        self._efforts = np.zeros(sum(counts))
         kind = simulation.scenario.command_input
+        if kind != "team":
+            self._subscribe_efforts(entities, counts)
         if kind == "team":
-            subscribe_team_commands(entities, self._vehicles, self._on_team, self.reject)
+            subscribe_team_commands(entities, self._vehicles, counts, self._on_team, self.reject)
         elif kind == "wrench":
             subscribe_wrenches(entities, self._vehicles, self._on_own, self.reject)
         else:
             subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
         self._pushes = ExternalWrenches(entities, simulation, self.reject)
+
+    def _subscribe_efforts(self, entities: Entities, counts: list[int]) -> None:
+        ends = np.cumsum([0, *counts])
+        for name, n, first in zip(self._vehicles, counts, ends[:-1], strict=True):
+
+            def take(efforts: np.ndarray, first: int = int(first)) -> None:
+                self._efforts[first : first + len(efforts)] = efforts
+
+            if n:
+                subscribe_efforts(entities, name, n, take, self.reject)
 
     def begin(self, epoch: int, period: int) -> None:
         """A state is about to be published: commands of this period count as its answer."""
@@ -68,6 +83,7 @@ class CommandIntake:
     def reset(self, epoch: int, period: int) -> None:
         """The state has jumped: nothing has been heard yet, nothing pushes."""
         self._watch.reset()
+        self._efforts[:] = 0.0
         self._pushes.clear()
         self.begin(epoch, period)
 
@@ -96,7 +112,7 @@ class CommandIntake:
                     f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
                 )
         self._health.counts["stale_commands"] += not self.is_answered
-        self._simulation.command(wrenches)
+        self._simulation.command(wrenches, self._efforts)
         self._pushes.apply()
 
     def reject(self, why: str) -> None:
@@ -104,12 +120,13 @@ class CommandIntake:
         self._health.counts["rejected_commands"] += 1
         self._logger.warning(f"rejected: {why}", throttle_duration_sec=1.0)
 
-    def _on_team(self, heading: Heading, wrenches: np.ndarray) -> None:
+    def _on_team(self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray) -> None:
         if heading.epoch != self.epoch or heading.step > self.period:
             return
         age = max(0.0, seconds_between(heading.stamp, self._time.stamp()))
         for i, wrench in enumerate(wrenches):
             self._watch.accept(i, wrench, self._simulation.time - age)
+        self._efforts[:] = efforts
         self._take_answer(heading.step)
 
     def _on_own(self, vehicle: int, wrench: np.ndarray) -> None:

@@ -29,13 +29,15 @@ from rotor_core.ros.convert import (
 )
 from rotor_core.ros.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_sim.events import Event
+from rotor_sim.ros.arms import ArmPublisher
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.frozen_topic import FrozenTopic
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {
     "snap": HybridEvent.SNAP, "slack": HybridEvent.SLACK, "settle": HybridEvent.SETTLE, "cut": HybridEvent.CUT,
-    "release": HybridEvent.RELEASE,
+    "release": HybridEvent.RELEASE, "attach": HybridEvent.ATTACH, "touch": HybridEvent.TOUCH,
+    "leave": HybridEvent.LEAVE,
 }  # fmt: skip
 
 PATH_SPACING = 0.2
@@ -112,9 +114,11 @@ class WorldPublisher:
 
         self._odom = odometry("odom", scenario.sensing.noise)
         self._truth = odometry("ground_truth", None)
-        self._team_wire = TeamStateWire(names, self._cable_names)
+        counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
+        self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
         self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
+        self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         self._paths = {
             team.entity: (
@@ -139,10 +143,14 @@ class WorldPublisher:
         self.publish_static()
 
     def _freeze_transforms(self, names: list[str]) -> None:
+        links = self._arms.frames
         self._tf_frame = FrozenMessage(
-            TFMessage(transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in names])
+            TFMessage(
+                transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in names]
+                + [_transform(parent, child) for parent, child in links]
+            )
         )
-        paths = [f"transforms[{i}]" for i in range(len(names))]
+        paths = [f"transforms[{i}]" for i in range(len(names) + len(links))]
         self._tf_stamps = [f"{p}.header.stamp.sec" for p in paths]
         self._tf_at = np.array(
             [
@@ -177,6 +185,7 @@ class WorldPublisher:
         transforms += [_transform(frame_of(n), f"{n}/cable_anchor", p) for n, p in anchors.items()]
         for transform in transforms:
             transform.header.stamp = self._time.stamp()
+        self._arms.describe()
         self._tf_static.publish(TFMessage(transforms=transforms))
 
     def clock(self) -> None:
@@ -189,7 +198,11 @@ class WorldPublisher:
         heading = Heading(self._time.stamp(), epoch, step)
         self._team.publish(
             self._team_wire.write(
-                heading, measured, self.simulation.engine.taut, self._cable_numbers
+                heading,
+                measured,
+                self.simulation.engine.taut,
+                self._cable_numbers,
+                self.simulation.joint_states,
             )
         )
 
@@ -208,6 +221,7 @@ class WorldPublisher:
             rows = np.concatenate([rows, rows])
         for topic, row in zip(topics, rows, strict=True):
             topic.send(stamp, row)
+        self._arms.joint_states(stamp)
         if self._cable_names:
             self._refresh_cables()
             frame = self._cable_frame
@@ -229,7 +243,10 @@ class WorldPublisher:
         stamp = self._time.stamp()
         for path in self._tf_stamps:
             self._tf_frame.put_stamp(stamp, path)
-        self._tf_frame.doubles[self._tf_at] = self.simulation.motion[:, :7]
+        poses = self.simulation.motion[:, :7]
+        if self._arms.frames:
+            poses = np.concatenate([poses, self._arms.poses()])
+        self._tf_frame.doubles[self._tf_at] = poses
         self._tf.publish(self._tf_frame.data())
         self._tf_listeners = self._tf.get_subscription_count()
 
@@ -248,6 +265,8 @@ class WorldPublisher:
             message.at_length = [self._cable_names[k] for k in event.at_length]
             message.impulses = list(event.impulses)
             message.closing_speeds = list(event.closing_speeds)
+            message.joints = [self.simulation.engine.joints.names[i] for i in event.joints]
+            message.bodies = list(event.bodies)
             self._events.publish(message)
 
     def paths(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
-from rotor_msgs.srv import CutCable, SetState, Step
+from rotor_msgs.srv import Attach, CutCable, Release, SetState, Step
 from std_srvs.srv import Trigger
 
 from rotor_core.ros.convert import seconds_from_stamp, state_from_body
@@ -16,7 +16,7 @@ from rotor_sim.state_machine import Result, State
 
 
 class Services:
-    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable``."""
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/attach ~/release``."""
 
     def __init__(self, node: Node, session: Session) -> None:
         self._session = session
@@ -38,6 +38,8 @@ class Services:
         entities.serve_later(Step, "~/step", self._step)
         entities.serve(SetState, "~/set_state", self._set_state)
         entities.serve(CutCable, "~/cut_cable", self._cut)
+        entities.serve(Attach, "~/attach", self._attach)
+        entities.serve(Release, "~/release", self._release)
 
     def close(self) -> None:
         """Take the services down."""
@@ -81,4 +83,18 @@ class Services:
         result = self._session.cut(names.index(request.cable))
         response.success = result.ok
         response.message = result.text or f"{request.cable} cut, {self._when()}"
+        return response
+
+    def _attach(self, request: Attach.Request, response: Attach.Response) -> object:
+        simulation = self._session.simulation
+        result = self._session.change(lambda: simulation.attach(request.parent, request.child))
+        response.success = result.ok
+        response.message = result.text or f"{request.parent} holds {request.child}, {self._when()}"
+        return response
+
+    def _release(self, request: Release.Request, response: Release.Response) -> object:
+        simulation = self._session.simulation
+        result = self._session.change(lambda: simulation.release(request.child))
+        response.success = result.ok
+        response.message = result.text or f"{request.child} is free, {self._when()}"
         return response

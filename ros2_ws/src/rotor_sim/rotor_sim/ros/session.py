@@ -175,10 +175,16 @@ class Session:
 
     def cut(self, k: int) -> Result:
         """Cut cable k now."""
+        return self.change(lambda: self.simulation.engine.cut(k))
+
+    def change(self, make: Callable[[], object]) -> Result:
+        """Change the structure now: cut, attach, release."""
         try:
-            self.simulation.engine.cut(k)
+            make()
         except SolverError as error:
             self.machine.failed(str(error))
+            return Result(Code.OPERATION_FAILED, str(error))
+        except RotorError as error:
             return Result(Code.OPERATION_FAILED, str(error))
         self.health.counts["hybrid_events"] += self._outputs.events()
         return Result(Code.OK)

@@ -1,0 +1,190 @@
+"""Efforts and prescribed motions of the joints of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.interface.errors import ContractError
+from rotor_sim.dynamics.links import driven_motion
+from rotor_sim.hybrid import impact
+from rotor_sim.model import layout as at
+
+COEFFICIENTS = 6
+
+
+class JointDrive:
+    """Commands to the joints of one world; arrays are in the order in which the user named the joints.
+
+    Args:
+        world: views.
+        names: of the joints, for messages.
+        limits: largest efforts, (n_joints,).
+        restart: takes up a change from outside (a code of :mod:`rotor_sim.hybrid.impact`).
+    """
+
+    def __init__(
+        self,
+        world: at.World,
+        names: list[str],
+        limits: np.ndarray,
+        restart: Callable[[int], None],
+    ) -> None:
+        self._world, self._restart, self.names, self.limits = world, restart, names, limits
+        self._order = np.argsort(world.joint_int[:, at.JOINT_NUMBER])
+        self._state_rows = world.joint_int[self._order, at.JOINT_ROW]
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def is_driven(self) -> np.ndarray:
+        """Which joints have a prescribed motion, (n_joints,) bool."""
+        return self._world.joint_int[self._order, at.DRIVEN] != 0
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Angles (or travels), (n_joints,) rad or m."""
+        return self._world.start[self._state_rows, at.P]
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates, (n_joints,) rad/s or m/s."""
+        return self._world.start[self._state_rows, at.V]
+
+    @property
+    def accelerations(self) -> np.ndarray:
+        """Accelerations, (n_joints,) rad/s^2 or m/s^2."""
+        return self._world.slopes[at.FIRST_SLOPE, self._state_rows, at.D_V]
+
+    @property
+    def efforts(self) -> np.ndarray:
+        """Efforts of the motors now, (n_joints,) N m or N; zero for driven joints (T.8)."""
+        r = self._world.joints[self._order]
+        t = float(self._world.scalars[at.TIME])
+        wave = np.sin(r[:, at.EFFORT_FREQUENCY] * t + r[:, at.EFFORT_PHASE])
+        efforts = self._means + r[:, at.EFFORT_AMPLITUDE] * wave
+        return np.where(self.is_driven, 0.0, efforts)
+
+    @property
+    def _means(self) -> np.ndarray:
+        r = self._world.joints[self._order]
+        since = float(self._world.scalars[at.TIME]) - r[:, at.EFFORT_SINCE]
+        fading = np.exp(-r[:, at.EFFORT_LAG_RATE] * since)
+        return r[:, at.EFFORT_BIAS] + r[:, at.EFFORT_OFFSET] * fading
+
+    def write_state(self, states: np.ndarray) -> None:
+        """Write angles and rates, (n_joints, 2), before the engine takes up a state.
+
+        Raises:
+            ContractError: wrong shape, not finite, or beyond a stop.
+        """
+        states = np.asarray(states, float)
+        if states.shape != (len(self), 2) or not np.isfinite(states).all():
+            raise ContractError(
+                f"joint state: must be {len(self)} finite angles and rates, got {states.tolist()}."
+            )
+        self._world.start[self._state_rows, at.P] = states[:, 0]
+        self._world.start[self._state_rows, at.V] = states[:, 1]
+
+    def command(self, efforts: np.ndarray) -> None:
+        """Command the effort of every joint, (n_joints,); each follows with its lag, within its limit (T.8).
+
+        Driven joints ignore theirs.
+
+        Raises:
+            ContractError: wrong shape or not finite; nothing is changed then.
+        """
+        self.write_efforts(efforts)
+        self._restart(impact.INPUT_CHANGED)
+
+    def write_efforts(self, efforts: np.ndarray) -> None:
+        """:meth:`command` without taking it up; the next change of inputs does."""
+        if np.shape(efforts) != (len(self),) or not np.isfinite(efforts).all():
+            raise ContractError(
+                f"joint efforts: must be {len(self)} finite numbers, got {efforts}."
+            )
+        wanted = np.clip(efforts, -self.limits, self.limits)
+        torque = ~self.is_driven
+        rows = self._order[torque]
+        joints = self._world.joints
+        lagging = joints[rows, at.EFFORT_LAG_RATE] > 0.0
+        means = self._means[torque]
+        joints[rows, at.EFFORT_OFFSET] = np.where(lagging, means - wanted[torque], 0.0)
+        joints[rows, at.EFFORT_BIAS] = wanted[torque]
+        joints[rows, at.EFFORT_SINCE] = float(self._world.scalars[at.TIME])
+
+    def oscillate(self, i: int, amplitude: float, frequency_hz: float, phase: float) -> None:
+        """Add ``amplitude sin(2 pi f t + phase)`` to the effort of joint i, or to the angle of a driven one.
+
+        The clock is that of the world. Before the state is set.
+        """
+        row = self._world.joints[self._order[i]]
+        row[at.EFFORT_AMPLITUDE] = amplitude
+        row[at.EFFORT_FREQUENCY], row[at.EFFORT_PHASE] = 2.0 * np.pi * frequency_hz, phase
+
+    def prescribe(self, i: int, coefficients: np.ndarray, duration: float = np.inf) -> None:
+        """Let the angle of a driven joint be a polynomial of the time from now on, held after ``duration`` s.
+
+        Up to six coefficients, constant first. The caller keeps angle and rate continuous: nothing
+        reacts to a jump.
+
+        Raises:
+            ContractError: the joint is not driven, or numbers that are not finite.
+        """
+        if not self.is_driven[i]:
+            raise ContractError(f"joint {self.names[i]!r}: is not driven; command its effort.")
+        coefficients = np.asarray(coefficients, float)
+        if not (len(coefficients) <= COEFFICIENTS and np.isfinite(coefficients).all()):
+            raise ContractError(
+                f"joint {self.names[i]!r}: needs at most {COEFFICIENTS} finite coefficients, got {coefficients}."
+            )
+        row = self._world.joints[self._order[i]]
+        row[at.COEFFICIENTS : at.COEFFICIENTS + COEFFICIENTS] = 0.0
+        row[at.COEFFICIENTS : at.COEFFICIENTS + len(coefficients)] = coefficients
+        row[at.EFFORT_SINCE] = float(self._world.scalars[at.TIME])
+        row[at.HOLDS_AFTER] = duration
+        self._restart(impact.INPUT_CHANGED)
+
+    def take_over(self, other: JointDrive) -> None:
+        """Efforts and prescribed motions of the same joints in another world."""
+        columns = slice(at.EFFORT_BIAS, at.HOLDS_AFTER + 1)
+        self._world.joints[self._order, columns] = other._world.joints[other._order, columns]
+
+    def hold(self, i: int, angle: float) -> None:
+        """Hold a driven joint at ``angle``; before the state is set."""
+        row = self._world.joints[self._order[i]]
+        row[at.COEFFICIENTS : at.COEFFICIENTS + COEFFICIENTS] = 0.0
+        row[at.COEFFICIENTS], row[at.HOLDS_AFTER] = angle, np.inf
+
+    def move(self, i: int, angle: float, duration: float) -> None:
+        """Move a driven joint to ``angle`` in ``duration`` s, smoothly from its present motion to rest.
+
+        Raises:
+            ContractError: the joint is not driven, or ``duration`` is not positive.
+        """
+        if not duration > 0.0:
+            raise ContractError(f"joint {self.names[i]!r}: duration must be > 0 s, got {duration}.")
+        t = float(self._world.scalars[at.TIME])
+        steady = self._world.joints[self._order[i]].copy()
+        steady[at.EFFORT_AMPLITUDE] = 0.0  # an oscillation goes on about the new motion
+        start = driven_motion.py_func(steady, t)
+        self.prescribe(i, quintic(start, angle, duration), duration)
+
+
+def quintic(start: tuple[float, float, float], end: float, duration: float) -> np.ndarray:
+    """Coefficients, constant first, of the quintic from (value, rate, acceleration) to rest at ``end``."""
+    p, v, a = start
+    T = duration
+    d = end - p
+    return np.array(
+        [
+            p,
+            v,
+            0.5 * a,
+            (10.0 * d - 6.0 * v * T - 1.5 * a * T**2) / T**3,
+            (-15.0 * d + 8.0 * v * T + 1.5 * a * T**2) / T**4,
+            (6.0 * d - 3.0 * v * T - 0.5 * a * T**2) / T**5,
+        ]
+    )
