@@ -9,7 +9,8 @@ from rotor_control.controller import make_controller
 from rotor_core.config.catalog import locate, shipped
 from rotor_core.config.environment import Wind
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Actuation, Plan, StepPosePlan
+from rotor_core.config.plans import Plan, StepPosePlan
+from rotor_core.config.schema import Actuation
 from rotor_core.config.structure import convert
 from rotor_core.config.tree import read_tree
 from rotor_core.rotors import rotor_set
@@ -141,8 +142,9 @@ def test_a_minute_of_circles_keeps_the_cable_length():
     assert worst < 1e-10
 
 
-OPEN_LOOP_OR_WINDY = ("collision", "gyrostat", "fiori", "wind")
-"""Scenarios that snap by design, that nothing controls, or that the air shakes: tests of their own."""
+OPEN_LOOP_OR_WINDY = ("collision", "gyrostat", "fiori", "wind", "kremer", "pick", "uncoupled")
+"""Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
+that the air shakes, that drop something, or that show what goes wrong."""
 
 
 @pytest.mark.parametrize(

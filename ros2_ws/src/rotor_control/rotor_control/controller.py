@@ -12,6 +12,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_control import gains as g
 from rotor_control.cable_team import cable_team_command
+from rotor_control.manipulator import ManipulatorLaw
 from rotor_control.point_mass import point_mass_command
 from rotor_control.quadrotor import quadrotor_command
 from rotor_control.rigid_team import (
@@ -20,17 +21,19 @@ from rotor_control.rigid_team import (
     rigid_team_command,
     structure_allocation,
 )
-from rotor_core.config.model import Model, inertia_matrix
-from rotor_core.config.schema import (
+from rotor_core.config.body import inertia_matrix
+from rotor_core.config.controls import (
     CableTeamControl,
+    ManipulatorControl,
     OpenLoopControl,
     PointMassControl,
     RigidTeamControl,
-    Scenario,
 )
+from rotor_core.config.model import Model
+from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, attachment_points, cable_lengths, teams
 from rotor_core.config.units import rad_s_from_rpm, wxyz_from_rpy_deg
-from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.errors import ConfigError, ContractError
 from rotor_core.interface.plan import REFERENCE
 from rotor_core.rotors import rotor_limits, rotor_set
 
@@ -209,47 +212,108 @@ def _open_loop_wrench(scenario: Scenario, control: OpenLoopControl, row: int) ->
     raise ConfigError(f"controller.commands: has no entry for the vehicle {vehicle.name!r}.")
 
 
+class ArmLaw:
+    """The law of one vehicle with an arm, among those of teams."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        self.team = team
+        model, control = scenario.model, scenario.controller
+        if not isinstance(control, ManipulatorControl):
+            raise ConfigError(
+                f"controller.type: a vehicle with joints ({team.entity!r}) needs manipulator, got {control.type}. "
+                "Write `controller: {use: manipulator}`."
+            )
+        row = model.index(team.vehicles[0])
+        self._row = row
+        self._law = ManipulatorLaw(
+            model.vehicles[row],
+            control,
+            scenario.environment.gravity_m_s2,
+            scenario.time.control_s,
+        )
+        first = sum(len(v.moving_joints) for v in model.vehicles[:row])
+        self._joints = slice(first, first + self._law.model.n)
+
+    def command_arm(
+        self,
+        states: np.ndarray,
+        joints: np.ndarray,
+        reference: np.ndarray,
+        wanted: np.ndarray,
+        out: np.ndarray,
+        efforts: np.ndarray,
+    ) -> None:
+        """Write the command (1, 4) of the vehicle and its part of all efforts (n_joints,)."""
+        own = self._joints
+        out[0], efforts[own] = self._law(states[self._row], joints[own], reference, wanted[own])
+
+    def reset(self) -> None:
+        """Forget the integral."""
+        self._law.memory[:] = 0.0
+
+
 class Controller:
     """Commands for all vehicles of a scenario; see :func:`make_controller`.
 
     Attributes:
         teams: in the order of references.
         limited: vehicles whose last command was beyond their rotors.
+        efforts: last commands to the joints, vehicle by vehicle, (n_joints,).
     """
 
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.model
         self.teams = teams(model)
-        laws = OpenLoopLaw if isinstance(scenario.controller, OpenLoopControl) else TeamLaw
-        self.laws = [laws(scenario, team) for team in self.teams]
+        self.laws = [_law_of(scenario, team) for team in self.teams]
+        self._joint_starts = np.array(
+            [j.initial for v in model.vehicles for j in v.moving_joints], float
+        )
+        self.efforts = np.zeros(len(self._joint_starts))
         self._rows = [np.array([model.index(v) for v in team.vehicles]) for team in self.teams]
         self._outs = [np.zeros((len(team.vehicles), 4)) for team in self.teams]
         self._limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
         self._limits_on = scenario.actuation.limits
-        self._one_team = len(self.teams) == 1 and bool(
-            np.all(self._rows[0] == np.arange(len(model.vehicles)))
-        )
+        first = self.laws[0] if len(self.laws) == 1 else None
+        whole = bool(np.all(self._rows[0] == np.arange(len(model.vehicles)))) if first else False
+        self._only = first if whole and not isinstance(first, ArmLaw) else None
         self.commands = np.zeros((len(model.vehicles), 4))
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
 
-    def command(self, states: np.ndarray, references: np.ndarray) -> np.ndarray:
-        """Thrusts and moments of all vehicles.
+    def command(
+        self,
+        states: np.ndarray,
+        references: np.ndarray,
+        joints: np.ndarray | None = None,
+        joint_references: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Thrusts and moments of all vehicles; efforts of joints go to :attr:`efforts`.
 
         Args:
             states: of all entities, (N, >= 13): position, attitude, velocity, body rate.
             references: one row per team, (n_teams, 28).
+            joints: angles and rates of all joints, vehicle by vehicle, (n_joints, 2).
+            joint_references: wanted angles, rates and accelerations, (n_joints, 3); default the
+                angles at the start.
 
         Returns:
             (n_vehicles, 4), N and N m; the same array at every call.
         """
-        if self._one_team:
-            self.laws[0](states, references[0], self.commands)
+        if joint_references is None and len(self.efforts):
+            zero = np.zeros(len(self.efforts))
+            joint_references = np.stack([self._joint_starts, zero, zero], axis=1)
+        if self._only is not None:
+            self._only(states, references[0], self.commands)
         else:
             for law, rows, out, reference in zip(
                 self.laws, self._rows, self._outs, references, strict=True
             ):
-                law(states, reference, out)
+                if isinstance(law, ArmLaw):
+                    if joints is None or joint_references is None:
+                        raise ContractError("controller: the states of the joints are missing.")
+                    law.command_arm(states, joints, reference, joint_references, out, self.efforts)
+                else:
+                    law(states, reference, out)
                 self.commands[rows] = out
         if self._limits_on:
             self.limited = self._limits.apply(self.commands)
@@ -259,6 +323,15 @@ class Controller:
         """Forget integrals of all laws."""
         for law in self.laws:
             law.reset()
+
+
+def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw:
+    if isinstance(scenario.controller, OpenLoopControl):
+        return OpenLoopLaw(scenario, team)
+    vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
+    if team.payload is None and vehicles[0].moving_joints:
+        return ArmLaw(scenario, team)
+    return TeamLaw(scenario, team)
 
 
 def make_controller(scenario: Scenario) -> Controller:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core._jit import constants
-from rotor_core.config.model import Vehicle, inertia_matrix
+from rotor_core.config.body import inertia_matrix
+from rotor_core.config.model import Vehicle
 from rotor_core.config.units import rad_from_deg
 
 MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = constants(0, 1, 10, 13)

@@ -8,7 +8,8 @@ import numpy as np
 
 from rotor_control import gains as g
 from rotor_control.controller import Controller, TeamLaw
-from rotor_core.config.schema import CableTeamControl, PointMassControl, RigidTeamControl, Scenario
+from rotor_core.config.controls import CableTeamControl, PointMassControl, RigidTeamControl
+from rotor_core.config.schema import Scenario
 
 HEADROOM = 10.0
 """A gain may grow to this many times its initial value."""

@@ -9,8 +9,9 @@ from rotor_control.controller import make_controller, structure
 from rotor_control.gains import CABLE_RATE_GAIN
 from rotor_control.limits import limit_tilt, shorten
 from rotor_control.rigid_team import structure_allocation
+from rotor_core.config.controls import QuadrotorControl
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Actuation, QuadrotorControl
+from rotor_core.config.schema import Actuation
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import ACCELERATION, ATTITUDE, POSITION, REFERENCE, VELOCITY
 

@@ -17,7 +17,7 @@ from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import AXES, REFERENCE, Plan
 from rotor_lab.flight import Flight
-from rotor_sim.events import EVENT_TYPES, Event
+from rotor_sim.events import EVENT_NAMES, Event
 
 NANO = 1e-9
 
@@ -53,6 +53,9 @@ def _flight(reader: Reader, path: Path) -> Flight:
     cables: dict[int, tuple[list, list]] = {}
     commands: dict[int, np.ndarray] = {}
     plans: dict[str, list[tuple[float, Plan]]] = {t.entity: [] for t in groups}
+    arms = [v.name for v in scenario.model.vehicles if v.moving_joints]
+    joints: dict[str, dict[int, np.ndarray]] = {n: {} for n in arms}
+    joint_names = [f"{v.name}/{j.name}" for v in scenario.model.vehicles for j in v.moving_joints]
     events: list[Event] = []
     extra: dict = {}
     wall = float("nan")
@@ -60,7 +63,15 @@ def _flight(reader: Reader, path: Path) -> Flight:
     for connection, _, raw in reader.messages():
         topic = connection.topic
         kind = topic.rsplit("/", 1)[-1]
-        if kind not in ("ground_truth", "cables", "team_command", "plan", "events", "diagnostics"):
+        if kind not in (
+            "ground_truth",
+            "cables",
+            "team_command",
+            "plan",
+            "events",
+            "diagnostics",
+            "joint_states",
+        ):
             continue
         message: Any = store.deserialize_cdr(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
@@ -84,7 +95,9 @@ def _flight(reader: Reader, path: Path) -> Flight:
                 )
             )
         elif kind == "events":
-            events.append(_event(message, stamp * NANO))
+            events.append(_event(message, stamp * NANO, joint_names))
+        elif kind == "joint_states":
+            joints[topic.split("/")[-2]][stamp] = np.stack([message.position, message.velocity], 1)
         elif message.status:
             values = {v.key: v.value for v in message.status[0].values}
             for key in (
@@ -98,7 +111,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
                     extra[key] = (
                         float(values[key]) if key == "real_time_factor" else int(values[key])
                     )
-    common = sorted(set.intersection(*(set(t) for t in truth.values())))
+    common = sorted(set.intersection(*(set(t) for t in (*truth.values(), *joints.values()))))
     if not common:
         raise ConfigError(
             f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?"
@@ -122,7 +135,12 @@ def _flight(reader: Reader, path: Path) -> Flight:
     held = np.array([commands.get(s, missing) for s in common])
     if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
         wall = (time[-1] - time[0]) / extra["real_time_factor"]
-    return Flight(scenario, time, states, references, held, tensions, taut, events, wall, 0, extra)
+    flight = Flight(
+        scenario, time, states, references, held, tensions, taut, events, wall, 0, extra
+    )
+    if arms:
+        flight.joints = np.array([np.concatenate([joints[n][s] for n in arms]) for s in common])
+    return flight
 
 
 def _custom_data(path: Path, key: str) -> str:
@@ -141,11 +159,12 @@ def _state(message: Any) -> np.ndarray:
     return np.concatenate([[p.x, p.y, p.z], attitude, velocity, [w.x, w.y, w.z]])
 
 
-def _event(message: Any, time: float) -> Event:
+def _event(message: Any, time: float, joints: list[str]) -> Event:
     def indices(names: list[str]) -> tuple[int, ...]:
         return tuple(int(n.removeprefix("cable")) - 1 for n in names)
 
     return Event(
-        time, EVENT_TYPES[message.type], indices(message.cables), message.cause, indices(message.at_length),
+        time, EVENT_NAMES[message.type], indices(message.cables), message.cause, indices(message.at_length),
         tuple(message.impulses), tuple(message.closing_speeds), tuple(0.0 for _ in message.impulses),
+        joints=tuple(joints.index(n) for n in message.joints), bodies=tuple(message.bodies),
     )  # fmt: skip

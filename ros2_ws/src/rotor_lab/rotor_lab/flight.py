@@ -28,6 +28,9 @@ class Flight:
         wall_time: s.
         limited: control periods in which a command was beyond the rotors.
         extra: further figures for the summary (missed deadlines and so on).
+        joints: angles and rates of all joints, vehicle by vehicle, (N, n_joints, 2).
+        joint_references: wanted angles, rates and accelerations, (N, n_joints, 3).
+        efforts: as commanded to the joints, (N, n_joints).
     """
 
     scenario: Scenario
@@ -41,6 +44,9 @@ class Flight:
     wall_time: float = float("nan")
     limited: int = 0
     extra: dict = field(default_factory=dict)
+    joints: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
+    joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def position_error(self, team: int = 0) -> np.ndarray:
         """Reference minus position of the planned entity, (N, 3) m."""

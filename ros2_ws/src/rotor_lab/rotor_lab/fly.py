@@ -10,6 +10,7 @@ import numpy as np
 from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
 from rotor_lab.flight import Flight
+from rotor_planning.arms import JointPlans, make_arm_plans
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
 
@@ -17,6 +18,7 @@ from rotor_sim.simulation import START_TIME, Simulation
 def flight_duration(scenario: Scenario) -> float:
     """Time of the longest plan (a hover where nothing is planned) plus the settling time of the scenario, s."""
     planned = [plan.duration for plan in make_plans(scenario).values()]
+    planned += [plan.duration for plan in make_arm_plans(scenario)]
     alone = getattr(scenario.trajectory, "duration_s", None) or 0.0
     return max(planned, default=alone) + scenario.settle_s
 
@@ -46,21 +48,26 @@ def fly(
     ordered = [plans[team.entity] for team in controller.teams]
     total = flight_duration(scenario) if duration is None else duration
     n = max(1, round(total / scenario.time.control_s))
+    arms = JointPlans(scenario)
     entities, cables = len(simulation.names), len(scenario.model.cables)
     times = np.empty(n + 1)
     states = np.empty((n + 1, entities, 13))
     references = np.empty((n + 1, len(ordered), controller.references.shape[1]))
     commands = np.empty((n + 1, simulation.n_vehicles, 4))
     tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
+    joints, wanted = np.empty((n + 1, arms.n, 2)), np.empty((n + 1, arms.n, 3))
+    efforts = np.empty((n + 1, arms.n))
     limited = 0
     began = reported = wall.perf_counter()
     for i in range(n + 1):
         t = simulation.time
         for plan, reference in zip(ordered, references[i], strict=True):
             plan.sample(t - START_TIME, reference)
-        command = controller.command(simulation.measure(), references[i])
+        joints[i], wanted[i] = simulation.joint_states, arms.sample(t - START_TIME)
+        command = controller.command(simulation.measure(), references[i], joints[i], wanted[i])
+        efforts[i] = controller.efforts
         if i < n:
-            simulation.command(command)
+            simulation.command(command, efforts[i])
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
@@ -82,4 +89,7 @@ def fly(
         wall.perf_counter() - began,
         limited,
         {"redundant_cables": simulation.engine.were_redundant},
+        joints,
+        wanted,
+        efforts,
     )

@@ -25,7 +25,7 @@ class Topic:
         best_effort: sensor data.
         source: the node that publishes it.
         stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
-            lists, their length).
+            lists, their length); None: it has none.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Topic:
     latched: bool = False
     best_effort: bool = False
     source: str = "simulator"
-    stamp_at: int = 4
+    stamp_at: int | None = 4
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:
@@ -62,6 +62,14 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         if importlib.util.find_spec("actuator_msgs") is not None:
             kind = "actuator_msgs/msg/Actuators"
             out.append(Topic(f"{vehicle.name}/motor_speed", kind, best_effort=True))
+    out.append(Topic("robot_description", "std_msgs/msg/String", latched=True, stamp_at=None))
+    for vehicle in model.vehicles:
+        if vehicle.moving_joints:
+            kind, plan = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+            out.append(Topic(f"{vehicle.name}/joint_states", kind))
+            out.append(
+                Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner")
+            )
     path = "nav_msgs/msg/Path"
     for team in teams(model):
         name = team.entity

@@ -9,19 +9,21 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import (
+from rotor_core.config.plans import (
     CirclePlan,
     HoverPlan,
     LinePlan,
-    Scenario,
+    MovesPlan,
     StepPosePlan,
     WaypointsPlan,
 )
-from rotor_core.config.schema import Plan as PlanConfig
+from rotor_core.config.plans import Plan as PlanConfig
+from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import AXES, PHASE, YAW, Plan, hold
+from rotor_planning.moves import moves_plan
 from rotor_planning.polynomial import minimum_derivative
 from rotor_planning.timing import QUINTIC, line_times, line_times_rotortm, waypoint_times
 
@@ -162,6 +164,8 @@ def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) ->
             start, config.radius_m, config.period_s, config.cruise_s,
             yaw=yaw, ramp=config.ramp_rad_s2, rotation=np.radians(config.rotation_deg),
         )  # fmt: skip
+    if isinstance(config, MovesPlan):
+        return moves_plan(config, start, yaw)
     offset = start if config.relative else np.zeros(3)
     goals = np.array(config.waypoints_m) + offset
     if isinstance(config, LinePlan):

@@ -14,6 +14,7 @@ from rclpy.parameter import Parameter
 from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_control.controller import make_controller
+from rotor_control.ros.arm_references import ArmReferences
 from rotor_control.tuning import tunable_gains
 from rotor_core.interface.errors import ContractError
 from rotor_core.ros import qos
@@ -38,8 +39,13 @@ class ControllerNode(Node):
         self.teams = [team.entity for team in self.controller.teams]
         self._plans = {name: PlanQueue() for name in self.teams}
         self._states = np.zeros((len(entities), 13))
-        self._state_wire = TeamStateWire(entities, scenario.model.cable_names)
-        self._command_wire = TeamCommandWire(vehicles)
+        self.arms = ArmReferences(self, scenario)
+        counts = [len(v.moving_joints) for v in scenario.model.vehicles]
+        self._joints = np.zeros((sum(counts), 2))
+        self._state_wire = TeamStateWire(
+            entities, scenario.model.cable_names, counts + [0] * len(scenario.model.payloads)
+        )
+        self._command_wire = TeamCommandWire(vehicles, counts)
         self._epoch = -1
         self._last: tuple[int, bytes] | None = None
         self._gains = tunable_gains(scenario, self.controller)
@@ -82,10 +88,11 @@ class ControllerNode(Node):
         self.controller.reset()
         for plans in self._plans.values():
             plans.clear()
+        self.arms.clear()
 
     def _on_state(self, data: bytes) -> None:
         try:
-            heading = self._state_wire.read(data, self._states)
+            heading = self._state_wire.read(data, self._states, self._joints)
         except ContractError as error:
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
@@ -102,8 +109,13 @@ class ControllerNode(Node):
             if not plans:
                 return  # the simulator asks again; without a plan there is nothing to answer
             plans.sample(heading.stamp, reference)
-        wrenches = self.controller.command(self._states, self.controller.references)
-        answer = self._command_wire.write(heading, wrenches)
+        wanted = self.arms.sample(heading.stamp)
+        if wanted is None:
+            return
+        wrenches = self.controller.command(
+            self._states, self.controller.references, self._joints, wanted
+        )
+        answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last = (heading.step, answer)
         self._commands.publish(answer)
 

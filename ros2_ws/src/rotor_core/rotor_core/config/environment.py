@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rotor_core.config.model import Vector
+from rotor_core.config.body import Vector
 from rotor_core.config.structure import bounded
 
 

@@ -55,7 +55,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         child[OMEGA] = quat2mat(q).T @ parent[OMEGA]
         done.add(link.child)
     for cable in model.cables:
-        if cable.a in done or cable.b not in done:
+        if cable.a not in entities or cable.a in done or cable.b not in done:
             continue
         load, vehicle = states[entities.index(cable.b)], states[entities.index(cable.a)]
         R, offset = quat2mat(load[Q]), np.array(cable.b_point_m)

@@ -13,11 +13,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from rotor_core.config.arm import link_name
+from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
-from rotor_core.config.model import CableAttachment, Model, Vector
+from rotor_core.config.model import CableAttachment, Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, suggestion
 from rotor_core.config.tree import Tree, read_tree
+from rotor_core.config.urdf import locate_urdf, read_urdf
 from rotor_core.interface.errors import ConfigError
 
 SCHEMA = 1
@@ -161,6 +164,8 @@ def _resolve_model(tree: Tree) -> Tree:
             fields = _mapping(entry, f"model.{key}[{i}]")
             default = prefix if key == "payloads" and len(entries) == 1 else f"{prefix}{i + 1}"
             fields.setdefault("name", entry.with_value(default))
+            if key == "vehicles" and "urdf" in fields and "links" not in fields:
+                fields = _with_urdf(fields, f"model.vehicles[{i}]")
             resolved.append(entry.with_value(fields))
         names[key] = [str(e.value["name"].value) for e in resolved]
         model[key] = model[key].with_value(resolved)
@@ -170,6 +175,28 @@ def _resolve_model(tree: Tree) -> Tree:
             items += _expand(item, f"model.attachments[{i}]", names)
         model["attachments"] = model["attachments"].with_value(items)
     return tree.with_value(model)
+
+
+def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
+    """Lay the keys of a vehicle over what its URDF says; joints are joined by their names."""
+    described = read_urdf(locate_urdf(fields["urdf"]))
+    joints = described["joints"]
+    if "joints" in fields:
+        own = {
+            str(_mapping(j, f"{what}.joints").get("name", j).value): j
+            for j in _list(fields["joints"], f"{what}.joints")
+        }
+        merged = []
+        for joint in joints.value:
+            extra = own.pop(joint.value["name"].value, None)
+            merged.append(joint.with_value({**joint.value, **extra.value}) if extra else joint)
+        for name, joint in own.items():
+            names = [j.value["name"].value for j in joints.value]
+            raise ConfigError(
+                f"{joint.place}: {what}.joints: the URDF has no joint {name!r}{suggestion(name, names)}"
+            )
+        joints = joints.with_value(merged)
+    return {**described, **fields, "joints": joints}
 
 
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
@@ -248,6 +275,7 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
     """Names that point to entities and cables, and cables that are possible at all."""
     model = scenario.model
     names = [e.name for e in model.entities]
+    links = [link_name(v.name, link.name) for v in model.vehicles for link in v.links]
     model_place = tree.value["model"].place
 
     def known(name: str, where: str, key: str, also: tuple[str, ...] = ()) -> None:
@@ -266,7 +294,8 @@ def _check_references(scenario: Scenario, tree: Tree) -> None:
             else ((item.parent, None), (item.child, None))
         )
         for name, point in ends:
-            known(name, where, "model", ("world",) if isinstance(item, CableAttachment) else ())
+            also = ("world", *links) if isinstance(item, CableAttachment) else ()
+            known(name, where, "model", also)
             if name in points and point is not None and any(point):
                 raise ConfigError(
                     f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "

@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from rotor_core.config.arm import JointConfig, Link, sorted_tree
+from rotor_core.config.body import Matrix, Vector, check_inertia, check_name
 from rotor_core.config.structure import bounded
-
-Vector = tuple[float, float, float]
-Matrix = tuple[Vector, Vector, Vector]
-
-MEASURED_INERTIA = 1.05
-"""Largest principal inertia over the sum of the other two.
-
-At most 1 for a rigid body, some more for measured values.
-"""
-
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-"""Entity names become topic and frame names."""
-
-
-def inertia_matrix(inertia: Vector | Matrix) -> np.ndarray:
-    """(3, 3) matrix from three principal values or from three rows."""
-    values = np.array(inertia, float)
-    return np.diag(values) if values.ndim == 1 else values
-
-
-def check_inertia(inertia: Vector | Matrix | None) -> None:
-    """Raise ValueError where an inertia is not symmetric, positive definite and that of a body."""
-    if inertia is None:
-        return
-    J = inertia_matrix(inertia)
-    if np.max(np.abs(J - J.T)) > 1e-12 * np.max(np.abs(J)):
-        raise ValueError(f"inertia_kg_m2 must be symmetric, got {J.tolist()}.")
-    values = np.linalg.eigvalsh(J)
-    if values[0] <= 0.0:
-        raise ValueError(
-            f"inertia_kg_m2 must be positive definite; its smallest principal value is {values[0]:.3g}."
-        )
-    if values[2] > MEASURED_INERTIA * (values[0] + values[1]):
-        raise ValueError(
-            f"inertia_kg_m2 belongs to no rigid body: the largest principal value {values[2]:.4g} "
-            f"exceeds the sum of the "
-            f"other two ({values[0] + values[1]:.4g})."
-        )
-
-
-def _check_name(name: str) -> None:
-    if not NAME.match(name):
-        raise ValueError(
-            f"name must start with a letter and hold only letters, digits and _, got {name!r}."
-        )
 
 
 @dataclass(frozen=True)
@@ -221,7 +177,11 @@ class VehicleGains:
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A multirotor as one rigid body with a thrust and moment input, or with its rotors."""
+    """A multirotor as one rigid body with a thrust and moment input, or with its rotors; and its arm, if any.
+
+    ``urdf`` names the file from which the loader took ``mass_kg``, ``inertia_kg_m2``, ``com_m`` (of
+    the base), ``links`` and ``joints``; what stands here as well goes before.
+    """
 
     name: str
     mass_kg: float = bounded(gt=0.0)
@@ -231,11 +191,21 @@ class Vehicle:
     max_tilt_deg: float = bounded(80.0, gt=0.0, le=180.0)
     drag: DragCoefficients | None = None
     internal_rotors: tuple[InternalRotor, ...] = ()
+    com_m: Vector = (0.0, 0.0, 0.0)
+    links: tuple[Link, ...] = ()
+    joints: tuple[JointConfig, ...] = ()
+    urdf: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         check_inertia(self.inertia_kg_m2)
+        object.__setattr__(self, "joints", sorted_tree(self.links, self.joints))
+
+    @property
+    def moving_joints(self) -> tuple[JointConfig, ...]:
+        """Joints that are not fixed: the order of joint states and efforts everywhere."""
+        return tuple(j for j in self.joints if j.type != "fixed")
 
 
 @dataclass(frozen=True)
@@ -277,7 +247,7 @@ class Payload:
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         check_inertia(self.inertia_kg_m2)
         if self.internal_rotors and self.inertia_kg_m2 is None:
             raise ValueError("internal_rotors need a body with inertia_kg_m2.")

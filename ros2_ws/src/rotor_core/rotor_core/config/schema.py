@@ -12,8 +12,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from rotor_core.config.arm import link_name
+from rotor_core.config.body import Matrix, Vector, check_inertia
+from rotor_core.config.controls import Control, OpenLoopControl
 from rotor_core.config.environment import Environment
-from rotor_core.config.model import Matrix, Model, Vector, check_inertia
+from rotor_core.config.model import Model
+from rotor_core.config.plans import HoverPlan, JointMoves, Plan
 from rotor_core.config.structure import bounded
 
 
@@ -58,6 +62,33 @@ class InitialState:
             raise ValueError(
                 f"quaternion_wxyz must have length 1, got {np.linalg.norm(self.quaternion_wxyz):.9g}."
             )
+
+
+@dataclass(frozen=True)
+class Grip:
+    """Fix ``entity`` to a body (an entity, or ``vehicle/link``) where both are.
+
+    It must be ``within_m`` of the point ``point_m`` of that body.
+    """
+
+    entity: str
+    to: str
+    point_m: Vector = (0.0, 0.0, 0.0)
+    within_m: float = bounded(0.1, gt=0.0)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that happens to the structure ``at_s``: attach, release (an entity) or cut (a cable, from 1)."""
+
+    at_s: float = bounded(ge=0.0)
+    attach: Grip | None = None
+    release: str | None = None
+    cut: int | None = bounded(None, ge=1)
+
+    def __post_init__(self) -> None:
+        if sum(x is not None for x in (self.attach, self.release, self.cut)) != 1:
+            raise ValueError("a change is one of attach, release or cut.")
 
 
 @dataclass(frozen=True)
@@ -143,167 +174,6 @@ class Actuation:
 
 
 @dataclass(frozen=True)
-class OpenLoopCommand:
-    """Constant rotor speeds of one vehicle."""
-
-    vehicle: str
-    speeds_rpm: tuple[float, ...] = bounded(ge=0.0)
-
-
-@dataclass(frozen=True)
-class OpenLoopControl:
-    """No feedback: constant rotor speeds."""
-
-    type: Literal["open_loop"]
-    commands: tuple[OpenLoopCommand, ...] = ()
-
-
-@dataclass(frozen=True)
-class QuadrotorControl:
-    """Geometric position control of a single vehicle; gains are those of the vehicle."""
-
-    type: Literal["quadrotor"]
-    error_limit_m: float = bounded(0.5, gt=0.0)
-
-
-@dataclass(frozen=True)
-class PointMassControl:
-    """One vehicle with a cable-suspended point mass: gains of the load position."""
-
-    type: Literal["point_mass"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
-    error_limit_m: float = bounded(0.5, gt=0.0)
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class CableTeamControl:
-    """n vehicles with a rigid payload on cables.
-
-    Gains of the payload pose (1/s^2, 1/s; N m, N m s).
-    """
-
-    type: Literal["cable_team"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    attitude: Vector = bounded(ge=0.0)
-    rate: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
-    error_limit_m: float = bounded(0.5, gt=0.0)
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class RigidTeamControl:
-    """A rigidly linked team: gains of the payload pose.
-
-    ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
-    the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
-    alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
-    need.
-    """
-
-    type: Literal["rigid_team"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    attitude: Vector = bounded(ge=0.0)
-    rate: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
-    allocation: Literal["moments", "rotors"] = "moments"
-    allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
-    error_limit_m: float = bounded(0.5, gt=0.0)
-    source: str = ""
-
-
-Control = (
-    QuadrotorControl | PointMassControl | CableTeamControl | RigidTeamControl | OpenLoopControl
-)
-
-
-@dataclass(frozen=True)
-class HoverPlan:
-    """Stay where the start is, or at ``position_m``."""
-
-    type: Literal["hover"]
-    duration_s: float = bounded(10.0, gt=0.0)
-    position_m: Vector | None = None
-    yaw_deg: float = 0.0
-
-
-@dataclass(frozen=True)
-class StepPosePlan:
-    """A constant pose at once."""
-
-    type: Literal["step_pose"]
-    position_m: Vector
-    rpy_deg: Vector = (0.0, 0.0, 0.0)
-    duration_s: float = bounded(10.0, gt=0.0)
-
-
-@dataclass(frozen=True)
-class CirclePlan:
-    """A circle with ramps of the angular rate.
-
-    The start is on the circle, its centre one radius towards -x.
-
-    ``ramp_rad_s2`` is the mean angular acceleration of the ramps; ``rotation_deg`` are the
-    amplitudes of roll, pitch and yaw, which follow the sine of the phase.
-    """
-
-    type: Literal["circle"]
-    radius_m: float = bounded(gt=0.0)
-    period_s: float = bounded(ge=0.1)
-    cruise_s: float = bounded(ge=0.0)
-    ramp_rad_s2: float = bounded(float(np.pi / 40.0), gt=0.0)
-    rotation_deg: Vector = bounded((0.0, 0.0, 0.0), ge=-60.0, le=60.0)
-
-
-@dataclass(frozen=True)
-class LinePlan:
-    """Straight legs from rest to rest through the waypoints, quintic in time.
-
-    ``timing: limits`` keeps peak speed and acceleration; ``rotortm`` uses the original's times (5 d
-    up to 1 m, 10 sqrt(d) beyond).
-    """
-
-    type: Literal["line"]
-    waypoints_m: tuple[Vector, ...]
-    relative: bool = False
-    timing: Literal["limits", "rotortm"] = "limits"
-    speed_m_s: float = bounded(1.0, gt=0.0)
-    acceleration_m_s2: float = bounded(1.0, gt=0.0)
-
-
-@dataclass(frozen=True)
-class WaypointsPlan:
-    """Minimum k-th derivative through the waypoints, from rest to rest.
-
-    ``degree`` of the polynomials and ``continuity`` default to the true minimiser (2k-1 and 2k-2);
-    ``rest`` is the highest derivative that is zero at both ends (k-1).
-    """
-
-    type: Literal["waypoints"]
-    waypoints_m: tuple[Vector, ...]
-    relative: bool = False
-    derivative: int = bounded(4, ge=2, le=6)
-    degree: int | None = bounded(None, ge=3, le=13)
-    continuity: int | None = bounded(None, ge=1, le=12)
-    rest: int | None = bounded(None, ge=1, le=5)
-    speed_m_s: float = bounded(2.0, gt=0.0)
-    acceleration_m_s2: float = bounded(5.0, gt=0.0)
-    duration_s: float | None = bounded(None, gt=0.0)
-
-    def __post_init__(self) -> None:
-        if not self.waypoints_m:
-            raise ValueError("waypoints_m must hold at least one point.")
-
-
-Plan = HoverPlan | StepPosePlan | CirclePlan | LinePlan | WaypointsPlan
-
-
-@dataclass(frozen=True)
 class Timing:
     """Steps, rates and pacing. The control period is a whole number of steps.
 
@@ -348,6 +218,8 @@ class Scenario:
     model: Model
     controller: Control
     trajectory: Plan = field(default_factory=lambda: HoverPlan("hover"))
+    arms: tuple[JointMoves, ...] = ()
+    changes: tuple[Change, ...] = ()
     name: str = "scenario"
     description: str = ""
     plant: tuple[PlantChange, ...] = ()
@@ -371,6 +243,8 @@ class Scenario:
                 )
         if isinstance(self.controller, OpenLoopControl):
             self._check_open_loop(self.controller)
+        self._check_arms()
+        self._check_changes()
         drags = [e.name for e in self.model.entities if e.drag is not None]
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         if not (self.environment.wind.is_calm or drags or rotor_drags):
@@ -378,6 +252,40 @@ class Scenario:
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
             )
+
+    def _check_arms(self) -> None:
+        known = {v.name: [j.name for j in v.moving_joints] for v in self.model.vehicles}
+        named = [arm.vehicle for arm in self.arms]
+        for i, arm in enumerate(self.arms):
+            if arm.vehicle not in known:
+                raise ValueError(f"arms[{i}]: there is no vehicle {arm.vehicle!r}.")
+            if named.count(arm.vehicle) > 1:
+                raise ValueError(f"arms[{i}]: {arm.vehicle!r} appears twice.")
+            for move in arm.moves:
+                if move.joint not in known[arm.vehicle]:
+                    raise ValueError(
+                        f"arms[{i}]: {arm.vehicle!r} has no joint {move.joint!r}; known: "
+                        f"{', '.join(known[arm.vehicle])}."
+                    )
+
+    def _check_changes(self) -> None:
+        entities = [e.name for e in self.model.entities]
+        bodies = entities + [
+            link_name(v.name, k.name) for v in self.model.vehicles for k in v.links
+        ]
+        for i, change in enumerate(self.changes):
+            named = [(change.release, entities)]
+            if change.attach is not None:
+                named += [(change.attach.entity, entities), (change.attach.to, bodies)]
+            for name, known in named:
+                if name is not None and name not in known:
+                    raise ValueError(
+                        f"changes[{i}]: there is no body {name!r}; known: {', '.join(known)}."
+                    )
+            if change.cut is not None and change.cut > len(self.model.cables):
+                raise ValueError(
+                    f"changes[{i}].cut: must be 1..{len(self.model.cables)}, got {change.cut}."
+                )
 
     def _check_open_loop(self, control: OpenLoopControl) -> None:
         known = {v.name: len(v.rotors.spins) for v in self.model.vehicles}

@@ -124,6 +124,16 @@ def column(m, j):
 
 
 @inlined
+def product(m, n):
+    """``m n`` of two matrices."""
+    return columns(
+        apply(m, (n[0], n[3], n[6])),
+        apply(m, (n[1], n[4], n[7])),
+        apply(m, (n[2], n[5], n[8])),
+    )
+
+
+@inlined
 def transposed_product(m, n):
     """``m^T n`` of two matrices."""
     return columns(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import PoseStamped, Quaternion
 from rotor_msgs.msg import (
     ActuatorCommand,
@@ -18,10 +18,13 @@ from rotor_msgs.msg import (
     TeamCommand,
     TeamState,
 )
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from rotor_core.config.arm import BASE
 from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface import plan as columns
 from rotor_core.interface.errors import ContractError
+from rotor_core.interface.joint_plan import JointPlan
 from rotor_core.interface.plan import AXES, Plan
 
 WORLD_FRAME = "world"
@@ -61,8 +64,8 @@ def seconds_between(start: Time, end: Time) -> float:
 
 
 def frame_of(entity: str) -> str:
-    """TF frame of an entity: its centre of mass."""
-    return f"{entity}/base_link"
+    """TF frame of an entity, or of a link of an arm (``vehicle/link``)."""
+    return entity if "/" in entity else f"{entity}/{BASE}"
 
 
 def set_vector(message: object, values: Sequence[float]) -> None:
@@ -173,6 +176,104 @@ def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndar
     if absent:
         raise ContractError(f"TeamCommand: no command for {', '.join(absent)}.")
     return out
+
+
+def joints_from_team(message: TeamState, names: Sequence[str], counts: Sequence[int]) -> np.ndarray:
+    """Angles and rates of the joints of the bodies called ``names``, body by body, (n_joints, 2).
+
+    Raises:
+        ContractError: a body has another number of joints than ``counts`` says.
+    """
+    table = {b.name: b for b in message.bodies}
+    rows = []
+    for name, n in zip(names, counts, strict=True):
+        body = table[name]
+        if len(body.joint_positions) != n or len(body.joint_velocities) != n:
+            raise ContractError(
+                f"TeamState: {name!r} must have {n} joints, got {len(body.joint_positions)}. Load the same "
+                "scenario in every node."
+            )
+        rows += list(zip(body.joint_positions, body.joint_velocities, strict=True))
+    return np.array(rows, float).reshape(-1, 2)
+
+
+def efforts_from_command(
+    message: TeamCommand, names: Sequence[str], counts: Sequence[int]
+) -> np.ndarray:
+    """Efforts of the joints of the vehicles called ``names``, vehicle by vehicle, (n_joints,).
+
+    A command without efforts leaves its joints without effort.
+
+    Raises:
+        ContractError: another number of efforts, or one that is not finite.
+    """
+    table = {c.name: c for c in message.commands}
+    out: list[float] = []
+    for name, n in zip(names, counts, strict=True):
+        efforts = list(table[name].joint_efforts) or [0.0] * n
+        if len(efforts) != n or not np.isfinite(efforts).all():
+            raise ContractError(
+                f"TeamCommand: {name!r}: joint_efforts must be {n} finite numbers, got {efforts}."
+            )
+        out += efforts
+    return np.array(out, float)
+
+
+def joint_plan_message(names: Sequence[str], plan: JointPlan, start: Time) -> JointTrajectory:
+    """A joint plan as message; ``names`` of its joints."""
+    message = JointTrajectory(joint_names=list(names))
+    message.header.stamp = start
+    for t, (angles, rates, accelerations) in zip(plan.times, plan.points, strict=True):
+        sec, nanosec = divmod(nanoseconds(float(t)), NANOSECONDS_PER_SECOND)
+        point = JointTrajectoryPoint(time_from_start=Duration(sec=sec, nanosec=nanosec))
+        point.positions, point.velocities = angles.tolist(), rates.tolist()
+        point.accelerations = accelerations.tolist()
+        message.points.append(point)
+    return message
+
+
+def joint_plan_from(message: JointTrajectory, names: Sequence[str], start: np.ndarray) -> JointPlan:
+    """A joint plan from a message; points without rates or accelerations rest.
+
+    Joints that are not named stay. The plan begins where the joints are wanted now.
+
+    Args:
+        message: positions, and velocities and accelerations where given.
+        names: of all joints of the vehicle.
+        start: wanted angles, rates and accelerations when it begins, (n, 3).
+
+    Raises:
+        ContractError: unknown joints, points that do not fit, or numbers that are not finite.
+    """
+    given = list(message.joint_names)
+    unknown = [n for n in given if n not in names]
+    if unknown or len(set(given)) < len(given) or not given:
+        raise ContractError(
+            f"JointTrajectory: joint_names must be different joints of {', '.join(names)}, got {given}."
+        )
+    if not message.points:
+        raise ContractError("JointTrajectory: has no points.")
+    columns_of = [list(names).index(n) for n in given]
+    times, points = [], []
+    for i, point in enumerate(message.points):
+        row = np.zeros((3, len(names)))
+        row[0] = start[:, 0]
+        parts = (point.positions, point.velocities, point.accelerations)
+        for k, part in enumerate(parts):
+            if len(part) not in ((len(given),) if k == 0 else (0, len(given))):
+                raise ContractError(
+                    f"JointTrajectory: points[{i}] must have {len(given)} positions, and as many velocities and "
+                    "accelerations or none."
+                )
+            if len(part):
+                row[k, columns_of] = part
+        t = point.time_from_start
+        times.append(t.sec + t.nanosec / NANOSECONDS_PER_SECOND)
+        points.append(row)
+    if times[0] > 0.0:
+        times.insert(0, 0.0)
+        points.insert(0, start.T.copy())
+    return JointPlan(np.array(times), np.array(points))
 
 
 def plan_message(entity: str, plan: Plan, start: Time, epoch: int) -> PolynomialTrajectory:

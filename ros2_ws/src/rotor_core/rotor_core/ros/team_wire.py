@@ -16,10 +16,19 @@ from rclpy.serialization import deserialize_message
 from rotor_msgs.msg import ActuatorCommand, BodyState, CableState, TeamCommand, TeamState
 
 from rotor_core.ros.cdr import FrozenMessage, doubles_of, quaternion_paths, stamp_in, vector_paths
-from rotor_core.ros.convert import WORLD_FRAME, states_from_team, wrenches_from_command
+from rotor_core.ros.convert import (
+    WORLD_FRAME,
+    efforts_from_command,
+    joints_from_team,
+    states_from_team,
+    wrenches_from_command,
+)
 
 MOTION = 19
 """Columns of a body: position, attitude (w first), velocity, body rate, acceleration, angular acceleration."""
+
+
+JOINT_FIELDS = ("positions", "velocities")
 
 
 class Heading(NamedTuple):
@@ -73,15 +82,31 @@ class TeamStateWire(_Wire):
     Args:
         bodies: names, in the order of states.
         cables: names, in the order of tensions.
+        joints: how many joints each body has; default none.
     """
 
-    def __init__(self, bodies: Sequence[str], cables: Sequence[str]) -> None:
+    def __init__(
+        self, bodies: Sequence[str], cables: Sequence[str], joints: Sequence[int] | None = None
+    ) -> None:
+        counts = [0] * len(bodies) if joints is None else list(joints)
         super().__init__(
             TeamState(
-                bodies=[BodyState(name=n) for n in bodies],
+                bodies=[
+                    BodyState(name=name, joint_positions=[0.0] * n, joint_velocities=[0.0] * n)
+                    for name, n in zip(bodies, counts, strict=True)
+                ],
                 cables=[CableState(name=n) for n in cables],
             )
         )
+        self.joint_counts = counts
+        self._joints = np.array(
+            [
+                self.frozen.index(*(f"bodies[{i}].joint_{what}[{k}]" for what in JOINT_FIELDS))
+                for i, n in enumerate(counts)
+                for k in range(n)
+            ],
+            int,
+        ).reshape(-1, 2)
         self.names = list(bodies)
         paths = [_body_paths(f"bodies[{i}]") for i in range(len(bodies))]
         self._bodies = np.array([self.frozen.index(*p) for p in paths])
@@ -91,7 +116,12 @@ class TeamStateWire(_Wire):
         self._taut = [f"cables[{k}].taut" for k in range(len(cables))]
 
     def write(
-        self, heading: Heading, motion: np.ndarray, taut: np.ndarray, cables: np.ndarray
+        self,
+        heading: Heading,
+        motion: np.ndarray,
+        taut: np.ndarray,
+        cables: np.ndarray,
+        joints: np.ndarray | None = None,
     ) -> bytes:
         """A TeamState.
 
@@ -100,38 +130,60 @@ class TeamStateWire(_Wire):
             motion: (n, 19).
             taut: per cable.
             cables: tension, rest length, distance, direction, (n_cables, 6).
+            joints: angles and rates, body by body, (n_joints, 2).
         """
         self.put_heading(heading)
         self.frozen.doubles[self._bodies] = motion
+        if joints is not None:
+            self.frozen.doubles[self._joints] = joints
         if len(self._taut):
             self.frozen.doubles[self._cables] = cables
             for path, value in zip(self._taut, taut, strict=True):
                 self.frozen.put(path, bool(value))
         return self.frozen.data()
 
-    def read(self, data: bytes, out: np.ndarray) -> Heading:
-        """States of the bodies into ``out`` (n, 13).
+    def read(self, data: bytes, out: np.ndarray, joints: np.ndarray | None = None) -> Heading:
+        """States of the bodies into ``out`` (n, 13), angles and rates into ``joints`` (n_joints, 2).
 
         Raises:
-            ContractError: a body is missing.
+            ContractError: a body is missing, or its joints are not those of the scenario.
         """
         if self.frozen.fits(data):
-            out[:] = doubles_of(data)[self._bodies[:, : out.shape[1]]]
+            numbers = doubles_of(data)
+            out[:] = numbers[self._bodies[:, : out.shape[1]]]
+            if joints is not None:
+                joints[:] = numbers[self._joints]
             return self.heading(data)
         message = deserialize_message(data, TeamState)
         states_from_team(message, self.names, out)
+        if joints is not None:
+            joints[:] = joints_from_team(message, self.names, self.joint_counts)
         return Heading(message.header.stamp, message.epoch, message.step)
 
 
 class TeamCommandWire(_Wire):
-    """Thrusts and moments of all vehicles; ``vehicles`` are their names in the order of wrenches."""
+    """Thrusts and moments of all vehicles, and efforts of their joints.
 
-    def __init__(self, vehicles: Sequence[str]) -> None:
+    Args:
+        vehicles: their names, in the order of wrenches.
+        joints: how many joints each vehicle has; default none.
+    """
+
+    def __init__(self, vehicles: Sequence[str], joints: Sequence[int] | None = None) -> None:
+        counts = [0] * len(vehicles) if joints is None else list(joints)
         super().__init__(
             TeamCommand(
-                commands=[ActuatorCommand(name=n, mode=ActuatorCommand.WRENCH) for n in vehicles]
+                commands=[
+                    ActuatorCommand(name=name, mode=ActuatorCommand.WRENCH, joint_efforts=[0.0] * n)
+                    for name, n in zip(vehicles, counts, strict=True)
+                ]
             )
         )
+        self.joint_counts = counts
+        paths = [
+            f"commands[{i}].joint_efforts[{k}]" for i, n in enumerate(counts) for k in range(n)
+        ]
+        self._efforts = np.array(self.frozen.index(*paths) if paths else [], int)
         self.names = list(vehicles)
         self._wrenches = np.array(
             [
@@ -142,22 +194,28 @@ class TeamCommandWire(_Wire):
         ).reshape(-1, 4)
         self._modes = [self.frozen.offset(f"commands[{i}].mode") for i in range(len(vehicles))]
 
-    def write(self, heading: Heading, wrenches: np.ndarray) -> bytes:
-        """A TeamCommand; ``wrenches`` (n, 4) N and N m."""
+    def write(
+        self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray | None = None
+    ) -> bytes:
+        """A TeamCommand; ``wrenches`` (n, 4) N and N m, ``efforts`` (n_joints,) vehicle by vehicle."""
         self.put_heading(heading)
         self.frozen.doubles[self._wrenches] = wrenches
+        if efforts is not None:
+            self.frozen.doubles[self._efforts] = efforts
         return self.frozen.data()
 
-    def read(self, data: bytes) -> tuple[Heading, np.ndarray]:
-        """Heading and wrenches (n, 4).
+    def read(self, data: bytes) -> tuple[Heading, np.ndarray, np.ndarray]:
+        """Heading, wrenches (n, 4) and efforts (n_joints,).
 
         Raises:
             ContractError: see :func:`rotor_core.ros.convert.wrenches_from_command`.
         """
         if self.frozen.fits(data) and all(data[at] == ActuatorCommand.WRENCH for at in self._modes):
-            wrenches = doubles_of(data)[self._wrenches]
-            if np.isfinite(wrenches).all():
-                return self.heading(data), wrenches
+            numbers = doubles_of(data)
+            wrenches, efforts = numbers[self._wrenches], numbers[self._efforts]
+            if np.isfinite(wrenches).all() and np.isfinite(efforts).all():
+                return self.heading(data), wrenches, efforts
         message = deserialize_message(data, TeamCommand)
         heading = Heading(message.header.stamp, message.epoch, message.step)
-        return heading, wrenches_from_command(message, self.names)
+        wrenches = wrenches_from_command(message, self.names)
+        return heading, wrenches, efforts_from_command(message, self.names, self.joint_counts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import CirclePlan
+from rotor_core.config.plans import CirclePlan
 from rotor_core.lie.batch import rotation_matrices
 from rotor_lab.fly import fly
 from rotor_sim.engine import Engine

@@ -185,10 +185,10 @@ class RecorderNode(Node):
         self.get_logger().info(f"recording to {self._writer.path}")
         self._recording.publish(Bool(data=True))
 
-    def _write(self, connection: object, at: int, data: bytes) -> None:
+    def _write(self, connection: object, at: int | None, data: bytes) -> None:
         if self._writer is None:
             return
-        if len(data) >= at + 8:
+        if at is not None and len(data) >= at + 8:
             seconds, rest = struct.unpack_from("<iI" if data[1] else ">iI", data, at)
             stamp = seconds * NANOSECONDS_PER_SECOND + rest
             self._last_ns = stamp or self._last_ns  # zero: "whenever", as in static markers

@@ -9,12 +9,15 @@ from nav_msgs.msg import Path
 from rclpy.node import Node
 from rotor_msgs.msg import PolynomialTrajectory, Reference
 from std_msgs.msg import ColorRGBA
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rotor_core.interface.joint_plan import JointPlan
 from rotor_core.interface.plan import ATTITUDE, POSITION, Plan
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
     WORLD_FRAME,
+    joint_plan_message,
     plan_message,
     pose_message,
     reference_message,
@@ -37,7 +40,7 @@ def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
 class PlanPublisher:
     """Publishers of the plans of all planned entities."""
 
-    def __init__(self, node: Node, entities: list[str]) -> None:
+    def __init__(self, node: Node, entities: list[str], arms: list[str]) -> None:
         self._plans = node.create_publisher(PolynomialTrajectory, "rotor/plan", qos.PLAN)
         self._markers = node.create_publisher(MarkerArray, "rotor/markers_plan", qos.LATCHED)
         self._references = {
@@ -49,6 +52,10 @@ class PlanPublisher:
         }
         self._paths = {
             n: node.create_publisher(Path, f"{n}/path_reference", qos.LATCHED) for n in entities
+        }
+        self._arms = {
+            n: node.create_publisher(JointTrajectory, f"{n}/joint_trajectory", qos.LATCHED)
+            for n in arms
         }
         self._lines = {n: _line(i) for i, n in enumerate(entities)}
 
@@ -63,6 +70,10 @@ class PlanPublisher:
         self._paths[entity].publish(path)
         self._lines[entity].points = [pose.pose.position for pose in path.poses]
         self._markers.publish(MarkerArray(markers=list(self._lines.values())))
+
+    def arm(self, vehicle: str, joints: list[str], plan: JointPlan, start: Time) -> None:
+        """Publish what the arm of a vehicle does from ``start`` on."""
+        self._arms[vehicle].publish(joint_plan_message(joints, plan, start))
 
     def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
         """Publish where the entity should be now."""

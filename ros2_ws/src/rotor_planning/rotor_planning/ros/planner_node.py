@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -32,6 +33,7 @@ from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
 from rotor_core.ros.plan_queue import PlanQueue
 from rotor_core.ros.team_wire import Heading, TeamStateWire
 from rotor_planning import trajectories
+from rotor_planning.arms import make_arm_plans
 from rotor_planning.knots import go_to
 from rotor_planning.ros.goal_inputs import subscribe_goals
 from rotor_planning.ros.goal_marker import GoalMarkers
@@ -63,12 +65,14 @@ class PlannerNode(Node):
         self.entities = [team.entity for team in teams(model)]
         self._rows = {name: model.index(name) for name in self.entities}
         self._plans = {name: PlanQueue() for name in self.entities}
-        self._wire = TeamStateWire([e.name for e in model.entities], model.cable_names)
+        counts = [len(v.moving_joints) for v in model.vehicles] + [0] * len(model.payloads)
+        self._wire = TeamStateWire([e.name for e in model.entities], model.cable_names, counts)
+        self._arms = {v.name: v for v in model.vehicles if v.moving_joints}
         self._states = np.zeros((len(model.entities), 13))
         self._heading: Heading | None = None
         self._epoch = -1
         self._next_reference = 0.0
-        self._publisher = PlanPublisher(self, self.entities)
+        self._publisher = PlanPublisher(self, self.entities, list(self._arms))
         self._goals = GoalMarkers(self, self.entities, self._on_goal)
         subscribe_goals(self, self.entities, self._on_goal, self._on_trajectory)
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
@@ -117,6 +121,17 @@ class PlannerNode(Node):
                     self.scenario.trajectory, position, yaw
                 )
             self._publish_plan(entity, plan, heading.stamp)
+        if self._arms:
+            self._publish_arms(heading.stamp)
+
+    def _publish_arms(self, start: Time) -> None:
+        """What the scenario says of arms; without its trajectory they stay as they are."""
+        scenario = self.scenario if self._starts_trajectory else replace(self.scenario, arms=())
+        vehicles = self.scenario.model.vehicles
+        for vehicle, plan in zip(vehicles, make_arm_plans(scenario), strict=True):
+            if vehicle.name in self._arms:
+                names = [j.name for j in vehicle.moving_joints]
+                self._publisher.arm(vehicle.name, names, plan, start)
 
     def _is_initial(self, heading: Heading) -> bool:
         """Whether every entity is seen where the scenario puts it at the start."""

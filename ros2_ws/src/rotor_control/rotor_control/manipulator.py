@@ -1,0 +1,170 @@
+"""Control of a vehicle with an arm: coupled, uncoupled, and by computed torque.
+
+Errors are wanted minus actual. u, M and bias as in
+:class:`~rotor_core.articulated.vehicle.ArticulatedVehicle`. Equations (J.7)-(J.12),
+docs/theory/manipulators.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from transforms3d.quaternions import qconjugate, qmult, quat2mat
+
+from rotor_control.attitude import desired_rotation, rotation_error
+from rotor_control.gains import INTEGRAL_LIMIT
+from rotor_core.articulated.vehicle import ArticulatedVehicle
+from rotor_core.config.controls import ManipulatorControl
+from rotor_core.config.model import Vehicle
+from rotor_core.config.units import rad_from_deg
+from rotor_core.interface import plan as ref
+
+ANGLE, RATE, ACCELERATION = 0, 1, 2
+"""Columns of a reference of joints."""
+
+BETWEEN = {"literal": 4.0, "corrected": 1.0, "corrected_x4": 4.0}
+"""How many times the attitude gains act in each reading (J.11)."""
+
+
+class ManipulatorLaw:
+    """The law of one vehicle with an arm.
+
+    Args:
+        vehicle: nominal.
+        control: law and gains.
+        gravity: m/s^2.
+        period: of control, s.
+
+    Attributes:
+        memory: integrals of the errors of position and joints, (3 + n,) m s, rad s.
+    """
+
+    def __init__(
+        self, vehicle: Vehicle, control: ManipulatorControl, gravity: float, period: float
+    ) -> None:
+        self.model = ArticulatedVehicle(vehicle)
+        self.control = control
+        self._period = period
+        moving = vehicle.moving_joints
+        self.memory = np.zeros(3 + len(moving))
+        self._weight = np.array([0.0, 0.0, -gravity])
+        self._integrals = np.array([j.integral for j in moving])
+        self._joint_gains = np.array([j.gains for j in moving]).reshape(-1, 2)
+        self._limits = np.array([np.inf if j.effort is None else j.effort for j in moving])
+        self._tilt = np.cos(rad_from_deg(vehicle.max_tilt_deg))
+        self._laws = {
+            "coupled": self._coupled,
+            "uncoupled": self._uncoupled,
+            "computed_torque": self._computed_torque,
+        }
+        centre, inertia = self.model.composite()
+        self._rigid = inertia + self.model.mass * (
+            centre @ centre * np.eye(3) - np.outer(centre, centre)
+        )
+        self._servos = np.diag(self.model.mass_matrix())[6:].copy()
+
+    def __call__(
+        self, state: np.ndarray, joints: np.ndarray, reference: np.ndarray, wanted: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Thrust and moment (4,), and efforts of the joints (n,).
+
+        Args:
+            state: of the base, (>= 13,).
+            joints: angles and rates, (n, 2).
+            reference: of the base, (28,).
+            wanted: angles, rates and accelerations of the joints, (n, 3).
+        """
+        R = quat2mat(state[3:7])
+        u = np.concatenate([R.T @ state[7:10], state[10:13], joints[:, 1]])
+        self.model.place(joints[:, 0])
+        wrench, efforts = self._laws[self.control.law](state, R, u, joints, reference, wanted)
+        return wrench, np.clip(efforts, -self._limits, self._limits)
+
+    def _base_acceleration(self, state: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """Wanted acceleration of the base frame in W (J.7)."""
+        c = self.control
+        error = reference[ref.POSITION : ref.POSITION + 3] - state[:3]
+        far = np.linalg.norm(error)
+        if far > c.error_limit_m:
+            error = error * (c.error_limit_m / far)
+        slip = reference[ref.VELOCITY : ref.VELOCITY + 3] - state[7:10]
+        integral = self._integrated(slice(0, 3), error)
+        wanted = np.array(c.position) * error + np.array(c.velocity) * slip
+        wanted += np.array(c.integral) * integral
+        if c.feedforward:
+            wanted += reference[ref.ACCELERATION : ref.ACCELERATION + 3]
+        return wanted
+
+    def _integrated(self, part: slice, error: np.ndarray) -> np.ndarray:
+        """Add an error to its integral, limited against windup; a copy."""
+        self.memory[part] += error * self._period
+        np.clip(self.memory, -INTEGRAL_LIMIT, INTEGRAL_LIMIT, out=self.memory)
+        return self.memory[part].copy()
+
+    def _joint_acceleration(self, joints: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Wanted accelerations of the joints (J.8)."""
+        angle = wanted[:, ANGLE] - joints[:, 0]
+        rate = wanted[:, RATE] - joints[:, 1]
+        out = self._joint_gains[:, 0] * angle + self._joint_gains[:, 1] * rate
+        out += self._integrals * self._integrated(slice(3, None), angle)
+        return out + wanted[:, ACCELERATION] if self.control.feedforward else out
+
+    def _turn(
+        self, R: np.ndarray, omega: np.ndarray, force: np.ndarray, reference: np.ndarray
+    ) -> np.ndarray:
+        """Wanted angular acceleration that turns the thrust into ``force`` and keeps the heading (J.9)."""
+        c = self.control
+        R_des = desired_rotation(self._tilted(force), reference[ref.YAW_ANGLE])
+        error = np.array(rotation_error(tuple(R.ravel()), R_des))
+        up = np.array(R_des).reshape(3, 3)[2]
+        rate = reference[ref.YAW_RATE] * up - omega
+        return np.array(c.attitude) * error + np.array(c.rate) * rate
+
+    def _tilted(self, force: np.ndarray) -> tuple[float, float, float]:
+        """The force, leaning at most as far as the vehicle may."""
+        size = max(float(np.linalg.norm(force)), 1e-9)
+        if force[2] < self._tilt * size:
+            side = np.hypot(force[0], force[1])
+            lean = np.sqrt(1.0 - self._tilt**2)
+            force = np.array([*(force[:2] * (lean / max(side, 1e-9))), self._tilt])
+        return float(force[0]), float(force[1]), float(force[2])
+
+    def _coupled(self, state, R, u, joints, reference, wanted):  # type: ignore[no-untyped-def]
+        a = self._base_acceleration(state, reference)
+        u_dot = np.zeros(len(u))
+        u_dot[:3] = R.T @ a - np.cross(u[3:6], u[:3])
+        u_dot[6:] = self._joint_acceleration(joints, wanted)
+        gravity = R.T @ self._weight
+        force = R @ self.model.inverse_dynamics(u, u_dot, gravity)[:3]
+        u_dot[3:6] = self._turn(R, u[3:6], force, reference)
+        # what the base cannot do (a force across its thrust) must not be asked of the joints (J.10)
+        M, bias = self.model.mass_matrix(), self.model.bias(u, gravity)
+        thrust = float(force @ R[:, 2])
+        push = np.array([0.0, 0.0, thrust]) - bias[:3] - M[:3, 3:] @ u_dot[3:]
+        u_dot[:3] = np.linalg.solve(M[:3, :3], push)
+        out = M @ u_dot + bias
+        return np.array([thrust, *out[3:6]]), out[6:]
+
+    def _uncoupled(self, state, R, u, joints, reference, wanted):  # type: ignore[no-untyped-def]
+        force = self.model.mass * (self._base_acceleration(state, reference) - self._weight)
+        alpha = self._turn(R, u[3:6], force, reference)
+        moment = self._rigid @ alpha + np.cross(u[3:6], self._rigid @ u[3:6])
+        efforts = self._servos * self._joint_acceleration(joints, wanted)
+        return np.array([force @ R[:, 2], *moment]), efforts
+
+    def _computed_torque(self, state, R, u, joints, reference, wanted):  # type: ignore[no-untyped-def]
+        c = self.control
+        difference = qmult(qconjugate(state[3:7]), reference[ref.ATTITUDE : ref.ATTITUDE + 4])
+        turn = difference[1:] * (1.0 if difference[0] >= 0.0 else -1.0)
+        R_des = quat2mat(difference)
+        rate = R_des @ reference[ref.RATE : ref.RATE + 3] - u[3:6]
+        alpha = np.array(c.attitude) * turn + np.array(c.rate) * rate
+        alpha *= BETWEEN[c.reading]
+        if c.feedforward:
+            alpha += R_des @ reference[ref.ANGULAR_ACCELERATION : ref.ANGULAR_ACCELERATION + 3]
+        a = self._base_acceleration(state, reference)
+        own = a if c.reading == "literal" else R.T @ a  # (J.11)
+        u_dot = np.concatenate(
+            [own - np.cross(u[3:6], u[:3]), alpha, self._joint_acceleration(joints, wanted)]
+        )
+        out = self.model.inverse_dynamics(u, u_dot, R.T @ self._weight)
+        return out[2:6].copy(), out[6:]

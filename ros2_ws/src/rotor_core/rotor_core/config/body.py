@@ -1,0 +1,53 @@
+"""What all bodies of a model have in common: names, vectors, and inertias that can be."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+Vector = tuple[float, float, float]
+Matrix = tuple[Vector, Vector, Vector]
+
+MEASURED_INERTIA = 1.05
+"""Largest principal inertia over the sum of the other two.
+
+At most 1 for a rigid body, some more for measured values.
+"""
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+"""Entity names become topic and frame names."""
+
+
+def inertia_matrix(inertia: Vector | Matrix) -> np.ndarray:
+    """(3, 3) matrix from three principal values or from three rows."""
+    values = np.array(inertia, float)
+    return np.diag(values) if values.ndim == 1 else values
+
+
+def check_inertia(inertia: Vector | Matrix | None) -> None:
+    """Raise ValueError where an inertia is not symmetric, positive definite and that of a body."""
+    if inertia is None:
+        return
+    J = inertia_matrix(inertia)
+    if np.max(np.abs(J - J.T)) > 1e-12 * np.max(np.abs(J)):
+        raise ValueError(f"inertia_kg_m2 must be symmetric, got {J.tolist()}.")
+    values = np.linalg.eigvalsh(J)
+    if values[0] <= 0.0:
+        raise ValueError(
+            f"inertia_kg_m2 must be positive definite; its smallest principal value is {values[0]:.3g}."
+        )
+    if values[2] > MEASURED_INERTIA * (values[0] + values[1]):
+        raise ValueError(
+            f"inertia_kg_m2 belongs to no rigid body: the largest principal value {values[2]:.4g} "
+            f"exceeds the sum of the "
+            f"other two ({values[0] + values[1]:.4g})."
+        )
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError where a name cannot be that of a topic and a frame."""
+    if not NAME.match(name):
+        raise ValueError(
+            f"name must start with a letter and hold only letters, digits and _, got {name!r}."
+        )

@@ -1,0 +1,118 @@
+"""Control laws and their gains, as scenarios give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rotor_core.config.body import Vector
+from rotor_core.config.structure import bounded
+
+
+@dataclass(frozen=True)
+class OpenLoopCommand:
+    """Constant rotor speeds of one vehicle."""
+
+    vehicle: str
+    speeds_rpm: tuple[float, ...] = bounded(ge=0.0)
+
+
+@dataclass(frozen=True)
+class OpenLoopControl:
+    """No feedback: constant rotor speeds."""
+
+    type: Literal["open_loop"]
+    commands: tuple[OpenLoopCommand, ...] = ()
+
+
+@dataclass(frozen=True)
+class QuadrotorControl:
+    """Geometric position control of a single vehicle; gains are those of the vehicle."""
+
+    type: Literal["quadrotor"]
+    error_limit_m: float = bounded(0.5, gt=0.0)
+
+
+@dataclass(frozen=True)
+class PointMassControl:
+    """One vehicle with a cable-suspended point mass: gains of the load position."""
+
+    type: Literal["point_mass"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class CableTeamControl:
+    """n vehicles with a rigid payload on cables.
+
+    Gains of the payload pose (1/s^2, 1/s; N m, N m s).
+    """
+
+    type: Literal["cable_team"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    attitude: Vector = bounded(ge=0.0)
+    rate: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class RigidTeamControl:
+    """A rigidly linked team: gains of the payload pose.
+
+    ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
+    the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
+    alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
+    need.
+    """
+
+    type: Literal["rigid_team"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    attitude: Vector = bounded(ge=0.0)
+    rate: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    allocation: Literal["moments", "rotors"] = "moments"
+    allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class ManipulatorControl:
+    """One vehicle with an arm; gains are accelerations per error (1/s^2, 1/s), those of joints stand with them.
+
+    ``law: coupled`` flies to position and heading and knows what the arm does; ``uncoupled`` takes the
+    vehicle for one rigid body (its posture at the start) and every joint for a servo of its own;
+    ``computed_torque`` linearises the whole vehicle about position and attitude, as Kremer et al.
+    2022: ``reading`` ``corrected``, ``literal`` (as printed) or ``corrected_x4``.
+    ``feedforward``: of the accelerations of the references.
+    """
+
+    type: Literal["manipulator"]
+    law: Literal["coupled", "uncoupled", "computed_torque"] = "coupled"
+    reading: Literal["literal", "corrected", "corrected_x4"] = "corrected"
+    position: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
+    velocity: Vector = bounded((4.0, 4.0, 6.0), ge=0.0)
+    attitude: Vector = bounded((150.0, 150.0, 40.0), ge=0.0)
+    rate: Vector = bounded((25.0, 25.0, 12.0), ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: bool = True
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+Control = (
+    QuadrotorControl
+    | PointMassControl
+    | CableTeamControl
+    | RigidTeamControl
+    | ManipulatorControl
+    | OpenLoopControl
+)

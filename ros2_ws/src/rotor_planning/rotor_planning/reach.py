@@ -1,0 +1,89 @@
+"""Inverse kinematics of an arm by damped least squares. Equation (J.12), docs/theory/manipulators.md.
+
+Wampler, Manipulator inverse kinematic solutions based on vector formulations and damped least-squares
+methods, 1986.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core.articulated.vehicle import ArticulatedVehicle
+from rotor_core.config.model import Vehicle
+from rotor_core.interface.errors import ContractError
+
+DAMPING = 1e-3
+"""Lambda, in units of the reach (m): bends the path near singular postures, not the solution."""
+
+TOLERANCE = 1e-6
+"""A point is reached when it is this close, m."""
+
+STEPS = 200
+LARGEST_STEP = 0.2
+"""Of one joint in one iteration, rad or m."""
+
+STARTS = 8
+"""Postures from which the search begins anew where it is stuck."""
+
+
+class Reach:
+    """Where the joints of a vehicle must be so that a point of a link is somewhere.
+
+    Args:
+        vehicle: nominal.
+        link: whose point reaches.
+        point: in the frame of the link, (3,) m.
+    """
+
+    def __init__(self, vehicle: Vehicle, link: str, point: np.ndarray | None = None) -> None:
+        self.vehicle, self.link = vehicle, link
+        self.point = np.zeros(3) if point is None else np.asarray(point, float)
+        self.model = ArticulatedVehicle(vehicle)
+        limits = [j.limits or (-np.pi, np.pi) for j in vehicle.moving_joints]
+        self.lower, self.upper = np.array(limits, float).reshape(-1, 2).T
+        self.model.frame(link)
+
+    def place(self, theta: np.ndarray) -> np.ndarray:
+        """The point in the frame of the base, (3,) m."""
+        self.model.place(theta)
+        return self.model.pose(self.link, self.point)[1]
+
+    def joints(self, target: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Angles (n,) at which the point is at ``target`` (3,) in the frame of the base.
+
+        Coordinates that the arm cannot move at all (across the plane of a planar arm) must fit.
+
+        Args:
+            target: m.
+            start: posture from which the search begins; the solution found is one near it.
+
+        Raises:
+            ContractError: the target is out of reach; the text says by how much.
+        """
+        target = np.asarray(target, float)
+        random = np.random.default_rng(0)  # the same answer every time
+        best, missed = start, np.inf
+        for attempt in range(STARTS):
+            theta = np.clip(start, self.lower, self.upper)
+            if attempt:
+                theta = random.uniform(self.lower, self.upper)
+            theta, apart = self._descend(theta, target)
+            if apart < missed:
+                best, missed = theta, apart
+            if missed < TOLERANCE:
+                return best
+        raise ContractError(
+            f"{self.vehicle.name!r}: {self.link!r} cannot reach {np.round(target, 4).tolist()} in the frame of the "
+            f"base; the nearest it comes is {missed:.4g} m away. Move the base."
+        )
+
+    def _descend(self, theta: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
+        for _ in range(STEPS):
+            error = target - self.place(theta)
+            if np.linalg.norm(error) < TOLERANCE:
+                break
+            J = self.model.jacobian(self.link, self.point)[:3, 6:]
+            step = J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(3), error)
+            step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+            theta = np.clip(theta + step, self.lower, self.upper)
+        return theta, float(np.linalg.norm(target - self.place(theta)))
