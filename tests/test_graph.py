@@ -65,7 +65,8 @@ def simulator_status(messages):
 
 
 @pytest.mark.parametrize(
-    "name, seconds", [("collision_triangular", 1.5), ("dragonfly_point_mass", 2.0)]
+    "name, seconds",
+    [("collision_triangular", 1.5), ("dragonfly_point_mass", 2.0), ("pick_and_place", 8.5)],
 )
 def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     """Contract: within 1e-9, events included; the bag holds all of it."""
@@ -98,8 +99,14 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     np.testing.assert_allclose(
         over_dds.tensions[rows[:, 0]], alone.tensions[rows[:, 1]], atol=1e-9, rtol=0
     )
-    assert [(e.type, e.cables) for e in over_dds.events] == [
-        (e.type, e.cables) for e in alone.events
+    np.testing.assert_allclose(
+        over_dds.joints[rows[: len(over_dds.joints), 0]],
+        alone.joints[rows[: len(over_dds.joints), 1]],
+        atol=1e-9,
+        rtol=0,
+    )
+    assert [(e.type, e.cables, e.bodies) for e in over_dds.events] == [
+        (e.type, e.cables, e.bodies) for e in alone.events
     ]
     for a, b in zip(over_dds.events, alone.events, strict=True):
         assert a.time == pytest.approx(b.time, abs=1e-9)
@@ -125,7 +132,7 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
         "/tf",
         "/tf_static",
         "/clock",
-        "/payload/ground_truth",
+        f"/{alone.scenario.model.payloads[0].name}/ground_truth",
         "/cables",
     } <= seen
     assert sorted(set(steps)) == list(range(round(seconds / load_scenario(name).time.control_s)))

@@ -318,7 +318,7 @@ def parser() -> argparse.ArgumentParser:
         "Run the systems of a paper and put its figures beside ours.",
         "./rotor reproduce fiori --out /tmp/fiori",
     )
-    sub.add_argument("paper", choices=["fiori"], help="whose")
+    sub.add_argument("paper", choices=["fiori", "kremer"], help="whose")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub = add(
         "bench",

@@ -99,8 +99,11 @@ class JointDrive:
         self.write_efforts(efforts)
         self._restart(impact.INPUT_CHANGED)
 
-    def write_efforts(self, efforts: np.ndarray) -> None:
-        """:meth:`command` without taking it up; the next change of inputs does."""
+    def write_efforts(self, efforts: np.ndarray, *, at_once: bool = False) -> None:
+        """:meth:`command` without taking it up; the next change of inputs does.
+
+        ``at_once``: motors have been at these efforts for long.
+        """
         if np.shape(efforts) != (len(self),) or not np.isfinite(efforts).all():
             raise ContractError(
                 f"joint efforts: must be {len(self)} finite numbers, got {efforts}."
@@ -109,7 +112,7 @@ class JointDrive:
         torque = ~self.is_driven
         rows = self._order[torque]
         joints = self._world.joints
-        lagging = joints[rows, at.EFFORT_LAG_RATE] > 0.0
+        lagging = (joints[rows, at.EFFORT_LAG_RATE] > 0.0) & (not at_once)
         means = self._means[torque]
         joints[rows, at.EFFORT_OFFSET] = np.where(lagging, means - wanted[torque], 0.0)
         joints[rows, at.EFFORT_BIAS] = wanted[torque]

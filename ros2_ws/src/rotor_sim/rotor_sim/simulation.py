@@ -102,6 +102,9 @@ class Simulation:
         self.engine = self._new_engine(time)
         self._begin = time
         self._events: list[Event] = []
+        self._motors_on = (
+            False  # the first command finds motors at their efforts, as rotors at speed
+        )
         self._changes = sorted(self.scenario.changes, key=lambda change: change.at_s)
         self.externals.clear()
         for stream in (self.pose_sensor, self._imu, self._load_cell, self._actuators):
@@ -259,7 +262,8 @@ class Simulation:
             air = self._wind.sample(self.time - self._begin)
             self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
         if efforts is not None:
-            self.engine.joints.write_efforts(efforts)
+            self.engine.joints.write_efforts(efforts, at_once=not self._motors_on)
+            self._motors_on = True
         self._actuators.command(self.engine, wrenches)
         self._make_changes()
 

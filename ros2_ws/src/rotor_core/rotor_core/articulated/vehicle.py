@@ -45,7 +45,7 @@ class ArticulatedVehicle:
         self._frames: dict[str, tuple[int, np.ndarray, np.ndarray]] = {}
         self._describe(vehicle)
         self.mass = float(self._links[:, at.MASS].sum())
-        self._theta = np.full(self.n, np.nan)
+        self._theta: np.ndarray | None = None
         self.place(np.array([j.initial for j in moving]))
 
     def _describe(self, vehicle: Vehicle) -> None:
@@ -88,7 +88,7 @@ class ArticulatedVehicle:
 
     def place(self, theta: np.ndarray) -> None:
         """Set the posture, (n,) rad or m (J.1)."""
-        if not np.array_equal(theta, self._theta):
+        if self._theta is None or not np.array_equal(theta, self._theta):
             self._theta = np.array(theta, float)
             place_links(self._links, self._tree, self._theta, self._work)
 

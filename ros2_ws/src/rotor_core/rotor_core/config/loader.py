@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from rotor_core.config.arm import link_name
 from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
-from rotor_core.config.model import CableAttachment, Model
+from rotor_core.config.model import CableAttachment, Model, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, suggestion
 from rotor_core.config.tree import Tree, read_tree
@@ -70,6 +70,23 @@ def load_scenario(
     if pacing is not None:
         scenario = replace(scenario, time=replace(scenario.time, pacing=pacing))
     return scenario
+
+
+def load_vehicle(name: str) -> Vehicle:
+    """A shipped vehicle, or one of a path; it is called like its file.
+
+    Raises:
+        ConfigError: with file, line, value, limit and remedy.
+    """
+    path = locate("vehicles", name)
+    tree = read_tree(path)
+    _check_schema(tree)
+    fields = dict(_used(tree, "vehicles", name).value)
+    fields.pop("schema", None)
+    fields.setdefault("name", tree.with_value(path.stem))
+    if "urdf" in fields and "links" not in fields:
+        fields = _with_urdf(fields, name)
+    return build(Vehicle, tree.with_value(fields))
 
 
 def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 
 from rotor_lab.reproduce.rows import Row, markdown
 
-PAPERS = {"fiori": "rotor_lab.reproduce.fiori"}
+PAPERS = {"fiori": "rotor_lab.reproduce.fiori", "kremer": "rotor_lab.reproduce.kremer"}
 """Modules with SECTIONS (title to rows), curves(), TITLE and NOTE."""
 
 
