@@ -25,6 +25,7 @@ import draw  # noqa: E402
 PICTURES = (
     ("overview", "slalom", 8.5),
     ("overview_slack", "collision_triangular", 0.09),
+    ("overview_arm", "pick_and_place", 11.0),
     ("tuning", "three_dragonflies_triangular_1m", 7.0),
 )
 """Name, scenario, instant s. The configuration is the first word of the name."""

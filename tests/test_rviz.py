@@ -25,6 +25,8 @@ DISPLAYS = {
     "TF": "Filter (blacklist), Filter (whitelist), Frame Timeout, Frames, Marker Scale, Show Arrows, Show Axes, "
     "Show Names, Tree, Update Interval",
     "MarkerArray": "Namespaces, Topic",
+    "RobotModel": "Alpha, Collision Enabled, Description File, Description Source, Description Topic, Links, "
+    "Mass Properties, TF Prefix, Update Interval, Visual Enabled",
     "Odometry": "Angle Tolerance, Position Tolerance, Keep, Shape, Covariance, Topic",
     "Path": "Alpha, Buffer Length, Color, Head Diameter, Head Length, Length, Line Style, Line Width, Offset, "
     "Pose Color, Pose Style, Radius, Shaft Diameter, Shaft Length, Topic",

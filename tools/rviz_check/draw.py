@@ -27,7 +27,14 @@ sys.path.insert(0, str(HERE))
 from ros1_config import ros1_config  # noqa: E402
 
 NEEDED = ("rviz", "Xvfb", "scrot", "xdotool", "openbox")
-TOPICS = ("/tf", "/tf_static", "/rotor/markers", "/rotor/markers_static", "/rotor/markers_plan")
+TOPICS = (
+    "/tf",
+    "/tf_static",
+    "/rotor/markers",
+    "/rotor/markers_static",
+    "/rotor/markers_plan",
+    "/robot_description",
+)
 DRAWABLE = (
     "nav_msgs/msg/Path", "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/WrenchStamped",
 )  # fmt: skip

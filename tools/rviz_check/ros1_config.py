@@ -30,6 +30,8 @@ def ros1_config(node: Any) -> Any:
             out[key] = kind
         elif key == "Transformation":
             continue
+        elif key == "Description Topic":
+            out["Robot Description"] = str(value["Value"]).strip("/")  # a parameter there
         elif key == "Topic" and isinstance(value, dict):
             out[TOPIC_KEYS.get(kind, "Topic")] = value["Value"]
         elif key == "Interactive Markers Namespace":

@@ -38,6 +38,9 @@ def main():
     # messages without a stamp lie at zero: the flight begins with the first transform
     first = next(t.to_sec() for _, _, t in bag.read_messages(topics=["/tf"]))
     for topic, message, t in bag.read_messages():
+        if topic == "/robot_description":
+            rospy.set_param("robot_description", message.data)
+            continue
         if topic not in publishers:
             publishers[topic] = rospy.Publisher(
                 topic, type(message), queue_size=100, latch=topic in LATCHED

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rotor_core.interface.errors import RotorError
+from rotor_core.interface.errors import ConfigError, RotorError
 
 
 def _scenarios(_: argparse.Namespace) -> int:
@@ -162,6 +162,22 @@ def _bench(options: argparse.Namespace) -> int:
 
     warm()
     bench(Path(options.out) if options.out else None, peers=not options.no_peers)
+    return 0
+
+
+def _urdf(options: argparse.Namespace) -> int:
+    from rotor_core.config.loader import load_scenario
+    from rotor_core.config.urdf_out import scenario_urdf
+
+    text = scenario_urdf(load_scenario(options.scenario), bodies=True)
+    if options.out is None:
+        print(text, end="")
+        return 0
+    try:
+        Path(options.out).write_text(text)
+    except OSError as error:
+        raise ConfigError(f"--out {options.out}: cannot be written ({error.strerror}).") from error
+    print(options.out)
     return 0
 
 
@@ -328,6 +344,14 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--out", metavar="FILE.json", help="figures as JSON, a plot beside it")
     sub.add_argument("--no-peers", action="store_true", help="leave other simulators out")
+    sub = add(
+        "urdf",
+        _urdf,
+        "Write a scenario as URDF, for RViz, Pinocchio, MuJoCo and others.",
+        "./rotor urdf pick_and_place --out pick.urdf",
+    )
+    sub.add_argument("scenario", help="shipped name or path")
+    sub.add_argument("--out", metavar="FILE.urdf", help="default: print it")
     add("scenarios", _scenarios, "List the shipped scenarios.", "./rotor scenarios")
     add(
         "doctor",

@@ -62,6 +62,16 @@ class Flight:
         entity = teams(self.scenario.model)[team].entity
         return self.states[:, self.scenario.model.index(entity)]
 
+    def _joint_errors(self) -> dict[str, float]:
+        """RMS errors of the joints that were planned, rad or m, by name."""
+        if not self.joint_references.size:
+            return {}
+        names = [
+            f"{v.name}/{j.name}" for v in self.scenario.model.vehicles for j in v.moving_joints
+        ]
+        errors = self.joint_references[:, :, 0] - self.joints[:, :, 0]
+        return {name: rms(errors[:, i]) for i, name in enumerate(names)}
+
     def summary(self) -> dict:
         """Figures of the flight as plain data; keys carry their units."""
         flown = float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
@@ -82,6 +92,11 @@ class Flight:
             kind: sum(e.type == kind for e in self.events)
             for kind in ("snap", "slack", "settle", "cut")
         }
+        counts |= {
+            kind: found
+            for kind in ("attach", "release", "touch", "leave")
+            if (found := sum(e.type == kind for e in self.events))
+        }
         return {
             "scenario": self.scenario.name,
             "seed": self.scenario.seed,
@@ -91,6 +106,7 @@ class Flight:
             "teams": per_team,
             "tension_min_n": float(pulling.min()) if pulling.size else None,
             "tension_max_n": float(pulling.max()) if pulling.size else None,
+            "joints_rmse": self._joint_errors(),
             "events": counts,
             "limited_periods": self.limited,
             **self.extra,

@@ -25,7 +25,7 @@ SNAPSHOTS = 6
 
 
 def draw_flight(flight: Flight, folder: Path) -> list[Path]:
-    """Write path_3d.png, path.png, errors.png and, with cables, tensions.png into ``folder``.
+    """Write path_3d.png, path.png, errors.png and, with cables or arms, tensions.png and joints.png into ``folder``.
 
     Returns their paths.
     """
@@ -33,6 +33,8 @@ def draw_flight(flight: Flight, folder: Path) -> list[Path]:
     figures = {"path_3d": _path_3d(flight), "path": _path(flight), "errors": _errors(flight)}
     if flight.tensions.shape[1]:
         figures["tensions"] = _tensions(flight)
+    if flight.joints.size:
+        figures["joints"] = _joints(flight)
     out = []
     for name, figure in figures.items():
         path = folder / f"{name}.png"
@@ -165,4 +167,21 @@ def _tensions(flight: Flight) -> Figure:
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="best", ncols=3)
+    return figure
+
+
+def _joints(flight: Flight) -> Figure:
+    vehicles = flight.scenario.model.vehicles
+    names = [f"{v.name}/{j.name}" for v in vehicles for j in v.moving_joints]
+    figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
+    t = flight.time - flight.time[0]
+    for i, name in enumerate(names):
+        axes[0].plot(t, flight.joints[:, i, 0], color=f"C{i}", label=name)
+        if flight.joint_references.size:
+            axes[0].plot(t, flight.joint_references[:, i, 0], **REFERENCE_STYLE)
+        if flight.efforts.size:
+            axes[1].plot(t, flight.efforts[:, i], color=f"C{i}")
+    axes[0].set_ylabel("angle, rad (travel, m)")
+    axes[0].legend()
+    axes[1].set(xlabel="t, s", ylabel="commanded effort, N m (N)")
     return figure

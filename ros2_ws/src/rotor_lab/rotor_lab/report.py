@@ -32,6 +32,9 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         rows.append(
             ("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N")
         )
+    rows += [
+        (f"{name}: RMSE", _number(e, "rad or m", 4)) for name, e in summary["joints_rmse"].items()
+    ]
     events = summary["events"]
     rows.append(("events", ", ".join(f"{count} {kind}" for kind, count in events.items())))
     rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))

@@ -16,6 +16,7 @@ from rotor_core.config.body import inertia_matrix
 from rotor_core.config.model import Box, Payload, Sphere, Vehicle
 from rotor_core.config.schema import Scenario
 
+COLOUR = "0.30 0.36 0.45 1"
 UNLIMITED = 1e6
 """URDF asks revolute and prismatic joints for an effort and a velocity."""
 
@@ -82,6 +83,9 @@ def _visual(link: ET.Element, visual: Visual) -> None:
         ET.SubElement(geometry, "sphere", radius=repr(size[0]))
     else:
         ET.SubElement(geometry, "mesh", filename=visual.mesh, scale=_numbers(size))
+        return  # it has its own
+    material = ET.SubElement(element, "material", name="arm")
+    ET.SubElement(material, "color", rgba=COLOUR)
 
 
 def _link(robot: ET.Element, vehicle: str, link: Link) -> None:

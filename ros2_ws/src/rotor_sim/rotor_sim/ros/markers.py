@@ -59,7 +59,7 @@ class MarkerPublisher:
         ]
         self._lengths = [c.length_m for c in simulation.scenario.model.cables]
         self._pushed: dict[int, Marker] = {}
-        rows = {name: i for i, name in enumerate(simulation.names)}
+        rows = {body.name: i for i, body in enumerate(simulation.engine.system.bodies)}
         # the ground is one more body, at rest in the world
         self._ends = np.array(
             [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in model.cables], int
@@ -77,7 +77,7 @@ class MarkerPublisher:
         if self._moving.get_subscription_count() == 0:
             return
         simulation = self._simulation
-        motion = simulation.motion
+        motion = simulation.engine.motion  # of links too, which cables may hang from
         rotations = np.concatenate([rotation_matrices(motion[:, 3:7]), np.eye(3)[None]])
         ups = rotations[: len(self._thrusts), :, 2]
         for arrow, p, up, thrust in zip(

@@ -1,0 +1,158 @@
+"""Arms over DDS: joint states, frames of links, description, trajectories from others, attach and release."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from builtin_interfaces.msg import Duration
+from rotor_msgs.msg import HybridEvent, TeamState
+from rotor_msgs.srv import Attach, Release
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.articulated.vehicle import ArticulatedVehicle
+from rotor_core.config.loader import load_scenario
+from rotor_core.ros import qos
+from rotor_core.ros.convert import seconds_from_stamp, vector_from, wxyz_from
+
+
+@pytest.fixture
+def bench(tmp_path):
+    with graph.bench(tmp_path) as bench:
+        yield bench
+
+
+def start(bench, scenario, **options):
+    bench.start("simulator", scenario=scenario, linger=True, **options)
+    bench.start("planner", scenario=scenario)
+    bench.start("controller", scenario=scenario)
+
+
+def test_links_are_where_their_joints_say(bench):
+    """TF is one tree that goes through the arm and equals the kinematics of the joint states; the description has its names."""
+    joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
+    frames = bench.collect(TFMessage, "/tf", qos.TF)
+    described = bench.collect(String, "/robot_description", qos.LATCHED)
+    start(bench, "arm_coupled", duration_s=2.0, real_time_factor=0.5)
+    bench.until(lambda: joints and seconds_from_stamp(joints[-1].header.stamp) > 2.5, "flight")
+    model = ArticulatedVehicle(load_scenario("arm_coupled").model.vehicles[0])
+    angles = {round(seconds_from_stamp(m.header.stamp), 6): m.position for m in joints}
+    assert joints[0].name == ["am1/joint1", "am1/joint2"]
+    compared = 0
+    for message in frames:
+        stamp = round(seconds_from_stamp(message.transforms[0].header.stamp), 6)
+        own = {t.child_frame_id: t for t in message.transforms}
+        assert own["am1/link1"].header.frame_id == "am1/base_link"
+        assert own["am1/link2"].header.frame_id == "am1/link1"
+        if stamp not in angles:
+            continue
+        model.place(np.array(angles[stamp]))
+        place, R = np.zeros(3), np.eye(3)
+        for link in ("link1", "link2"):
+            t = own[f"am1/{link}"].transform
+            place = place + R @ vector_from(t.translation)
+            R = R @ quat2mat(wxyz_from(t.rotation))
+            expected = model.pose(link)
+            np.testing.assert_allclose(R, expected[0], atol=1e-12)
+            np.testing.assert_allclose(place, expected[1], atol=1e-12)
+        compared += 1
+    assert compared > 50
+    links = {e.get("name") for e in ET.fromstring(described[0].data).iter("link")}
+    assert {"world", "am1/base_link", "am1/link1", "am1/link2"} <= links
+
+
+def trajectory(names, positions, seconds):
+    message = JointTrajectory(joint_names=names)
+    point = JointTrajectoryPoint(positions=positions)
+    point.time_from_start = Duration(sec=int(seconds), nanosec=int(1e9 * (seconds % 1.0)))
+    message.points.append(point)
+    return message
+
+
+def test_an_arm_follows_a_trajectory_from_somebody_else(bench):
+    """From where it is wanted now, smoothly; joints that are not named stay; nonsense is refused and changes nothing."""
+    joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
+    start(bench, "arm_slung_load", pacing="lockstep", duration_s=0.0)
+    sender = bench.node.create_publisher(JointTrajectory, "/am1/joint_trajectory", qos.LATCHED)
+    bench.until(lambda: joints and seconds_from_stamp(joints[-1].header.stamp) > 1.3, "flight")
+    sender.publish(trajectory(["am1_elbow"], [1.0], 1.0))
+    sender.publish(trajectory(["joint2"], [0.3], 2.0))
+    began = seconds_from_stamp(joints[-1].header.stamp)
+    bench.until(lambda: seconds_from_stamp(joints[-1].header.stamp) > began + 8.0, "the move", 60.0)
+    np.testing.assert_allclose(joints[-1].position[1], 0.3, atol=0.02)
+    np.testing.assert_allclose(joints[-1].position[0], np.pi / 4, atol=0.02)
+    # smooth: no step of 10 ms moves it faster than a quintic over 2 s and the load allow
+    angles = np.array([m.position[1] for m in joints])
+    assert np.abs(np.diff(angles)).max() < 0.05
+
+
+def test_attach_and_release_are_services(bench):
+    """Each is announced as an event; what cannot be done is said and changes nothing."""
+    events = bench.collect(HybridEvent, "/rotor/events", qos.EVENT)
+    states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+    start(bench, "arm_slung_load", paused=True)
+    bench.until(lambda: len(states) > 3, "states")
+    wrong = bench.call(
+        Attach, "/simulator/attach", Attach.Request(parent="am1/link9", child="load")
+    )
+    assert not wrong.success and "there is no body 'am1/link9'" in wrong.message
+    free = bench.call(Release, "/simulator/release", Release.Request(child="load"))
+    assert not free.success and "nothing holds it" in free.message
+    held = bench.call(Attach, "/simulator/attach", Attach.Request(parent="am1/link2", child="load"))
+    assert held.success, held.message
+    again = bench.call(Attach, "/simulator/attach", Attach.Request(parent="am1", child="load"))
+    assert not again.success and "held already" in again.message
+    assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+    bench.until(lambda: states[-1].step > 40, "flight with the load")
+    let_go = bench.call(Release, "/simulator/release", Release.Request(child="load"))
+    assert let_go.success, let_go.message
+    bench.until(lambda: len(events) >= 2, "events")
+    kinds = [
+        (e.type, list(e.bodies))
+        for e in events
+        if e.type in (HybridEvent.ATTACH, HybridEvent.RELEASE)
+    ]
+    assert kinds == [(HybridEvent.ATTACH, ["am1/link2", "load"]), (HybridEvent.RELEASE, ["load"])]
+
+
+def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
+    """With command_input wrench, joints take efforts of their own topic; wrong ones are refused."""
+    from dataclasses import replace
+
+    from geometry_msgs.msg import WrenchStamped
+
+    from rotor_core.config.loader import dump_scenario
+
+    scenario = replace(load_scenario("arm_coupled"), command_input="wrench")
+    path = tmp_path / "arm.yaml"
+    path.write_text(dump_scenario(scenario))
+    joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
+    wrench = bench.node.create_publisher(WrenchStamped, "/am1/cmd/wrench", qos.COMMAND)
+    effort = bench.node.create_publisher(Float64MultiArray, "/am1/cmd/joint_efforts", qos.COMMAND)
+    bench.start("simulator", scenario=str(path), linger=True)
+    bench.until(lambda: effort.get_subscription_count() > 0 and bool(joints), "the simulator")
+
+    def send(*efforts):
+        effort.publish(Float64MultiArray(data=list(efforts)))
+        message = WrenchStamped()
+        message.header.frame_id = "am1/base_link"
+        message.wrench.force.z = 74.0
+        wrench.publish(message)
+        bench.spin(0.05)
+
+    for _ in range(20):
+        send(-2.5, -1.25)
+    np.testing.assert_allclose(
+        joints[-1].effort, [-2.5, -1.25], atol=0.05
+    )  # behind a lag of 0.05 s
+    for _ in range(5):
+        send(1.0)  # one is missing
+    np.testing.assert_allclose(joints[-1].effort, [-2.5, -1.25], atol=1e-6)
