@@ -67,19 +67,19 @@ def passive_effort(joint, angle, rate):
 
 
 @inlined
-def lay_inertia(world, state, b, body):
+def lay_inertia(world, state, b, body, has_rotors, has_drags):
     """Inertia of a rigid body and the forces on it, as the start of the recursion (T.4)."""
     source = world.bodies[b]
     R = get9(source, at.ROTATION)
     omega = get3(state[b], at.OMEGA)
-    force, moment = body_wrench(world, state, b, R)
+    force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags)
     J = get9(source, at.INERTIA)
     put6(body, at.TURNING, turned_inertia(R, J))
     for i in range(9):
         body[at.COUPLING + i] = 0.0
     mass = source[at.MASS]
     put6(body, at.MOVING, (mass, 0.0, 0.0, mass, 0.0, mass))
-    put3(body, at.BIAS_MOMENT, apply(R, sub(cross(omega, apply(J, omega)), moment)))
+    put3(body, at.BIAS_MOMENT, apply(R, sub(cross(omega, add(apply(J, omega), spin)), moment)))
     put3(body, at.BIAS_FORCE, scale(-1.0, apply(R, force)))
 
 
@@ -218,14 +218,16 @@ def tree_motion(ints, floats, which_state, which_slope, t):
     slope = world.slopes[which_slope]
     gravity = world.scalars[at.GRAVITY]
     n_trees, n_joints = world.head[at.N_TREES], world.head[at.N_JOINTS]
+    has_rotors, has_drags = world.head[at.N_ROTORS] != 0, world.head[at.N_DRAGS] != 0
     drive(world, state, t)
     move_trees(world, state)
     for tree in range(n_trees):
         b = world.tree_int[tree, at.ROOT]
         if b >= 0:
-            lay_inertia(world, state, b, world.articulated[tree])
+            lay_inertia(world, state, b, world.articulated[tree], has_rotors, has_drags)
     for j in range(n_joints):
-        lay_inertia(world, state, world.joint_int[j, at.LINK_ROW], world.articulated[n_trees + j])
+        link = world.joint_int[j, at.LINK_ROW]
+        lay_inertia(world, state, link, world.articulated[n_trees + j], has_rotors, has_drags)
     push_from_outside(world)
     for back in range(n_joints):
         fold(world, state, n_joints - 1 - back, t)

@@ -72,13 +72,13 @@ def measure_stop(world, k, state, slope):
 
 
 @inlined
-def measure(world, k, state, slope):
+def measure(world, k, state, slope, trees):
     """Geometry of cable k in ``state``.
 
     Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
     """
     c = world.cables[k]
-    if world.head[at.N_JOINTS] != 0 and world.cable_int[k, at.STOP_JOINT] >= 0:
+    if trees and world.cable_int[k, at.STOP_JOINT] >= 0:
         measure_stop(world, k, state, slope)
         return
     a = world.cable_int[k, at.BODY_A]
@@ -129,7 +129,7 @@ def measure(world, k, state, slope):
 
 
 @inlined
-def assemble(ints, floats, world, n):
+def assemble(ints, floats, world, n, trees):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
     place = world.order[1]
     A = world.matrix
@@ -167,12 +167,12 @@ def assemble(ints, floats, world, n):
         if i >= 0 and j >= 0:
             e = world.cables[pair[at.PAIR_J]]
             A[i, j] += dot(xi, get3(e, at.XI)) + dot(arm, get3(e, pair[at.PAIR_RESPONSE]))
-    if world.head[at.N_JOINTS] != 0:
+    if trees:
         assemble_trees(ints, floats, n)
 
 
 @inlined
-def pull(ints, floats, world, k, amount, target, linear, angular):
+def pull(ints, floats, world, k, amount, target, linear, angular, trees):
     """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
     c = world.cables[k]
     a = world.cable_int[k, at.BODY_A]
@@ -196,7 +196,7 @@ def pull(ints, floats, world, k, amount, target, linear, angular):
         put3(
             target[b], angular, sub(get3(target[b], angular), scale(amount, get3(c, at.INV_ARM_B)))
         )
-    if world.head[at.N_JOINTS] != 0:
+    if trees:
         pull_trees(ints, floats, k, amount, target, linear, angular)
 
 
@@ -222,13 +222,13 @@ def move(world, state):
 
 
 @inlined
-def measure_all(world, state, slope, what):
+def measure_all(world, state, slope, what, trees):
     """Measure what ``what`` asks for and list the taut cables in ``world.order[0]``; their number."""
     n = NONE_YET
     for k in range(world.head[at.N_CABLES]):
         taut = world.cable_int[k, at.TAUT] != 0
         if taut or what == EVERYTHING:
-            measure(world, k, state, slope)
+            measure(world, k, state, slope, trees)
         if taut:
             world.order[0, n] = k
             n += 1
@@ -300,15 +300,16 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
     slope = world.slopes[which_slope]
     correction = world.slopes[at.CORRECTION]
     tension, gap, rate = world.small[1], world.small[3], world.small[4]
+    trees = world.head[at.N_JOINTS] != 0
     n = NONE_YET
     for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
         free_motion(world, state, slope, t)
-        if world.head[at.N_JOINTS] != 0:
+        if trees:
             tree_motion(ints, floats, which_state, which_slope, t)
-        n = measure_all(world, state, slope, what)
+        n = measure_all(world, state, slope, what, trees)
         if n == 0:
             return
-        assemble(ints, floats, world, n)
+        assemble(ints, floats, world, n, trees)
         redundant = factorize(world.matrix, world.factor, n)
         world.head[at.DEPENDENT] = 1 if redundant else 0
         world.head[at.INCONSISTENT] = 0
@@ -334,15 +335,15 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
             for i in range(n):
                 k = world.order[0, i]
                 world.cables[k, at.TENSION] = tension[i]
-                pull(ints, floats, world, k, tension[i], slope, at.D_V, at.D_OMEGA)
+                pull(ints, floats, world, k, tension[i], slope, at.D_V, at.D_OMEGA, trees)
         if what == TAUT_ONLY:
             return
         clear_correction(world)
         for i in range(n):
             k = world.order[0, i]
-            pull(ints, floats, world, k, gap[i], correction, at.D_P, at.D_THETA)
+            pull(ints, floats, world, k, gap[i], correction, at.D_P, at.D_THETA, trees)
             if what == EVERYTHING:
-                pull(ints, floats, world, k, rate[i], state, at.V, at.OMEGA)
+                pull(ints, floats, world, k, rate[i], state, at.V, at.OMEGA, trees)
         move(world, state)
         world.head[at.COARSE] = 1 if drift >= SMALL_DRIFT else 0
         if drift < SMALL_DRIFT and not (drift > SEEN_DRIFT and anyone_near(world)):
@@ -354,7 +355,7 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 b_row = world.cable_int[k, at.BODY_A + side]
                 put3(slope[b_row], at.D_P, get3(state[b_row], at.V))
                 put3(slope[b_row], at.D_THETA, get3(state[b_row], at.OMEGA))
-        if world.head[at.N_JOINTS] != 0:
+        if trees:
             settle_trees(ints, floats, which_state, which_slope)
 
 

@@ -80,12 +80,13 @@ def external_wrenches(world, slope):
 
 
 @inlined
-def body_wrench(world, state, b, R):
-    """Force and moment on a body by inputs, rotors and drag, in its axes; the torque of stored momentum included."""
+def body_wrench(world, state, b, R, has_rotors, has_drags):
+    """Force and moment on a body by inputs, rotors and drag, in its axes; and the momentum that rotors store."""
     body = world.bodies[b]
     force = get3(body, at.COMMAND)
     moment = get3(body, at.COMMAND + 3)
-    if world.head[at.N_ROTORS] != 0:
+    spin = (0.0, 0.0, 0.0)
+    if has_rotors:
         more_force, more_moment = rotor_wrench(world, state, b, R)
         force = add(force, more_force)
         moment = add(moment, more_moment)
@@ -93,12 +94,12 @@ def body_wrench(world, state, b, R):
             spin, spin_dot = stored_spin(world, b)
             put3(body, at.SPIN, spin)
             put3(body, at.SPIN_DOT, spin_dot)
-            moment = sub(moment, add(spin_dot, cross(get3(state[b], at.OMEGA), spin)))
-    if world.head[at.N_DRAGS] != 0:
+            moment = sub(moment, spin_dot)
+    if has_drags:
         more_force, more_moment = drag_wrench(world, state, b, R)
         force = add(force, more_force)
         moment = add(moment, more_moment)
-    return force, moment
+    return force, moment, spin
 
 
 @inlined
@@ -106,8 +107,10 @@ def free_motion(world, state, slope, t):
     """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3)."""
     if world.head[at.SINUSOIDS] != 0:
         sum_inputs(world, t)
-    if world.head[at.N_ROTORS] != 0:
+    has_rotors = world.head[at.N_ROTORS] != 0
+    if has_rotors:
         set_speeds(world, t)
+    has_drags = world.head[at.N_DRAGS] != 0
     gravity = world.scalars[at.GRAVITY]
     for b in range(world.head[at.N_FREE]):
         body = world.bodies[b]
@@ -115,7 +118,7 @@ def free_motion(world, state, slope, t):
         d = slope[b]
         R = so3.matrix(so3.get4(s, at.Q))
         put9(body, at.ROTATION, R)
-        force, moment = body_wrench(world, state, b, R)
+        force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags)
         put3(d, at.D_P, get3(s, at.V))
         f_W = apply(R, force)
         put3(d, at.D_V, sub(scale(body[at.INV_MASS], f_W), (0.0, 0.0, gravity)))
@@ -127,6 +130,8 @@ def free_motion(world, state, slope, t):
                 if diagonal
                 else apply(get9(body, at.INERTIA), omega)
             )
+            if has_rotors:
+                momentum = add(momentum, spin)
             put3(d, at.D_THETA, omega)
             total = sub(moment, cross(omega, momentum))
             alpha = (

@@ -86,7 +86,7 @@ def candidates(ints, floats, world):
         if world.cable_int[k, at.CANDIDATE] != 0:
             world.order[0, n] = k
             n += 1
-    assemble(ints, floats, world, n)
+    assemble(ints, floats, world, n, world.head[at.N_JOINTS] != 0)
     return n
 
 
@@ -359,8 +359,9 @@ def change(ints, floats, t, what, k):
                 j = world.order[0, i]
                 c = world.cables[j]
                 pull(
-                    ints, floats, world, j, c[at.MULTIPLIER], world.states[at.START], at.V, at.OMEGA
-                )
+                    ints, floats, world, j, c[at.MULTIPLIER], world.states[at.START],
+                    at.V, at.OMEGA, world.head[at.N_JOINTS] != 0,
+                )  # fmt: skip
                 if not calming:
                     c[at.IMPULSE] = c[at.MULTIPLIER]
                 elif c[at.RATE_PLUS] > -AT_REST:
