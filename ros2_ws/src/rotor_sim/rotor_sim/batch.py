@@ -136,6 +136,7 @@ class Batch:
     Args:
         systems: one for all worlds, or one per world (other numbers, same connections).
         states: initial states of the members, (n_worlds, n_members, 13).
+        joints: angles and rates of the joints, (n_worlds, n_joints, 2); default zero.
         wrenches: that act from the very start, (n_inputs, 4) or (n_worlds, n_inputs, 4); default none.
         prepare: called with the engine of each world and its number before its state is set: start
             rotors, prescribe internal ones.
@@ -152,6 +153,7 @@ class Batch:
         systems: System | Sequence[System],
         states: np.ndarray,
         *,
+        joints: np.ndarray | None = None,
         wrenches: np.ndarray | None = None,
         prepare: Callable[[Engine, int], None] | None = None,
         step: float = 1e-3,
@@ -188,7 +190,7 @@ class Batch:
             if prepare is not None:
                 prepare(engine, w)
             try:
-                engine.set_state(states[w])
+                engine.set_state(states[w], joints=None if joints is None else joints[w])
             except Exception as error:
                 error.args = (f"world {w}: {error}",)
                 raise
