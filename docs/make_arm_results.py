@@ -1,4 +1,4 @@
-"""Writes docs/results/arms.md: the reproduction of Kremer et al. 2022, and what links cost (beside MuJoCo, if installed).
+"""Writes docs/results/arms.md: Kremer et al. 2022 reproduced, and what links cost (beside MuJoCo, if installed).
 
 ./rotor python docs/make_arm_results.py
 """
@@ -77,9 +77,9 @@ def main() -> None:
         [
             "# Arms",
             "",
-            "Written by `./rotor python docs/make_arm_results.py`. A base with a chain of revolute joints, CPU time inside "
-            "a rollout, guards on, best of five rounds, one core. Cases with arms and agreement with Pinocchio and MuJoCo "
-            "to 1e-10 are tests (`test_replay.py`, `test_trees_peers.py`).",
+            "Written by `./rotor python docs/make_arm_results.py`. A base with a chain of revolute joints, CPU time "
+            "inside a rollout, guards on, best of five rounds, one core. Cases with arms, and agreement with Pinocchio "
+            "and MuJoCo to 1e-10, are tests (`test_replay.py`, `test_trees_peers.py`).",
             "",
             *cost_table(),
             "",
