@@ -156,3 +156,5 @@ def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
     for _ in range(5):
         send(1.0)  # one is missing
     np.testing.assert_allclose(joints[-1].effort, [-2.5, -1.25], atol=1e-6)
+    bench.spin(1.0)  # nobody commands any more: after the time-out motors go off like rotors
+    np.testing.assert_allclose(joints[-1].effort, 0.0, atol=1e-3)

@@ -10,76 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from urdf_files import GOOD, MORE, MOVE, REACH, arms, explained, load, scenario
 
 from rotor_core.articulated.vehicle import ArticulatedVehicle
-from rotor_core.config.loader import dump_scenario, load_vehicle, scenario_from_tree
+from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError, ContractError
 
-GOOD = """\
-<robot name="test">
-  <link name="body">
-    <inertial>
-      <mass value="2"/>
-      <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>
-    </inertial>
-  </link>
-  <link name="arm">
-    <inertial>
-      <origin xyz="0 0 0.2" rpy="0.1 0.2 0.3"/>
-      <mass value="0.5"/>
-      <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.03"/>
-    </inertial>
-    <visual>
-      <origin xyz="0 0 0.3"/>
-      <geometry><box size="0.1 0.2 0.3"/></geometry>
-      <material name="grey"><color rgba="0.5 0.5 0.5 1"/></material>
-    </visual>
-    <collision><geometry><sphere radius="0.1"/></geometry></collision>
-  </link>
-  <joint name="hinge" type="revolute">
-    <origin xyz="0 0 -0.1" rpy="0 0 1"/>
-    <parent link="body"/>
-    <child link="arm"/>
-    <axis xyz="0 2 0"/>
-    <limit lower="-1" upper="1.5" effort="5" velocity="2"/>
-    <dynamics damping="0.1" friction="0.2"/>
-  </joint>
-</robot>
-"""
-VEHICLE = """\
-schema: 1
-urdf: test.urdf
-rotors: {layout: x, arm_m: 0.3, speed_rpm: [0, 9000], thrust_n_per_rpm2: 1.0e-6, torque_per_thrust_m: 0.02}
-gains: {attitude: [1, 1, 1], rate: [1, 1, 1]}
-"""
-MORE = "</robot>\n"
-"""What tables replace to add something at the end."""
-
-
-@pytest.fixture(scope="module")
-def load(tmp_path_factory):
-    """Load a vehicle from the texts of its URDF and of what its YAML adds (or says of ``urdf``)."""
-    folder = tmp_path_factory.mktemp("urdf")
-
-    def loaded(urdf, more=""):
-        data = urdf if isinstance(urdf, bytes) else urdf.encode()
-        (folder / "test.urdf").write_bytes(data)
-        lines = VEHICLE + more
-        if more.startswith("urdf"):
-            lines = VEHICLE.replace("urdf: test.urdf", more)
-        (folder / "test.yaml").write_text(lines, encoding="utf-8")
-        return load_vehicle(str(folder / "test.yaml"))
-
-    return loaded
-
-
-def explained(load, urdf, more=""):
-    """The text of the ConfigError."""
-    with pytest.raises(ConfigError) as caught:
-        load(urdf, more)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+__all__ = ["load"]  # a fixture
 
 
 def test_every_field_arrives(load):
@@ -165,11 +103,11 @@ MISTAKES = [
     ("</inertial>", "</inertia>", r"urdf:6: is not XML \(mismatched tag\)"),
     ('name="test"', 'name="&#0;"', r"urdf:1: is not XML"),
     # numbers
-    ('value="2"', 'value="2kg"', r"urdf:4: <mass>: value must be 1 finite numbers, got '2kg'"),
-    ('value="2"', 'value="nan"', r"urdf:4: <mass>: value must be 1 finite numbers, got 'nan'"),
+    ('value="2"', 'value="2kg"', r"urdf:4: <mass>: value must be 1 finite number, got '2kg'"),
+    ('value="2"', 'value="nan"', r"urdf:4: <mass>: value must be 1 finite number, got 'nan'"),
     ('value="2"', 'value="1e999"', r"urdf:4: <mass>: .*got '1e999'"),
-    ('value="2"', 'val="2"', r"urdf:4: <mass>: attribute 'value' is missing"),
-    ('value="2"', 'value="0"', r"urdf:2: <link>: the base needs an <inertial> with mass and inertia"),
+    ('value="2"', 'val="2"', r"urdf:4: <mass>: unknown attribute 'val'; did you mean"),
+    ('value="2"', 'value="0"', r"urdf:2: <link>: the base needs an <inertial> with mass > 0 and inertia"),
     ('value="0.5"', 'value="-0.5"', r"urdf:8: links\[0\]\.mass_kg: must be >= 0, got -0\.5"),
     ('xyz="0 0 -0.1"', 'xyz="0 0"', r"urdf:22: <origin>: xyz must be 3 finite numbers, got '0 0'"),
     ('rpy="0 0 1"', 'rpy="0 0 ${pi}"', r"urdf:22: <origin>: rpy must be 3 finite numbers, got '0 0 \$\{pi\}'"),
@@ -191,16 +129,16 @@ MISTAKES = [
     (' name="hinge"', "", r"urdf:21: <joint>: attribute 'name' is missing"),
     (' type="revolute"', "", r"urdf:21: <joint>: attribute 'type' is missing"),
     ('name="hinge"', 'name="a-b"', r"urdf:21: joints\[0\]: name must start with a letter and hold only .*got 'a-b'"),
-    ('<link name="arm">', '<link name="left arm">', r"urdf:1: <robot>: needs exactly one link that no joint moves, got \['body', 'left arm'\]"),
+    ('<link name="arm">', '<link name="left arm">', r"urdf:21: <joint>: its child 'arm' is no link of this file"),
     ('<link name="arm">', "<link>", r"urdf:8: <link>: attribute 'name' is missing"),
-    (MORE, '<link name="more"/></robot>', r"urdf:1: <robot>: needs exactly one link that no joint moves, got \['body', 'more'\]"),
+    (MORE, '<link name="more"/></robot>', r"urdf:1: <robot>: needs exactly one link that no joint moves, got 'body', 'more'"),
     ('<box size="0.1 0.2 0.3"/>', "", r"urdf:16: <geometry>: needs exactly one shape, got 0"),
     ('<box size="0.1 0.2 0.3"/>', "<mesh/>", r"urdf:16: <mesh>: attribute 'filename' is missing"),
     # joined wrongly: these stand in no single line
-    ('<parent link="body"/>', '<parent link="bodi"/>', r":\d+: .*joint 'hinge': parent must be a link \(base_link, arm\), got 'bodi'"),
-    ('<parent link="body"/>', '<parent link="arm"/>', r":\d+: .*joints \['hinge'\]: form a loop"),
-    (HINGE, '<joint name="h" type="fixed"><parent link="body"/><child link="arm"/></joint>' + HINGE, r":\d+: .*joint 'hinge': 'arm' is moved by 'h' already"),
-    (MORE, '<link name="b"/><joint name="hinge" type="fixed"><parent link="arm"/><child link="b"/></joint></robot>', r":\d+: .*joints: names must be unique, \['hinge'\]"),
+    ('<parent link="body"/>', '<parent link="bodi"/>', r"urdf:21: <joint>: its parent 'bodi' is no link of this file"),
+    ('<parent link="body"/>', '<parent link="arm"/>', r"urdf:21: <joint>: is part of a loop"),
+    (HINGE, '<joint name="h" type="fixed"><parent link="body"/><child link="arm"/></joint>' + HINGE, r"urdf:21: <joint>: its child 'arm' is moved by another joint too"),
+    (MORE, '<link name="b"/><joint name="hinge" type="fixed"><parent link="arm"/><child link="b"/></joint></robot>', r"urdf:29: <joint>: name 'hinge' appears twice"),
     (MORE, '<joint name="h" type="fixed"><parent link="arm"/><child link="body"/></joint></robot>', r"urdf:1: <robot>: needs exactly one link that no joint moves, got none"),
 ]  # fmt: skip
 
@@ -239,7 +177,7 @@ OVERRIDES = [
     ("joints: [{name: hinge, initial: 3}]", r":\d+: joints\[0\]: initial must be within limits \[-1\.0, 1\.5\], got 3"),
     ("joints: [{name: hinge, parent: leg}]", r":\d+: .*joint 'hinge': parent must be a link \(base_link, arm\), got 'leg'"),
     ("joints: {hinge: {lag_s: 0.1}}", r"yaml:5: .*joints: must be a list"),
-    ("urdf: other.urdf", r"yaml:2: urdf: there is no file 'other\.urdf'; looked for .*config/urdf/other\.urdf"),
+    ("urdf: other.urdf", r"yaml:2: urdf: there is no file 'other\.urdf'; looked beside this file"),
     ("urdf: /dev/zero", r"yaml:2: urdf: there is no file '/dev/zero'"),
 ]  # fmt: skip
 
@@ -313,36 +251,10 @@ def test_fuzzed_values_never_break_the_reader(load, data):
 # ------------------------------------------------------------------------ what scenarios say of arms
 
 
-SCENARIO = """\
-schema: 1
-model:
-  vehicles:
-    - {use: picker, name: am1}
-  payloads:
-    - {name: parcel, mass_kg: 0.4}
-  attachments:
-    - {type: cable, a: world, b: parcel, length_m: 0.45, a_point_m: [2.0, 0.0, 2.0]}
-controller: {use: manipulator}
-initial:
-  - {entity: am1, position_m: [0.0, 0.0, 1.0]}
-  - {entity: parcel, position_m: [2.0, 0.0, 1.55]}
-"""
-
-
-def scenario(more):
-    return scenario_from_tree(parse_tree(SCENARIO + more, "test.yaml"))
-
-
-def arms(moves="", reaches="", vehicle="am1"):
-    return f"arms: [{{vehicle: {vehicle}, moves: [{moves}], reaches: [{reaches}]}}]"
-
-
-MOVE = "{joint: joint1, from_s: 1, to_s: 3, to_deg: 60}"
-REACH = "{link: link2, point_m: [0.47, 0, 0], target_m: [0.7, 0, 0.65], from_s: 1, to_s: 3}"
 WRONG = [
-    (arms(MOVE, vehicle="am2"), r":\d+: .*arms\[0\]: there is no vehicle 'am2'"),
-    ("arms: [{vehicle: am1}, {vehicle: am1}]", r":\d+: .*arms\[0\]: 'am1' appears twice"),
-    (arms(MOVE.replace("joint1", "joint3")), r":\d+: .*arms\[0\]: 'am1' has no joint 'joint3'; known: joint1, joint2"),
+    (arms(MOVE, vehicle="am2"), r":\d+: .*arms\[0\]\.vehicle: there is no vehicle 'am2'"),
+    ("arms: [{vehicle: am1}, {vehicle: am1}]", r":\d+: .*arms\[0\]\.vehicle: 'am1' appears twice"),
+    (arms(MOVE.replace("joint1", "joint3")), r":\d+: .*arms\[0\]\.moves\[0\]\.joint: 'am1' has no joint 'joint3'; did you mean"),
     (arms(f"{MOVE}, {MOVE.replace('1, to', '2, to')}"), r"yaml:13: arms\[0\]: moves of joint1: must follow each other, but one begins at 2 s before 3 s"),
     (arms("", f"{REACH}, {REACH.replace('1, to', '2, to')}"), r"yaml:13: arms\[0\]: moves of reaches: must follow each other, but one begins at 2 s before 3 s"),
     (arms(MOVE.replace("to_s: 3", "to_s: 1")), r"yaml:13: arms\[0\]\.moves\[0\]: to_s must be after from_s, got 1 and 1"),
@@ -351,9 +263,9 @@ WRONG = [
     (arms(MOVE.replace("60", ".nan")), r"yaml:13: arms\[0\]\.moves\[0\]\.to_deg: must be a finite number, got nan"),
     ("changes: [{at_s: 1, cut: 0}]", r"yaml:13: changes\[0\]\.cut: must be >= 1, got 0"),
     ("changes: [{at_s: 1, cut: 1}, {at_s: 1, cut: 2}]", r":\d+: .*changes\[1\]\.cut: must be 1\.\.1, got 2"),
-    ("changes: [{at_s: 1, release: parcl}]", r":\d+: .*changes\[0\]: there is no body 'parcl'; known: am1, parcel"),
-    ("changes: [{at_s: 1, attach: {entity: parcel, to: am1/link3}}]", r":\d+: .*there is no body 'am1/link3'; known: am1, parcel, am1/link1, am1/link2"),
-    ("changes: [{at_s: 1, attach: {entity: am1/link1, to: parcel}}]", r":\d+: .*changes\[0\]: there is no body 'am1/link1'; known: am1, parcel"),
+    ("changes: [{at_s: 1, release: parcl}]", r":\d+: .*changes\[0\]: there is no body 'parcl'; did you mean"),
+    ("changes: [{at_s: 1, attach: {entity: parcel, to: am1/link3}}]", r":\d+: .*there is no body 'am1/link3'; did you mean"),
+    ("changes: [{at_s: 1, attach: {entity: am1/link1, to: parcel}}]", r":\d+: .*changes\[0\]: there is no body 'am1/link1'\. Known: am1, parcel"),
     ("changes: [{at_s: 1}]", r"yaml:13: changes\[0\]: a change is one of attach, release or cut"),
 ]  # fmt: skip
 
@@ -366,21 +278,20 @@ def test_mistakes_in_arms_and_changes_are_explained(more, message):
 
 
 IMPOSSIBLE = [
-    (arms(MOVE.replace("60", "190")), r"'am1': joint 'joint1' cannot go to 3\.316, its stops are \[-1\.6, 3\.2\]"),
+    (arms(MOVE.replace("60", "190")), r"moves\[0\]: joint 'joint1' cannot go to 3\.316, its stops are -1\.6 and 3\.2"),
     (arms(MOVE.replace("to_s: 3", "to_s: 1.02")), r"'am1': joint 'joint1' would have to move at 24\.5, but its largest rate is 10\. Give it more time"),
     (arms("", REACH.replace("0.7,", "5.7,")), r"'am1': 'link2' cannot reach \[5\.7, 0\.0, -0\.35\] in the frame of the base; the nearest it comes is 4\.\d+ m away"),
     (arms("", REACH.replace("0.7, 0", "0.7, 0.2")), r"'link2' cannot reach .* the nearest it comes is 0\.2\d* m away\. Move the base"),
-    (arms("", REACH.replace("link2", "link3")), r"there is no link 'link3'; known are base_link, link1, link2"),
+    (arms("", REACH.replace("link2", "link3")), r"reaches\[0\]\.link: 'am1' has no link 'link3'; did you mean"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("more, message", IMPOSSIBLE)
 def test_impossible_moves_are_explained(more, message):
-    """What only the plan can know."""
+    """What the file can know, and what only the plan can."""
     plans = pytest.importorskip("rotor_planning.arms")
-    given_scenario = scenario(more)
     with pytest.raises((ConfigError, ContractError)) as caught:
-        plans.make_arm_plans(given_scenario)
+        plans.make_arm_plans(scenario(more))
     assert re.search(message, str(caught.value)), str(caught.value)
 
 

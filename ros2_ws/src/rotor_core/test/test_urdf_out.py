@@ -260,7 +260,7 @@ def test_written_scenarios_are_one_tree_of_the_tf_frames(name, bodies):
                 link = parents[link]
         assert link == "world"
     floating = [k for k, j in joints.items() if j.get("type") == "floating"]
-    assert floating == [f"{e.name}/floating" for e in scenario.model.entities]
+    assert floating == [f"{e.name}/base_link/floating" for e in scenario.model.entities]
     if bodies:
         for entity in scenario.model.entities:
             assert links[f"{entity.name}/base_link"].findall("visual")

@@ -59,7 +59,10 @@ def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> J
         point[0, 0] = [j.initial for j in moving]
         return JointPlan(np.zeros(1), point)
     for joint, sequence in zip(moving, own, strict=True):
-        check_sequence([(begin, to) for begin, to, _ in sequence], joint.name)
+        try:
+            check_sequence([(begin, to) for begin, to, _ in sequence], joint.name)
+        except ValueError as error:
+            raise ContractError(f"arm of {vehicle.name!r}: {error}") from error
         for _, _, value in sequence:
             _check_stops(vehicle, joint, value)
     curves = [coordinate(j.initial, o, end) for j, o in zip(moving, own, strict=True)]

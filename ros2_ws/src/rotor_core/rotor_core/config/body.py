@@ -45,9 +45,15 @@ def check_inertia(inertia: Vector | Matrix | None) -> None:
         )
 
 
+RESERVED = ("world", "map")
+"""Frames that every scenario has."""
+
+
 def check_name(name: str) -> None:
     """Raise ValueError where a name cannot be that of a topic and a frame."""
     if not NAME.match(name):
         raise ValueError(
             f"name must start with a letter and hold only letters, digits and _, got {name!r}."
         )
+    if name in RESERVED:
+        raise ValueError(f"name {name!r} is taken: it is a frame. Use another.")

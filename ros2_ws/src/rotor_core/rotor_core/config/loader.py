@@ -13,10 +13,10 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from rotor_core.config.arm import link_name
 from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
 from rotor_core.config.model import CableAttachment, Model, Vehicle
+from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, suggestion
 from rotor_core.config.tree import Tree, read_tree
@@ -100,7 +100,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
             root[key] = _used(root[key], folder, key)
     root.setdefault("name", tree.with_value(name))
     scenario = build(Scenario, tree.with_value(root))
-    _check_references(scenario, tree)
+    check_references(scenario, tree)
     return scenario
 
 
@@ -199,10 +199,17 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
     described = read_urdf(locate_urdf(fields["urdf"]))
     joints = described["joints"]
     if "joints" in fields:
-        own = {
-            str(_mapping(j, f"{what}.joints").get("name", j).value): j
-            for j in _list(fields["joints"], f"{what}.joints")
-        }
+        own: dict[str, Tree] = {}
+        for k, joint in enumerate(_list(fields["joints"], f"{what}.joints")):
+            place = f"{what}.joints[{k}]"
+            name = _mapping(joint, place).get("name")
+            if name is None or not isinstance(name.value, str):
+                raise ConfigError(
+                    f"{joint.place}: {place}.name: must be the name of a joint of the URDF."
+                )
+            if name.value in own:
+                raise ConfigError(f"{joint.place}: {place}.name: {name.value!r} appears twice.")
+            own[name.value] = joint
         merged = []
         for joint in joints.value:
             extra = own.pop(joint.value["name"].value, None)
@@ -286,57 +293,6 @@ def _tree_of(value: Any, at: Tree) -> Tree:
     if isinstance(value, (list, tuple)):
         return at.with_value([_tree_of(v, at) for v in value])
     return at.with_value(value)
-
-
-def _check_references(scenario: Scenario, tree: Tree) -> None:
-    """Names that point to entities and cables, and cables that are possible at all."""
-    model = scenario.model
-    names = [e.name for e in model.entities]
-    links = [link_name(v.name, link.name) for v in model.vehicles for link in v.links]
-    model_place = tree.value["model"].place
-
-    def known(name: str, where: str, key: str, also: tuple[str, ...] = ()) -> None:
-        if name not in (*names, *also):
-            place = tree.value[key].place
-            raise ConfigError(
-                f"{place}: {where}: there is no entity {name!r}{suggestion(name, names)}"
-            )
-
-    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
-    for i, item in enumerate(model.attachments):
-        where = f"model.attachments[{i}]"
-        ends = (
-            ((item.a, item.a_point_m), (item.b, item.b_point_m))
-            if isinstance(item, CableAttachment)
-            else ((item.parent, None), (item.child, None))
-        )
-        for name, point in ends:
-            also = ("world", *links) if isinstance(item, CableAttachment) else ()
-            known(name, where, "model", also)
-            if name in points and point is not None and any(point):
-                raise ConfigError(
-                    f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
-                    f"be [0, 0, 0], got {list(point)}."
-                )
-        if ends[0][0] == ends[1][0]:
-            raise ConfigError(
-                f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice."
-            )
-    for i, change in enumerate(scenario.plant):
-        if change.entity is not None:
-            known(change.entity, f"plant[{i}].entity", "plant")
-        elif change.cable is not None and change.cable > len(model.cables):
-            raise ConfigError(
-                f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
-            )
-    seen: set[str] = set()
-    for i, state in enumerate(scenario.initial):
-        known(state.entity, f"initial[{i}].entity", "initial")
-        if state.entity in seen:
-            raise ConfigError(
-                f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
-            )
-        seen.add(state.entity)
 
 
 def plant_model(scenario: Scenario) -> Model:

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rotor_core.config.arm import link_name
 from rotor_core.config.body import Matrix, Vector, check_inertia
 from rotor_core.config.controls import Control, OpenLoopControl
 from rotor_core.config.environment import Environment
@@ -243,8 +242,6 @@ class Scenario:
                 )
         if isinstance(self.controller, OpenLoopControl):
             self._check_open_loop(self.controller)
-        self._check_arms()
-        self._check_changes()
         drags = [e.name for e in self.model.entities if e.drag is not None]
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         if not (self.environment.wind.is_calm or drags or rotor_drags):
@@ -252,40 +249,6 @@ class Scenario:
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
             )
-
-    def _check_arms(self) -> None:
-        known = {v.name: [j.name for j in v.moving_joints] for v in self.model.vehicles}
-        named = [arm.vehicle for arm in self.arms]
-        for i, arm in enumerate(self.arms):
-            if arm.vehicle not in known:
-                raise ValueError(f"arms[{i}]: there is no vehicle {arm.vehicle!r}.")
-            if named.count(arm.vehicle) > 1:
-                raise ValueError(f"arms[{i}]: {arm.vehicle!r} appears twice.")
-            for move in arm.moves:
-                if move.joint not in known[arm.vehicle]:
-                    raise ValueError(
-                        f"arms[{i}]: {arm.vehicle!r} has no joint {move.joint!r}; known: "
-                        f"{', '.join(known[arm.vehicle])}."
-                    )
-
-    def _check_changes(self) -> None:
-        entities = [e.name for e in self.model.entities]
-        bodies = entities + [
-            link_name(v.name, k.name) for v in self.model.vehicles for k in v.links
-        ]
-        for i, change in enumerate(self.changes):
-            named = [(change.release, entities)]
-            if change.attach is not None:
-                named += [(change.attach.entity, entities), (change.attach.to, bodies)]
-            for name, known in named:
-                if name is not None and name not in known:
-                    raise ValueError(
-                        f"changes[{i}]: there is no body {name!r}; known: {', '.join(known)}."
-                    )
-            if change.cut is not None and change.cut > len(self.model.cables):
-                raise ValueError(
-                    f"changes[{i}].cut: must be 1..{len(self.model.cables)}, got {change.cut}."
-                )
 
     def _check_open_loop(self, control: OpenLoopControl) -> None:
         known = {v.name: len(v.rotors.spins) for v in self.model.vehicles}

@@ -7,6 +7,8 @@ declarations, and with them entities, are refused.
 
 from __future__ import annotations
 
+import contextlib
+import re
 import xml.parsers.expat as expat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,7 @@ from transforms3d.euler import euler2mat
 
 from rotor_core.config.arm import BASE
 from rotor_core.config.catalog import config_directory
+from rotor_core.config.structure import suggestion
 from rotor_core.config.tree import MAX_BYTES, Tree
 from rotor_core.interface.errors import ConfigError
 
@@ -31,7 +34,26 @@ ALLOWED = {
 }
 """Tags and the tags that may stand in them; all others have no children."""
 
-MAX_DEPTH = 8
+ATTRIBUTES = {
+    "robot": {"name", "version"}, "link": {"name"}, "visual": {"name"}, "collision": {"name"}, "material": {"name"},
+    "joint": {"name", "type"}, "origin": {"xyz", "rpy"}, "mass": {"value"},
+    "inertia": {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, "box": {"size"}, "cylinder": {"radius", "length"},
+    "sphere": {"radius"}, "mesh": {"filename", "scale"}, "parent": {"link"}, "child": {"link"}, "axis": {"xyz"},
+    "limit": {"lower", "upper", "effort", "velocity"}, "dynamics": {"damping", "friction"}, "color": {"rgba"},
+    "texture": {"filename"},
+}  # fmt: skip
+"""Tags and their attributes."""
+
+MAX_DEPTH, MAX_LINKS = 8, 200
+LARGEST = 1e9
+"""Numbers beyond this describe no vehicle."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+
+
+def shown(text: str) -> str:
+    """A text for messages, not too long."""
+    return repr(text) if len(text) <= 40 else repr(text[:37]) + "..."
 
 
 @dataclass
@@ -59,17 +81,16 @@ def locate_urdf(name: Tree) -> Path:
     Raises:
         ConfigError: there is no such file.
     """
-    text = str(name.value)
-    tried = [
-        Path(name.file).parent / text,
-        Path(text).expanduser(),
-        config_directory() / "urdf" / text,
-    ]
-    for path in tried:
-        if path.is_file():
-            return path
+    text = name.value
+    if not isinstance(text, str):
+        raise ConfigError(f"{name.place}: urdf: must be the name of a file.")
+    for path in (Path(name.file).parent / text, Path(text), config_directory() / "urdf" / text):
+        with contextlib.suppress(OSError, ValueError):  # names that cannot be those of files
+            if path.is_file():
+                return path
     raise ConfigError(
-        f"{name.place}: urdf: there is no file {text!r}; looked for {', '.join(map(str, tried))}."
+        f"{name.place}: urdf: there is no file {shown(text)}; looked beside this file, in the working directory "
+        f"and in {config_directory() / 'urdf'}."
     )
 
 
@@ -100,7 +121,14 @@ def _parse(path: Path) -> Element:
             f"{path}:{parser.CurrentLineNumber}: a document type declaration is not allowed. Remove it."
         )
 
+    def text(words: str) -> None:
+        if words.strip():
+            raise ConfigError(
+                f"{path}:{parser.CurrentLineNumber}: text {shown(words.strip())} stands between tags. Remove it."
+            )
+
     parser.StartElementHandler = start
+    parser.CharacterDataHandler = text
     parser.EndElementHandler = lambda _: stack.pop()
     parser.StartDoctypeDeclHandler = refuse
     try:
@@ -110,6 +138,10 @@ def _parse(path: Path) -> Element:
             f"{path}:{error.lineno}: is not XML ({expat.ErrorString(error.code)}). "
             "Expand xacro files first: xacro FILE > OUT.urdf."
         ) from error
+    except (LookupError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path}:1: its encoding is not supported. Save it as UTF-8.") from error
     return top.children[0]
 
 
@@ -138,18 +170,33 @@ class _Reader:
         if root.tag != "robot":
             raise self._fail(root, "the file must hold a <robot>.")
         self._check_tags(root)
-        links = {self._name(e): e for e in root.children if e.tag == "link"}
+        links: dict[str, Element] = {}
+        for element in (e for e in root.children if e.tag == "link"):
+            if self._name(element) in links:
+                raise self._fail(element, f"name {shown(self._name(element))} appears twice.")
+            links[self._name(element)] = element
+        if len(links) > MAX_LINKS:
+            raise self._fail(root, f"has {len(links)} links; at most {MAX_LINKS} are supported.")
         joints = [e for e in root.children if e.tag == "joint"]
-        moved = {self._text(self._only(j, "child"), "link") for j in joints}
+        moved = self._children(joints, set(links))
         roots = [name for name in links if name not in moved]
         if len(roots) != 1:
             raise self._fail(
-                root, f"needs exactly one link that no joint moves, got {roots or 'none'}."
+                root,
+                f"needs exactly one link that no joint moves, got {', '.join(map(shown, roots)) or 'none'}. "
+                "Join the others to it, or remove them.",
             )
+        self._check_reached(joints, roots[0])
         base = links.pop(roots[0])
         mass, com, inertia = self._inertial(base)
         if mass <= 0.0 or inertia is None:
-            raise self._fail(base, "the base needs an <inertial> with mass and inertia.")
+            raise self._fail(
+                base,
+                f"the base needs an <inertial> with mass > 0 and inertia; its mass is {mass:g} kg.",
+            )
+        for child in base.children:
+            if child.tag == "visual":
+                self._visual(child)  # checked; the vehicle is drawn by its rotors
         rename = {roots[0]: BASE}
         return {
             "mass_kg": self._tree(base, mass),
@@ -159,7 +206,46 @@ class _Reader:
             "joints": self._tree(root, [self._joint(e, rename) for e in joints]),
         }
 
+    def _children(self, joints: list[Element], links: set[str]) -> set[str]:
+        """Links that joints move."""
+        moved: set[str] = set()
+        names: set[str] = set()
+        for joint in joints:
+            if self._name(joint) in names:
+                raise self._fail(joint, f"name {shown(self._name(joint))} appears twice.")
+            names.add(self._name(joint))
+            for tag in ("parent", "child"):
+                link = self._text(self._only(joint, tag), "link")
+                if link not in links:
+                    raise self._fail(joint, f"its {tag} {shown(link)} is no link of this file.")
+            child = self._text(self._only(joint, "child"), "link")
+            if child in moved:
+                raise self._fail(joint, f"its child {shown(child)} is moved by another joint too.")
+            moved.add(child)
+        return moved
+
+    def _check_reached(self, joints: list[Element], root: str) -> None:
+        """Refuse loops: links that no chain of joints leads to."""
+        outward: dict[str, list[str]] = {}
+        for joint in joints:
+            parent = self._text(self._only(joint, "parent"), "link")
+            outward.setdefault(parent, []).append(self._text(self._only(joint, "child"), "link"))
+        reached, open_ends = {root}, [root]
+        while open_ends:
+            for child in outward.get(open_ends.pop(), []):
+                reached.add(child)
+                open_ends.append(child)
+        for joint in joints:
+            if self._text(self._only(joint, "child"), "link") not in reached:
+                raise self._fail(joint, "is part of a loop. Trees have none: remove a joint.")
+
     def _check_tags(self, element: Element) -> None:
+        for key in element.attributes:
+            known = ATTRIBUTES.get(element.tag, set())
+            if key not in known and not key.startswith("xmlns"):
+                raise self._fail(
+                    element, f"unknown attribute {shown(key)}{suggestion(key, sorted(known))}"
+                )
         allowed = ALLOWED.get(element.tag, set())
         if element.tag == "material" and "name" in element.attributes and not element.children:
             return
@@ -171,6 +257,10 @@ class _Reader:
                     f"is not supported in <{element.tag}>.{known} Remove it, or say it in the scenario.",
                 )
             self._check_tags(child)
+            if child.tag == "collision":
+                self._visual(child)
+            elif child.tag == "color":
+                self._numbers(child, "rgba", 4)
 
     def _name(self, element: Element) -> str:
         return self._text(element, "name")
@@ -186,13 +276,11 @@ class _Reader:
         if key not in element.attributes and default is not None:
             return np.array(default)
         words = self._text(element, key).split()
-        try:
-            values = np.array([float(w) for w in words])
-        except ValueError:
-            values = np.array([])
-        if len(values) != n or not np.isfinite(values).all():
+        values = np.array([float(w) if NUMBER.match(w) else np.nan for w in words])
+        if len(values) != n or not (np.abs(values) < LARGEST).all():
             raise self._fail(
-                element, f"{key} must be {n} finite numbers, got {element.attributes[key]!r}."
+                element,
+                f"{key} must be {n} finite number{'s' * (n > 1)}, got {shown(element.attributes[key])}.",
             )
         return values
 
@@ -258,6 +346,8 @@ class _Reader:
             fields["size_m"] = [self._number(shape, "radius")]
         else:
             fields["mesh"] = self._text(shape, "filename")
+            if not fields["mesh"]:
+                raise self._fail(shape, "filename must not be empty.")
             fields["size_m"] = self._numbers(shape, "scale", 3, (1.0, 1.0, 1.0))
         return self._tree(element, fields)
 
@@ -288,8 +378,11 @@ class _Reader:
             if kind in ("revolute", "prismatic"):
                 fields["limits"] = [self._number(limit, k, 0.0) for k in ("lower", "upper")]
             for key, name in (("effort", "effort"), ("velocity", "rate")):
-                if self._number(limit, key, 0.0) > 0.0:
-                    fields[name] = self._number(limit, key)
+                value = self._number(limit, key, 0.0)
+                if value < 0.0:
+                    raise self._fail(limit, f"{key} must be >= 0 (0: no limit), got {value:g}.")
+                if value > 0.0:
+                    fields[name] = value
         dynamics = self._maybe(element, "dynamics")
         if dynamics is not None:
             for key in ("damping", "friction"):

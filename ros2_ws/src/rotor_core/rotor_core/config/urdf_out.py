@@ -6,6 +6,7 @@ the markers of the simulator, except those of arms, so the published description
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
@@ -16,6 +17,7 @@ from rotor_core.config.body import inertia_matrix
 from rotor_core.config.model import Box, Payload, Sphere, Vehicle
 from rotor_core.config.schema import Scenario
 
+CONTROL = re.compile("[\x00-\x1f]")
 COLOUR = "0.30 0.36 0.45 1"
 UNLIMITED = 1e6
 """URDF asks revolute and prismatic joints for an effort and a velocity."""
@@ -28,11 +30,11 @@ def scenario_urdf(scenario: Scenario, *, bodies: bool = False) -> str:
         scenario: its nominal model is described.
         bodies: with the shapes of vehicles and payloads too, for tools that do not draw our markers.
     """
-    robot = ET.Element("robot", name=scenario.name)
+    robot = ET.Element("robot", name=CONTROL.sub("_", scenario.name))
     ET.SubElement(robot, "link", name="world")
     for entity in scenario.model.entities:
         base = f"{entity.name}/{BASE}"
-        joint = ET.SubElement(robot, "joint", name=f"{entity.name}/floating", type="floating")
+        joint = ET.SubElement(robot, "joint", name=f"{base}/floating", type="floating")
         ET.SubElement(joint, "parent", link="world")
         ET.SubElement(joint, "child", link=base)
         link = ET.SubElement(robot, "link", name=base)
@@ -82,7 +84,9 @@ def _visual(link: ET.Element, visual: Visual) -> None:
     elif visual.type == "sphere":
         ET.SubElement(geometry, "sphere", radius=repr(size[0]))
     else:
-        ET.SubElement(geometry, "mesh", filename=visual.mesh, scale=_numbers(size))
+        ET.SubElement(
+            geometry, "mesh", filename=CONTROL.sub("_", visual.mesh), scale=_numbers(size)
+        )
         return  # it has its own
     material = ET.SubElement(element, "material", name="arm")
     ET.SubElement(material, "color", rgba=COLOUR)

@@ -7,7 +7,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from rotor_core.ros.convert import seconds_between
 from rotor_core.ros.team_wire import Heading
-from rotor_sim.command_watch import FRESH, CommandWatch
+from rotor_sim.command_watch import FRESH, ZEROED, CommandWatch
 from rotor_sim.ros.command_inputs import (
     ExternalWrenches,
     subscribe_efforts,
@@ -51,6 +51,8 @@ class CommandIntake:
         self._heard_now: set[int] = set()
         counts = [len(v.moving_joints) for v in simulation.scenario.model.vehicles]
         self._efforts = np.zeros(sum(counts))
+        self._owners = np.repeat(np.arange(len(counts)), counts)
+        """Vehicle of every joint."""
         kind = simulation.scenario.command_input
         if kind != "team":
             self._subscribe_efforts(entities, counts)
@@ -112,7 +114,9 @@ class CommandIntake:
                     f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
                 )
         self._health.counts["stale_commands"] += not self.is_answered
-        self._simulation.command(wrenches, self._efforts)
+        silent = np.array([state == ZEROED for state in self._watch.states], bool)
+        efforts = np.where(silent[self._owners], 0.0, self._efforts)  # motors go off with rotors
+        self._simulation.command(wrenches, efforts)
         self._pushes.apply()
 
     def reject(self, why: str) -> None:

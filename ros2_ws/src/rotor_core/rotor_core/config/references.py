@@ -1,0 +1,133 @@
+"""Names in a scenario that point to other parts of it, with their places."""
+
+from __future__ import annotations
+
+from rotor_core.config.arm import BASE, JointConfig, link_name
+from rotor_core.config.model import CableAttachment
+from rotor_core.config.plans import JointMove
+from rotor_core.config.schema import Scenario
+from rotor_core.config.structure import suggestion
+from rotor_core.config.tree import Tree
+from rotor_core.config.units import rad_from_deg
+from rotor_core.interface.errors import ConfigError
+
+
+def check_references(scenario: Scenario, tree: Tree) -> None:
+    """Names that point to entities and cables, and cables that are possible at all."""
+    model = scenario.model
+    names = [e.name for e in model.entities]
+    links = [link_name(v.name, link.name) for v in model.vehicles for link in v.links]
+    model_place = tree.value["model"].place
+
+    def known(name: str, where: str, key: str, also: tuple[str, ...] = ()) -> None:
+        if name not in (*names, *also):
+            place = tree.value[key].place
+            raise ConfigError(
+                f"{place}: {where}: there is no entity {name!r}{suggestion(name, names)}"
+            )
+
+    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
+    for i, item in enumerate(model.attachments):
+        where = f"model.attachments[{i}]"
+        ends = (
+            ((item.a, item.a_point_m), (item.b, item.b_point_m))
+            if isinstance(item, CableAttachment)
+            else ((item.parent, None), (item.child, None))
+        )
+        for name, point in ends:
+            also = ("world", *links) if isinstance(item, CableAttachment) else ()
+            known(name, where, "model", also)
+            if name in points and point is not None and any(point):
+                raise ConfigError(
+                    f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
+                    f"be [0, 0, 0], got {list(point)}."
+                )
+        if ends[0][0] == ends[1][0]:
+            raise ConfigError(
+                f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice."
+            )
+    for i, change in enumerate(scenario.plant):
+        if change.entity is not None:
+            known(change.entity, f"plant[{i}].entity", "plant")
+        elif change.cable is not None and change.cable > len(model.cables):
+            raise ConfigError(
+                f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
+            )
+    seen: set[str] = set()
+    for i, state in enumerate(scenario.initial):
+        known(state.entity, f"initial[{i}].entity", "initial")
+        if state.entity in seen:
+            raise ConfigError(
+                f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
+            )
+        seen.add(state.entity)
+    _check_arms(scenario, tree)
+    _check_changes(scenario, tree)
+
+
+def _check_arms(scenario: Scenario, tree: Tree) -> None:
+    vehicles = {v.name: v for v in scenario.model.vehicles}
+    for i, arm in enumerate(scenario.arms):
+        item = tree.value["arms"].value[i]
+        if arm.vehicle not in vehicles:
+            raise ConfigError(
+                f"{item.place}: arms[{i}].vehicle: there is no vehicle {arm.vehicle!r}"
+                f"{suggestion(arm.vehicle, list(vehicles))}"
+            )
+        if [a.vehicle for a in scenario.arms].count(arm.vehicle) > 1:
+            raise ConfigError(f"{item.place}: arms[{i}].vehicle: {arm.vehicle!r} appears twice.")
+        vehicle = vehicles[arm.vehicle]
+        joints = {j.name: j for j in vehicle.moving_joints}
+        for k, move in enumerate(arm.moves):
+            where = f"{item.value['moves'].value[k].place}: arms[{i}].moves[{k}]"
+            if move.joint not in joints:
+                raise ConfigError(
+                    f"{where}.joint: {arm.vehicle!r} has no joint {move.joint!r}{suggestion(move.joint, list(joints))}"
+                )
+            _check_move(move, joints[move.joint], where)
+        links = [BASE, *(link.name for link in vehicle.links)]
+        for k, reach in enumerate(arm.reaches):
+            if reach.link not in links:
+                where = f"{item.value['reaches'].value[k].place}: arms[{i}].reaches[{k}].link"
+                raise ConfigError(
+                    f"{where}: {arm.vehicle!r} has no link {reach.link!r}{suggestion(reach.link, links)}"
+                )
+
+
+def _check_move(move: JointMove, joint: JointConfig, where: str) -> None:
+    """Units that fit the joint, and an end within its stops."""
+    slides = joint.type == "prismatic"
+    if slides != (move.to_m is not None):
+        raise ConfigError(
+            f"{where}: joint {joint.name!r} is {joint.type}; give {'to_m' if slides else 'to_deg'}."
+        )
+    value = move.to_m if move.to_deg is None else rad_from_deg(move.to_deg)
+    if joint.limits is not None and value is not None:
+        low, high = joint.limits
+        if not low <= value <= high:
+            raise ConfigError(
+                f"{where}: joint {joint.name!r} cannot go to {value:.4g}, its stops are {low:g} and {high:g}."
+            )
+
+
+def _check_changes(scenario: Scenario, tree: Tree) -> None:
+    entities = [e.name for e in scenario.model.entities]
+    links = [link_name(v.name, k.name) for v in scenario.model.vehicles for k in v.links]
+    cut: set[int] = set()
+    for i, change in enumerate(scenario.changes):
+        where = f"{tree.value['changes'].value[i].place}: changes[{i}]"
+        named = [(change.release, entities)]
+        if change.attach is not None:
+            named += [(change.attach.entity, entities), (change.attach.to, entities + links)]
+        for name, known in named:
+            if name is not None and name not in known:
+                raise ConfigError(f"{where}: there is no body {name!r}{suggestion(name, known)}")
+        if change.attach is not None and change.attach.to.split("/")[0] == change.attach.entity:
+            raise ConfigError(f"{where}: {change.attach.entity!r} cannot hold itself.")
+        if change.cut is not None:
+            n = len(scenario.model.cables)
+            if change.cut > n:
+                raise ConfigError(f"{where}.cut: must be 1..{n}, got {change.cut}.")
+            if change.cut in cut:
+                raise ConfigError(f"{where}.cut: cable {change.cut} is cut twice.")
+            cut.add(change.cut)
