@@ -89,9 +89,8 @@ def test_an_arm_follows_a_trajectory_from_somebody_else(bench):
     bench.until(lambda: seconds_from_stamp(joints[-1].header.stamp) > began + 8.0, "the move", 60.0)
     np.testing.assert_allclose(joints[-1].position[1], 0.3, atol=0.02)
     np.testing.assert_allclose(joints[-1].position[0], np.pi / 4, atol=0.02)
-    # smooth: no step of 10 ms moves it faster than a quintic over 2 s and the load allow
-    angles = np.array([m.position[1] for m in joints])
-    assert np.abs(np.diff(angles)).max() < 0.05
+    # a quintic over 2 s needs 1.875 x 1.085 rad / 2 s; the load and the cable ask for some more
+    assert max(abs(m.velocity[1]) for m in joints) < 3.0
 
 
 def test_attach_and_release_are_services(bench):

@@ -88,7 +88,7 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     index = {round(t * 1e6): i for i, t in enumerate(alone.time)}
     rows = np.array([(i, index[round(t * 1e6)]) for i, t in enumerate(over_dds.time)])
     # Odometry keeps ten messages for slow readers: the recorder of a busy machine may lose a batch of it.
-    # Team states keep a hundred; of them every one is asked for below.
+    # Team states keep a thousand; of them every one is asked for below.
     assert len(rows) >= 0.5 * seconds * 100
     np.testing.assert_allclose(
         over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0

@@ -289,6 +289,7 @@ def test_the_real_time_factor_changes_while_it_runs(tmp_path):
         bench.until(lambda: states[-1].step > 20, "flight")
 
         def speed():
+            bench.spin(0.5)  # states of the time before are read first
             began, step = time.monotonic(), states[-1].step
             bench.spin(1.5)
             return (states[-1].step - step) * 0.005 / (time.monotonic() - began)

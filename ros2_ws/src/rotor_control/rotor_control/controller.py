@@ -329,7 +329,8 @@ def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw:
     if isinstance(scenario.controller, OpenLoopControl):
         return OpenLoopLaw(scenario, team)
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
-    if team.payload is None and vehicles[0].moving_joints:
+    arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
+    if team.payload is None and arm:
         return ArmLaw(scenario, team)
     return TeamLaw(scenario, team)
 

@@ -21,6 +21,9 @@ from rotor_core.interface import plan as ref
 ANGLE, RATE, ACCELERATION = 0, 1, 2
 """Columns of a reference of joints."""
 
+JOINT_INTEGRAL_LIMIT = 0.1
+"""Largest integral of the error of a joint, rad s or m s: anti-windup."""
+
 BETWEEN = {"literal": 4.0, "corrected": 1.0, "corrected_x4": 4.0}
 """How many times the attitude gains act in each reading (J.11)."""
 
@@ -49,6 +52,7 @@ class ManipulatorLaw:
         self._weight = np.array([0.0, 0.0, -gravity])
         self._integrals = np.array([j.integral for j in moving])
         self._joint_gains = np.array([j.gains for j in moving]).reshape(-1, 2)
+        self._saturated = np.zeros(len(moving))
         self._limits = np.array([np.inf if j.effort is None else j.effort for j in moving])
         self._tilt = np.cos(rad_from_deg(vehicle.max_tilt_deg))
         self._laws = {
@@ -77,7 +81,9 @@ class ManipulatorLaw:
         u = np.concatenate([R.T @ state[7:10], state[10:13], joints[:, 1]])
         self.model.place(joints[:, 0])
         wrench, efforts = self._laws[self.control.law](state, R, u, joints, reference, wanted)
-        return wrench, np.clip(efforts, -self._limits, self._limits)
+        limited = np.clip(efforts, -self._limits, self._limits)
+        self._saturated = np.sign(efforts) * (np.abs(efforts) >= self._limits)
+        return wrench, limited
 
     def _base_acceleration(self, state: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """Wanted acceleration of the base frame in W (J.7)."""
@@ -87,25 +93,26 @@ class ManipulatorLaw:
         if far > c.error_limit_m:
             error = error * (c.error_limit_m / far)
         slip = reference[ref.VELOCITY : ref.VELOCITY + 3] - state[7:10]
-        integral = self._integrated(slice(0, 3), error)
+        self.memory[:3] += error * self._period
+        integral = np.clip(self.memory[:3], -INTEGRAL_LIMIT, INTEGRAL_LIMIT, out=self.memory[:3])
         wanted = np.array(c.position) * error + np.array(c.velocity) * slip
         wanted += np.array(c.integral) * integral
         if c.feedforward:
             wanted += reference[ref.ACCELERATION : ref.ACCELERATION + 3]
         return wanted
 
-    def _integrated(self, part: slice, error: np.ndarray) -> np.ndarray:
-        """Add an error to its integral, limited against windup; a copy."""
-        self.memory[part] += error * self._period
-        np.clip(self.memory, -INTEGRAL_LIMIT, INTEGRAL_LIMIT, out=self.memory)
-        return self.memory[part].copy()
+    def _integrated(self, angle: np.ndarray) -> np.ndarray:
+        """Integrals of the errors of the joints: limited, and held while their motors can do no more that way."""
+        own = self.memory[3:]
+        own += np.where(self._saturated * angle > 0.0, 0.0, angle * self._period)
+        return np.clip(own, -JOINT_INTEGRAL_LIMIT, JOINT_INTEGRAL_LIMIT, out=own)
 
     def _joint_acceleration(self, joints: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Wanted accelerations of the joints (J.8)."""
         angle = wanted[:, ANGLE] - joints[:, 0]
         rate = wanted[:, RATE] - joints[:, 1]
         out = self._joint_gains[:, 0] * angle + self._joint_gains[:, 1] * rate
-        out += self._integrals * self._integrated(slice(3, None), angle)
+        out += self._integrals * self._integrated(angle)
         return out + wanted[:, ACCELERATION] if self.control.feedforward else out
 
     def _turn(
@@ -115,8 +122,7 @@ class ManipulatorLaw:
         c = self.control
         R_des = desired_rotation(self._tilted(force), reference[ref.YAW_ANGLE])
         error = np.array(rotation_error(tuple(R.ravel()), R_des))
-        up = np.array(R_des).reshape(3, 3)[2]
-        rate = reference[ref.YAW_RATE] * up - omega
+        rate = reference[ref.YAW_RATE] * R[2] - omega  # about the vertical, in the axes of the base
         return np.array(c.attitude) * error + np.array(c.rate) * rate
 
     def _tilted(self, force: np.ndarray) -> tuple[float, float, float]:
@@ -142,7 +148,15 @@ class ManipulatorLaw:
         push = np.array([0.0, 0.0, thrust]) - bias[:3] - M[:3, 3:] @ u_dot[3:]
         u_dot[:3] = np.linalg.solve(M[:3, :3], push)
         out = M @ u_dot + bias
-        return np.array([thrust, *out[3:6]]), out[6:]
+        efforts = np.clip(out[6:], -self._limits, self._limits)
+        if not np.array_equal(
+            efforts, out[6:]
+        ):  # the moment must be that of what the motors can do
+            free = [0, 1, 2, *range(6, len(u))]
+            push = np.array([0.0, 0.0, thrust, *efforts]) - bias[free] - M[free, 3:6] @ u_dot[3:6]
+            u_dot[free] = np.linalg.solve(M[np.ix_(free, free)], push)
+            out = M @ u_dot + bias
+        return np.array([thrust, *out[3:6]]), efforts
 
     def _uncoupled(self, state, R, u, joints, reference, wanted):  # type: ignore[no-untyped-def]
         force = self.model.mass * (self._base_acceleration(state, reference) - self._weight)

@@ -13,7 +13,10 @@ from rotor_core.config.model import Vehicle
 from rotor_core.interface.errors import ContractError
 
 DAMPING = 1e-3
-"""Lambda, in units of the reach (m): bends the path near singular postures, not the solution."""
+"""Largest lambda, in units of the reach (m); it falls with the error, so that stretched postures are reached too."""
+
+ROUNDING = 1e-16
+"""Added to lambda squared: keeps the matrix regular."""
 
 TOLERANCE = 1e-6
 """A point is reached when it is this close, m."""
@@ -39,9 +42,16 @@ class Reach:
         self.vehicle, self.link = vehicle, link
         self.point = np.zeros(3) if point is None else np.asarray(point, float)
         self.model = ArticulatedVehicle(vehicle)
-        limits = [j.limits or (-np.pi, np.pi) for j in vehicle.moving_joints]
+        moving = vehicle.moving_joints
+        limits = [j.limits or (-np.inf, np.inf) for j in moving]
         self.lower, self.upper = np.array(limits, float).reshape(-1, 2).T
-        self.model.frame(link)
+        drawn = [
+            j.limits or ((-1.0, 1.0) if j.type == "prismatic" else (-np.pi, np.pi)) for j in moving
+        ]
+        self.drawn = np.array(drawn, float).reshape(-1, 2).T
+        """Smallest and largest angles from which a search may begin anew, (2, n)."""
+        self._carries = np.any(self.model.jacobian(link)[:, 6:] != 0.0, axis=0)
+        """Which joints carry the link, (n,) bool; the others stay."""
 
     def place(self, theta: np.ndarray) -> np.ndarray:
         """The point in the frame of the base, (3,) m."""
@@ -66,7 +76,7 @@ class Reach:
         for attempt in range(STARTS):
             theta = np.clip(start, self.lower, self.upper)
             if attempt:
-                theta = random.uniform(self.lower, self.upper)
+                theta = np.where(self._carries, random.uniform(*self.drawn), theta)
             theta, apart = self._descend(theta, target)
             if apart < missed:
                 best, missed = theta, apart
@@ -82,8 +92,17 @@ class Reach:
             error = target - self.place(theta)
             if np.linalg.norm(error) < TOLERANCE:
                 break
-            J = self.model.jacobian(self.link, self.point)[:3, 6:]
-            step = J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(3), error)
+            J = self.model.jacobian(self.link, self.point)[:3, 6:].copy()
+            damping = min(DAMPING, float(np.linalg.norm(error))) ** 2 + ROUNDING
+            step = np.zeros(len(theta))
+            for _ in range(len(theta)):  # joints at a stop leave the problem, one after the other
+                step = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(3), error)
+                stuck = ((theta <= self.lower) & (step < 0.0)) | (
+                    (theta >= self.upper) & (step > 0.0)
+                )
+                if not stuck.any():
+                    break
+                J[:, stuck] = 0.0
             step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), 1e-12))
             theta = np.clip(theta + step, self.lower, self.upper)
         return theta, float(np.linalg.norm(target - self.place(theta)))

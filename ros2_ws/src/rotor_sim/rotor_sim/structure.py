@@ -69,7 +69,8 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
     taken |= {body for j in system.joints for body in (j.parent, j.child)}
     if child in taken or child == parent:
         raise ContractError(
-            f"attach {system.bodies[child].name!r}: it is held already. Release it first."
+            f"attach {system.bodies[child].name!r}: it is held already, or part of something larger. "
+            "Only a body of its own can be attached."
         )
     motion = engine.measure()
     R = quat2mat(motion[parent, at.Q : at.Q + 4])
@@ -103,6 +104,8 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         other.joints.hold(int(i), angles[i])
     other.set_state(still, joints=np.stack([angles, np.zeros(len(angles))], axis=1))
     other.set_external([(i, *momentum(body, states[i])) for i, body in enumerate(bare.bodies)])
+    for i in np.flatnonzero(engine.joints.is_driven):  # a driven joint goes on at its rate
+        other.joints.prescribe(int(i), np.array([angles[i], 0.0, 0.5 * rates[i]]))
     # the motors turn with their joints
     other.joints.command(rates * np.array([j.armature for j in new.joints]))
     after = other.measure()

@@ -87,10 +87,19 @@ class ArticulatedVehicle:
         return self._frames[link]
 
     def place(self, theta: np.ndarray) -> None:
-        """Set the posture, (n,) rad or m (J.1)."""
+        """Set the posture, (n,) rad or m (J.1).
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        self._check("posture", theta, self.n)
         if self._theta is None or not np.array_equal(theta, self._theta):
             self._theta = np.array(theta, float)
             place_links(self._links, self._tree, self._theta, self._work)
+
+    def _check(self, what: str, values: np.ndarray, n: int) -> None:
+        if np.shape(values) != (n,) or not np.isfinite(values).all():
+            raise ContractError(f"{what}: must be {n} finite numbers, got {values}.")
 
     def mass_matrix(self) -> np.ndarray:
         """M over u, (6 + n, 6 + n) (J.4)."""
@@ -106,7 +115,16 @@ class ArticulatedVehicle:
         Args:
             u, u_dot: (6 + n,).
             gravity_B: its acceleration in the axes of the base, (3,) m/s^2.
+
+        Raises:
+            ContractError: wrong shapes or not finite.
         """
+        for what, values, n in (
+            ("velocities", u, 6 + self.n),
+            ("accelerations", u_dot, 6 + self.n),
+            ("gravity", gravity_B, 3),
+        ):
+            self._check(what, values, n)
         out = np.zeros(6 + self.n)
         inverse_dynamics(self._links, self._tree, u, u_dot, gravity_B, self._work, out)
         return out

@@ -17,8 +17,8 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 STATE = _reliable(10)
 """Odometry, cables, clock, diagnostics."""
 
-TEAM = _reliable(100)
-"""Team states and commands: every one counts, also for a recorder that is busy for a while."""
+TEAM = _reliable(1000)
+"""Team states and commands: every one counts, also for a recorder that has to wait for 0.2 s."""
 
 COMMAND = _reliable(1)
 """Inputs of vehicles: only the newest counts."""
