@@ -55,7 +55,7 @@ def warm() -> float:
     marker = cache_directory() / DONE
     if marker.exists():
         return 0.0
-    print("compiling kernels, once for these sources (about half a minute) ...", end="", flush=True)
+    print("compiling kernels, once for these sources (about a minute) ...", end="", flush=True)
     began = time.perf_counter()
     helper = subprocess.Popen(
         [sys.executable, "-c", "from rotor_lab.warm import warm_laws; warm_laws()"]
