@@ -3,6 +3,8 @@
 ./rotor up external_controller --controller external, and ./rotor python examples/05_external_controller.py
 """
 
+import signal
+
 import numpy as np
 import rclpy
 from geometry_msgs.msg import WrenchStamped
@@ -53,8 +55,9 @@ class Controller(Node):
         self.commands.publish(answer)
 
 
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin between messages
 rclpy.init()
 try:
     rclpy.spin(Controller())
-except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+except rclpy.executors.ExternalShutdownException:
     pass

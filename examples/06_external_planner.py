@@ -1,5 +1,7 @@
 """Your own planner in place of ours: ./rotor up hover --planner external, and ./rotor python on this file."""
 
+import signal
+
 import numpy as np
 import rclpy
 from rclpy.node import Node
@@ -31,8 +33,9 @@ class Planner(Node):
         self.plans.publish(plan)
 
 
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin between messages
 rclpy.init()
 try:
     rclpy.spin(Planner())
-except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+except rclpy.executors.ExternalShutdownException:
     pass

@@ -63,12 +63,15 @@ def fly(
         t = simulation.time
         for plan, reference in zip(ordered, references[i], strict=True):
             plan.sample(t - START_TIME, reference)
-        joints[i], wanted[i] = simulation.joint_states, arms.sample(t - START_TIME)
-        command = controller.command(simulation.measure(), references[i], joints[i], wanted[i])
+        wanted[i] = arms.sample(t - START_TIME)
+        command = controller.command(
+            simulation.measure(), references[i], simulation.joint_states, wanted[i]
+        )
         efforts[i] = controller.efforts
         if i < n:
             simulation.command(command, efforts[i])
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
+        joints[i] = simulation.joint_states
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
         limited += controller.limited > 0
