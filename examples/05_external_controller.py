@@ -1,7 +1,4 @@
-"""Your own controller in place of ours: odometry and reference in, wrench out. No rotor package but its messages.
-
-./rotor up external_controller --controller external, and ./rotor python examples/05_external_controller.py
-"""
+"""Your own controller: ./rotor up external_controller --controller external, and ./rotor python on this file."""
 
 import signal
 

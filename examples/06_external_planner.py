@@ -21,16 +21,15 @@ class Planner(Node):
         self.create_subscription(TeamState, "/rotor/team_state", self.on_state, 10)
 
     def on_state(self, message):
-        if message.epoch <= self.epoch:
-            return
-        self.epoch = message.epoch  # a new run, or a reset: plan from where we are
-        p = next(b for b in message.bodies if b.name == ENTITY).pose.position
-        c = np.zeros((1, 7, 6))  # segment; x y z roll pitch yaw phase; powers
-        c[0, :3] = np.outer(GOAL, REST_TO_REST)
-        c[0, :3, 0] = p.x, p.y, p.z
-        plan = PolynomialTrajectory(header=message.header, entity=ENTITY, epoch=self.epoch)
-        plan.degree, plan.durations, plan.coefficients = 5, [DURATION], c.ravel().tolist()
-        self.plans.publish(plan)
+        if message.epoch > self.epoch:  # a new run, or a reset: plan from where we are
+            self.epoch = message.epoch
+            p = next(b for b in message.bodies if b.name == ENTITY).pose.position
+            c = np.zeros((1, 7, 6))  # segment; x y z roll pitch yaw phase; powers
+            c[0, :3] = np.outer(GOAL, REST_TO_REST)
+            c[0, :3, 0] = p.x, p.y, p.z
+            plan = PolynomialTrajectory(header=message.header, entity=ENTITY, epoch=self.epoch)
+            plan.degree, plan.durations, plan.coefficients = 5, [DURATION], c.ravel().tolist()
+            self.plans.publish(plan)
 
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin between messages
