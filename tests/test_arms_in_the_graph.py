@@ -1,6 +1,7 @@
 """Arms over DDS: joint states, frames of links, description, trajectories from others, attach and release."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import WrenchStamped
 from rotor_msgs.msg import HybridEvent, TeamState
 from rotor_msgs.srv import Attach, Release
 from sensor_msgs.msg import JointState
@@ -19,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.articulated.vehicle import ArticulatedVehicle
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.ros import qos
 from rotor_core.ros.convert import seconds_from_stamp, vector_from, wxyz_from
 
@@ -77,12 +79,16 @@ def trajectory(names, positions, seconds):
     return message
 
 
-def test_an_arm_follows_a_trajectory_from_somebody_else(bench):
+def test_an_arm_follows_a_trajectory_from_somebody_else(bench, tmp_path):
     """From where it is wanted now, smoothly; joints that are not named stay; nonsense is refused and changes nothing."""
+    # without moves of its own, so that it does not matter when the trajectory arrives
+    path = tmp_path / "arm.yaml"
+    path.write_text(dump_scenario(replace(load_scenario("arm_slung_load"), arms=())))
     joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
-    start(bench, "arm_slung_load", pacing="lockstep", duration_s=0.0)
+    start(bench, str(path), pacing="lockstep", duration_s=0.0)
     sender = bench.node.create_publisher(JointTrajectory, "/am1/joint_trajectory", qos.LATCHED)
     bench.until(lambda: joints and seconds_from_stamp(joints[-1].header.stamp) > 1.3, "flight")
+    bench.until(lambda: sender.get_subscription_count() > 0, "the controller's subscription")
     sender.publish(trajectory(["am1_elbow"], [1.0], 1.0))
     sender.publish(trajectory(["joint2"], [0.3], 2.0))
     began = seconds_from_stamp(joints[-1].header.stamp)
@@ -124,12 +130,6 @@ def test_attach_and_release_are_services(bench):
 
 def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
     """With command_input wrench, joints take efforts of their own topic; wrong ones are refused."""
-    from dataclasses import replace
-
-    from geometry_msgs.msg import WrenchStamped
-
-    from rotor_core.config.loader import dump_scenario
-
     scenario = replace(load_scenario("arm_coupled"), command_input="wrench")
     path = tmp_path / "arm.yaml"
     path.write_text(dump_scenario(scenario))
