@@ -41,9 +41,8 @@ class Controller(Node):
         z = force / np.linalg.norm(force)
         y = np.cross(z, [np.cos(want.yaw), np.sin(want.yaw), 0.0])
         y /= np.linalg.norm(y)
-        R_want = np.column_stack([np.cross(y, z), y, z])
-        S = R_want.T @ R - R.T @ R_want
-        error = 0.5 * np.array([S[2, 1], S[0, 2], S[1, 0]])
+        E = np.column_stack([np.cross(y, z), y, z]).T @ R
+        error = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         moment = -KR * error - KW * omega + np.cross(omega, INERTIA @ omega)
         answer = WrenchStamped(header=message.header)
         answer.header.frame_id = "quad1/base_link"
@@ -56,5 +55,6 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin 
 rclpy.init()
 try:
     rclpy.spin(Controller())
-except rclpy.executors.ExternalShutdownException:
-    pass
+except Exception:
+    if rclpy.ok():  # otherwise it was Ctrl-C
+        raise

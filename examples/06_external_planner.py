@@ -9,7 +9,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rotor_msgs.msg import PolynomialTrajectory, TeamState
 
 ENTITY, GOAL, DURATION = "quad1", np.array([0.6, -0.4, 0.5]), 3.0
-REST_TO_REST = np.array([0, 0, 0, 10, -15, 6])  # quintic in normalised time
+REST_TO_REST = [0, 0, 0, 10, -15, 6]  # quintic in normalised time
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -24,9 +24,8 @@ class Planner(Node):
         if message.epoch > self.epoch:  # a new run, or a reset: plan from where we are
             self.epoch = message.epoch
             p = next(b for b in message.bodies if b.name == ENTITY).pose.position
-            c = np.zeros((1, 7, 6))  # segment; x y z roll pitch yaw phase; powers
-            c[0, :3] = np.outer(GOAL, REST_TO_REST)
-            c[0, :3, 0] = p.x, p.y, p.z
+            c = np.pad(np.outer(GOAL, REST_TO_REST), ((0, 4), (0, 0)))  # x y z r p y phase; powers
+            c[:3, 0] = p.x, p.y, p.z
             plan = PolynomialTrajectory(header=message.header, entity=ENTITY, epoch=self.epoch)
             plan.degree, plan.durations, plan.coefficients = 5, [DURATION], c.ravel().tolist()
             self.plans.publish(plan)
@@ -36,5 +35,6 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin 
 rclpy.init()
 try:
     rclpy.spin(Planner())
-except rclpy.executors.ExternalShutdownException:
-    pass
+except Exception:
+    if rclpy.ok():  # otherwise it was Ctrl-C
+        raise

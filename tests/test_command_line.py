@@ -200,7 +200,9 @@ def test_interruption_closes_the_bag_and_leaves_nothing(tmp_path, domain, after)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stdout + stderr
+    # a shell shows 130 for both: Python ends by the signal itself where it came inside exec() of a text,
+    # as dataclasses have while they are imported, although the interruption was caught
+    assert process.returncode in (130, -signal.SIGINT), stdout + stderr
     assert "Traceback" not in stderr + stdout
     assert not children(domain)
     if (folder / "bag" / "metadata.yaml").exists():

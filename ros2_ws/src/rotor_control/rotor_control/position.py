@@ -35,11 +35,18 @@ def commanded_acceleration(reference, p, v, load, memory):
         load: (LOAD,) gains, gravity, period, error limit.
         memory: integral of the position error, (3,), updated.
     """
-    e_x = shorten(sub(get3(reference, POSITION), p), load[ERROR_LIMIT])
+    e_x = sub(get3(reference, POSITION), p)
     e_v = sub(get3(reference, VELOCITY), v)
+    return acceleration_from_errors(e_x, e_v, get3(reference, ACCELERATION), load, memory)
+
+
+@kernel
+def acceleration_from_errors(e_x, e_v, wanted, load, memory):
+    """:func:`commanded_acceleration` from errors of position and velocity and the wanted acceleration."""
+    e_x = shorten(e_x, load[ERROR_LIMIT])
     integral = integrate(memory, e_x, load[PERIOD])
     feedback = add(
         times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
     )
     feedback = add(feedback, times(get3(load, LOAD_INTEGRAL_GAIN), integral))
-    return add(add(get3(reference, ACCELERATION), feedback), (0.0, 0.0, load[GRAVITY]))
+    return add(add(wanted, feedback), (0.0, 0.0, load[GRAVITY]))

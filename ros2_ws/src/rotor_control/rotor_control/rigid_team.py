@@ -12,6 +12,12 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from rotor_control.attitude import desired_rotation, heading_rate, tracking_moment
+from rotor_control.flatness import (
+    BODY_ACCELERATION,
+    BODY_RATE,
+    STRUCTURE_ACCELERATION,
+    STRUCTURE_VELOCITY,
+)
 from rotor_control.gains import (
     CENTRE,
     LOAD_ATTITUDE_GAIN,
@@ -19,11 +25,11 @@ from rotor_control.gains import (
     LOAD_MASS,
     LOAD_RATE_GAIN,
 )
-from rotor_control.position import commanded_acceleration
+from rotor_control.position import acceleration_from_errors
 from rotor_core._jit import constants, kernel
-from rotor_core.interface.plan import YAW_ANGLE, YAW_RATE
+from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
 from rotor_core.lie import so3
-from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale
+from rotor_core.lie.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub
 from rotor_core.rotors import RotorSet
 
 P, Q, V, OMEGA = constants(0, 3, 7, 10)
@@ -78,25 +84,32 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
 
 
 @kernel
-def rigid_team_command(states, reference, load, who, allocation, memory, out):
+def rigid_team_command(states, reference, load, who, allocation, memory, ahead, out):
     """Thrusts and moments of the team.
 
     ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4).
 
     ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload
-    axes.
+    axes. ``ahead``: (1, 12) of :func:`rotor_control.flatness.structure_ahead`, or (0, 12).
     """
     z = states[who[0]]
     R = so3.matrix(so3.get4(z, Q))
     omega = get3(z, OMEGA)
     centre = get3(load, CENTRE)
     v = add(get3(z, V), apply(R, cross(omega, centre)))
-    a_cmd = commanded_acceleration(reference, get3(z, P), v, load, memory)
+    v_des, a_des = get3(reference, VELOCITY), get3(reference, ACCELERATION)
+    if ahead.shape[0] > 0:
+        v_des, a_des = get3(ahead[0], STRUCTURE_VELOCITY), get3(ahead[0], STRUCTURE_ACCELERATION)
+    e_x = sub(get3(reference, POSITION), get3(z, P))
+    a_cmd = acceleration_from_errors(e_x, sub(v_des, v), a_des, load, memory)
     F = scale(load[LOAD_MASS], a_cmd)  # (C.15)
     R_des = desired_rotation(F, reference[YAW_ANGLE])
     f = dot(F, column(R, 2))
+    rate, acceleration = heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0)
+    if ahead.shape[0] > 0:
+        rate, acceleration = get3(ahead[0], BODY_RATE), get3(ahead[0], BODY_ACCELERATION)
     M = tracking_moment(
-        R, omega, R_des, heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0),
+        R, omega, R_des, rate, acceleration,
         get9(load, LOAD_INERTIA), get3(load, LOAD_ATTITUDE_GAIN), get3(load, LOAD_RATE_GAIN),
     )  # fmt: skip
     for k in range(out.shape[0]):

@@ -5,10 +5,11 @@ import pytest
 from transforms3d.quaternions import quat2mat, rotate_vector
 
 from rotor_control.attitude import desired_rotation, rotation_error, tracking_moment
-from rotor_control.controller import make_controller, structure
+from rotor_control.controller import make_controller
 from rotor_control.gains import CABLE_RATE_GAIN
 from rotor_control.limits import limit_tilt, shorten
 from rotor_control.rigid_team import structure_allocation
+from rotor_control.team_laws import structure
 from rotor_core.config.controls import QuadrotorControl
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation

@@ -9,18 +9,23 @@ import numpy as np
 
 from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
+from rotor_core.interface.plan import Plan
 from rotor_lab.flight import Flight
-from rotor_planning.arms import JointPlans, make_arm_plans
+from rotor_planning.arms import JointPlans
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
 
 
-def flight_duration(scenario: Scenario) -> float:
+def _duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> float:
     """Time of the longest plan (a hover where nothing is planned) plus the settling time of the scenario, s."""
-    planned = [plan.duration for plan in make_plans(scenario).values()]
-    planned += [plan.duration for plan in make_arm_plans(scenario)]
+    planned = [plan.duration for plan in plans.values()] + [p.duration for p in arms.plans]
     alone = getattr(scenario.trajectory, "duration_s", None) or 0.0
     return max(planned, default=alone) + scenario.settle_s
+
+
+def flight_duration(scenario: Scenario) -> float:
+    """Time that :func:`fly` flies a scenario by default, s."""
+    return _duration(scenario, make_plans(scenario), JointPlans(scenario))
 
 
 def fly(
@@ -46,9 +51,9 @@ def fly(
     simulation, controller = Simulation(scenario), make_controller(scenario)
     plans = make_plans(scenario)
     ordered = [plans[team.entity] for team in controller.teams]
-    total = flight_duration(scenario) if duration is None else duration
-    n = max(1, round(total / scenario.time.control_s))
     arms = JointPlans(scenario)
+    total = _duration(scenario, plans, arms) if duration is None else duration
+    n = max(1, round(total / scenario.time.control_s))
     entities, cables = len(simulation.names), len(scenario.model.cables)
     times = np.empty(n + 1)
     states = np.empty((n + 1, entities, 13))
@@ -61,17 +66,19 @@ def fly(
     began = reported = wall.perf_counter()
     for i in range(n + 1):
         t = simulation.time
-        for plan, reference in zip(ordered, references[i], strict=True):
-            plan.sample(t - START_TIME, reference)
-        wanted[i] = arms.sample(t - START_TIME)
-        command = controller.command(
-            simulation.measure(), references[i], simulation.joint_states, wanted[i]
-        )
+        for k, plan in enumerate(ordered):
+            controller.follow(k, plan, t - START_TIME)
+        references[i] = controller.references
+        if arms.n:
+            wanted[i] = arms.sample(t - START_TIME)
+            joints[i] = simulation.joint_states
+        command = controller.command(simulation.measure(), references[i], joints[i], wanted[i])
         efforts[i] = controller.efforts
         if i < n:
             simulation.command(command, efforts[i])
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
-        joints[i] = simulation.joint_states
+        if arms.n:  # as the state after what has been changed
+            joints[i] = simulation.joint_states
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
         limited += controller.limited > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,15 +33,19 @@ def warm_laws() -> None:
     from rotor_planning.trajectories import make_plans
     from rotor_sim.sensors.noise import NoisySensor
 
-    for name in ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid"):
-        scenario = load_scenario(name)
+    names = ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid")
+    scenarios = [load_scenario(name) for name in names]
+    scenarios += [
+        replace(s, controller=replace(s.controller, feedforward="nominal"))  # type: ignore[call-arg]
+        for s in scenarios
+        if hasattr(s.controller, "feedforward")
+    ]
+    for scenario in scenarios:
         controller = make_controller(scenario)
         states = np.zeros((len(scenario.model.entities), 19))
         states[:, :13] = initial_states(scenario)
-        for plan, reference in zip(
-            make_plans(scenario).values(), controller.references, strict=True
-        ):
-            plan.sample(0.0, reference)
+        for i, plan in enumerate(make_plans(scenario).values()):
+            controller.follow(i, plan, 0.0)
         controller.command(states[:, :13], controller.references)  # a slice, as in tests
         controller.command(states, controller.references)
         controller.command(np.ascontiguousarray(states[:, :13]), controller.references)

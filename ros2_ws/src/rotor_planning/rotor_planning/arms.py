@@ -6,17 +6,16 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.arm import JointConfig
-from rotor_core.config.initial import initial_states
 from rotor_core.config.model import Vehicle
 from rotor_core.config.plans import JointMoves, ReachMove, check_sequence
 from rotor_core.config.schema import Scenario
-from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
+from rotor_core.config.units import rad_from_deg
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.joint_plan import JointPlan
 from rotor_core.interface.plan import ATTITUDE, POSITION, REFERENCE, Plan
 from rotor_planning.moves import coordinate
 from rotor_planning.reach import Reach
-from rotor_planning.trajectories import plan_from_config
+from rotor_planning.trajectories import make_plans
 
 SAME_ANGLE = 1e-9
 """Joints that would move less than this stay, rad or m."""
@@ -109,14 +108,11 @@ def _check_stops(vehicle: Vehicle, joint: JointConfig, value: float) -> None:
 def make_arm_plans(scenario: Scenario) -> list[JointPlan]:
     """Plans of the arms of all vehicles, in the order of the vehicles (also of those without an arm)."""
     own = {moves.vehicle: moves for moves in scenario.arms}
-    states = initial_states(scenario)
-    plans = []
-    for vehicle in scenario.model.vehicles:
-        state = states[scenario.model.index(vehicle.name)]
-        yaw = float(rpy_from_wxyz(state[3:7])[2])
-        base = plan_from_config(scenario.trajectory, state[:3], yaw)
-        plans.append(arm_plan(vehicle, own.get(vehicle.name), base))
-    return plans
+    bases = make_plans(scenario)
+    return [
+        arm_plan(vehicle, own.get(vehicle.name), bases.get(vehicle.name))
+        for vehicle in scenario.model.vehicles
+    ]
 
 
 class JointPlans:

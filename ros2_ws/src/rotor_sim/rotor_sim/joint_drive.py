@@ -54,6 +54,11 @@ class JointDrive:
         return self._world.start[self._state_rows, at.V]
 
     @property
+    def states(self) -> np.ndarray:
+        """Angles and rates, (n_joints, 2)."""
+        return self._world.start[self._state_rows[:, None], (at.P, at.V)]
+
+    @property
     def accelerations(self) -> np.ndarray:
         """Accelerations, (n_joints,) rad/s^2 or m/s^2."""
         return self._world.slopes[at.FIRST_SLOPE, self._state_rows, at.D_V]
@@ -143,11 +148,8 @@ class JointDrive:
             raise ContractError(
                 f"joint {self.names[i]!r}: needs at most {COEFFICIENTS} finite coefficients, got {coefficients}."
             )
-        row = self._world.joints[self._order[i]]
-        row[at.COEFFICIENTS : at.COEFFICIENTS + COEFFICIENTS] = 0.0
-        row[at.COEFFICIENTS : at.COEFFICIENTS + len(coefficients)] = coefficients
-        row[at.EFFORT_SINCE] = float(self._world.scalars[at.TIME])
-        row[at.HOLDS_AFTER] = duration
+        self._write_motion(i, coefficients, duration)
+        self._world.joints[self._order[i], at.EFFORT_SINCE] = float(self._world.scalars[at.TIME])
         self._restart(impact.INPUT_CHANGED)
 
     def take_over(self, other: JointDrive) -> None:
@@ -157,9 +159,13 @@ class JointDrive:
 
     def hold(self, i: int, angle: float) -> None:
         """Hold a driven joint at ``angle``; before the state is set."""
+        self._write_motion(i, np.array([angle]), np.inf)
+
+    def _write_motion(self, i: int, coefficients: np.ndarray, holds_after: float) -> None:
         row = self._world.joints[self._order[i]]
         row[at.COEFFICIENTS : at.COEFFICIENTS + COEFFICIENTS] = 0.0
-        row[at.COEFFICIENTS], row[at.HOLDS_AFTER] = angle, np.inf
+        row[at.COEFFICIENTS : at.COEFFICIENTS + len(coefficients)] = coefficients
+        row[at.HOLDS_AFTER] = holds_after
 
     def move(self, i: int, angle: float, duration: float) -> None:
         """Move a driven joint to ``angle`` in ``duration`` s, smoothly from its present motion to rest.

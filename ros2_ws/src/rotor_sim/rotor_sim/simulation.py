@@ -73,9 +73,14 @@ class Simulation:
         self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
         self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
         self.engine = self._new_engine(START_TIME)
-        bodies = [body.name for body in self.engine.system.bodies]
+        self.body_names = [body.name for body in self.engine.system.bodies]
+        """Entities first, then links; attach and release keep them."""
         self._cable_ends = np.array(
-            [bodies.index(c.a) if c.a in bodies else -1 for c in scenario.model.cables], int
+            [
+                self.body_names.index(c.a) if c.a in self.body_names else -1
+                for c in scenario.model.cables
+            ],
+            int,
         )
         self.reset()
 
@@ -195,14 +200,9 @@ class Simulation:
         return self.engine.motion[: len(self.names)]
 
     @property
-    def link_motion(self) -> np.ndarray:
-        """The same of the links of arms, vehicle by vehicle, (n_links, 19)."""
-        return self.engine.motion[len(self.names) :]
-
-    @property
     def joint_states(self) -> np.ndarray:
         """Angles and rates of all joints, vehicle by vehicle, (n_joints, 2)."""
-        return np.stack([self.engine.joints.angles, self.engine.joints.rates], axis=1)
+        return self.engine.joints.states
 
     def measure(self) -> np.ndarray:
         """What controllers see, (n, 19); call it once at the start of every control period."""
@@ -261,7 +261,7 @@ class Simulation:
         if self._wind:
             air = self._wind.sample(self.time - self._begin)
             self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
-        if efforts is not None:
+        if efforts is not None and len(efforts) + len(self.engine.joints):
             self.engine.joints.write_efforts(efforts, at_once=not self._motors_on)
             self._motors_on = True
         self._actuators.command(self.engine, wrenches)
@@ -299,16 +299,16 @@ class Simulation:
         )
 
     def _body(self, name: str) -> int:
-        names = [body.name for body in self.engine.system.bodies]
-        if name not in names:
-            raise ContractError(f"there is no body {name!r}; known are {', '.join(names)}.")
-        return names.index(name)
+        if name not in self.body_names:
+            known = ", ".join(self.body_names)
+            raise ContractError(f"there is no body {name!r}; known are {known}.")
+        return self.body_names.index(name)
 
     def _change(self, system: System, states: np.ndarray, joints: np.ndarray, event: Event) -> None:
         other = rebuilt(self.engine, system, states, joints)
         self._events += [*self.engine.take_events(), event]
         self.engine = other
-        self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
+        self._apply_externals()
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
         """Let an external wrench act on an entity until it is replaced.
@@ -320,6 +320,9 @@ class Simulation:
             self.externals[member] = (np.asarray(force, float), np.asarray(moment, float))
         else:
             self.externals.pop(member, None)
+        self._apply_externals()
+
+    def _apply_externals(self) -> None:
         self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
 
     def step(self, wrenches: np.ndarray | None = None) -> np.ndarray:

@@ -104,11 +104,12 @@ class ControllerNode(Node):
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])
             return
-        for name, reference in zip(self.teams, self.controller.references, strict=True):
+        for i, name in enumerate(self.teams):
             plans = self._plans[name]
             if not plans:
                 return  # the simulator asks again; without a plan there is nothing to answer
-            plans.sample(heading.stamp, reference)
+            since, plan = plans.running(heading.stamp)
+            self.controller.follow(i, plan, since)
         wanted = self.arms.sample(heading.stamp)
         if wanted is None:
             return

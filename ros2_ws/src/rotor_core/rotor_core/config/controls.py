@@ -35,12 +35,17 @@ class QuadrotorControl:
 
 @dataclass(frozen=True)
 class PointMassControl:
-    """One vehicle with a cable-suspended point mass: gains of the load position."""
+    """One vehicle with a cable-suspended point mass: gains of the load position.
+
+    ``feedforward: nominal`` lets cable and vehicle turn as the plan needs it, ahead of any error;
+    ``paper`` leaves these terms at zero, as RotorTM does.
+    """
 
     type: Literal["point_mass"]
     position: Vector = bounded(ge=0.0)
     velocity: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
     error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
 
@@ -49,7 +54,9 @@ class PointMassControl:
 class CableTeamControl:
     """n vehicles with a rigid payload on cables.
 
-    Gains of the payload pose (1/s^2, 1/s; N m, N m s).
+    Gains of the payload pose (1/s^2, 1/s; N m, N m s). ``feedforward`` as of :class:`PointMassControl`.
+    ``least_tension_n``: no cable is asked for less; ``spread_deg``: cables lean outwards by this at
+    rest. Both by internal forces, which the payload does not feel.
     """
 
     type: Literal["cable_team"]
@@ -58,6 +65,9 @@ class CableTeamControl:
     attitude: Vector = bounded(ge=0.0)
     rate: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
+    least_tension_n: float | None = bounded(None, ge=0.0)
+    spread_deg: float = bounded(0.0, ge=0.0, le=60.0)
     error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
 
@@ -69,7 +79,7 @@ class RigidTeamControl:
     ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
     the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
     alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
-    need.
+    need. ``feedforward`` as of :class:`PointMassControl`.
     """
 
     type: Literal["rigid_team"]
@@ -78,6 +88,7 @@ class RigidTeamControl:
     attitude: Vector = bounded(ge=0.0)
     rate: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
     allocation: Literal["moments", "rotors"] = "moments"
     allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
     error_limit_m: float = bounded(0.5, gt=0.0)

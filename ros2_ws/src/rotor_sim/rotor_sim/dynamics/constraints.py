@@ -23,8 +23,8 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_core.linear.factor import factorize, solve, substitute, substitute_three
 from rotor_sim.dynamics.articulated import tree_motion
-from rotor_sim.dynamics.factor import factorize, solve, substitute, substitute_three
 from rotor_sim.dynamics.links import settle_trees
 from rotor_sim.dynamics.motion import free_motion
 from rotor_sim.dynamics.responses import assemble_trees, pull_trees

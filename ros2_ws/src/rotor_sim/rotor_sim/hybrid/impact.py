@@ -8,9 +8,9 @@ positive.
 from __future__ import annotations
 
 from rotor_core._jit import constants, inlined, kernel
+from rotor_core.linear.complementarity import solve_complementarity
+from rotor_core.linear.factor import factorize
 from rotor_sim.dynamics.constraints import ALIGN, EVERYTHING, NONE_YET, assemble, evaluate, pull
-from rotor_sim.dynamics.factor import factorize
-from rotor_sim.hybrid.complementarity import solve_complementarity
 from rotor_sim.hybrid.guards import NO_CABLE
 from rotor_sim.model import layout as at
 

@@ -27,8 +27,8 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_core.linear.factor import solve
 from rotor_sim.dynamics.constraints import EVERYTHING, NONE_YET, TAUT_ONLY, evaluate
-from rotor_sim.dynamics.factor import solve
 from rotor_sim.dynamics.rotors import set_speeds, stored_spin
 from rotor_sim.integrators.classical import note_tensions
 from rotor_sim.model import layout as at

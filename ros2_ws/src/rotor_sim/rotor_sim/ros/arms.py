@@ -27,7 +27,7 @@ class ArmPublisher:
     def __init__(self, entities: Entities, simulation: Simulation) -> None:
         self._simulation = simulation
         self.frames: list[tuple[str, str]] = []
-        bodies = [body.name for body in simulation.engine.system.bodies]
+        bodies = simulation.body_names
         rows: list[tuple[int, int]] = []
         self._states: list[tuple[FrozenTopic, slice]] = []
         first = 0
@@ -57,6 +57,8 @@ class ArmPublisher:
 
     def joint_states(self, stamp: Time) -> None:
         """Publish angles, rates and efforts of all arms."""
+        if not self._states:
+            return
         joints = self._simulation.engine.joints
         table = np.stack([joints.angles, joints.rates, joints.efforts])
         for topic, own in self._states:

@@ -114,10 +114,15 @@ class CommandIntake:
                     f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
                 )
         self._health.counts["stale_commands"] += not self.is_answered
-        silent = np.array([state == ZEROED for state in self._watch.states], bool)
-        efforts = np.where(silent[self._owners], 0.0, self._efforts)  # motors go off with rotors
-        self._simulation.command(wrenches, efforts)
+        self._simulation.command(wrenches, self._acting_efforts())
         self._pushes.apply()
+
+    def _acting_efforts(self) -> np.ndarray:
+        """Efforts of all joints; motors go off with rotors."""
+        if not len(self._efforts):
+            return self._efforts
+        silent = np.array([state == ZEROED for state in self._watch.states], bool)
+        return np.where(silent[self._owners], 0.0, self._efforts)
 
     def reject(self, why: str) -> None:
         """Count and log a message that is refused."""

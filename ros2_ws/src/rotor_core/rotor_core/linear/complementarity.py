@@ -11,7 +11,7 @@ problems, 1994. Equation (H.3).
 from __future__ import annotations
 
 from rotor_core._jit import kernel
-from rotor_sim.dynamics.factor import factorize, solve
+from rotor_core.linear.factor import factorize, solve
 
 PATIENCE = 3
 """Block exchanges without progress before one index at a time is exchanged."""

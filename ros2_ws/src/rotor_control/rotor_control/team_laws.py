@@ -1,0 +1,300 @@
+"""The control law of one team: its parameters packed from the nominal model, its memory, its compiled function."""
+
+from __future__ import annotations
+
+import numpy as np
+from transforms3d.quaternions import quat2mat
+
+from rotor_control import gains as g
+from rotor_control.cable_team import cable_team_command, pull_as_told
+from rotor_control.flatness import AHEAD, Preview, cables_ahead, structure_ahead
+from rotor_control.point_mass import point_mass_command
+from rotor_control.quadrotor import quadrotor_command
+from rotor_control.rigid_team import (
+    allocation_by_moments,
+    allocation_by_rotors,
+    rigid_team_command,
+    structure_allocation,
+)
+from rotor_control.tension import Tension
+from rotor_core.config.body import inertia_matrix
+from rotor_core.config.controls import (
+    CableTeamControl,
+    OpenLoopControl,
+    PointMassControl,
+    RigidTeamControl,
+)
+from rotor_core.config.model import Model
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import Team, attachment_points, cable_lengths
+from rotor_core.config.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.plan import Plan
+from rotor_core.rotors import rotor_set
+
+
+def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
+    row = np.zeros(g.LOAD)
+    row[g.GRAVITY] = scenario.environment.gravity_m_s2
+    row[g.PERIOD] = scenario.time.control_s
+    if team.payload is not None:
+        payload = scenario.model.entities[scenario.model.index(team.payload)]
+        row[g.LOAD_MASS] = payload.mass_kg
+        if payload.inertia_kg_m2 is not None:
+            row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
+    control = scenario.controller
+    if not isinstance(control, OpenLoopControl):
+        row[g.ERROR_LIMIT] = control.error_limit_m
+    if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
+        row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
+        row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity
+        row[g.LOAD_INTEGRAL_GAIN : g.LOAD_INTEGRAL_GAIN + 3] = control.integral
+    if isinstance(control, (CableTeamControl, RigidTeamControl)):
+        row[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] = control.attitude
+        row[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] = control.rate
+    return row
+
+
+def structure(
+    model: Model, team: Team
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Nominal mass properties of a rigidly linked team (RotorTM section 2.3).
+
+    Returns:
+        (mass; centre of mass in the payload frame (3,); inertia about it in payload axes (3, 3);
+        vehicle positions from it (n, 3); vehicle attitudes (n, 3, 3)).
+    """
+    payload = model.entities[model.index(team.payload or "")]
+    links = {link.child: link for link in model.rigid_links}
+    vehicles = [model.entities[model.index(v)] for v in team.vehicles]
+    masses = np.array([payload.mass_kg] + [v.mass_kg for v in vehicles])
+    points = np.vstack([np.zeros(3), attachment_points(model, team)])
+    rotations = np.array(
+        [np.eye(3)] + [quat2mat(wxyz_from_rpy_deg(links[v].rpy_deg)) for v in team.vehicles]
+    )
+    mass = float(masses.sum())
+    centre = masses @ points / mass
+    J = np.zeros((3, 3))
+    for body, m, r, R in zip((payload, *vehicles), masses, points - centre, rotations, strict=True):
+        J += m * (r @ r * np.eye(3) - np.outer(r, r))
+        if body.inertia_kg_m2 is not None:
+            J += R @ inertia_matrix(body.inertia_kg_m2) @ R.T
+    return mass, centre, J, points[1:] - centre, rotations[1:]
+
+
+class TeamLaw:
+    """What the laws of all kinds of teams share.
+
+    Attributes:
+        team: whose law it is.
+        vehicles, load: packed parameters, (n, VEHICLE) and (LOAD,).
+        gain_scale: attitude and rate gains of the load are packed times this.
+        memory: integral of the position error, (3,).
+        ahead: nominal motion (n, AHEAD), without rows where the law does not use it.
+    """
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        self.team = team
+        self.memory = np.zeros(3)
+        self.vehicles = np.zeros((0, g.VEHICLE))
+        self.gain_scale = np.ones(3)
+        self.ahead = np.zeros((0, AHEAD))
+        self.load = _load_row(scenario, team)
+        self._preview: Preview | None = None
+        model = scenario.model
+        members = [*team.vehicles, team.payload] if team.payload else team.vehicles
+        self._rows = np.array([model.index(name) for name in members])
+
+    def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        """Write the commands (n, 4) of the team for ``states`` (N, >= 13) and ``reference`` (28,)."""
+        self._command(states, reference, out)
+
+    def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def follow(self, plan: Plan, t: float) -> None:
+        """Look at the plan around time ``t`` after its start, where the law uses the nominal motion."""
+        if self._preview is not None:
+            self._preview.look(plan, t)
+            self._look_ahead(self._preview)
+
+    def _look_ahead(self, preview: Preview) -> None:
+        """Compute :attr:`ahead`."""
+
+    def _use_nominal_motion(
+        self, control: PointMassControl | CableTeamControl | RigidTeamControl, n: int
+    ) -> None:
+        if control.feedforward == "nominal":
+            self._preview = Preview()
+            self.ahead = np.zeros((n, AHEAD))
+
+    def reset(self) -> None:
+        """Forget integrals."""
+        self.memory[:] = 0.0
+
+
+class QuadrotorLaw(TeamLaw):
+    """One free vehicle."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        super().__init__(scenario, team)
+        vehicle = scenario.model.vehicles[self._rows[0]]
+        self.vehicles = np.array([g.vehicle_row(vehicle)])
+        own = vehicle.gains
+        self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position
+        self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity
+
+    def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        quadrotor_command(states, reference, self.vehicles, self.load, self._rows, self.memory, out)
+
+
+class RigidTeamLaw(TeamLaw):
+    """A rigidly linked team."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        super().__init__(scenario, team)
+        control = scenario.controller
+        if not isinstance(control, RigidTeamControl):
+            raise _wrong_law(control, "rigid_team", "a rigidly linked team")
+        mass, centre, J, points, rotations = structure(scenario.model, team)
+        self.load[g.LOAD_MASS] = mass
+        self.load[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = J.ravel()
+        self.gain_scale = np.diag(J).copy()
+        self.load[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] *= self.gain_scale
+        self.load[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] *= self.gain_scale
+        self.load[g.CENTRE : g.CENTRE + 3] = centre
+        A = structure_allocation(points, rotations)
+        if np.linalg.matrix_rank(A) < 4:
+            raise ConfigError(
+                f"team of payload {team.payload!r}: its vehicles cannot produce every moment."
+            )
+        if control.allocation == "rotors":
+            vehicles = [scenario.model.vehicles[row] for row in self._rows[:-1]]
+            self.allocation = allocation_by_rotors(A, [rotor_set(v.rotors) for v in vehicles])
+        else:
+            self.allocation = allocation_by_moments(A, np.array(control.allocation_weights))
+        self._use_nominal_motion(control, 1)
+
+    def _look_ahead(self, preview: Preview) -> None:
+        p = preview
+        structure_ahead(p.nodes, p.first, p.second, self.load, p.scratch, self.ahead)
+
+    def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        rigid_team_command(
+            states,
+            reference,
+            self.load,
+            self._rows[-1:],
+            self.allocation,
+            self.memory,
+            self.ahead,
+            out,
+        )
+
+
+class _CableLaw(TeamLaw):
+    """What a point mass and a rigid payload on cables share."""
+
+    def __init__(
+        self, scenario: Scenario, team: Team, control: PointMassControl | CableTeamControl
+    ) -> None:
+        super().__init__(scenario, team)
+        model = scenario.model
+        lengths, points = cable_lengths(model, team), attachment_points(model, team)
+        self.vehicles = np.array(
+            [
+                g.vehicle_row(model.vehicles[row], cable_length=l, point=p)
+                for row, l, p in zip(self._rows[:-1], lengths, points, strict=True)
+            ]
+        )
+        least, spread = None, 0.0
+        if isinstance(control, CableTeamControl):
+            least, spread = control.least_tension_n, rad_from_deg(control.spread_deg)
+        weight = self.load[g.LOAD_MASS] * self.load[g.GRAVITY]
+        self.tension = Tension(points, weight, least=least, spread=spread)
+        self.forces = np.zeros((len(team.vehicles), 3))
+        """Forces that the cables should pull the payload with, in W, (n, 3) N."""
+        self._nominal_forces = self.forces.copy()
+        self._use_nominal_motion(control, len(team.vehicles))
+
+    def _look_ahead(self, preview: Preview) -> None:
+        p = preview
+        cables_ahead(
+            p.nodes, p.first, p.second, self.vehicles, self.load, self.tension.packed,
+            self._nominal_forces, p.scratch, self.ahead,
+        )  # fmt: skip
+
+
+class PointMassLaw(_CableLaw):
+    """One vehicle with a point mass on a cable."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        control = scenario.controller
+        if not isinstance(control, PointMassControl):
+            raise _wrong_law(control, "point_mass", "a point mass on a cable")
+        if len(team.vehicles) != 1:
+            raise ConfigError(
+                f"payload {team.payload!r}: a point mass on {len(team.vehicles)} cables has no "
+                f"shipped controller; give it an inertia."
+            )
+        super().__init__(scenario, team, control)
+
+    def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        point_mass_command(
+            states, reference, self.vehicles, self.load, self._rows, self.memory, self.ahead, out
+        )
+
+
+class CableTeamLaw(_CableLaw):
+    """A team with a rigid payload on cables."""
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        control = scenario.controller
+        if not isinstance(control, CableTeamControl):
+            raise _wrong_law(control, "cable_team", "a rigid payload on cables")
+        super().__init__(scenario, team, control)
+        self.told: np.ndarray | None = None
+        """Forces from elsewhere instead of the law's own, in W, (n, 3) N."""
+
+    def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        if self.told is not None:
+            self.forces[:] = self.told
+            pull_as_told(
+                states,
+                reference,
+                self.vehicles,
+                self.load,
+                self._rows,
+                self.forces,
+                NO_NOMINAL_MOTION,
+                out,
+            )
+            return
+        cable_team_command(
+            states, reference, self.vehicles, self.load, self._rows, self.tension.packed,
+            self.memory, self.forces, self.ahead, out,
+        )  # fmt: skip
+
+
+NO_NOMINAL_MOTION = np.zeros((0, AHEAD))
+
+
+def _wrong_law(control: object, name: str, what: str) -> ConfigError:
+    given = getattr(control, "type", control)
+    return ConfigError(
+        f"controller.type: {what} needs {name}, got {given}. Write `controller: {{use: {name}}}`."
+    )
+
+
+def team_law(scenario: Scenario, team: Team) -> TeamLaw:
+    """The law of a team without arms.
+
+    Raises:
+        ConfigError: the controller does not fit the model.
+    """
+    if team.payload is None:
+        return QuadrotorLaw(scenario, team)
+    if team.rigid:
+        return RigidTeamLaw(scenario, team)
+    payload = scenario.model.entities[scenario.model.index(team.payload)]
+    return (PointMassLaw if payload.inertia_kg_m2 is None else CableTeamLaw)(scenario, team)

@@ -1,0 +1,112 @@
+"""Who pulls how much: the wrench on a payload shared among its cables.
+
+The shares are the pseudo-inverse's plus internal forces, which cancel on the payload. Internal
+forces lean cables outwards, which keeps vehicles apart, and keep every cable pulled: the smallest
+change in the null space with a least tension along the leaning direction of each, a quadratic
+programme whose dual is a linear complementarity problem. Equations (C.12), (C.23)-(C.25),
+docs/theory/control.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core._jit import kernel
+from rotor_core.lie.vec3 import apply, dot, get3, put3
+from rotor_core.linear.complementarity import solve_complementarity
+
+RANK = 1e-9
+"""Singular values below this fraction of the largest count as zero: P P^T has rank 5 for two vehicles (E-P7)."""
+
+SOFTNESS = 1e-6
+"""Compliance of the bounds: a bound that no internal force can meet gives way instead of ending everything."""
+
+
+def grasp_matrix(points: np.ndarray) -> np.ndarray:
+    """P: force and moment about the payload from forces at ``points`` (n, 3), in payload axes, (6, 3 n)."""
+    hats = [np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]]) for r in points]
+    return np.vstack([np.tile(np.eye(3), len(points)), np.hstack(hats)])
+
+
+class Tension:
+    """How a team shares wrenches.
+
+    Args:
+        points: attachment points in the payload frame, (n, 3) m.
+        weight: of the payload, N.
+        least: smallest tension, N; None: the paper's rule, no cable pushes down.
+        spread: angle by which cables lean outwards at rest, rad.
+    """
+
+    def __init__(
+        self, points: np.ndarray, weight: float, *, least: float | None = None, spread: float = 0.0
+    ) -> None:
+        n = len(points)
+        P = grasp_matrix(points)
+        self.inverse = np.ascontiguousarray(np.linalg.pinv(P, rcond=RANK))
+        N = np.eye(3 * n) - self.inverse @ P
+        outward = (points - points.mean(axis=0)) * (1.0, 1.0, 0.0)
+        sizes = np.linalg.norm(outward, axis=1, keepdims=True)
+        outward = np.divide(outward, sizes, out=np.zeros_like(outward), where=sizes > 0.0)
+        internal = N @ (np.tan(spread) * weight / n * outward).ravel()
+        lean = outward * np.sin(spread) + [0.0, 0.0, np.cos(spread)]
+        C = np.zeros((n, 3 * n))
+        for k in range(n):
+            C[k, 3 * k : 3 * k + 3] = lean[k]
+        A = C @ N @ C.T + SOFTNESS * np.eye(n)
+        bound = np.array([-1.0 if least is None else least])
+        self.packed = (
+            self.inverse,
+            internal,
+            np.ascontiguousarray(lean),
+            np.ascontiguousarray(N @ C.T),
+            np.ascontiguousarray(A),
+            bound,
+            np.zeros((6 + 2 * n, n)),
+            np.zeros((2, n), np.int64),
+        )
+        """What :func:`distribute` reads, and its scratch."""
+
+
+@kernel
+def distribute(F, M, R, tension, mu):
+    """Write the force of every cable on the payload, in W, (n, 3).
+
+    Args:
+        F: force on the payload in W; M: moment in payload axes.
+        R: attitude of the payload, nine entries.
+        tension: ``Tension.packed``.
+        mu: written.
+    """
+    inverse, internal, lean, coupling, A, bound, scratch, integers = tension
+    n = mu.shape[0]
+    f0 = R[0] * F[0] + R[3] * F[1] + R[6] * F[2]
+    f1 = R[1] * F[0] + R[4] * F[1] + R[7] * F[2]
+    f2 = R[2] * F[0] + R[5] * F[1] + R[8] * F[2]
+    for k in range(n):
+        for i in range(3):
+            row = inverse[3 * k + i]
+            wrench = row[0] * f0 + row[1] * f1 + row[2] * f2
+            wrench += row[3] * M[0] + row[4] * M[1] + row[5] * M[2]
+            mu[k, i] = wrench + internal[3 * k + i]
+    bounded = bound[0] >= 0.0
+    if bounded:
+        short = False
+        b, z, w = scratch[0], scratch[1], scratch[2]
+        for k in range(n):
+            b[k] = bound[0] - dot(get3(lean[k], 0), get3(mu[k], 0))
+            short = short or b[k] > 0.0
+        if short:  # (C.24), (C.25)
+            block, L, vectors = scratch[6 : 6 + n], scratch[6 + n : 6 + 2 * n], scratch[3:6]
+            code = solve_complementarity(A, b, n, z, w, integers[0], integers[1], block, L, vectors)
+            bounded = code >= 0
+            if bounded:
+                for k in range(n):
+                    for i in range(3):
+                        for j in range(n):
+                            mu[k, i] += coupling[3 * k + i, j] * z[j]
+    for k in range(n):
+        share = apply(R, get3(mu[k], 0))
+        if not bounded:
+            share = (share[0], share[1], max(share[2], 0.0))
+        put3(mu[k], 0, share)

@@ -1,0 +1,1 @@
+"""Small symmetric linear systems and linear complementarity, in compiled kernels."""
