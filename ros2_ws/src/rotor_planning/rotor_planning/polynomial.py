@@ -13,6 +13,13 @@ import numpy as np
 import scipy.linalg
 
 from rotor_core.interface.errors import ContractError
+from rotor_planning.corridor import Corridor, constrained, corridor_rows
+
+MAX_DERIVATIVE, MAX_DEGREE = 6, 15
+"""Beyond these, powers of the normalised time no longer carry the answer."""
+
+ROOM = 3
+"""Degrees above twice the derivative in a corridor."""
 
 
 def derivative_row(s: float, order: int, degree: int) -> np.ndarray:
@@ -41,6 +48,7 @@ def minimum_derivative(
     degree: int | None = None,
     continuity: int | None = None,
     rest: int | None = None,
+    corridor: Corridor | None = None,
 ) -> np.ndarray:
     """Coefficients of the minimiser through ``points``.
 
@@ -48,27 +56,35 @@ def minimum_derivative(
         points: (m + 1, d), m.
         durations: (m,), s.
         derivative: k, the derivative whose square is integrated.
-        degree: of the polynomials, default 2k - 1.
+        degree: of the polynomials, default 2k - 1, in a corridor 2k + 3 (a spline of degree 2k - 1
+            has nothing left to choose).
         continuity: highest derivative that is continuous at inner points, default 2k - 2 (at most
             degree - 1).
         rest: highest derivative that is zero at both ends, default k - 1.
+        corridor: around the straight lines between points; none by default.
 
     Returns:
         (m, d, degree + 1), ascending powers of the normalised time of each segment.
 
     Raises:
         ContractError: fewer than two points, a degree below k, or conditions that contradict each
-            other.
+            other, among them a corridor that is too narrow.
     """
     points, durations = np.asarray(points, float), np.asarray(durations, float)
     k = derivative
-    degree = 2 * k - 1 if degree is None else degree
+    if degree is None:
+        degree = 2 * k - 1 if corridor is None else 2 * k + ROOM
     continuity = min(2 * k - 2, degree - 1) if continuity is None else continuity
     rest = k - 1 if rest is None else rest
     m, n = len(durations), degree + 1
     if points.ndim != 2 or len(points) != m + 1 or m < 1:
         raise ContractError(
             f"minimum derivative: needs one more point than durations, got {len(points)} and {m}."
+        )
+    if not (2 <= k <= MAX_DERIVATIVE and degree <= MAX_DEGREE):
+        raise ContractError(
+            f"minimum derivative: the derivative must be 2 to {MAX_DERIVATIVE} and the degree at most "
+            f"{MAX_DEGREE}, got {k} and {degree}."
         )
     if degree < k:
         raise ContractError(
@@ -119,8 +135,11 @@ def minimum_derivative(
             f"to order {continuity}. Raise the degree."
         )
     coefficients = particular
-    if rank < m * n:
-        Z = scipy.linalg.null_space(A)
+    Z = scipy.linalg.null_space(A) if rank < m * n else np.zeros((m * n, 0))
+    if corridor is not None:
+        rows_of = corridor_rows(points, degree, corridor)
+        coefficients = constrained(particular, Z, H, rows_of, corridor)
+    elif rank < m * n:
         correction = np.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular, rcond=None)[0]
         coefficients = particular - Z @ correction
     return coefficients.T.reshape(points.shape[1], m, n).transpose(1, 0, 2)

@@ -1,6 +1,6 @@
 """Plans of every kind.
 
-Hover, pose, circle with ramps, straight lines, waypoints. Each starts at a given position and yaw.
+Hover, pose, circle with ramps, rotation in place, straight lines, waypoints. Each starts at a given position and yaw.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rotor_core.config.plans import (
     HoverPlan,
     LinePlan,
     MovesPlan,
+    RotationPlan,
     StepPosePlan,
     WaypointsPlan,
 )
@@ -23,6 +24,7 @@ from rotor_core.config.teams import teams
 from rotor_core.config.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import AXES, PHASE, YAW, Plan, hold
+from rotor_planning.corridor import Corridor
 from rotor_planning.moves import moves_plan
 from rotor_planning.polynomial import minimum_derivative
 from rotor_planning.timing import QUINTIC, line_times, line_times_rotortm, waypoint_times
@@ -66,7 +68,21 @@ def circle(
             f"{radius}, {period}, {cruise}, {ramp}."
         )
     rate = 2.0 * np.pi / period
-    ramp_time = abs(rate) / ramp
+    amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
+    centre = np.asarray(start, float) - [radius, 0.0, 0.0]
+    return _phased(centre, rate, abs(rate) / ramp, cruise, radius, yaw, amplitudes)
+
+
+def _phased(
+    centre: np.ndarray,
+    rate: float,
+    ramp_time: float,
+    cruise: float,
+    radius: float,
+    yaw: float,
+    amplitudes: np.ndarray,
+) -> Plan:
+    """A plan whose phase ramps up to ``rate``, cruises and ramps down."""
     up = ramp_time * rate * RAMP
     after_up = ramp_time * rate / 2.0
     total = ramp_time * rate + rate * cruise
@@ -76,11 +92,38 @@ def circle(
         segments.append((cruise, np.array([after_up, rate * cruise])))
     segments.append((ramp_time, down.coef))
     coefficients = np.zeros((len(segments), AXES, len(RAMP.coef)))
-    coefficients[:, :3, 0] = np.asarray(start, float) - [radius, 0.0, 0.0]
+    coefficients[:, :3, 0] = centre
     coefficients[:, YAW, 0] = yaw
     coefficients[:, PHASE] = _pad([np.pad(c, (0, len(RAMP.coef) - len(c))) for _, c in segments])
-    amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
     return Plan(np.array([d for d, _ in segments]), coefficients, radius, amplitudes)
+
+
+def rotation(
+    start: np.ndarray,
+    amplitude: np.ndarray,
+    period: float,
+    turns: int = 1,
+    *,
+    yaw: float = 0.0,
+) -> Plan:
+    """Turn in place: each angle is its amplitude times the sine of a phase that makes whole turns.
+
+    The phase ramps up and down over half a period each.
+
+    Args:
+        start: position, (3,) m.
+        amplitude: of roll, pitch, yaw, (3,) rad.
+        period: s.
+        turns: whole periods.
+        yaw: heading about which it turns, rad.
+    """
+    if not (period > 0.0 and turns >= 1):
+        raise ContractError(
+            f"rotation: needs period > 0 s and at least one turn, got {period} and {turns}."
+        )
+    rate = 2.0 * np.pi / period
+    ramp_time = 0.5 * period
+    return _phased(start, rate, ramp_time, turns * period - ramp_time, 0.0, yaw, amplitude)
 
 
 def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,6 +133,13 @@ def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndar
             points.append(p)
     array = np.array(points)
     return array, np.linalg.norm(np.diff(array, axis=0), axis=1)
+
+
+def _check_limits(speed: float, acceleration: float) -> None:
+    if not (0.0 < speed < np.inf and 0.0 < acceleration < np.inf):
+        raise ContractError(
+            f"trajectory: speed and acceleration must be above 0, got {speed:g} m/s and {acceleration:g} m/s^2."
+        )
 
 
 def line(
@@ -102,6 +152,7 @@ def line(
     rotortm_times: bool = False,
 ) -> Plan:
     """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m."""
+    _check_limits(speed, acceleration)
     points, distances = _legs(start, waypoints)
     if len(points) == 1:
         return hold(points[0], yaw)
@@ -129,11 +180,13 @@ def waypoints(
     speed: float = 2.0,
     acceleration: float = 5.0,
     duration: float | None = None,
+    corridor: Corridor | None = None,
 ) -> Plan:
     """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m.
 
     See :func:`minimum_derivative`.
     """
+    _check_limits(speed, acceleration)
     points, distances = _legs(start, goals)
     if len(points) == 1:
         return hold(points[0], yaw)
@@ -141,8 +194,9 @@ def waypoints(
     if duration is not None:
         times = times * (duration / times.sum())
     pieces = minimum_derivative(
-        points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest
-    )
+        points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest,
+        corridor=corridor,
+    )  # fmt: skip
     coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
     coefficients[:, :3] = pieces
     coefficients[:, YAW, 0] = yaw
@@ -164,6 +218,9 @@ def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) ->
             start, config.radius_m, config.period_s, config.cruise_s,
             yaw=yaw, ramp=config.ramp_rad_s2, rotation=np.radians(config.rotation_deg),
         )  # fmt: skip
+    if isinstance(config, RotationPlan):
+        amplitude = np.radians(config.amplitude_deg)
+        return rotation(start, amplitude, config.period_s, config.turns, yaw=yaw)
     if isinstance(config, MovesPlan):
         return moves_plan(config, start, yaw)
     offset = start if config.relative else np.zeros(3)
@@ -174,9 +231,13 @@ def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) ->
             rotortm_times=config.timing == "rotortm",
         )  # fmt: skip
     assert isinstance(config, WaypointsPlan)
+    corridor = (
+        None if config.corridor_m is None else Corridor(config.corridor_m, config.corridor_checks)
+    )
     return waypoints(
         start, goals, yaw=yaw, derivative=config.derivative, degree=config.degree, continuity=config.continuity,
         rest=config.rest, speed=config.speed_m_s, acceleration=config.acceleration_m_s2, duration=config.duration_s,
+        corridor=corridor,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import ACCELERATION, JERK, PHASE, POSITION, VELOCITY
 from rotor_planning.polynomial import integral_cost, minimum_derivative
 from rotor_planning.timing import line_times, line_times_rotortm, waypoint_times
-from rotor_planning.trajectories import circle, line, make_plans, waypoints
+from rotor_planning.trajectories import circle, line, make_plans, rotation, waypoints
 
 SLALOM = np.array([(0, 0, 0), (0.5, -0.5, 0.25), (1, 0, 0.5), (1.5, -0.5, 0.75), (2, 0, 1)], float)
 
@@ -214,3 +214,27 @@ def test_impossible_requests_are_refused():
         minimum_derivative(SLALOM, np.ones(4), derivative=4, degree=3)
     with pytest.raises(ContractError, match="cannot meet rest to order"):
         minimum_derivative(SLALOM[:2], np.ones(1), derivative=4, degree=5)
+
+
+def test_rotation_in_place_makes_whole_turns():
+    """It begins and ends level and at rest, and reaches both amplitudes."""
+    plan = rotation(np.array([1.0, 2.0, 3.0]), np.radians([10.0, 0.0, -20.0]), 4.0, 3, yaw=0.5)
+    assert plan.duration == pytest.approx(3 * 4.0 + 2.0)
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 2001)])
+    np.testing.assert_allclose(rows[:, :3] - (1.0, 2.0, 3.0), 0.0, atol=1e-12)
+    for row in rows[[0, -1]]:
+        assert row[25] == pytest.approx(0.5) and np.abs(row[19:25]).max() < 1e-9
+    angles = np.degrees(rows[:, 25] - 0.5)
+    assert (angles.min(), angles.max()) == (
+        pytest.approx(-20, abs=0.01),
+        pytest.approx(20, abs=0.01),
+    )
+    with pytest.raises(ContractError, match="at least one turn"):
+        rotation(np.zeros(3), np.zeros(3), 4.0, 0)
+
+
+def test_requests_beyond_what_powers_carry_are_refused():
+    with pytest.raises(ContractError, match="the degree at most 15, got 4 and 40"):
+        minimum_derivative(SLALOM, np.ones(4), derivative=4, degree=40)
+    with pytest.raises(ContractError, match="speed and acceleration must be above 0"):
+        line(np.zeros(3), SLALOM, speed=-1.0)

@@ -15,12 +15,13 @@ from ruamel.yaml import YAML
 
 from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
+from rotor_core.config.files import locate_file, waypoints_from_table
 from rotor_core.config.model import CableAttachment, Model, Vehicle
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, suggestion
 from rotor_core.config.tree import Tree, read_tree
-from rotor_core.config.urdf import locate_urdf, read_urdf
+from rotor_core.config.urdf import read_urdf
 from rotor_core.interface.errors import ConfigError
 
 SCHEMA = 1
@@ -98,6 +99,8 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
         if key in root:
             root[key] = _used(root[key], folder, key)
+    if "trajectory" in root:
+        root["trajectory"] = _with_waypoints(root["trajectory"])
     root.setdefault("name", tree.with_value(name))
     scenario = build(Scenario, tree.with_value(root))
     check_references(scenario, tree)
@@ -166,6 +169,18 @@ def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
     return tree.with_value({**base, **own})
 
 
+def _with_waypoints(tree: Tree) -> Tree:
+    """A trajectory with the points of its ``waypoints_file`` in place of that key."""
+    fields = _mapping(tree, "trajectory")
+    if "waypoints_file" not in fields:
+        return tree
+    if "waypoints_m" in fields:
+        place = fields["waypoints_file"].place
+        raise ConfigError(f"{place}: trajectory: give waypoints_m or waypoints_file, not both.")
+    fields["waypoints_m"] = waypoints_from_table(fields.pop("waypoints_file"))
+    return tree.with_value(fields)
+
+
 def _resolve_model(tree: Tree) -> Tree:
     model = _mapping(tree, "model")
     names: dict[str, list[str]] = {}
@@ -196,7 +211,7 @@ def _resolve_model(tree: Tree) -> Tree:
 
 def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
     """Lay the keys of a vehicle over what its URDF says; joints are joined by their names."""
-    described = read_urdf(locate_urdf(fields["urdf"]))
+    described = read_urdf(locate_file(fields["urdf"], "urdf", "urdf"))
     joints = described["joints"]
     if "joints" in fields:
         own: dict[str, Tree] = {}

@@ -51,11 +51,24 @@ class CirclePlan:
 
 
 @dataclass(frozen=True)
+class RotationPlan:
+    """Turn the payload where it is: each angle follows a sine, ``turns`` whole periods, with smooth ramps.
+
+    ``amplitude_deg``: of roll, pitch, yaw.
+    """
+
+    type: Literal["rotation"]
+    amplitude_deg: Vector = bounded(ge=-60.0, le=60.0)
+    period_s: float = bounded(ge=0.1)
+    turns: int = bounded(1, ge=1)
+
+
+@dataclass(frozen=True)
 class LinePlan:
     """Straight legs from rest to rest through the waypoints, quintic in time.
 
     ``timing: limits`` keeps peak speed and acceleration; ``rotortm`` uses the original's times (5 d
-    up to 1 m, 10 sqrt(d) beyond).
+    up to 1 m, 10 sqrt(d) beyond). ``waypoints_file`` in place of ``waypoints_m``: a table of x, y, z.
     """
 
     type: Literal["line"]
@@ -71,19 +84,23 @@ class WaypointsPlan:
     """Minimum k-th derivative through the waypoints, from rest to rest.
 
     ``degree`` of the polynomials and ``continuity`` default to the true minimiser (2k-1 and 2k-2);
-    ``rest`` is the highest derivative that is zero at both ends (k-1).
+    ``rest`` is the highest derivative that is zero at both ends (k-1). ``waypoints_file`` in place of
+    ``waypoints_m``: a table of x, y, z. ``corridor_m``: every component of the distance from the
+    straight line between two waypoints stays within this, at ``corridor_checks`` times per segment.
     """
 
     type: Literal["waypoints"]
     waypoints_m: tuple[Vector, ...]
     relative: bool = False
     derivative: int = bounded(4, ge=2, le=6)
-    degree: int | None = bounded(None, ge=3, le=13)
-    continuity: int | None = bounded(None, ge=1, le=12)
+    degree: int | None = bounded(None, ge=3, le=15)
+    continuity: int | None = bounded(None, ge=1, le=14)
     rest: int | None = bounded(None, ge=1, le=5)
     speed_m_s: float = bounded(2.0, gt=0.0)
     acceleration_m_s2: float = bounded(5.0, gt=0.0)
     duration_s: float | None = bounded(None, gt=0.0)
+    corridor_m: float | None = bounded(None, gt=0.0)
+    corridor_checks: int = bounded(10, ge=1, le=100)
 
     def __post_init__(self) -> None:
         if not self.waypoints_m:
@@ -182,4 +199,4 @@ def check_sequence(times: list[tuple[float, float]], what: str) -> None:
             )
 
 
-Plan = HoverPlan | StepPosePlan | CirclePlan | LinePlan | WaypointsPlan | MovesPlan
+Plan = HoverPlan | StepPosePlan | CirclePlan | RotationPlan | LinePlan | WaypointsPlan | MovesPlan

@@ -7,7 +7,6 @@ declarations, and with them entities, are refused.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import xml.parsers.expat as expat
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from transforms3d.euler import euler2mat
 
 from rotor_core.config.arm import BASE
-from rotor_core.config.catalog import config_directory
+from rotor_core.config.files import shown
 from rotor_core.config.structure import suggestion
 from rotor_core.config.tree import MAX_BYTES, Tree
 from rotor_core.interface.errors import ConfigError
@@ -51,11 +50,6 @@ LARGEST = 1e9
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 
 
-def shown(text: str) -> str:
-    """A text for messages, not too long."""
-    return repr(text) if len(text) <= 40 else repr(text[:37]) + "..."
-
-
 @dataclass
 class Element:
     """A tag with its attributes, children and line."""
@@ -73,25 +67,6 @@ def read_urdf(path: Path) -> dict[str, Tree]:
         ConfigError: unreadable, not URDF, or beyond the supported subset; with file and line.
     """
     return _Reader(str(path)).vehicle(_parse(path))
-
-
-def locate_urdf(name: Tree) -> Path:
-    """File of the key ``urdf``: beside the YAML file, in the working directory, or in config/urdf.
-
-    Raises:
-        ConfigError: there is no such file.
-    """
-    text = name.value
-    if not isinstance(text, str):
-        raise ConfigError(f"{name.place}: urdf: must be the name of a file.")
-    for path in (Path(name.file).parent / text, Path(text), config_directory() / "urdf" / text):
-        with contextlib.suppress(OSError, ValueError):  # names that cannot be those of files
-            if path.is_file():
-                return path
-    raise ConfigError(
-        f"{name.place}: urdf: there is no file {shown(text)}; looked beside this file, in the working directory "
-        f"and in {config_directory() / 'urdf'}."
-    )
 
 
 def _parse(path: Path) -> Element:

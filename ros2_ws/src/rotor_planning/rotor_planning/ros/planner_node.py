@@ -15,7 +15,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rotor_msgs.msg import TeamState
-from rotor_msgs.srv import Circle, Hover, Line, Waypoints
+from rotor_msgs.srv import Preview
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.teams import teams
@@ -24,10 +24,11 @@ from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import ATTITUDE, POSITION, YAW_ANGLE, Plan, hold
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
+    reference_message,
     seconds_between,
     seconds_from_stamp,
     stamp_from_seconds,
-    vector_from,
+    stamp_later,
 )
 from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
 from rotor_core.ros.plan_queue import PlanQueue
@@ -38,6 +39,7 @@ from rotor_planning.knots import go_to
 from rotor_planning.ros.goal_inputs import subscribe_goals
 from rotor_planning.ros.goal_marker import GoalMarkers
 from rotor_planning.ros.plan_publishers import PlanPublisher
+from rotor_planning.ros.trajectory_services import offer_trajectories
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
@@ -45,7 +47,8 @@ LEAD = 0.1
 INITIAL_NEAR = 0.01
 """An entity seen this close to where the scenario puts it counts as there, m, noise apart."""
 
-DEFAULT_RAMP = np.pi / 40.0
+LONGEST = 3600.0
+"""Times of a preview are below this, s."""
 
 
 class PlannerNode(Node):
@@ -76,13 +79,8 @@ class PlannerNode(Node):
         self._goals = GoalMarkers(self, self.entities, self._on_goal)
         subscribe_goals(self, self.entities, self._on_goal, self._on_trajectory)
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
-        for kind, name, callback in (
-            (Circle, "circle", self._circle),
-            (Line, "line", self._line),
-            (Waypoints, "waypoints", self._waypoints),
-            (Hover, "hover", self._hover),
-        ):
-            self.create_service(kind, f"~/{name}", callback)
+        offer_trajectories(self, self._serve)
+        self.create_service(Preview, "~/preview", self._preview)
 
     # --- running plans ----------------------------------------------------------------------------
 
@@ -190,6 +188,29 @@ class PlannerNode(Node):
         response.success, response.message = answer  # type: ignore[attr-defined]
         return response
 
+    def _preview(self, request: Preview.Request, response: Preview.Response) -> Preview.Response:
+        entity = request.entity or self.entities[0]
+        if self._heading is None or entity not in self.entities:
+            known = ", ".join(self.entities)
+            response.message = (
+                "no state has come from the simulator yet; start it first"
+                if self._heading is None
+                else f"there is no planned entity {entity!r}; known: {known}"
+            )
+            return response
+        if not (0.0 < request.period_s < LONGEST and abs(request.start_s) < LONGEST):
+            response.message = (
+                f"period_s must be above 0 s, and both it and start_s below {LONGEST:g} s, got "
+                f"{request.period_s:g} and {request.start_s:g}"
+            )
+            return response
+        for i in range(request.count):
+            when = stamp_later(self._heading.stamp, request.start_s + i * request.period_s)
+            reference = self._plans[entity].at(when)
+            response.references.append(reference_message(entity, reference, when))
+        response.success = True
+        return response
+
     def _try(
         self,
         entity: str,
@@ -224,55 +245,6 @@ class PlannerNode(Node):
         self._publish_plan(entity, plan, start)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
-
-    def _circle(self, request: Circle.Request, response: Circle.Response) -> object:
-        return self._serve(
-            request.entity, response,
-            lambda position, yaw: trajectories.circle(
-                position, request.radius_m, request.period_s, request.cruise_s,
-                yaw=yaw, ramp=request.ramp_rad_s2 or DEFAULT_RAMP, rotation=np.radians(request.rotation_deg),
-            ),
-        )  # fmt: skip
-
-    def _line(self, request: Line.Request, response: Line.Response) -> object:
-        def make(position: np.ndarray, yaw: float) -> Plan:
-            goals = _points(request.waypoints_m) + (position if request.relative else 0.0)
-            return trajectories.line(
-                position,
-                goals,
-                yaw=yaw,
-                speed=request.speed_m_s or 1.0,
-                acceleration=request.acceleration_m_s2 or 1.0,
-            )
-
-        return self._serve(request.entity, response, make)
-
-    def _waypoints(self, request: Waypoints.Request, response: Waypoints.Response) -> object:
-        def make(position: np.ndarray, yaw: float) -> Plan:
-            goals = _points(request.waypoints_m) + (position if request.relative else 0.0)
-            return trajectories.waypoints(
-                position, goals, yaw=yaw, derivative=request.derivative or 4, degree=request.degree or None,
-                speed=request.speed_m_s or 2.0, acceleration=request.acceleration_m_s2 or 5.0,
-            )  # fmt: skip
-
-        return self._serve(request.entity, response, make)
-
-    def _hover(self, request: Hover.Request, response: Hover.Response) -> object:
-        def make(position: np.ndarray, yaw: float) -> Plan:
-            if request.here:
-                return hold(position, yaw)
-            return hold(vector_from(request.position_m), np.radians(request.yaw_deg))
-
-        return self._serve(request.entity, response, make, interrupts=True)
-
-
-def _points(messages: list) -> np.ndarray:
-    points = np.array([vector_from(m) for m in messages]).reshape(-1, 3)
-    if len(points) == 0:
-        raise ContractError("waypoints_m: must hold at least one point.")
-    if not np.isfinite(points).all():
-        raise ContractError("waypoints_m: must be finite.")
-    return points
 
 
 def main(args: list[str] | None = None) -> None:

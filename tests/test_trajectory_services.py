@@ -1,0 +1,115 @@
+"""Services of the planner that start trajectories, and its preview, over DDS."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from geometry_msgs.msg import Point
+from rotor_msgs.msg import PolynomialTrajectory, Reference
+from rotor_msgs.srv import Hover, Land, Preview, RotatePayload, StepPose, Waypoints
+
+from rotor_core.ros import qos
+from rotor_core.ros.convert import (
+    plan_from_message,
+    seconds_between,
+    seconds_from_stamp,
+    vector_from,
+    wxyz_from,
+)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """Simulator, planner and controller of a team at hover."""
+    with graph.bench(tmp_path) as bench:
+        scenario = "three_dragonflies_triangular_1m"
+        bench.start("simulator", scenario=scenario, duration_s=0.0, linger=True)
+        bench.start("planner", scenario=scenario, start_trajectory=False)
+        bench.start("controller", scenario=scenario)
+        yield bench
+
+
+def asked(bench, kind, name, **fields):
+    return bench.call(kind, f"/planner/{name}", kind.Request(**fields))
+
+
+def test_every_kind_of_trajectory(bench):
+    """Each service makes the plan it promises; what cannot be flown is said, and changes nothing."""
+    plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+    references = bench.collect(Reference, "/payload/reference", qos.COMMAND)
+    bench.until(lambda: bool(references), "references")
+
+    def newest(answer, n):
+        assert answer.success, answer.message
+        bench.until(lambda: len(plans) == n, "the plan")
+        return plan_from_message(plans[-1])
+
+    first = len(plans)
+    step = asked(
+        bench, StepPose, "step_pose",
+        position_m=Point(x=0.1, y=-0.1, z=0.3), rpy_deg=[5.0, -4.0, 30.0],
+    )  # fmt: skip
+    row = newest(step, first + 1).sample(0.0)
+    np.testing.assert_allclose(row[:3], (0.1, -0.1, 0.3))
+    assert np.degrees(row[25]) == pytest.approx(30.0)
+
+    turn = asked(
+        bench, RotatePayload, "rotate_payload",
+        amplitude_deg=[0.0, 10.0, 20.0], period_s=4.0, turns=2,
+    )  # fmt: skip
+    plan = newest(turn, first + 2)
+    assert plan.duration == pytest.approx(8.0 + 2.0)  # ramps of half a period each
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 500)])
+    np.testing.assert_allclose(rows[:, :3] - rows[0, :3], 0.0, atol=1e-12)
+    assert np.degrees(np.ptp(rows[:, 25])) == pytest.approx(40.0, abs=0.1)
+
+    busy = asked(bench, StepPose, "step_pose", position_m=Point(z=1.0))
+    assert not busy.success and "call hover first" in busy.message
+    newest(asked(bench, Hover, "hover", here=True), first + 3)
+
+    points = [Point(x=0.5, y=-0.5, z=0.5), Point(x=1.0, y=0.0, z=0.5), Point(x=1.5, y=-0.5, z=0.5)]
+    narrow = asked(
+        bench, Waypoints, "waypoints",
+        waypoints_m=points, corridor_m=1e-6, corridor_checks=200, degree=9,
+    )  # fmt: skip
+    assert not narrow.success and "no curve fits into a corridor" in narrow.message
+    wide = asked(
+        bench, Waypoints, "waypoints", waypoints_m=points, corridor_m=0.05, degree=11, continuity=4
+    )
+    assert newest(wide, first + 4).coefficients.shape[2] == 12
+    wrong = asked(bench, Waypoints, "waypoints", waypoints_m=points, degree=200)
+    assert not wrong.success
+
+    high = asked(bench, Land, "land", height_m=50.0)
+    assert not high.success and "must not be above the present height" in high.message
+    plan = newest(asked(bench, Land, "land", height_m=-0.2), first + 5)
+    np.testing.assert_allclose(plan.sample(plan.duration)[2], -0.2)
+    assert plan.sample(0.5 * plan.duration)[9 - 4] < 0.0  # downwards
+
+
+def test_preview_is_the_plan(bench):
+    """Samples from the service equal those of the plan that the planner has published."""
+    plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+    references = bench.collect(Reference, "/payload/reference", qos.COMMAND)
+    bench.until(lambda: bool(references and plans), "references")
+    turn = asked(
+        bench, RotatePayload, "rotate_payload", amplitude_deg=[8.0, 0.0, 0.0], period_s=5.0
+    )
+    assert turn.success
+    n = len(plans)
+    bench.until(lambda: len(plans) > n - 1 and plans[-1].rotation[0] > 0.0, "the plan")
+    preview = asked(bench, Preview, "preview", start_s=0.5, period_s=0.05, count=40)
+    assert preview.success and len(preview.references) == 40
+    plan, start = plan_from_message(plans[-1]), plans[-1].header.stamp
+    for reference in preview.references:
+        row = plan.sample(seconds_between(start, reference.header.stamp))
+        np.testing.assert_allclose(vector_from(reference.position), row[:3], atol=1e-12)
+        np.testing.assert_allclose(wxyz_from(reference.orientation), row[15:19], atol=1e-9)
+    stamps = [seconds_from_stamp(r.header.stamp) for r in preview.references]
+    np.testing.assert_allclose(np.diff(stamps), 0.05, atol=2e-9)
+    unknown = asked(bench, Preview, "preview", entity="quad9", period_s=0.1, count=1)
+    assert not unknown.success and "known: payload" in unknown.message
+    wrong = asked(bench, Preview, "preview", period_s=0.0, count=1)
+    assert not wrong.success and "period_s must be above 0" in wrong.message
