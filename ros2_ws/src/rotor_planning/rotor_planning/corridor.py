@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_matrix, triu
+from scipy.sparse import csc_matrix
 
 from rotor_core.interface.errors import ContractError
 
 TOLERANCE = 1e-9
 """Of the solver, relative."""
+
+FLAT = 1e-14
+"""Curvatures of the cost below this fraction of the largest are rounding."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,11 @@ def constrained(
     import clarabel  # only who asks for a corridor needs it
 
     d, f = particular.shape[1], Z.shape[1]
-    cost, slope = Z.T @ H @ Z, Z.T @ H @ particular
-    size = max(float(np.abs(cost).max(initial=0.0)), 1e-300)
-    P = np.kron(np.eye(d), cost / size)
-    q = (slope / size).T.ravel()
+    # in coordinates in which the cost is a sphere: its own are conditioned like 1e12
+    weights, directions = np.linalg.eigh(Z.T @ H @ Z)
+    weights = np.maximum(weights, FLAT * weights.max(initial=1.0))
+    Z = Z @ (directions / np.sqrt(weights))
+    q = (Z.T @ H @ particular).T.ravel()
     A, offsets = rows
     inside = A @ np.kron(np.eye(d), Z) if f else np.zeros((len(A), 0))
     now = A @ particular.T.ravel() - offsets
@@ -87,7 +91,7 @@ def constrained(
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
     solver = clarabel.DefaultSolver(
-        csc_matrix(triu(P)), q, csc_matrix(np.vstack([inside, -inside])), limits,
+        csc_matrix(np.eye(d * f)), q, csc_matrix(np.vstack([inside, -inside])), limits,
         [clarabel.NonnegativeConeT(len(limits))], settings,
     )  # fmt: skip
     solution = solver.solve()

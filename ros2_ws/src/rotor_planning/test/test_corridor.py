@@ -28,7 +28,7 @@ def path(seed, m):
     return np.cumsum(np.random.default_rng(seed).uniform(-1, 1, (m + 1, 3)), axis=0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(3, 6), st.integers(1, 8), st.integers(0, 2**32 - 1), st.floats(0.03, 0.3))
 def test_checks_hold_and_narrower_costs_more(k, m, seed, width):
     points = path(seed, m)
