@@ -6,25 +6,15 @@ import numpy as np
 import pytest
 
 from rotor_control.controller import make_controller
-from rotor_core.config.catalog import locate, shipped
+from rotor_core.config.catalog import shipped
 from rotor_core.config.environment import Wind
-from rotor_core.config.loader import load_scenario
-from rotor_core.config.plans import Plan, StepPosePlan
+from rotor_core.config.loader import load_scenario, load_trajectory
+from rotor_core.config.plans import StepPosePlan
 from rotor_core.config.schema import Actuation
-from rotor_core.config.structure import convert
-from rotor_core.config.tree import read_tree
 from rotor_core.rotors import rotor_set
 from rotor_lab.fly import fly
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
-
-
-def trajectory(name):
-    tree = read_tree(locate("trajectories", name))
-    fields = dict(tree.value)
-    fields.pop("schema")
-    return convert(Plan, tree.with_value(fields), "trajectory")
-
 
 # Reference rows of the RotorTM specification: repository gains, 100 Hz hold, no rotor limits, whole trajectory.
 # scenario: trajectory -> (x, y, norm) m, deg or None
@@ -52,7 +42,7 @@ def test_tracking_figures(name, path):
     scenario = load_scenario(name)
     scenario = replace(
         scenario,
-        trajectory=trajectory(path),
+        trajectory=load_trajectory(path),
         settle_s=0.0,
         time=replace(scenario.time, control_s=0.01),
         actuation=Actuation(limits=False),
@@ -130,7 +120,7 @@ def test_a_minute_of_circles_keeps_the_cable_length():
     from transforms3d.quaternions import quat2mat
 
     scenario = load_scenario("three_dragonflies_triangular_1m")
-    circle = replace(trajectory("circle_6s"), cruise_s=30.0)
+    circle = replace(load_trajectory("circle_6s"), cruise_s=30.0)
     flight = fly(replace(scenario, trajectory=circle), duration=60.0)
     assert not flight.events and flight.taut.all()
     points = [np.array(c.b_point_m) for c in scenario.model.cables]

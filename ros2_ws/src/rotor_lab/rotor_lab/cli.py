@@ -152,7 +152,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     warm()
     folder = new_folder(options.out, f"reproduce-{options.paper}")
     agrees = reproduce(options.paper, folder)
-    print(f"{folder}/: report.md, curves.png")
+    print(f"{folder}/: report.html, report.md, plots")
     return 0 if agrees else 1
 
 
@@ -332,9 +332,9 @@ def parser() -> argparse.ArgumentParser:
         "reproduce",
         _reproduce,
         "Run the systems of a paper and put its figures beside ours.",
-        "./rotor reproduce fiori --out /tmp/fiori",
+        "./rotor reproduce rotortm --out /tmp/rotortm",
     )
-    sub.add_argument("paper", choices=["fiori", "kremer"], help="whose")
+    sub.add_argument("paper", choices=["fiori", "kremer", "rotortm"], help="whose")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub = add(
         "bench",

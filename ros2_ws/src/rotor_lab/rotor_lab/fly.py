@@ -32,6 +32,7 @@ def fly(
     scenario: Scenario,
     *,
     duration: float | None = None,
+    plans: dict[str, Plan] | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Flight:
     """Fly a scenario in closed loop.
@@ -39,6 +40,7 @@ def fly(
     Args:
         scenario: what to fly.
         duration: s; default the trajectory and the scenario's ``settle_s``.
+        plans: of the planned entities, in place of the scenario's trajectory.
         progress: called about ten times a second with (flown, total) s.
 
     Returns:
@@ -49,7 +51,7 @@ def fly(
         SolverError: the integration cannot go on.
     """
     simulation, controller = Simulation(scenario), make_controller(scenario)
-    plans = make_plans(scenario)
+    plans = make_plans(scenario) if plans is None else plans
     ordered = [plans[team.entity] for team in controller.teams]
     arms = JointPlans(scenario)
     total = _duration(scenario, plans, arms) if duration is None else duration

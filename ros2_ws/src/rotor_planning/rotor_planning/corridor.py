@@ -8,6 +8,8 @@ answer at every call).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_matrix
@@ -75,7 +77,8 @@ def constrained(
     Raises:
         ContractError: nothing fits into the corridor.
     """
-    import clarabel  # only who asks for a corridor needs it
+    # only who asks for a corridor needs it; compiled, so its names are unknown to checkers
+    clarabel: Any = import_module("clarabel")
 
     d, f = particular.shape[1], Z.shape[1]
     # in coordinates in which the cost is a sphere: its own are conditioned like 1e12

@@ -17,9 +17,10 @@ from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
 from rotor_core.config.files import locate_file, waypoints_from_table
 from rotor_core.config.model import CableAttachment, Model, Vehicle
+from rotor_core.config.plans import Plan
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
-from rotor_core.config.structure import bounded, build, suggestion
+from rotor_core.config.structure import bounded, build, convert, suggestion
 from rotor_core.config.tree import Tree, read_tree
 from rotor_core.config.urdf import read_urdf
 from rotor_core.interface.errors import ConfigError
@@ -88,6 +89,19 @@ def load_vehicle(name: str) -> Vehicle:
     if "urdf" in fields and "links" not in fields:
         fields = _with_urdf(fields, name)
     return build(Vehicle, tree.with_value(fields))
+
+
+def load_trajectory(name: str) -> Plan:
+    """A shipped trajectory, or one of a path.
+
+    Raises:
+        ConfigError: with file, line, value, limit and remedy.
+    """
+    tree = read_tree(locate("trajectories", name))
+    _check_schema(tree)
+    fields = dict(_with_waypoints(_used(tree, "trajectories", name)).value)
+    fields.pop("schema")
+    return convert(Plan, tree.with_value(fields), "trajectory")
 
 
 def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:

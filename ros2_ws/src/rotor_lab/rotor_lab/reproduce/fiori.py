@@ -294,3 +294,4 @@ TITLE = "Fiori 2019: gyrostats and quadrotors over Lie groups"
 NOTE = """Reference values are independent solutions: the paper prints curves only. Maps (LG-A1), orders
 (LG-A2), degenerate cases (LG-A8) and signs (LG-A12, LG-A13) are tests. What the paper has wrong:
 docs/theory/fiori_errata.md."""
+FIGURES = {"curves": curves}

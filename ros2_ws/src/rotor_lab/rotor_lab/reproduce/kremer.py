@@ -275,3 +275,4 @@ SECTIONS = {
     "held at a pitch": pitch_hold,
     "cost": cost,
 }
+FIGURES = {"curves": curves}

@@ -17,14 +17,16 @@ class Row:
         ours, theirs: values, numbers or arrays of the same shape.
         tolerance: largest difference of any entry that passes.
         factor: instead of a tolerance: ours passes between theirs over the factor and times it.
+        at_most: instead of both: ours passes where no entry is above theirs.
     """
 
     test: str
     what: str
-    ours: np.ndarray
-    theirs: np.ndarray
+    ours: np.ndarray | float
+    theirs: np.ndarray | float
     tolerance: float = 0.0
     factor: float = 0.0
+    at_most: bool = False
 
     @property
     def difference(self) -> float:
@@ -34,6 +36,8 @@ class Row:
     @property
     def passes(self) -> bool:
         """Whether ours is theirs."""
+        if self.at_most:
+            return bool(np.all(np.asarray(self.ours) <= np.asarray(self.theirs)))
         if self.factor:
             ratio = np.asarray(self.ours) / np.asarray(self.theirs)
             return bool(np.all((ratio < self.factor) & (ratio > 1.0 / self.factor)))
@@ -42,10 +46,12 @@ class Row:
     @property
     def bound(self) -> str:
         """What is allowed, in words."""
+        if self.at_most:
+            return "at most"
         return f"factor {self.factor:g}" if self.factor else f"{self.tolerance:.1g}"
 
 
-def _text(value: np.ndarray) -> str:
+def _text(value: np.ndarray | float) -> str:
     return ", ".join(f"{v:.9g}" for v in np.ravel(value))
 
 
