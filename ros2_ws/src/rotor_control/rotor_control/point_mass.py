@@ -9,7 +9,7 @@ from rotor_control.gains import CABLE_LENGTH, LOAD_MASS, MASS
 from rotor_control.position import commanded_acceleration
 from rotor_control.steering import cable_steering, thrust_and_moment
 from rotor_core._jit import constants, kernel
-from rotor_core.lie.vec3 import add, cross, dot, get3, norm, scale, sub
+from rotor_core.lie.vec3 import add, cross, dot, get3, norm, put3, scale, sub
 
 P, V = constants(0, 7)
 SMALLEST_DISTANCE = 1e-3
@@ -17,11 +17,12 @@ SMALLEST_DISTANCE = 1e-3
 
 
 @kernel
-def point_mass_command(states, reference, vehicles, load, who, memory, ahead, out):
+def point_mass_command(states, reference, vehicles, load, who, memory, mu, ahead, out):
     """Thrust and moment of the vehicle.
 
     Arguments as :func:`rotor_control.quadrotor.quadrotor_command`, ``who`` is (vehicle, load),
-    ``ahead`` as in :func:`rotor_control.steering.cable_steering`.
+    ``ahead`` as in :func:`rotor_control.steering.cable_steering`; ``mu`` (1, 3) gets the force on the
+    load that goes with it.
     """
     v = vehicles[0]
     s = states[who[0]]
@@ -38,6 +39,7 @@ def point_mass_command(states, reference, vehicles, load, who, memory, ahead, ou
         xi_dot = scale(1.0 / d, sub(get3(z, V), get3(s, V)))
     omega = cross(xi, xi_dot)
     a_cmd = commanded_acceleration(reference, get3(z, P), get3(z, V), load, memory)
+    put3(mu[0], 0, scale(m_L, a_cmd))
     F_des = add(scale(m + m_L, a_cmd), scale(m * l * dot(xi_dot, xi_dot), xi))  # (C.6)
     size = max(norm(F_des), 1e-9)
     xi_des = scale(-1.0 / size, F_des)  # (C.7)

@@ -192,8 +192,14 @@ class RigidTeamLaw(TeamLaw):
         )
 
 
-class _CableLaw(TeamLaw):
-    """What a point mass and a rigid payload on cables share."""
+class CableLaw(TeamLaw):
+    """What a point mass and a rigid payload on cables share.
+
+    Attributes:
+        tension: how wrenches are shared.
+        forces: that the cables should pull the payload with, in W, (n, 3) N, as of the last command.
+        told: forces from elsewhere in place of the law's own; None: its own.
+    """
 
     def __init__(
         self, scenario: Scenario, team: Team, control: PointMassControl | CableTeamControl
@@ -213,7 +219,7 @@ class _CableLaw(TeamLaw):
         weight = self.load[g.LOAD_MASS] * self.load[g.GRAVITY]
         self.tension = Tension(points, weight, least=least, spread=spread)
         self.forces = np.zeros((len(team.vehicles), 3))
-        """Forces that the cables should pull the payload with, in W, (n, 3) N."""
+        self.told: np.ndarray | None = None
         self._nominal_forces = self.forces.copy()
         self._use_nominal_motion(control, len(team.vehicles))
 
@@ -224,8 +230,18 @@ class _CableLaw(TeamLaw):
             self._nominal_forces, p.scratch, self.ahead,
         )  # fmt: skip
 
+    def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        """Write the commands (n, 4) of the team: as it wants itself, or as it is told."""
+        if self.told is None:
+            self._command(states, reference, out)
+            return
+        self.forces[:] = self.told
+        pull_as_told(
+            states, reference, self.vehicles, self.load, self._rows, self.forces, NO_NOMINAL_MOTION, out
+        )  # fmt: skip
 
-class PointMassLaw(_CableLaw):
+
+class PointMassLaw(CableLaw):
     """One vehicle with a point mass on a cable."""
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
@@ -241,11 +257,12 @@ class PointMassLaw(_CableLaw):
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         point_mass_command(
-            states, reference, self.vehicles, self.load, self._rows, self.memory, self.ahead, out
-        )
+            states, reference, self.vehicles, self.load, self._rows, self.memory, self.forces,
+            self.ahead, out,
+        )  # fmt: skip
 
 
-class CableTeamLaw(_CableLaw):
+class CableTeamLaw(CableLaw):
     """A team with a rigid payload on cables."""
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
@@ -253,23 +270,8 @@ class CableTeamLaw(_CableLaw):
         if not isinstance(control, CableTeamControl):
             raise _wrong_law(control, "cable_team", "a rigid payload on cables")
         super().__init__(scenario, team, control)
-        self.told: np.ndarray | None = None
-        """Forces from elsewhere instead of the law's own, in W, (n, 3) N."""
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
-        if self.told is not None:
-            self.forces[:] = self.told
-            pull_as_told(
-                states,
-                reference,
-                self.vehicles,
-                self.load,
-                self._rows,
-                self.forces,
-                NO_NOMINAL_MOTION,
-                out,
-            )
-            return
         cable_team_command(
             states, reference, self.vehicles, self.load, self._rows, self.tension.packed,
             self.memory, self.forces, self.ahead, out,

@@ -1,5 +1,7 @@
 """Shares of a wrench among cables: nothing is lost, bounds hold, and the solution is the optimum."""
 
+from dataclasses import replace
+
 import clarabel
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
+from rotor_control.controller import make_controller
 from rotor_control.tension import Tension, distribute, grasp_matrix
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import attachment_points, teams
 
@@ -108,3 +112,25 @@ def test_a_bound_that_cannot_be_met_gives_way():
     mu = shares(Tension(points, 2.7, least=0.5), (0.0, 0.0, 0.6, 0.0, 0.0, 0.0))
     assert np.isfinite(mu).all()
     np.testing.assert_allclose(mu.sum(axis=0), (0.0, 0.0, 0.6), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["dragonfly_point_mass", "three_dragonflies_triangular_1m"])
+def test_a_law_told_what_it_wants_does_the_same(name):
+    """Forces from elsewhere go through the same steering as the law's own.
+
+    The paper's law of a single cable lacks the vehicle's part across the cable, m (a - xi xi a), which is small here.
+    """
+    scenario = load_scenario(name)
+    scenario = replace(scenario, actuation=replace(scenario.actuation, limits=False))
+    controller = make_controller(scenario)
+    law = controller.laws[0]
+    states, rng = initial_states(scenario)[:, :13].copy(), np.random.default_rng(3)
+    states[:, :2] += rng.normal(0.0, 0.02, (len(states), 2))
+    reference = controller.references
+    reference[0, :3], reference[0, 15] = states[-1, :3] + (0.05, -0.02, 0.03), 1.0
+    own = controller.command(states, reference).copy()
+    law.told = law.forces.copy()
+    told = controller.command(states, reference)
+    np.testing.assert_allclose(told, own, atol=1e-9 if "three" in name else 5e-2)
+    law.told = 2.0 * law.told
+    assert controller.command(states, reference)[:, 0].sum() > 1.1 * own[:, 0].sum()

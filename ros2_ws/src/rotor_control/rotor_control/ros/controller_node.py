@@ -15,6 +15,8 @@ from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 
 from rotor_control.controller import make_controller
 from rotor_control.ros.arm_references import ArmReferences
+from rotor_control.ros.cable_commands import CableCommands
+from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
 from rotor_core.interface.errors import ContractError
 from rotor_core.ros import qos
@@ -40,6 +42,11 @@ class ControllerNode(Node):
         self._plans = {name: PlanQueue() for name in self.teams}
         self._states = np.zeros((len(entities), 13))
         self.arms = ArmReferences(self, scenario)
+        self.cables = [
+            CableCommands(self, scenario, law)
+            for law in self.controller.laws
+            if isinstance(law, CableLaw)
+        ]
         counts = [len(v.moving_joints) for v in scenario.model.vehicles]
         self._joints = np.zeros((sum(counts), 2))
         self._state_wire = TeamStateWire(
@@ -89,6 +96,8 @@ class ControllerNode(Node):
         for plans in self._plans.values():
             plans.clear()
         self.arms.clear()
+        for cables in self.cables:
+            cables.clear()
 
     def _on_state(self, data: bytes) -> None:
         try:
@@ -113,12 +122,16 @@ class ControllerNode(Node):
         wanted = self.arms.sample(heading.stamp)
         if wanted is None:
             return
+        for cables in self.cables:
+            cables.take_up(heading.stamp)
         wrenches = self.controller.command(
             self._states, self.controller.references, self._joints, wanted
         )
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last = (heading.step, answer)
         self._commands.publish(answer)
+        for cables in self.cables:
+            cables.publish(heading.stamp, self._states)
 
 
 def main(args: list[str] | None = None) -> None:

@@ -6,17 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
-from rotor_msgs.srv import Attach, CutCable, Release, SetState, Step
+from rotor_msgs.srv import Attach, CutCable, Linearize, Release, SetState, Step
 from std_srvs.srv import Trigger
 
+from rotor_core.interface.errors import ContractError
 from rotor_core.ros.convert import seconds_from_stamp, state_from_body
+from rotor_sim.linearization import linearize
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.session import Session
 from rotor_sim.state_machine import Result, State
 
 
 class Services:
-    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/attach ~/release``."""
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/attach ~/release ~/linearize``."""
 
     def __init__(self, node: Node, session: Session) -> None:
         self._session = session
@@ -40,6 +42,7 @@ class Services:
         entities.serve(CutCable, "~/cut_cable", self._cut)
         entities.serve(Attach, "~/attach", self._attach)
         entities.serve(Release, "~/release", self._release)
+        entities.serve(Linearize, "~/linearize", self._linearize)
 
     def close(self) -> None:
         """Take the services down."""
@@ -97,4 +100,23 @@ class Services:
         result = self._session.change(lambda: simulation.release(request.child))
         response.success = result.ok
         response.message = result.text or f"{request.child} is free, {self._when()}"
+        return response
+
+    def _linearize(self, _: object, response: Linearize.Response) -> object:
+        simulation = self._session.simulation
+        try:
+            found = linearize(simulation.engine)
+        except ContractError as error:
+            response.message = str(error)
+            return response
+        model = simulation.scenario.model
+        response.success, response.message = True, self._when()
+        response.stamp = self._session.time.stamp()
+        response.bodies, response.cables = found.bodies, model.cable_names
+        response.vehicles = [v.name for v in model.vehicles]
+        response.taut = simulation.engine.taut.tolist()
+        response.tensions = found.tensions.tolist()
+        response.a, response.b = found.state.ravel().tolist(), found.input.ravel().tolist()
+        response.c = found.tension_state.ravel().tolist()
+        response.d = found.tension_input.ravel().tolist()
         return response
