@@ -6,12 +6,23 @@ from pathlib import Path
 
 import pytest
 
-NODES = ("05_external_controller", "06_external_planner")
-"""These run until they are stopped: tests/test_swap.py flies them."""
+NODES = (
+    "05_external_controller",
+    "06_external_planner",
+    "09_predictive_controller",
+    "point_mass_mpc",
+)
+"""These run until they are stopped, or are a part of those that do: tests/test_swap.py flies them."""
 
 EXAMPLES = [
     p for p in sorted((Path(__file__).parents[1] / "examples").glob("*.py")) if p.stem not in NODES
 ]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_nodes_are_short_too(name):
+    path = Path(__file__).parents[1] / "examples" / f"{name}.py"
+    assert len(path.read_text().splitlines()) < 80
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

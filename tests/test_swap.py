@@ -15,6 +15,7 @@ from geometry_msgs.msg import PoseStamped, Transform, Twist
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamState
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import (
     InteractiveMarkerControl,
@@ -25,7 +26,7 @@ from visualization_msgs.srv import GetInteractiveMarkers
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.ros import qos
-from rotor_core.ros.convert import vector_from
+from rotor_core.ros.convert import plan_from_message, seconds_between, vector_from
 from rotor_lab.graph import GraphOptions, ProgramPlan, graph_plan
 from rotor_lab.remaps import load_remaps
 
@@ -69,9 +70,35 @@ def test_an_external_controller_flies(tmp_path):
         assert child.process.wait(5.0) == 0 and "Traceback" not in child.last_words(30)
 
 
+def test_a_predictive_controller_flies(tmp_path):
+    """The example with CasADi follows our planner's circle more closely than the paper's law (6 cm at most by then)."""
+    pytest.importorskip("casadi", reason="the example needs CasADi")
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+        options = {"scenario": "dragonfly_point_mass", "pacing": "lockstep", "duration_s": 12.0}
+        bench.start("simulator", linger=True, paused=True, **options)
+        bench.start("planner", scenario="dragonfly_point_mass")
+        start_example(bench, "09_predictive_controller")
+        bench.until(lambda: bool(states and plans), "everything")  # then nothing is missed
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: states and states[-1].step > 2390, "twelve seconds of flight", 120.0)
+        plan, start = plan_from_message(plans[0]), plans[0].header.stamp
+        errors = [
+            np.linalg.norm(
+                vector_from(m.bodies[1].pose.position)
+                - plan.sample(seconds_between(start, m.header.stamp))[:3]
+            )
+            for m in states
+        ]
+        assert len(errors) > 2000
+        assert max(errors) < 0.03
+        log = (tmp_path / "log" / "09_predictive_controller.log").read_text()
+        assert "optimised" in log and "Traceback" not in log
+
+
 def test_an_external_planner_flies(tmp_path):
     """The example's plan is followed by our controller to its end, and again after a reset."""
-    from std_srvs.srv import Trigger
 
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", DEEP)
