@@ -43,7 +43,10 @@ BAG_CLOSE = "10"
 
 ARGUMENTS = (
     ("scenario", "slalom", "What to fly: a shipped name (config/scenarios) or the path of a YAML file.", None),
-    ("controller", "node", "node: ours; external: start your own.", ["node", "external"]),
+    (
+        "controller", "node", "node: ours; external: start your own; px4, crazyswarm: answer to their setpoints.",
+        ["node", "external", "px4", "crazyswarm"],
+    ),
     ("planner", "node", "node: ours; external: start your own.", ["node", "external"]),
     ("rviz", "false", "Open RViz.", YES_NO),
     ("rviz_config", "overview", f"Shipped configuration ({', '.join(RVIZ_CONFIGS)}) or a path.", None),

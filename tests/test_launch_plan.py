@@ -93,6 +93,16 @@ def test_our_controller_does_not_wait_in_vain():
     )
 
 
+@pytest.mark.parametrize("kind", ["px4", "crazyswarm"])
+def test_adapters_stand_in_the_place_of_the_controller(kind):
+    scenario = load_scenario("external_controller")
+    options = GraphOptions("external_controller", controller=kind)
+    adapter = graph_plan(options, scenario)["controller"]
+    assert (adapter.package, adapter.executable) == ("rotor_lab", f"{kind}_adapter")
+    with pytest.raises(ConfigError, match=f"{kind} sends wrenches of single vehicles"):
+        plan(controller=kind)
+
+
 def test_viewers_only_listen_on_the_loopback():
     assert plan(foxglove=True)["foxglove"].parameters["address"] == "127.0.0.1"
 
@@ -117,7 +127,10 @@ def test_command_lines():
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"controller": "mine"}, "controller: must be one of 'node', 'external', got 'mine'"),
+        (
+            {"controller": "mine"},
+            "controller: must be one of 'node', 'external', 'px4', 'crazyswarm', got 'mine'",
+        ),
         ({"pacing": "fast"}, "pacing: must be one of"),
         ({"log_level": "loud"}, "log_level: must be one of"),
         ({"namespace": "lab 2"}, "namespace: must look like /lab2, got 'lab 2'"),

@@ -1,6 +1,9 @@
 """The simulator as a managed node: lifecycle, play, pause, step, reset, set state, and simulation_interfaces."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -23,7 +26,9 @@ from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp
+from rotor_core.ros.convert import seconds_from_stamp, state_from_body
+from rotor_lab.bag import read_flight
+from rotor_lab.live import state_at
 
 DEEP = QoSProfile(depth=1000)
 STANDARD = pytest.mark.skipif(
@@ -570,3 +575,33 @@ def test_without_the_optional_packages(tmp_path):
         assert "/simulator/step_simulation" not in bench.services()
         assert bench.node.count_publishers("/quad1/motor_speed") == 0
         assert bench.node.count_publishers("/quad1/imu") == 1
+
+
+def test_put_into_a_recorded_state(tmp_path):
+    """`./rotor put` brings a running simulator where a recording was; wrong times and silence are one line."""
+    words = [sys.executable, "-m", "rotor_lab.cli"]
+    with graph.bench(tmp_path) as bench:
+        env = {**os.environ, "ROS_DOMAIN_ID": str(bench.node.context.get_domain_id())}
+        folder = tmp_path / "demo"
+        lockstep = ["--pacing", "lockstep", "--duration", "2", "--out", str(folder)]
+        subprocess.run([*words, "demo", "slalom", *lockstep], env=env, check=True, timeout=120)
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        bench.start("simulator", scenario="slalom", duration_s=0.0, linger=True)
+        bench.until(lambda: len(states) > 5, "states")
+        put = [*words, "put", str(folder / "bag")]
+        done = subprocess.run(
+            [*put, "--at", "1.5"], env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        count = len(states)
+        bench.until(lambda: len(states) > count + 2, "the new state")
+        wanted = state_at(read_flight(folder / "bag"), 1.5)
+        for body in states[-1].bodies:
+            there = np.array(state_from_body(body))
+            np.testing.assert_allclose(there[:3], wanted[body.name][:3], atol=1e-6)
+            np.testing.assert_allclose(there[7:10], wanted[body.name][7:10], atol=1e-6)
+        late = subprocess.run(
+            [*put, "--at", "99"], env=env, capture_output=True, text=True, check=False
+        )
+        assert late.returncode == 2 and "must be within the recording, 0 to" in late.stderr
+        assert "Traceback" not in late.stderr

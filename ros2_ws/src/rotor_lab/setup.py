@@ -17,6 +17,11 @@ setup(
     description="Closed loop without ROS, the demo, recording, plots and the command line.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["recorder = rotor_lab.ros.recorder_node:main"],
+        "console_scripts": [
+            "recorder = rotor_lab.ros.recorder_node:main",
+            "px4_adapter = rotor_lab.ros.px4_node:main",
+            "crazyswarm_adapter = rotor_lab.ros.crazyswarm_node:main",
+            "wrench_teleop = rotor_lab.ros.wrench_teleop_node:main",
+        ],
     },
 )

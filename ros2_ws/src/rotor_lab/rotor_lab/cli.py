@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rotor_core.interface.errors import ConfigError, RotorError
+from rotor_lab.live import add_live_commands
 
 
 def _scenarios(_: argparse.Namespace) -> int:
@@ -278,9 +279,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--record", action="store_true", help="record a bag into the result folder")
     sub.add_argument(
         "--controller",
-        choices=["node", "external"],
+        choices=["node", "external", "px4", "crazyswarm"],
         default="node",
-        help="external: start your own controller",
+        help="external: start your own controller; px4, crazyswarm: answer to their setpoints",
     )
     sub.add_argument(
         "--planner",
@@ -328,6 +329,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="fixed step (default: 0.001; cases with joints: adaptive steps)",
     )
+    add_live_commands(add)
     sub = add(
         "reproduce",
         _reproduce,

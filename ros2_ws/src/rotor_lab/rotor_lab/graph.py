@@ -26,6 +26,9 @@ GOAL_TOPICS = (
 )  # fmt: skip
 """What RViz talks to the planner about."""
 
+ADAPTERS = ("px4", "crazyswarm")
+"""What may stand in the place of the controller, besides nodes of the user."""
+
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
 
@@ -72,7 +75,8 @@ class GraphOptions:
 
     Attributes:
         scenario: shipped name or path.
-        controller, planner: ``node``, or ``external`` to leave it to the user.
+        controller, planner: ``node``, or ``external`` to leave it to the user; ``px4`` or ``crazyswarm``
+            in place of the controller answer to setpoints of those autopilots.
         bag: folder to record into; None: no recorder.
         recorder: ``ours``, or ``ros2bag`` for the recorder of a distribution.
         seed: of the random streams; None: the scenario's.
@@ -110,7 +114,7 @@ class GraphOptions:
 
     def __post_init__(self) -> None:
         for name, value, known in (
-            ("controller", self.controller, ("node", "external")),
+            ("controller", self.controller, ("node", "external", *ADAPTERS)),
             ("planner", self.planner, ("node", "external")),
             ("recorder", self.recorder, ("ours", "ros2bag")),
             ("pacing", self.pacing, ("", "lockstep", "realtime")),
@@ -152,6 +156,11 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             f"controller: the scenario takes commands of single vehicles (command_input: "
             f"{scenario.command_input}), which our controller does not send. Choose external."
         )
+    if options.controller in ADAPTERS and scenario.command_input != "wrench":
+        raise ConfigError(
+            f"controller: {options.controller} sends wrenches of single vehicles. Write command_input: wrench into the "
+            f"scenario (it says {scenario.command_input})."
+        )
     seed = -1 if options.seed is None else options.seed
     common: dict[str, object] = {"scenario": options.scenario, "seed": seed}
 
@@ -191,4 +200,6 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         plan["planner"] = node("planner", "rotor_planning")
     if options.controller == "node":
         plan["controller"] = node("controller", "rotor_control")
+    elif options.controller in ADAPTERS:
+        plan["controller"] = node(f"{options.controller}_adapter", "rotor_lab")
     return plan

@@ -1,0 +1,139 @@
+"""PX4's face: ``<vehicle>/fmu/in`` and ``<vehicle>/fmu/out``, as its bridge to ROS 2 has them.
+
+In: attitude, rates, thrust and torque, or trajectory setpoints; out: odometry. Needs the package
+px4_msgs. Topics: docs/swap.md.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from rotor_core.interface.errors import ConfigError, ContractError
+from rotor_core.ros.node import run
+from rotor_lab.autopilots import (
+    Autopilot,
+    reference_of,
+    swap_attitude,
+    swap_body,
+    swap_world,
+    swap_yaw,
+)
+from rotor_lab.ros.adapter import Adapter
+
+try:
+    from px4_msgs.msg import (
+        TrajectorySetpoint,
+        VehicleAttitudeSetpoint,
+        VehicleOdometry,
+        VehicleRatesSetpoint,
+        VehicleThrustSetpoint,
+        VehicleTorqueSetpoint,
+    )
+except ImportError:  # said when the node starts
+    VehicleOdometry = None
+
+FMU = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+"""As the bridge of PX4 has its topics."""
+
+
+class Px4Node(Adapter):
+    """Vehicles that answer to setpoints of PX4."""
+
+    def __init__(self) -> None:
+        if VehicleOdometry is None:
+            raise ConfigError(
+                "px4_adapter: needs the package px4_msgs. Install ros-<distro>-px4-msgs, or build it in a workspace."
+            )
+        super().__init__("px4_adapter")
+        self._odometry, self._torques = {}, {}
+        for name in self.autopilots:
+            self._odometry[name] = self.create_publisher(
+                VehicleOdometry, f"{name}/fmu/out/vehicle_odometry", FMU
+            )
+            for kind, topic, take in (
+                (VehicleAttitudeSetpoint, "vehicle_attitude_setpoint", self._on_attitude),
+                (VehicleAttitudeSetpoint, "vehicle_attitude_setpoint_v1", self._on_attitude),
+                (VehicleRatesSetpoint, "vehicle_rates_setpoint", self._on_rates),
+                (VehicleThrustSetpoint, "vehicle_thrust_setpoint", self._on_thrust),
+                (VehicleTorqueSetpoint, "vehicle_torque_setpoint", self._on_torque),
+                (TrajectorySetpoint, "trajectory_setpoint", self._on_trajectory),
+            ):
+
+                def callback(message: object, name: str = name, take: object = take) -> None:
+                    take(name, message)  # type: ignore[operator]
+
+                self.create_subscription(kind, f"{name}/fmu/in/{topic}", callback, FMU)
+
+    def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
+        """Publish ``vehicle_odometry``: pose and velocity in north-east-down, rates in forward-right-down."""
+        message = VehicleOdometry()
+        message.timestamp = message.timestamp_sample = stamp.sec * 1_000_000 + stamp.nanosec // 1000
+        message.pose_frame = VehicleOdometry.POSE_FRAME_NED
+        message.velocity_frame = VehicleOdometry.VELOCITY_FRAME_NED
+        message.position = swap_world(state[:3]).astype(np.float32)
+        message.q = swap_attitude(state[3:7]).astype(np.float32)
+        message.velocity = swap_world(state[7:10]).astype(np.float32)
+        message.angular_velocity = swap_body(state[10:13]).astype(np.float32)
+        self._odometry[vehicle].publish(message)
+
+    def _on_attitude(self, name: str, message: VehicleAttitudeSetpoint) -> None:
+        q, thrust = np.array(message.q_d, float), -float(message.thrust_body[2])
+        yaw_rate = -float(message.yaw_sp_move_rate)
+
+        def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
+            size = float(np.linalg.norm(q))
+            if not abs(size - 1.0) < 1e-2:
+                raise ContractError(f"q_d: must have length 1, got {size:g}.")
+            newtons = autopilot.thrust(thrust)
+            return autopilot.hold_attitude(state, swap_attitude(q / size), newtons, yaw_rate)
+
+        self.set(name, act)
+
+    def _on_rates(self, name: str, message: VehicleRatesSetpoint) -> None:
+        rates = swap_body(np.array([message.roll, message.pitch, message.yaw], float))
+        thrust = -float(message.thrust_body[2])
+
+        def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
+            if not np.isfinite(rates).all():
+                raise ContractError(f"rates: must be finite, got {rates.tolist()}.")
+            return autopilot.hold_rates(state, rates, autopilot.thrust(thrust))
+
+        self.set(name, act)
+
+    def _on_torque(self, name: str, message: VehicleTorqueSetpoint) -> None:
+        self._torques[name] = swap_body(np.array(message.xyz, float))
+
+    def _on_thrust(self, name: str, message: VehicleThrustSetpoint) -> None:
+        thrust, torques = -float(message.xyz[2]), self._torques.get(name, np.zeros(3))
+        self.set(name, lambda a, _: np.array([a.thrust(thrust), *a.moments(torques)]))
+
+    def _on_trajectory(self, name: str, message: TrajectorySetpoint) -> None:
+        parts = [
+            swap_world(np.array(part, float))
+            for part in (message.position, message.velocity, message.acceleration, message.jerk)
+        ]
+        yaw, yaw_rate = swap_yaw(float(message.yaw)), -float(message.yawspeed)
+
+        def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
+            position = np.where(np.isnan(parts[0]), state[:3], parts[0])  # NaN: not controlled
+            reference = reference_of(position, parts[1], parts[2], yaw, yaw_rate, parts[3])
+            if not np.isfinite(reference).all():
+                raise ContractError("trajectory_setpoint: numbers must be finite or NaN.")
+            return autopilot.follow(state, reference)
+
+        self.set(name, act)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point ``ros2 run rotor_lab px4_adapter``."""
+    sys.exit(run(Px4Node, args))
+
+
+if __name__ == "__main__":
+    main()
