@@ -6,8 +6,9 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
-from geometry_msgs.msg import Point
-from rotor_msgs.msg import PolynomialTrajectory, Reference
+from geometry_msgs.msg import Point, WrenchStamped
+from nav_msgs.msg import Odometry
+from rotor_msgs.msg import PolynomialTrajectory, Reference, TrajectoryStatus
 from rotor_msgs.srv import Hover, Land, Preview, RotatePayload, StepPose, Waypoints
 
 from rotor_core.ros import qos
@@ -113,3 +114,33 @@ def test_preview_is_the_plan(bench):
     assert not unknown.success and "known: payload" in unknown.message
     wrong = asked(bench, Preview, "preview", period_s=0.0, count=1)
     assert not wrong.success and "period_s must be above 0" in wrong.message
+
+
+def test_what_cables_do_to_the_payload(bench):
+    """Attachment points move with the payload, the wrench of the cables holds its weight, and the status says what flies."""
+    attach = bench.collect(Odometry, "/quad2/attach", qos.STATE)
+    wrenches = bench.collect(WrenchStamped, "/payload/wrench_cables", qos.STATE)
+    odometry = bench.collect(Odometry, "/payload/ground_truth", qos.STATE)
+    status = bench.collect(TrajectoryStatus, "/payload/trajectory_status", qos.STATE)
+    bench.until(lambda: min(map(len, (attach, wrenches, odometry, status))) > 50, "topics")
+    at = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in odometry}
+    found = [
+        (m, at[key]) for m in attach if (key := (m.header.stamp.sec, m.header.stamp.nanosec)) in at
+    ]
+    assert found
+    for point, payload in found:
+        there = vector_from(payload.pose.pose.position) + (0.3083, 0.0, 0.01125)  # level
+        np.testing.assert_allclose(vector_from(point.pose.pose.position), there, atol=1e-3)
+        assert point.child_frame_id == "payload/attach_2"
+    np.testing.assert_allclose(
+        vector_from(wrenches[-1].wrench.force), (0, 0, 0.278 * 9.81), atol=1e-2
+    )
+    np.testing.assert_allclose(vector_from(wrenches[-1].wrench.torque), 0.0, atol=1e-2)
+    assert status[-1].kind == "scenario" and not status[-1].running
+    turn = asked(
+        bench, RotatePayload, "rotate_payload", amplitude_deg=[0.0, 5.0, 0.0], period_s=2.0
+    )
+    assert turn.success
+    bench.until(lambda: status[-1].kind == "rotate_payload" and status[-1].running, "the turn")
+    assert status[-1].duration == pytest.approx(3.0)
+    bench.until(lambda: not status[-1].running and status[-1].elapsed > 3.0, "its end")

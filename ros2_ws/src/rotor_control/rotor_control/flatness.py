@@ -87,12 +87,10 @@ class Preview:
         self.first = differentiation_matrix(NODES, SPACING)
         self.second = self.first @ self.first
         self.scratch = np.zeros((NODES, NODE))
-        self._offsets = SPACING * (np.arange(NODES) - CENTRE_NODE)
 
     def look(self, plan: Plan, t: float) -> None:
         """Sample ``plan`` around time ``t`` after its start."""
-        for offset, row in zip(self._offsets, self.nodes, strict=True):
-            plan.sample(t + offset, row)
+        plan.around(t, SPACING, self.nodes)
 
 
 @kernel

@@ -95,6 +95,12 @@ class Plan:
         sample_plan(self.durations, self.coefficients, self.radius, self.rotation, float(t), out)
         return out
 
+    def around(self, t: float, spacing: float, out: np.ndarray) -> None:
+        """References at times ``spacing`` apart with time t in their middle, into ``out`` (an odd number, 28)."""
+        sample_around(
+            self.durations, self.coefficients, self.radius, self.rotation, float(t), spacing, out
+        )
+
 
 @kernel
 def sample_plan(durations, coefficients, radius, rotation, t, out):
@@ -203,6 +209,14 @@ def sample_plan(durations, coefficients, radius, rotation, t, out):
         - psi_d * (phi_d * sp * ct + theta_d * cp * st)
     )
     out[YAW_ANGLE], out[YAW_RATE], out[YAW_ACCELERATION] = psi, psi_d, psi_dd
+
+
+@kernel
+def sample_around(durations, coefficients, radius, rotation, t, spacing, out):
+    """:func:`sample_plan` at several times; see :meth:`Plan.around`."""
+    middle = out.shape[0] // 2
+    for i in range(out.shape[0]):
+        sample_plan(durations, coefficients, radius, rotation, t + (i - middle) * spacing, out[i])
 
 
 def hold(

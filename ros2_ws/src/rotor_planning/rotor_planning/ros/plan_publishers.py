@@ -7,7 +7,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
 from rclpy.node import Node
-from rotor_msgs.msg import PolynomialTrajectory, Reference
+from rotor_msgs.msg import PolynomialTrajectory, Reference, TrajectoryStatus
 from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
@@ -57,6 +57,10 @@ class PlanPublisher:
             n: node.create_publisher(JointTrajectory, f"{n}/joint_trajectory", qos.LATCHED)
             for n in arms
         }
+        self._states = {
+            n: node.create_publisher(TrajectoryStatus, f"{n}/trajectory_status", qos.COMMAND)
+            for n in entities
+        }
         self._lines = {n: _line(i) for i, n in enumerate(entities)}
 
     def plan(self, entity: str, plan: Plan, start: Time, epoch: int) -> None:
@@ -79,6 +83,13 @@ class PlanPublisher:
         """Publish where the entity should be now."""
         self._references[entity].publish(reference_message(entity, reference, stamp))
         self._poses[entity].publish(_pose(reference, stamp))
+
+    def status(self, entity: str, kind: str, elapsed: float, duration: float, stamp: Time) -> None:
+        """Publish what is being flown, since when and for how long, s."""
+        message = TrajectoryStatus(entity=entity, kind=kind, elapsed=elapsed, duration=duration)
+        message.header.stamp = stamp
+        message.running = 0.0 <= elapsed < duration
+        self._states[entity].publish(message)
 
 
 def _line(identity: int) -> Marker:

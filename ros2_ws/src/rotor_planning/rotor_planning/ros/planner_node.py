@@ -68,6 +68,8 @@ class PlannerNode(Node):
         self.entities = [team.entity for team in teams(model)]
         self._rows = {name: model.index(name) for name in self.entities}
         self._plans = {name: PlanQueue() for name in self.entities}
+        self._flown: dict[str, tuple[str, Time, float]] = {}
+        """Kind, start and duration of the newest plan of an entity."""
         counts = [len(v.moving_joints) for v in model.vehicles] + [0] * len(model.payloads)
         self._wire = TeamStateWire([e.name for e in model.entities], model.cable_names, counts)
         self._arms = {v.name: v for v in model.vehicles if v.moving_joints}
@@ -103,6 +105,9 @@ class PlannerNode(Node):
             for entity in self.entities:
                 reference = self._plans[entity].sample(heading.stamp)
                 self._publisher.reference(entity, reference, heading.stamp)
+                kind, start, duration = self._flown[entity]
+                elapsed = seconds_between(start, heading.stamp)
+                self._publisher.status(entity, kind, elapsed, duration, heading.stamp)
 
     def _begin_epoch(self, heading: Heading) -> None:
         self._epoch = heading.epoch
@@ -118,7 +123,7 @@ class PlannerNode(Node):
                 plan = initial.get(entity) or trajectories.plan_from_config(
                     self.scenario.trajectory, position, yaw
                 )
-            self._publish_plan(entity, plan, heading.stamp)
+            self._publish_plan(entity, plan, heading.stamp, "scenario")
         if self._arms:
             self._publish_arms(heading.stamp)
 
@@ -137,8 +142,10 @@ class PlannerNode(Node):
         apart = self._states[:, :3] - initial_states(self.scenario)[:, :3]
         return heading.step == 0 and bool(np.linalg.norm(apart, axis=1).max() < near)
 
-    def _publish_plan(self, entity: str, plan: Plan, start: Time) -> None:
+    def _publish_plan(self, entity: str, plan: Plan, start: Time, kind: str) -> None:
         self._plans[entity].add(start, plan)
+        moves = plan.coefficients.shape[2] > 1
+        self._flown[entity] = (kind, start, plan.duration if moves else 0.0)
         self._publisher.plan(entity, plan, start, self._epoch)
         end = plan.sample(plan.duration)
         self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])
@@ -157,11 +164,11 @@ class PlannerNode(Node):
                 acceleration=float(self.get_parameter("goal_acceleration_m_s2").value),  # type: ignore[arg-type]
             )  # fmt: skip
 
-        self._log(*self._try(entity, make, interrupts=True))
+        self._log(*self._try(entity, make, "goal", interrupts=True))
 
     def _on_trajectory(self, entity: str, make: Callable[[np.ndarray], Plan], stamp: Time) -> None:
         start = stamp if stamp.sec or stamp.nanosec else None
-        self._log(*self._try(entity, make, interrupts=True, start=start))
+        self._log(*self._try(entity, make, "trajectory", interrupts=True, start=start))
 
     def _log(self, started: bool, text: str) -> None:
         if started:
@@ -176,6 +183,7 @@ class PlannerNode(Node):
         entity: str,
         response: object,
         make: Callable[[np.ndarray, float], Plan],
+        kind: str,
         *,
         interrupts: bool = False,
     ) -> object:
@@ -184,7 +192,7 @@ class PlannerNode(Node):
         def from_pose(reference: np.ndarray) -> Plan:
             return make(reference[POSITION : POSITION + 3].copy(), float(reference[YAW_ANGLE]))
 
-        answer = self._try(entity or self.entities[0], from_pose, interrupts=interrupts)
+        answer = self._try(entity or self.entities[0], from_pose, kind, interrupts=interrupts)
         response.success, response.message = answer  # type: ignore[attr-defined]
         return response
 
@@ -215,6 +223,7 @@ class PlannerNode(Node):
         self,
         entity: str,
         make: Callable[[np.ndarray], Plan],
+        kind: str,
         *,
         interrupts: bool,
         start: Time | None = None,
@@ -242,7 +251,7 @@ class PlannerNode(Node):
             plan = make(there)
         except ContractError as error:
             return False, str(error)
-        self._publish_plan(entity, plan, start)
+        self._publish_plan(entity, plan, start, kind)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
 

@@ -116,16 +116,17 @@ SERVICES: tuple[tuple[type, str, Callable[[Any], Make], bool], ...] = (
 
 
 def offer_trajectories(node: Node, serve: Callable[..., object]) -> None:
-    """Offer all of :data:`SERVICES`; ``serve(entity, response, make, interrupts=...)`` starts what was made."""
+    """Offer all of :data:`SERVICES`; ``serve(entity, response, make, name, interrupts=...)`` starts what was made."""
     for kind, name, maker, interrupts in SERVICES:
 
         def callback(
             request: Any,
             response: Any,
             maker: Callable[[Any], Make] = maker,
+            name: str = name,
             interrupts: bool = interrupts,
         ) -> object:
-            return serve(request.entity, response, maker(request), interrupts=interrupts)
+            return serve(request.entity, response, maker(request), name, interrupts=interrupts)
 
         node.create_service(kind, f"~/{name}", callback)
 

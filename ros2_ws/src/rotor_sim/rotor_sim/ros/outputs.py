@@ -6,6 +6,7 @@ import time as wall
 
 import numpy as np
 
+from rotor_sim.ros.cable_topics import CableTopics
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.markers import MarkerPublisher
 from rotor_sim.ros.publishers import PATH_SPACING, SimTime, WorldPublisher
@@ -32,6 +33,7 @@ class Outputs:
         self._simulation, self._time, self._publish_tf = simulation, time, publish_tf
         self._world = WorldPublisher(entities, simulation, time, publish_map=publish_map)
         self._sensors = SensorPublisher(entities, simulation, time)
+        self._cables = CableTopics(entities, simulation)
         self._markers = MarkerPublisher(entities, simulation)
         timing, sensing = simulation.scenario.time, simulation.scenario.sensing
         self._schedule = Schedule.from_rates(
@@ -79,6 +81,7 @@ class Outputs:
         if self._publish_tf:
             self._world.transforms()
         self._sensors.motor_speeds()
+        self._cables.publish(self._time.stamp())
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:
         """Ask controllers for the commands of control period ``period``."""
