@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
 
 SYSTEM_KEYS = {
-    "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib",
+    "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib", "python3-markdown",
     "python3-pytest", "python3-pytest-timeout", "python3-hypothesis",
 }  # fmt: skip
 """rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""

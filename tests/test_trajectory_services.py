@@ -40,7 +40,7 @@ def test_every_kind_of_trajectory(bench):
     """Each service makes the plan it promises; what cannot be flown is said, and changes nothing."""
     plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
     references = bench.collect(Reference, "/payload/reference", qos.COMMAND)
-    bench.until(lambda: bool(references), "references")
+    bench.until(lambda: bool(references and plans), "references")
 
     def newest(answer, n):
         assert answer.success, answer.message

@@ -143,6 +143,8 @@ class Controller:
     ) -> np.ndarray:
         """Thrusts and moments of all vehicles; efforts of joints go to :attr:`efforts`.
 
+        Laws that use the nominal motion take it from the last :meth:`follow`.
+
         Args:
             states: of all entities, (N, >= 13): position, attitude, velocity, body rate.
             references: one row per team, (n_teams, 28).

@@ -17,7 +17,7 @@ from rotor_control.rigid_team import (
     structure_allocation,
 )
 from rotor_control.tension import Tension
-from rotor_core.config.body import inertia_matrix
+from rotor_core.config.body import inertia_matrix, merged_mass
 from rotor_core.config.controls import (
     CableTeamControl,
     OpenLoopControl,
@@ -72,13 +72,12 @@ def structure(
     rotations = np.array(
         [np.eye(3)] + [quat2mat(wxyz_from_rpy_deg(links[v].rpy_deg)) for v in team.vehicles]
     )
-    mass = float(masses.sum())
-    centre = masses @ points / mass
-    J = np.zeros((3, 3))
-    for body, m, r, R in zip((payload, *vehicles), masses, points - centre, rotations, strict=True):
-        J += m * (r @ r * np.eye(3) - np.outer(r, r))
-        if body.inertia_kg_m2 is not None:
-            J += R @ inertia_matrix(body.inertia_kg_m2) @ R.T
+    own = [
+        np.zeros((3, 3)) if b.inertia_kg_m2 is None else inertia_matrix(b.inertia_kg_m2)
+        for b in (payload, *vehicles)
+    ]
+    inertias = np.array([R @ J @ R.T for R, J in zip(rotations, own, strict=True)])
+    mass, centre, J = merged_mass(masses, points, inertias)
     return mass, centre, J, points[1:] - centre, rotations[1:]
 
 

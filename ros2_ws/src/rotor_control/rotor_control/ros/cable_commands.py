@@ -55,6 +55,7 @@ class CableCommands:
         self._told: tuple[Time, np.ndarray] | None = None
         self._fresh = False
         self._sent: Time | None = None
+        self._now: Time | None = None
         self._row = scenario.model.index(payload)
         node.create_subscription(
             CableCommand, f"{payload}/cmd/cables", self._on_command, qos.COMMAND
@@ -66,18 +67,23 @@ class CableCommands:
 
     def clear(self) -> None:
         """A new epoch: nothing has been told yet."""
-        self._told = self._sent = None
+        self._told = self._sent = self._now = None
 
     def _on_command(self, message: CableCommand) -> None:
+        stamp = message.header.stamp
+        if not (stamp.sec or stamp.nanosec):  # without a stamp it counts from now
+            stamp = self._now
+        if stamp is None:
+            return
         try:
-            self._told = (message.header.stamp, forces_from(message, self._cables))
+            self._told = (stamp, forces_from(message, self._cables))
         except ContractError as error:
             self._logger.warning(f"ignored: {error}", throttle_duration_sec=1.0)
 
     def take_up(self, stamp: Time) -> None:
         """Let the law pull as it is told, if that has been said lately; else as it wants itself."""
-        told = self._told
-        fresh = told is not None and seconds_between(told[0], stamp) <= self._timeout
+        told, self._now = self._told, stamp
+        fresh = told is not None and abs(seconds_between(told[0], stamp)) <= self._timeout
         if fresh != self._fresh:
             self._fresh = fresh
             who = "somebody else says" if fresh else "the law wants"

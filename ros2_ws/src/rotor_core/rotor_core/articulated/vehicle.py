@@ -13,7 +13,7 @@ from rotor_core.articulated.recursions import (
     point_jacobian,
 )
 from rotor_core.config.arm import BASE
-from rotor_core.config.body import inertia_matrix
+from rotor_core.config.body import inertia_matrix, merged_mass
 from rotor_core.config.model import Vehicle
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.interface.errors import ContractError
@@ -163,13 +163,10 @@ def _first_moment(M: np.ndarray) -> np.ndarray:
 
 def _merge(row: np.ndarray, parts: list[tuple]) -> None:
     """Mass properties of rigidly joined parts, as one row of the table of links."""
-    masses = np.array([part[0] for part in parts])
-    points = np.array([p + R @ com for _, com, _, R, p in parts])
-    mass = float(masses.sum())
-    com = masses @ points / mass if mass > 0.0 else np.zeros(3)
-    J = np.zeros((3, 3))
-    for (m, _, own, R, _), point in zip(parts, points, strict=True):
-        r = point - com
-        J += R @ own @ R.T + m * (r @ r * np.eye(3) - np.outer(r, r))
+    mass, com, J = merged_mass(
+        np.array([m for m, *_ in parts]),
+        np.array([p + R @ com for _, com, _, R, p in parts]),
+        np.array([R @ own @ R.T for _, _, own, R, _ in parts]),
+    )
     row[at.MASS], row[at.COM : at.COM + 3] = mass, com
     row[at.INERTIA : at.INERTIA + 9] = J.ravel()

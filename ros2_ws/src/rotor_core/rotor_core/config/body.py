@@ -25,6 +25,27 @@ def inertia_matrix(inertia: Vector | Matrix) -> np.ndarray:
     return np.diag(values) if values.ndim == 1 else values
 
 
+def merged_mass(
+    masses: np.ndarray, centres: np.ndarray, inertias: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass properties of bodies that are rigidly joined, with the full parallel-axis theorem (M.2).
+
+    Args:
+        masses: (n,) kg.
+        centres: their centres of mass, (n, 3) m.
+        inertias: about them, all in the same axes, (n, 3, 3) kg m^2.
+
+    Returns:
+        (mass; common centre of mass (3,), the first one where there is no mass; inertia about it,
+        (3, 3)).
+    """
+    mass = float(masses.sum())
+    centre = masses @ centres / mass if mass > 0.0 else centres[0]
+    r = centres - centre
+    squares = (r * r).sum(axis=1)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :]
+    return mass, centre, (inertias + masses[:, None, None] * squares).sum(axis=0)
+
+
 def check_inertia(inertia: Vector | Matrix | None) -> None:
     """Raise ValueError where an inertia is not symmetric, positive definite and that of a body."""
     if inertia is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.body import merged_mass
 from rotor_core.interface.errors import ModelError
 
 WORLD = -1
@@ -85,15 +86,10 @@ def merge(bodies: list[Body], places: list[Placement]) -> tuple[float, np.ndarra
         (mass; centre of mass in the frame of the first member, (3,); inertia about it in the same
         axes, (3, 3)), with the full parallel-axis theorem (M.2).
     """
-    masses = np.array([b.mass for b in bodies])
-    mass = float(masses.sum())
-    points = np.array([p.p + quat2mat(p.q) @ b.com for b, p in zip(bodies, places, strict=True)])
-    centre = masses @ points / mass if mass > 0.0 else points[0]
-    inertia = np.zeros((3, 3))
-    for body, place, point in zip(bodies, places, points, strict=True):
-        r = point - centre
-        inertia += body.mass * (r @ r * np.eye(3) - np.outer(r, r))
-        if body.inertia_B is not None:
-            R = quat2mat(place.q)
-            inertia += R @ body.inertia_B @ R.T
-    return mass, centre, inertia
+    rotations = [quat2mat(p.q) for p in places]
+    own = [np.zeros((3, 3)) if b.inertia_B is None else b.inertia_B for b in bodies]
+    return merged_mass(
+        np.array([b.mass for b in bodies]),
+        np.array([p.p + R @ b.com for b, p, R in zip(bodies, places, rotations, strict=True)]),
+        np.array([R @ J @ R.T for R, J in zip(rotations, own, strict=True)]),
+    )
