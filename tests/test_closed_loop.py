@@ -38,7 +38,7 @@ ROWS = {
 
 @pytest.mark.parametrize("name, path", [(n, p) for n, rows in ROWS.items() for p in rows])
 def test_tracking_figures(name, path):
-    """A11: within 5 % of the reference rows (and half a unit of the last printed digit)."""
+    """RT-A11: within 5 % of the reference rows (and half a unit of the last printed digit)."""
     scenario = load_scenario(name)
     scenario = replace(
         scenario,
@@ -57,7 +57,7 @@ def test_tracking_figures(name, path):
 
 
 def test_first_collision_experiment():
-    """A10, section 6.4(a): time 1 ms, velocities 1 %."""
+    """RT-A10, section 6.4(a): time 1 ms, velocities 1 %."""
     flight = fly(load_scenario("collision_point_mass"), duration=8.0)
     (event,) = flight.events
     assert event.type == "snap"
@@ -72,7 +72,7 @@ def test_first_collision_experiment():
 
 
 def test_second_collision_experiment():
-    """A10, section 6.4(b) with clean choice (i)."""
+    """RT-A10, section 6.4(b) with clean choice (i)."""
     flight = fly(load_scenario("collision_triangular"), duration=5.0)
     (event,) = flight.events
     assert event.cables == (1,) and sorted(event.at_length) == [0, 1, 2]
@@ -95,7 +95,7 @@ def test_second_collision_experiment():
 
 
 def test_large_step_stays_within_rotors_and_tensions():
-    """A12: a step of -5 m; the original commands -1.66 N of thrust and -0.36 N of tension."""
+    """RT-A12: a step of -5 m; the original commands -1.66 N of thrust and -0.36 N of tension."""
     scenario = load_scenario("three_dragonflies_triangular_1m")
     scenario = replace(scenario, trajectory=StepPosePlan("step_pose", (0.0, 0.0, -5.0)))
     simulation, controller = Simulation(scenario), make_controller(scenario)
@@ -116,7 +116,7 @@ def test_large_step_stays_within_rotors_and_tensions():
 
 
 def test_a_minute_of_circles_keeps_the_cable_length():
-    """A4 in closed loop: 1e-6 m asked; no slack is reported."""
+    """RT-A4 in closed loop: 1e-6 m asked; no slack is reported."""
     from transforms3d.quaternions import quat2mat
 
     scenario = load_scenario("three_dragonflies_triangular_1m")

@@ -99,7 +99,7 @@ def test_two_vehicles_on_a_bar_have_a_finite_distribution():
 
 
 def test_rigid_allocation():
-    """G9 and A14: the wrench comes back through the true A."""
+    """G9 and RT-A14: the wrench comes back through the true A."""
     scenario = load_scenario("three_dragonflies_triangular_rigid")
     controller = make_controller(scenario)
     mass, _, _, points, rotations = structure(scenario.model, controller.teams[0])

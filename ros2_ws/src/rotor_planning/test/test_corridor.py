@@ -1,4 +1,4 @@
-"""A17: corridors about the lines between waypoints, and what a wide one leaves alone."""
+"""RT-A17: corridors about the lines between waypoints, and what a wide one leaves alone."""
 
 import numpy as np
 import pytest

@@ -90,7 +90,7 @@ def test_relaxed_and_higher_orders():
 @settings(max_examples=40, deadline=None)
 @given(st.integers(3, 6), st.integers(1, 20), st.integers(0, 2**32 - 1))
 def test_minimiser_of_any_order(k, m, seed):
-    """A17 without corridor.
+    """RT-A17 without corridor.
 
     Through the points, smooth to order 2k-2, at rest at the ends, and nothing nearby is cheaper.
     """
@@ -180,7 +180,7 @@ def test_original_line_times():
 
 @pytest.mark.parametrize("name", shipped("scenarios"))
 def test_shipped_plans_are_smooth(name):
-    """A13.
+    """RT-A13.
 
     V, a, jerk equal differences of what they are derivatives of, for every shipped scenario.
     """

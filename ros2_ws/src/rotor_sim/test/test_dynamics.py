@@ -33,7 +33,7 @@ def full_wrenches(system, wrenches):
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_accelerations_agree_with_kkt_and_complement_each_other(n):
-    """A2.
+    """RT-A2.
 
     200 random states over n = 1..6 with random taut sets; tolerance of rounding in a system of
     condition ~1e4.
@@ -174,7 +174,7 @@ def test_a_box_on_four_equal_cables_swings_and_turns(push, yaw):
 
 
 def test_payload_above_the_vehicle_is_free_at_once():
-    """A7: a cable cannot push; the load above the vehicle falls freely instead of balancing."""
+    """RT-A7: a cable cannot push; the load above the vehicle falls freely instead of balancing."""
     system = System(
         (Body("quad", 0.25, DRAGONFLY), Body("load", 0.07)), (Cable(0, 1, 0.5),), (), (0,)
     )

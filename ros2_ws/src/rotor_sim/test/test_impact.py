@@ -97,7 +97,7 @@ def test_golden_complementarity():
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_laws_of_any_impact(n):
-    """A3: 1000 random hits over n = 1..6."""
+    """RT-A3: 1000 random hits over n = 1..6."""
     rng = np.random.default_rng(100 + n)
     hits = 0
     for _ in range(170):

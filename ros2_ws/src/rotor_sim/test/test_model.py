@@ -26,7 +26,7 @@ STRUCTURES = {
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_structures_of_the_paper(name):
-    """A14: mass, centre and inertia of the four structures, to the printed digits."""
+    """RT-A14: mass, centre and inertia of the four structures, to the printed digits."""
     mass, centre, diagonal, products = STRUCTURES[name]
     system = system_from_scenario(load_scenario(name))
     (group,) = merge_welds(system)

@@ -50,7 +50,7 @@ def test_reset_repeats_bits():
 
 
 def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
-    """A16.
+    """RT-A16.
 
     20000 samples; the standard error of a deviation is then 0.5 %, the bound of 5 % is ten of them.
     """

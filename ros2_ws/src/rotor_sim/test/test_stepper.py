@@ -37,7 +37,7 @@ def test_snap_is_located_where_the_parabola_meets_the_sphere():
 
 
 def test_every_step_ends_exactly_on_time():
-    """A6: whatever happens inside, the clock advances by the step."""
+    """RT-A6: whatever happens inside, the clock advances by the step."""
     engine = tossed_mass((0.3, 0.0, 2.5))
     happened = 0
     for i in range(1, 2001):
@@ -56,7 +56,7 @@ def test_run_in_pieces_gives_the_same_bits():
 
 
 def test_slack_vehicles_never_jump():
-    """A8.
+    """RT-A8.
 
     Slack cables of different lengths, one snaps: no position jumps by more than speed times step.
     """
@@ -75,7 +75,7 @@ def test_slack_vehicles_never_jump():
 
 @pytest.mark.parametrize("phase", range(8))
 def test_no_overshoot_at_a_snap(phase):
-    """A9.
+    """RT-A9.
 
     Re-tensioning at 1 m/s, at eight phases of the step: the cable is never longer than 1e-10 m.
     """
@@ -99,7 +99,7 @@ def test_no_overshoot_at_a_snap(phase):
 
 
 def test_energy_of_a_spinning_team_in_free_fall():
-    """A5.
+    """RT-A5.
 
     Zero thrust, the triangle spins at 3 rad/s with its cables pulled out, a small wobble; 60 s, no
     event.
@@ -127,7 +127,7 @@ def test_energy_of_a_spinning_team_in_free_fall():
 
 
 def test_cable_length_over_a_minute():
-    """A4 for the engine: 60 s of swinging, length error of taut cables under 1e-10 m."""
+    """RT-A4 for the engine: 60 s of swinging, length error of taut cables under 1e-10 m."""
     rows = [state(v=(0.4, 0.2, 0.0), w=(0.1, -0.1, 0.3))] + [
         state((*r[:2], r[2] + 1.0), v=(0.4, 0.2, 0.0)) for r in TRI_C
     ]
