@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import rclpy
+from geometry_msgs.msg import Vector3
 from point_mass_mpc import DT, STEPS, Optimiser
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -21,9 +22,8 @@ LATCHED = QoSProfile(depth=200, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class Controller(Node):
     def __init__(self):
         super().__init__("predictive_controller")
-        self.optimise, self.plan, self.times = Optimiser(), None, []
-        hanging = [0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0]
-        self.force = self.optimise(hanging, np.zeros((STEPS + 1, 6)))  # the first takes longest
+        self.optimise, self.plan = Optimiser(), None
+        self.force = self.optimise([0] * 8 + [-1, 0, 0, 0], np.zeros((STEPS + 1, 6)))  # warm up
         self.create_subscription(PolynomialTrajectory, "/rotor/plan", self.on_plan, LATCHED)
         self.create_subscription(TeamState, "/rotor/team_state", self.on_state, 1)
         self.commands = self.create_publisher(TeamCommand, "/rotor/team_command", 10)
@@ -35,17 +35,15 @@ class Controller(Node):
         if self.plan is None:
             return
         quad, load = (next(b for b in message.bodies if b.name == n) for n in ("quad1", "payload"))
+        if message.step == 0:  # a new run, or a reset
+            self.optimise.reset()
         if message.step % EVERY == 0:
             began = time.perf_counter()
             self.force = self.optimise(self.cable(quad, load), self.preview(message.header.stamp))
-            self.times.append(1e3 * (time.perf_counter() - began))
-            text = f"optimised {len(self.times)} times, median {np.median(self.times):.1f} ms"
-            self.get_logger().info(text, throttle_duration_sec=2.0)
-        command = ActuatorCommand(name="quad1", mode=ActuatorCommand.WRENCH)
-        command.thrust, moment = attitude(quad, self.force)
-        command.moment.x, command.moment.y, command.moment.z = moment.tolist()
+            took = f"optimised in {1e3 * (time.perf_counter() - began):.1f} ms"
+            self.get_logger().info(took, throttle_duration_sec=2.0)
         answer = TeamCommand(header=message.header, epoch=message.epoch, step=message.step)
-        answer.commands = [command]
+        answer.commands = [attitude(quad, self.force)]
         self.commands.publish(answer)
 
     def cable(self, quad, load):
@@ -56,8 +54,8 @@ class Controller(Node):
         return np.concatenate([p, v, along / length, swing])
 
     def preview(self, stamp):
-        now = seconds_between(self.plan[0], stamp)
-        return np.array([self.plan[1].sample(now + k * DT)[:6] for k in range(STEPS + 1)])
+        times = seconds_between(self.plan[0], stamp) + DT * np.arange(STEPS + 1)
+        return np.array([self.plan[1].sample(t)[:6] for t in times])
 
 
 def attitude(quad, force):
@@ -67,7 +65,9 @@ def attitude(quad, force):
     y /= np.linalg.norm(y)
     E = np.column_stack([np.cross(y, z), y, z]).T @ R
     error = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
-    return float(force @ R[:, 2]), -KR * error - KW * omega + np.cross(omega, INERTIA @ omega)
+    m = -KR * error - KW * omega + np.cross(omega, INERTIA @ omega)
+    moment = Vector3(x=m[0], y=m[1], z=m[2])
+    return ActuatorCommand(name="quad1", thrust=float(force @ R[:, 2]), moment=moment)
 
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rclpy's: it ends spin between messages

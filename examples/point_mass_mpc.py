@@ -10,6 +10,7 @@ import numpy as np
 G, MASS, LOAD, LENGTH = 9.81, 0.25, 0.07, 0.5
 LAG = 0.1  # of the attitude loop, s
 STEPS, DT = 20, 0.05  # horizon of one second
+PERIOD = 0.02  # between two optimisations, s
 TRACK, SPEED, SWING, EFFORT = 40.0, 4.0, 0.2, 0.05  # weights
 SIDEWAYS, LIFT = 1.5, (1.0, 4.2)  # limits of the force, N
 
@@ -38,18 +39,16 @@ class Optimiser:
             w.append(opti.variable(3))
         z.append(opti.variable(15))
         self.start, self.wanted = opti.parameter(15), opti.parameter(6, STEPS + 1)
+        opti.subject_to(z[0] == self.start)
         for k in range(STEPS):
             k1 = motion(z[k], w[k])
             k2 = motion(z[k] + DT / 2 * k1, w[k])
             k3 = motion(z[k] + DT / 2 * k2, w[k])
             k4 = motion(z[k] + DT * k3, w[k])
             opti.subject_to(z[k + 1] == z[k] + DT / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-            if k == 0:
-                opti.subject_to(z[0] == self.start)
             opti.subject_to(opti.bounded(-SIDEWAYS, w[k][:2], SIDEWAYS))
             opti.subject_to(opti.bounded(LIFT[0], w[k][2], LIFT[1]))
-        weight = ca.vertcat(0, 0, (MASS + LOAD) * G)
-        cost = 0
+        weight, cost = ca.vertcat(0, 0, (MASS + LOAD) * G), 0
         for k in range(STEPS + 1):
             e = z[k][:6] - self.wanted[:, k]
             cost += TRACK * ca.sumsqr(e[:3]) + SPEED * ca.sumsqr(e[3:])
@@ -57,17 +56,24 @@ class Optimiser:
             if k < STEPS:
                 cost += EFFORT * ca.sumsqr(w[k] - weight)
         opti.minimize(cost)
-        quiet = {"structure_detection": "auto", "expand": True, "print_time": False}
-        opti.solver("fatrop", quiet, {"print_level": 0, "tol": 1e-4, "max_iter": 30})
-        self.z, self.w = z, w
-        self.force = np.array([0.0, 0.0, (MASS + LOAD) * G])
+        options = {"structure_detection": "auto", "expand": True, "print_time": False}
+        opti.solver("fatrop", options, {"print_level": 0, "tol": 1e-4, "max_iter": 30})
+        self.w = w
+        self.reset()
+
+    def reset(self):
+        self.asked = self.force = np.array([0.0, 0.0, (MASS + LOAD) * G])
 
     def __call__(self, start, wanted):
         """Force in W (3,) N from load, cable and wanted positions and velocities, (STEPS + 1, 6)."""
         opti = self.opti
         opti.set_value(self.start, np.append(start, self.force))
         opti.set_value(self.wanted, np.asarray(wanted).T)
-        solution = opti.solve()
-        opti.set_initial(solution.value_variables())
-        self.force = solution.value(self.z[1])[12:15]
-        return solution.value(self.w[0])
+        try:
+            solution = opti.solve()
+            opti.set_initial(solution.value_variables())
+            self.asked = solution.value(self.w[0])
+        except RuntimeError:
+            pass  # no solution: what was asked before
+        self.force = self.force + (self.asked - self.force) * (1.0 - np.exp(-PERIOD / LAG))
+        return self.asked

@@ -14,7 +14,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 import graph
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Joy
 
 from rotor_core.ros import qos
@@ -24,6 +24,12 @@ from rotor_lab.processes import command_line
 
 FMU = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+THEIRS = QoSProfile(  # as PX4's own examples subscribe
+    history=HistoryPolicy.KEEP_LAST,
+    depth=5,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 
 
@@ -59,7 +65,7 @@ def test_px4_flies(bench, tmp_path):
     """Trajectory, attitude, rate and thrust setpoints of PX4 in its axes move the vehicle in ours; nonsense is refused."""
     px4 = pytest.importorskip("px4_msgs.msg")
     odometry = start(bench, "px4_adapter")
-    told = bench.collect(px4.VehicleOdometry, "/quad1/fmu/out/vehicle_odometry", FMU)
+    told = bench.collect(px4.VehicleOdometry, "/quad1/fmu/out/vehicle_odometry", THEIRS)
 
     def publisher(kind, topic):
         return bench.node.create_publisher(kind, f"/quad1/fmu/in/{topic}", FMU)
@@ -75,6 +81,14 @@ def test_px4_flies(bench, tmp_path):
     # what PX4 is told is where we are
     np.testing.assert_allclose(told[-1].position, (0.6, -0.4, -1.0), atol=0.1)
     assert told[-1].pose_frame == px4.VehicleOdometry.POSE_FRAME_NED
+
+    # without a heading it keeps the one it has
+    point = px4.TrajectorySetpoint(
+        position=[0.3, -0.4, -1.0], velocity=nan, acceleration=nan, jerk=nan, yaw=nan[0], yawspeed=nan[0]
+    )  # fmt: skip
+    keep(bench, trajectory, point, lambda: abs(at(odometry)[1] - 0.3) < 0.05, "the next point")
+    q = odometry[-1].pose.pose.orientation
+    assert 2.0 * np.arctan2(q.z, q.w) == pytest.approx(np.pi / 2 - 0.5, abs=0.1)
 
     hover = 0.25 * 9.81 / 4.240
     attitude = publisher(px4.VehicleAttitudeSetpoint, "vehicle_attitude_setpoint")

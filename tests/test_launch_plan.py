@@ -156,8 +156,12 @@ def test_names_of_rotortm():
         f"{v.name}/cmd/{k}" for v in SCENARIO.model.vehicles for k in ("wrench", "motor_speed")
     }
     inputs |= {f"{e.name}/wrench_external" for e in SCENARIO.model.entities}
-    services = {"planner/circle", "planner/line", "planner/waypoints"}
-    assert set(ours) <= {t.name for t in recorded_topics(SCENARIO)} | inputs | services
+    services = {f"planner/{n}" for n in ("circle", "line", "waypoints", "step_pose")}
+    # published for whoever asks, and not recorded
+    aside = {f"{v.name}/attach" for v in SCENARIO.model.vehicles}
+    kinds = ("wrench_cables", "wrench_wanted", "cable_forces", "trajectory_status")
+    aside |= {f"{p.name}/{k}" for p in SCENARIO.model.payloads for k in kinds}
+    assert set(ours) <= {t.name for t in recorded_topics(SCENARIO)} | inputs | services | aside
 
 
 @pytest.mark.parametrize(

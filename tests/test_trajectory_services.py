@@ -9,7 +9,7 @@ import graph
 from geometry_msgs.msg import Point, WrenchStamped
 from nav_msgs.msg import Odometry
 from rotor_msgs.msg import PolynomialTrajectory, Reference, TrajectoryStatus
-from rotor_msgs.srv import Hover, Land, Preview, RotatePayload, StepPose, Waypoints
+from rotor_msgs.srv import Circle, Hover, Land, Line, Preview, RotatePayload, StepPose, Waypoints
 
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
@@ -88,6 +88,33 @@ def test_every_kind_of_trajectory(bench):
     plan = newest(asked(bench, Land, "land", height_m=-0.2), first + 5)
     np.testing.assert_allclose(plan.sample(plan.duration)[2], -0.2)
     assert plan.sample(0.5 * plan.duration)[9 - 4] < 0.0  # downwards
+
+
+def test_whatever_is_asked_the_planner_lives_on(bench):
+    """Requests that nobody can mean are refused with the reason, and change nothing."""
+    plans = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+    bench.until(lambda: bool(plans), "the plan")
+    three = [Point(x=1.0), Point(x=1.0, y=1.0), Point(y=1.0)]
+    far = [Point(x=1e308), Point(x=-1e308)]
+    for kind, name, fields, words in (
+        (RotatePayload, "rotate_payload", {"amplitude_deg": [0.0, 5.0, 0.0], "period_s": 1e300}, ""),
+        (RotatePayload, "rotate_payload", {"amplitude_deg": [0.0, 500.0, 0.0], "period_s": 5.0}, "within 60 deg"),
+        (RotatePayload, "rotate_payload", {"period_s": 1e-6}, "at least 0.1 s"),
+        (Line, "line", {"waypoints_m": three, "speed_m_s": 1e-300}, ""),
+        (Land, "land", {"height_m": -0.5, "speed_m_s": 1e-300}, ""),
+        (Land, "land", {"height_m": float("nan")}, "present height"),
+        (Circle, "circle", {"radius_m": 1.0, "period_s": 5.0, "cruise_s": 1e300}, ""),
+        (Circle, "circle", {"radius_m": 1e300, "period_s": 5.0}, "farther than"),
+        (Waypoints, "waypoints", {"waypoints_m": three, "rest": 8}, "rest must be below"),
+        (Waypoints, "waypoints", {"waypoints_m": far}, ""),
+        (StepPose, "step_pose", {"position_m": Point(x=1e300)}, "farther than"),
+        (StepPose, "step_pose", {"rpy_deg": [0.0, 90.0, 0.0]}, "within 60 deg"),
+        (Preview, "preview", {"period_s": 1e-9, "count": 65535}, "at most 1000 samples"),
+    ):  # fmt: skip
+        answer = asked(bench, kind, name, **fields)
+        assert not answer.success and words in answer.message and answer.message, (name, fields)
+    assert len(plans) == 1
+    assert asked(bench, Hover, "hover", here=True).success
 
 
 def test_preview_is_the_plan(bench):

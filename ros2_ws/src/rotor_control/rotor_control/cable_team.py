@@ -80,6 +80,8 @@ def pull(states, reference, vehicles, who, a_cmd, mu, ahead, out):
     z = states[who[n]]
     R_L = so3.matrix(so3.get4(z, Q))
     Omega_L = get3(z, OMEGA)
+    R_des = so3.matrix(so3.get4(reference, ATTITUDE))
+    alpha_des = apply_transposed(R_L, apply(R_des, get3(reference, ANGULAR_ACCELERATION)))
     for k in range(n):
         v = vehicles[k]
         s = states[who[k]]
@@ -98,7 +100,7 @@ def pull(states, reference, vehicles, who, a_cmd, mu, ahead, out):
         xi_des = scale(-1.0 / size, share) if size > 1e-9 else (0.0, 0.0, -1.0)
         turn = cross(Omega_L, swing)
         if ahead.shape[0] > 0:  # the paper leaves this part out
-            turn = add(turn, cross(get3(reference, ANGULAR_ACCELERATION), rho))
+            turn = add(turn, cross(alpha_des, rho))
         a = add(a_cmd, apply(R_L, turn))  # specific force of the attachment point
         m, l = v[MASS], v[CABLE_LENGTH]
         along = scale(dot(xi, share) + m * dot(xi, a) + m * l * dot(omega, omega), xi)  # (C.13)

@@ -19,9 +19,9 @@ from rotor_core.interface.plan import (
     ACCELERATION,
     ANGULAR_ACCELERATION,
     ATTITUDE,
-    POSITION,
     RATE,
     REFERENCE,
+    VELOCITY,
     YAW_ANGLE,
     Plan,
 )
@@ -58,6 +58,9 @@ SPACING = 0.02
 
 A motion at 3 rad/s is followed to (3 x 0.06)^7 / 7!, rounding of second derivatives is 1e-16 / 0.02^2.
 """
+
+ROUNDS = 3
+"""Of :func:`structure_ahead`; more do not help, because seven samples can be differentiated six times."""
 
 XI, MU, POINT_ACCELERATION, ROTATION = constants(0, 3, 6, 9)
 NODE = 18
@@ -185,20 +188,23 @@ def structure_ahead(nodes, first, second, load, scratch, ahead):
     """Nominal motion of a rigidly linked team (C.22): it tilts, so its centre of mass moves about the payload.
 
     ``ahead`` (1, AHEAD) gets velocity and acceleration of the centre of mass, body rate and its
-    derivative. The tilt follows from the acceleration of the centre, and that from the tilt: once
-    around is enough, because the centre is near the payload.
+    derivative. The tilt follows from the acceleration of the centre, and that from the tilt: each
+    round divides the error by g over the distance to the centre and the squared rate of the motion.
     """
     centre = get3(load, CENTRE)
     for i in range(NODES):
         put3(scratch[i], POINT_ACCELERATION, get3(nodes[i], ACCELERATION))
-    for _ in range(2):
+    for _ in range(ROUNDS):
         for i in range(NODES):
             specific = add(get3(scratch[i], POINT_ACCELERATION), (0.0, 0.0, load[GRAVITY]))
             R = desired_rotation(scale(load[LOAD_MASS], specific), nodes[i, YAW_ANGLE])
             put9(scratch[i], ROTATION, R)
-            put3(scratch[i], XI, add(get3(nodes[i], POSITION), apply(R, centre)))
+            put3(scratch[i], XI, apply(R, centre))
         for i in range(NODES):
-            put3(scratch[i], POINT_ACCELERATION, slope(scratch, XI, second, i))
-    put3(ahead[0], STRUCTURE_VELOCITY, slope(scratch, XI, first, CENTRE_NODE))
+            swing = slope(scratch, XI, second, i)
+            put3(scratch[i], POINT_ACCELERATION, add(get3(nodes[i], ACCELERATION), swing))
+    now = nodes[CENTRE_NODE]
+    v = add(get3(now, VELOCITY), slope(scratch, XI, first, CENTRE_NODE))
+    put3(ahead[0], STRUCTURE_VELOCITY, v)
     put3(ahead[0], STRUCTURE_ACCELERATION, get3(scratch[CENTRE_NODE], POINT_ACCELERATION))
     turning(scratch, first, second, ahead[0])

@@ -217,6 +217,12 @@ class CableLaw(TeamLaw):
             least, spread = control.least_tension_n, rad_from_deg(control.spread_deg)
         weight = self.load[g.LOAD_MASS] * self.load[g.GRAVITY]
         self.tension = Tension(points, weight, least=least, spread=spread)
+        carried = MOST_OF_REST * float(self.tension.at_rest(weight).min())
+        if least is not None and least > carried:
+            raise ConfigError(
+                f"controller.least_tension_n: must be at most {carried:.3g} N, nine tenths of what cables of payload "
+                f"{team.payload!r} carry at rest, got {least:g}. Ask for less, or lean cables more (spread_deg)."
+            )
         self.forces = np.zeros((len(team.vehicles), 3))
         self.told: np.ndarray | None = None
         self._nominal_forces = self.forces.copy()
@@ -276,6 +282,9 @@ class CableTeamLaw(CableLaw):
             self.memory, self.forces, self.ahead, out,
         )  # fmt: skip
 
+
+MOST_OF_REST = 0.9
+"""A least tension nearer to what cables carry at rest would act all the time."""
 
 NO_NOMINAL_MOTION = np.zeros((0, AHEAD))
 

@@ -9,6 +9,8 @@ docs/theory/control.md.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from rotor_core._jit import kernel
@@ -19,7 +21,10 @@ RANK = 1e-9
 """Singular values below this fraction of the largest count as zero: P P^T has rank 5 for two vehicles (E-P7)."""
 
 SOFTNESS = 1e-6
-"""Compliance of the bounds: a bound that no internal force can meet gives way instead of ending everything."""
+"""Compliance of the bounds: one that no internal force can meet gives way instead of ending everything."""
+
+STEEPEST = 1.0
+"""Largest internal force for a bound, in weights per cable: it leans a cable by 45 degrees at most."""
 
 
 def grasp_matrix(points: np.ndarray) -> np.ndarray:
@@ -54,7 +59,8 @@ class Tension:
         for k in range(n):
             C[k, 3 * k : 3 * k + 3] = lean[k]
         A = C @ N @ C.T + SOFTNESS * np.eye(n)
-        bound = np.array([-1.0 if least is None else least])
+        # the bound (negative: none), and the largest internal force for it
+        bound = np.array([-1.0 if least is None else least, STEEPEST * weight / n])
         self.packed = (
             self.inverse,
             internal,
@@ -66,6 +72,12 @@ class Tension:
             np.zeros((2, n), np.int64),
         )
         """What :func:`distribute` reads, and its scratch."""
+
+    def at_rest(self, weight: float) -> np.ndarray:
+        """Tensions along the leaning directions while a level payload rests, (n,) N."""
+        inverse, internal, lean, *_ = self.packed
+        shares = inverse @ np.array([0.0, 0.0, weight, 0.0, 0.0, 0.0]) + internal
+        return (shares.reshape(-1, 3) * lean).sum(axis=1)
 
 
 @kernel
@@ -101,12 +113,34 @@ def distribute(F, M, R, tension, mu):
             code = solve_complementarity(A, b, n, z, w, integers[0], integers[1], block, L, vectors)
             bounded = code >= 0
             if bounded:
-                for k in range(n):
-                    for i in range(3):
-                        for j in range(n):
-                            mu[k, i] += coupling[3 * k + i, j] * z[j]
+                push_apart(coupling, z, bound[1], mu)
     for k in range(n):
         share = apply(R, get3(mu[k], 0))
-        if not bounded:
-            share = (share[0], share[1], max(share[2], 0.0))
-        put3(mu[k], 0, share)
+        put3(mu[k], 0, (share[0], share[1], max(share[2], 0.0)))
+
+
+@kernel
+def push_apart(coupling, z, largest, mu):
+    """Add the internal forces of multipliers z, all made smaller alike where one would be too large."""
+    n = mu.shape[0]
+    most = 0.0
+    for k in range(n):
+        size = 0.0
+        for i in range(3):
+            size += internal_force(coupling, z, 3 * k + i) ** 2
+        most = max(most, size)
+    share = 1.0
+    if most > largest * largest:
+        share = largest / sqrt(most)
+    for k in range(n):
+        for i in range(3):
+            mu[k, i] += share * internal_force(coupling, z, 3 * k + i)
+
+
+@kernel
+def internal_force(coupling, z, row):
+    """One component of the internal forces."""
+    value = 0.0
+    for j in range(z.shape[0]):
+        value += coupling[row, j] * z[j]
+    return value

@@ -17,7 +17,8 @@ from rotor_control.flatness import (
 )
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
-from rotor_core.interface.plan import AXES, PHASE, Plan
+from rotor_core.interface.plan import AXES, PHASE, YAW, Plan
+from rotor_planning.trajectories import waypoints
 
 
 def nominal(name, **control):
@@ -115,3 +116,42 @@ def test_a_hover_has_no_nominal_motion():
     controller = make_controller(nominal("three_dragonflies_triangular_1m"))
     controller.follow(0, Plan(np.array([10.0]), np.zeros((1, AXES, 1))), 5.0)
     np.testing.assert_allclose(controller.laws[0].ahead, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "three_dragonflies_triangular_rigid",
+        "three_dragonflies_triangular_1m",
+        "dragonfly_point_mass",
+    ],
+)
+def test_joints_of_plans_are_not_differentiated(name):
+    """A plan whose acceleration jumps at its waypoints gives no spikes: every segment is continued beyond its ends."""
+    controller = make_controller(nominal(name))
+    goals = np.array([[1.0, 0, 1], [1, 1, 1.5], [0, 1, 1]])
+    plan = waypoints(np.array([0.0, 0, 1]), goals, derivative=2)
+    fastest = 0.0
+    for t in np.linspace(-0.2, plan.duration + 0.2, 3000):
+        controller.follow(0, plan, t)
+        fastest = max(fastest, np.abs(controller.laws[0].ahead).max())
+    # its jerk is below 0.25 m/s^3, so directions turn with less than 0.03 rad/s, and heads with them
+    assert fastest < 0.5
+
+
+def test_a_rigid_team_spins_on_a_circle():
+    """Three rounds for the offset of the centre of mass: what it needs differs little from what four would give."""
+    controller = make_controller(nominal("three_dragonflies_triangular_rigid"))
+    coefficients = np.zeros((1, AXES, 2))
+    coefficients[0, PHASE] = [0.0, 100.0 * 2.1]
+    coefficients[0, YAW] = [0.0, 100.0 * 4.2]
+    plan = Plan(np.array([100.0]), coefficients, 0.7)
+    h = 1e-3
+
+    def speed(t):
+        controller.follow(0, plan, t)
+        return controller.laws[0].ahead[0, :3].copy()
+
+    slope = (speed(40.0 + h) - speed(40.0 - h)) / (2.0 * h)
+    controller.follow(0, plan, 40.0)
+    np.testing.assert_allclose(controller.laws[0].ahead[0, 3:6], slope, atol=0.02)

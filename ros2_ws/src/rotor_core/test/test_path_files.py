@@ -45,6 +45,7 @@ def test_tables(tmp_path, text):
         ("# nothing\n", r"holds no point"),
         ("nan,0,0\n", r"path\.csv:1|finite"),
         ("x,y,z\na,b,c\n", r"path\.csv:2: 'a,b,c' is not three numbers"),
+        ("z,y,x\n1,0,0\n", r"path\.csv:1: 'z,y,x' is not three numbers"),
     ],
 )
 def test_wrong_tables_say_where(tmp_path, text, words):

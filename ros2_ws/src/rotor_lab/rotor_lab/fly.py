@@ -9,11 +9,15 @@ import numpy as np
 
 from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import Plan
 from rotor_lab.flight import Flight
 from rotor_planning.arms import JointPlans
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
+
+LONGEST = 20000.0
+"""Longest flight, s: every control period is kept in memory."""
 
 
 def _duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> float:
@@ -47,7 +51,7 @@ def fly(
         The flight, one row per control period, from the start to the end.
 
     Raises:
-        ConfigError: the controller does not fit the model.
+        ConfigError: the controller does not fit the model, or the flight is too long to keep.
         SolverError: the integration cannot go on.
     """
     simulation, controller = Simulation(scenario), make_controller(scenario)
@@ -55,6 +59,11 @@ def fly(
     ordered = [plans[team.entity] for team in controller.teams]
     arms = JointPlans(scenario)
     total = _duration(scenario, plans, arms) if duration is None else duration
+    if not total <= LONGEST:
+        raise ConfigError(
+            f"the flight would last {total:.3g} s, at most {LONGEST:g} s are flown. "
+            "Shorten the trajectory or settle_s."
+        )
     n = max(1, round(total / scenario.time.control_s))
     entities, cables = len(simulation.names), len(scenario.model.cables)
     times = np.empty(n + 1)

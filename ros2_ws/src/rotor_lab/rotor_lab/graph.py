@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from rotor_core.config.schema import Scenario
@@ -26,8 +27,8 @@ GOAL_TOPICS = (
 )  # fmt: skip
 """What RViz talks to the planner about."""
 
-ADAPTERS = ("px4", "crazyswarm")
-"""What may stand in the place of the controller, besides nodes of the user."""
+ADAPTERS = {"px4": "px4_msgs", "crazyswarm": "crazyflie_interfaces"}
+"""What may stand in the place of the controller, besides nodes of the user; and the messages that it needs."""
 
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
@@ -155,6 +156,11 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         raise ConfigError(
             f"controller: the scenario takes commands of single vehicles (command_input: "
             f"{scenario.command_input}), which our controller does not send. Choose external."
+        )
+    if options.controller in ADAPTERS and find_spec(ADAPTERS[options.controller]) is None:
+        raise ConfigError(
+            f"controller: {options.controller} needs the package {ADAPTERS[options.controller]}, which is not here. It "
+            "comes with a ROS 2 distribution or a workspace that is sourced: docs/swap.md."
         )
     if options.controller in ADAPTERS and scenario.command_input != "wrench":
         raise ConfigError(

@@ -35,8 +35,7 @@ def state_at(flight: Flight, t: float) -> dict[str, np.ndarray]:
 def _push(options: argparse.Namespace) -> int:
     from rotor_lab.ros.wrench_teleop_node import main
 
-    main(["--ros-args", "-p", f"entity:={options.entity}"])
-    return 0
+    return main(["--ros-args", "-p", f"entity:='{options.entity}'"])
 
 
 def _put(options: argparse.Namespace) -> int:
@@ -70,4 +69,8 @@ def add_live_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     sub.add_argument(
         "--exact", action="store_true", help="refuse a state that cables forbid; default: move it"
     )
-    sub.add_argument("--play", action="store_true", help="go on from there; default: stay paused")
+    sub.add_argument(
+        "--play",
+        action="store_true",
+        help="then play: the planner begins its trajectory anew, from there",
+    )

@@ -19,6 +19,9 @@ from rotor_core.interface.errors import ContractError
 TOLERANCE = 1e-9
 """Of the solver, relative."""
 
+HELD = 1e-3
+"""The corridor may be left by this fraction of its width: what the solver calls solved."""
+
 FLAT = 1e-14
 """Curvatures of the cost below this fraction of the largest are rounding."""
 
@@ -29,6 +32,12 @@ class Corridor:
 
     width: float
     checks: int = 10
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.width < np.inf and self.checks >= 1):
+            raise ContractError(
+                f"corridor: needs a width above 0 m and at least one check, got {self.width:g} and {self.checks}."
+            )
 
 
 def corridor_rows(
@@ -98,10 +107,12 @@ def constrained(
         [clarabel.NonnegativeConeT(len(limits))], settings,
     )  # fmt: skip
     solution = solver.solve()
-    if "Solved" not in str(solution.status):
+    y = np.array(solution.x).reshape(d, f)
+    slack = limits - np.concatenate([inside @ y.ravel(), -inside @ y.ravel()])
+    held = np.isfinite(slack).all() and slack.min() > -HELD * corridor.width
+    if str(solution.status) != "Solved" or not held:
         raise ContractError(
             f"minimum derivative: no curve fits into a corridor of {corridor.width:g} m ({solution.status}). "
             "Widen it, raise the degree, or ask for less continuity."
         )
-    y = np.array(solution.x).reshape(d, f)
     return particular + Z @ y.T

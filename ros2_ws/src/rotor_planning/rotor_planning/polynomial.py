@@ -94,6 +94,11 @@ def minimum_derivative(
         raise ContractError(
             f"minimum derivative: continuity must be below the degree {degree}, got {continuity}."
         )
+    if continuity < 0 or not 0 <= rest < degree:
+        raise ContractError(
+            f"minimum derivative: rest must be below the degree {degree} and continuity not negative, got {rest} and "
+            f"{continuity}."
+        )
     rows, values = [], []
 
     def require(entries: list[tuple[int, np.ndarray]], value: np.ndarray) -> None:

@@ -32,8 +32,24 @@ from rotor_planning.timing import QUINTIC, line_times, line_times_rotortm, waypo
 SAME_POINT = 1e-9
 """Waypoints closer than this to the one before are left out, m."""
 
+SHORTEST_PERIOD, LARGEST_ANGLE = 0.1, np.radians(60.0) * (1.0 + 1e-9)
+"""Bounds of periodic motions, s and rad, as in scenarios."""
+
 RAMP = Polynomial([0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0])
 """Phase of the ramp-up over (ramp time x angular rate): rate rises as 10 s^3 - 15 s^4 + 6 s^5."""
+
+
+def check_tilt(angles: np.ndarray) -> None:
+    """Refuse angles of roll, pitch, yaw (3,) rad beyond what a payload is turned by.
+
+    Raises:
+        ContractError: one is beyond 60 degrees, or not finite.
+    """
+    if not (np.abs(angles) <= LARGEST_ANGLE).all():
+        raise ContractError(
+            f"trajectory: angles must stay within {np.degrees(LARGEST_ANGLE):g} deg, got "
+            f"{np.round(np.degrees(angles), 3).tolist()}."
+        )
 
 
 def _pad(rows: list[np.ndarray]) -> np.ndarray:
@@ -62,13 +78,14 @@ def circle(
         ramp: mean angular acceleration of the ramps, rad/s^2; they take 2 pi / |period| / ramp.
         rotation: amplitudes of roll, pitch, yaw, rad, following the sine of the phase.
     """
-    if not (radius > 0.0 and period != 0.0 and cruise >= 0.0 and ramp > 0.0):
+    if not (radius > 0.0 and abs(period) >= SHORTEST_PERIOD and cruise >= 0.0 and ramp > 0.0):
         raise ContractError(
-            f"circle: needs radius > 0 m, period not 0 s, cruise >= 0 s and ramp > 0 rad/s^2, got "
-            f"{radius}, {period}, {cruise}, {ramp}."
+            f"circle: needs radius > 0 m, a period of at least {SHORTEST_PERIOD:g} s, cruise >= 0 s and ramp > 0 "
+            f"rad/s^2, got {radius}, {period}, {cruise}, {ramp}."
         )
     rate = 2.0 * np.pi / period
     amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
+    check_tilt(amplitudes)
     centre = np.asarray(start, float) - [radius, 0.0, 0.0]
     return _phased(centre, rate, abs(rate) / ramp, cruise, radius, yaw, amplitudes)
 
@@ -117,10 +134,12 @@ def rotation(
         turns: whole periods.
         yaw: heading about which it turns, rad.
     """
-    if not (period > 0.0 and turns >= 1):
+    if not (period >= SHORTEST_PERIOD and turns >= 1):
         raise ContractError(
-            f"rotation: needs period > 0 s and at least one turn, got {period} and {turns}."
+            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and at least one turn, "
+            f"got {period} and {turns}."
         )
+    check_tilt(np.asarray(amplitude, float))
     rate = 2.0 * np.pi / period
     ramp_time = 0.5 * period
     return _phased(start, rate, ramp_time, turns * period - ramp_time, 0.0, yaw, amplitude)
@@ -128,6 +147,8 @@ def rotation(
 
 def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     points = [np.asarray(start, float)]
+    if not np.isfinite(waypoints).all():
+        raise ContractError("waypoints: must be finite.")
     for p in np.asarray(waypoints, float).reshape(-1, 3):
         if np.linalg.norm(p - points[-1]) > SAME_POINT:
             points.append(p)

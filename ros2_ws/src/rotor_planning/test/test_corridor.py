@@ -65,3 +65,10 @@ def test_impossible_corridors_are_refused():
     points = path(1, 3)
     with pytest.raises(ContractError, match=r"no curve fits into a corridor of 0\.001 m"):
         waypoints(points[0], points[1:], degree=7, corridor=Corridor(0.001, 10))
+    for width in (1e-6, 1e-9, float("nan")):
+        with pytest.raises(ContractError, match="corridor"):
+            waypoints(points[0], points[1:], corridor=Corridor(width, 10))
+    with pytest.raises(ContractError, match="rest must be below the degree"):
+        waypoints(points[0], points[1:], derivative=2, rest=5)
+    with pytest.raises(ContractError, match="must be finite"):
+        waypoints(points[0], np.array([[1.0, 0, 0], [np.nan, 0, 0]]))

@@ -50,10 +50,15 @@ def linearize(engine: Engine) -> Linearization:
     """Derivatives about the present state and inputs; the engine is left as it is.
 
     Raises:
-        ContractError: the world has joints.
+        ContractError: the world has joints, or spinning rotors.
     """
     if engine.system.joints:
         raise ContractError("linearize: worlds with joints are not supported.")
+    if engine.ints[at.N_ROTORS]:
+        raise ContractError(
+            "linearize: with actuation: rotors the inputs are rotor speeds, which follow with a lag; "
+            "use actuation: wrench."
+        )
     ints, floats = engine.ints.copy(), engine.floats.copy()
     world = at.World(*at.views.py_func(ints, floats))
     ints[at.SINUSOIDS] = 1  # inputs are read at every evaluation, not once per step

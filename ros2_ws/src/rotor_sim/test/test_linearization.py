@@ -124,3 +124,5 @@ def test_the_world_is_left_alone_and_arms_are_refused():
     np.testing.assert_array_equal(world.engine.floats, before[1])
     with pytest.raises(ContractError, match="joints are not supported"):
         linearize(Simulation(load_scenario("arm_coupled")).engine)
+    with pytest.raises(ContractError, match="use actuation: wrench"):
+        linearize(Simulation(load_scenario("hexacopter_wind")).engine)

@@ -20,16 +20,18 @@ LARGEST = 1e4
 """Forces beyond this are refused, N."""
 
 
-def forces_from(message: CableCommand, cables: list[str]) -> np.ndarray:
+def forces_from(message: CableCommand, payload: str, cables: list[str]) -> np.ndarray:
     """Forces of all cables of a team, (n, 3) N in W.
 
     Raises:
-        ContractError: wrong frame, cables that are not all of the team's, or forces that are none.
+        ContractError: wrong frame, another payload, cables that are not all of the team's, or forces that are none.
     """
     if message.header.frame_id not in ("", WORLD_FRAME):
         raise ContractError(
             f"cmd/cables: frame must be {WORLD_FRAME}, got {message.header.frame_id!r}."
         )
+    if message.entity not in ("", payload):
+        raise ContractError(f"cmd/cables: is for {message.entity!r}, but came to {payload!r}.")
     names = list(message.cables) or cables
     if sorted(names) != sorted(cables) or len(message.forces) != len(names):
         raise ContractError(
@@ -76,7 +78,7 @@ class CableCommands:
         if stamp is None:
             return
         try:
-            self._told = (stamp, forces_from(message, self._cables))
+            self._told = (stamp, forces_from(message, self._law.team.payload or "", self._cables))
         except ContractError as error:
             self._logger.warning(f"ignored: {error}", throttle_duration_sec=1.0)
 

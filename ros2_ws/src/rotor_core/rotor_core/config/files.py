@@ -40,7 +40,7 @@ def locate_file(name: Tree, key: str, folder: str) -> Path:
 def waypoints_from_table(name: Tree) -> Tree:
     """Waypoints of a text file: x, y, z per line, by commas or spaces; ``#`` begins a comment.
 
-    A first line of words (a header) is passed over.
+    A first line ``x, y, z`` is passed over.
 
     Raises:
         ConfigError: unreadable, or a line that is not three numbers, with file and line.
@@ -63,7 +63,7 @@ def waypoints_from_table(name: Tree) -> Tree:
         try:
             numbers = [float(word) for word in words]
         except ValueError as error:
-            if header and not any(_is_number(word) for word in words):
+            if header and [word.lower() for word in words] == ["x", "y", "z"]:
                 header = False
                 continue
             raise ConfigError(
@@ -79,11 +79,3 @@ def waypoints_from_table(name: Tree) -> Tree:
     if not points:
         raise ConfigError(f"{path}: holds no point. Write x, y, z in m, one point per line.")
     return name.with_value(points)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

@@ -96,7 +96,10 @@ class Plan:
         return out
 
     def around(self, t: float, spacing: float, out: np.ndarray) -> None:
-        """References at times ``spacing`` apart with time t in their middle, into ``out`` (an odd number, 28)."""
+        """References ``spacing`` apart with time t in their middle, into ``out`` (an odd number, 28).
+
+        All are of the segment at t, continued beyond its ends: what is differentiated knows no joints.
+        """
         sample_around(
             self.durations, self.coefficients, self.radius, self.rotation, float(t), spacing, out
         )
@@ -104,26 +107,37 @@ class Plan:
 
 @kernel
 def sample_plan(durations, coefficients, radius, rotation, t, out):
-    """Evaluate a plan at time t.
+    """Evaluate a plan at time t; before its start and after its end it rests."""
+    segment, start = segment_at(durations, t)
+    s = (t - start) / durations[segment]
+    rests = s < 0.0 or s > 1.0
+    s = min(max(s, 0.0), 1.0)
+    sample_segment(coefficients[segment], durations[segment], s, rests, radius, rotation, out)
+
+
+@kernel
+def segment_at(durations, t):
+    """Segment at time t, and the time of its start."""
+    segment = 0
+    start = 0.0
+    while segment < durations.shape[0] - 1 and t >= start + durations[segment]:
+        start += durations[segment]
+        segment += 1
+    return segment, start
+
+
+@kernel
+def sample_segment(segment, length, s, rests, radius, rotation, out):
+    """Evaluate one segment (7, degree + 1) at its normalised time s, which may lie outside 0..1.
 
     (P.1) polynomials, (P.2) circle, (P.3) body rate of fixed-axis angles.
     """
-    n = durations.shape[0]
-    degree = coefficients.shape[2] - 1
-    segment = 0
-    start = 0.0
-    while segment < n - 1 and t >= start + durations[segment]:
-        start += durations[segment]
-        segment += 1
-    length = durations[segment]
-    s = (t - start) / length
-    rests = s < 0.0 or s > 1.0
-    s = min(max(s, 0.0), 1.0)
+    degree = segment.shape[1] - 1
     # angles first: value, first and second derivative of roll, pitch, yaw stay in registers
     phi = phi_d = phi_dd = theta = theta_d = theta_dd = psi = psi_d = psi_dd = 0.0
     p0 = p1 = p2 = p3 = p4 = 0.0
     for axis in range(AXES):
-        c = coefficients[segment, axis]
+        c = segment[axis]
         d0 = d1 = d2 = d3 = d4 = 0.0
         for i in range(degree + 1):
             power = degree - i
@@ -215,8 +229,16 @@ def sample_plan(durations, coefficients, radius, rotation, t, out):
 def sample_around(durations, coefficients, radius, rotation, t, spacing, out):
     """:func:`sample_plan` at several times; see :meth:`Plan.around`."""
     middle = out.shape[0] // 2
+    segment, start = segment_at(durations, t)
+    length = durations[segment]
+    s = (t - start) / length
+    rests = s < 0.0 or s > 1.0
     for i in range(out.shape[0]):
-        sample_plan(durations, coefficients, radius, rotation, t + (i - middle) * spacing, out[i])
+        if rests:
+            sample_plan(durations, coefficients, radius, rotation, t, out[i])
+        else:
+            there = s + (i - middle) * spacing / length
+            sample_segment(coefficients[segment], length, there, False, radius, rotation, out[i])
 
 
 def hold(

@@ -126,8 +126,8 @@ def table_iii() -> Iterator[Row | str]:
         "Why the paper's column differs from the reference: it defines neither window nor norm (its single- "
         "cable figures are of the size of the larger axis); its slalom is a relaxed problem (degree 6, "
         "continuous acceleration only); the ramps of its circles have a wrong sign (E-R1); its rigid links "
-        "have unit inertia (E-R2). Angles of rigid links are the tilt that flying takes: no law can remove "
-        "them."
+        "have unit inertia (E-R2). Angles of rigid links are mostly the tilt that "
+        "flying takes, which no law can remove."
     )
     yield from rows
 
@@ -172,7 +172,7 @@ def table_iii_noise() -> Iterator[Row | str]:
     yield (
         f"Standard deviation 1e-3 of every component (m, m/s, rad, rad/s), {SEEDS} seeds, means. With the "
         "paper's law noise changes position errors by 1 % at most: the paper's multi-cable rows, which grow "
-        "by up to six times, must have another cause."
+        "more than six times, must have another cause."
     )
     yield from rows
 
@@ -241,8 +241,7 @@ def table_vi() -> Iterator[Row | str]:
     yield "\n".join(lines)
     yield (
         "Amplitude and period (6 s here) of the paper are in a figure only, so the columns are of one kind "
-        "but not of one flight. Rigid links follow yaw (Fig. 9); roll and pitch they cannot hold in place, "
-        "which is why cables are the better hand."
+        "but not of one flight. Rigid links follow yaw (Fig. 9); roll and pitch they cannot hold in place."
     )
 
 

@@ -85,6 +85,8 @@ class Adapter(Node):
                 continue
             try:
                 wrench = act(autopilot, state)
+                if not np.isfinite(wrench).all():
+                    raise ContractError(f"setpoint: gives no finite wrench, got {wrench.tolist()}.")
             except ContractError as error:
                 self.get_logger().warning(f"ignored: {name}: {error}", throttle_duration_sec=1.0)
                 continue

@@ -29,9 +29,11 @@ def put_state(states: dict[str, np.ndarray], *, project: bool, play: bool) -> st
     try:
         _call(node, Trigger, "/simulator/pause", Trigger.Request())
         request = SetState.Request(bodies=[_body(n, s) for n, s in states.items()], project=project)
-        answer = _call(node, SetState, "/simulator/set_state", request)
-        if play:
-            _call(node, Trigger, "/simulator/play", Trigger.Request())
+        try:
+            answer = _call(node, SetState, "/simulator/set_state", request)
+        finally:
+            if play:  # also where the state was refused: then it goes on as before
+                _call(node, Trigger, "/simulator/play", Trigger.Request())
         return f"{answer.message}; moved by {1e3 * answer.largest_shift:.3g} mm at most to fit the cables"
     finally:
         node.destroy_node()

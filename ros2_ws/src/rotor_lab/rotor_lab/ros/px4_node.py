@@ -10,8 +10,9 @@ import sys
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.errors import ConfigError, ContractError
 from rotor_core.ros.node import run
 from rotor_lab.autopilots import (
@@ -36,10 +37,16 @@ try:
 except ImportError:  # said when the node starts
     VehicleOdometry = None
 
-FMU = QoSProfile(
+FMU_IN = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
 )
-"""As the bridge of PX4 has its topics."""
+FMU_OUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=5,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""As the bridge of PX4 has its topics: nodes written for it ask for transient local."""
 
 
 class Px4Node(Adapter):
@@ -51,10 +58,12 @@ class Px4Node(Adapter):
                 "px4_adapter: needs the package px4_msgs. Install ros-<distro>-px4-msgs, or build it in a workspace."
             )
         super().__init__("px4_adapter")
-        self._odometry, self._torques = {}, {}
+        self._odometry = {}
+        self._torques: dict[str, np.ndarray] = {}
+        self._thrusts: dict[str, float] = {}
         for name in self.autopilots:
             self._odometry[name] = self.create_publisher(
-                VehicleOdometry, f"{name}/fmu/out/vehicle_odometry", FMU
+                VehicleOdometry, f"{name}/fmu/out/vehicle_odometry", FMU_OUT
             )
             for kind, topic, take in (
                 (VehicleAttitudeSetpoint, "vehicle_attitude_setpoint", self._on_attitude),
@@ -68,7 +77,7 @@ class Px4Node(Adapter):
                 def callback(message: object, name: str = name, take: object = take) -> None:
                     take(name, message)  # type: ignore[operator]
 
-                self.create_subscription(kind, f"{name}/fmu/in/{topic}", callback, FMU)
+                self.create_subscription(kind, f"{name}/fmu/in/{topic}", callback, FMU_IN)
 
     def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
         """Publish ``vehicle_odometry``: pose and velocity in north-east-down, rates in forward-right-down."""
@@ -84,7 +93,7 @@ class Px4Node(Adapter):
 
     def _on_attitude(self, name: str, message: VehicleAttitudeSetpoint) -> None:
         q, thrust = np.array(message.q_d, float), -float(message.thrust_body[2])
-        yaw_rate = -float(message.yaw_sp_move_rate)
+        yaw_rate = -float(np.nan_to_num(message.yaw_sp_move_rate))
 
         def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
             size = float(np.linalg.norm(q))
@@ -108,10 +117,18 @@ class Px4Node(Adapter):
 
     def _on_torque(self, name: str, message: VehicleTorqueSetpoint) -> None:
         self._torques[name] = swap_body(np.array(message.xyz, float))
+        self._push(name)
 
     def _on_thrust(self, name: str, message: VehicleThrustSetpoint) -> None:
-        thrust, torques = -float(message.xyz[2]), self._torques.get(name, np.zeros(3))
-        self.set(name, lambda a, _: np.array([a.thrust(thrust), *a.moments(torques)]))
+        self._thrusts[name] = -float(message.xyz[2])
+        self._push(name)
+
+    def _push(self, name: str) -> None:
+        """Thrust and torque come apart, in any order: the newest of both act."""
+        thrust = self._thrusts.get(name)
+        if thrust is not None:
+            torques = self._torques.get(name, np.zeros(3))
+            self.set(name, lambda a, _: np.array([a.thrust(thrust), *a.moments(torques)]))
 
     def _on_trajectory(self, name: str, message: TrajectorySetpoint) -> None:
         parts = [
@@ -121,8 +138,10 @@ class Px4Node(Adapter):
         yaw, yaw_rate = swap_yaw(float(message.yaw)), -float(message.yawspeed)
 
         def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
-            position = np.where(np.isnan(parts[0]), state[:3], parts[0])  # NaN: not controlled
-            reference = reference_of(position, parts[1], parts[2], yaw, yaw_rate, parts[3])
+            # NaN: not controlled, which is what being there already comes to
+            position = np.where(np.isnan(parts[0]), state[:3], parts[0])
+            heading = float(rpy_from_wxyz(state[3:7])[2]) if np.isnan(yaw) else yaw
+            reference = reference_of(position, parts[1], parts[2], heading, yaw_rate, parts[3])
             if not np.isfinite(reference).all():
                 raise ContractError("trajectory_setpoint: numbers must be finite or NaN.")
             return autopilot.follow(state, reference)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import sys
 import termios
@@ -16,11 +17,13 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from sensor_msgs.msg import Joy
 
+from rotor_core.interface.errors import ConfigError
 from rotor_core.ros import qos
 from rotor_core.ros.convert import WORLD_FRAME
 from rotor_core.ros.node import declare, run, spin
 from rotor_lab.teleop import HELP, WrenchKeys, wrench_from_sticks
 
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 PERIOD = 0.05
 """Between messages, s of wall time: the simulator forgets a push after 0.5 s."""
 
@@ -31,6 +34,8 @@ class WrenchTeleop(Node):
     def __init__(self) -> None:
         super().__init__("wrench_teleop")
         entity = str(declare(self, "entity", "payload", "who is pushed"))
+        if not NAME.match(entity):
+            raise ConfigError(f"entity: must be a name like payload or quad1, got {entity!r}.")
         self._keys, self._sticks = WrenchKeys(), np.zeros(6)
         self._pushed = False
         self._publisher = self.create_publisher(
@@ -57,6 +62,9 @@ class WrenchTeleop(Node):
         if not wrench.any() and not self._pushed:
             return
         self._pushed = bool(wrench.any())
+        if not self._publisher.get_subscription_count():
+            text = f"nobody listens on {self._publisher.topic_name}: is the simulator running?"
+            self.get_logger().warning(text, throttle_duration_sec=5.0)
         message = WrenchStamped()
         message.header.frame_id = WORLD_FRAME
         force, torque = message.wrench.force, message.wrench.torque
@@ -83,10 +91,10 @@ def _main(node: Node, executor: Executor) -> None:
         spin(node, executor)
 
 
-def main(args: list[str] | None = None) -> None:
-    """Entry point ``ros2 run rotor_lab wrench_teleop``."""
-    sys.exit(run(WrenchTeleop, args, _main))
+def main(args: list[str] | None = None) -> int:
+    """Entry point ``ros2 run rotor_lab wrench_teleop``; returns the exit code."""
+    return run(WrenchTeleop, args, _main)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

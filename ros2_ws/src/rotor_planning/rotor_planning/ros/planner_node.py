@@ -47,8 +47,11 @@ LEAD = 0.1
 INITIAL_NEAR = 0.01
 """An entity seen this close to where the scenario puts it counts as there, m, noise apart."""
 
-LONGEST = 3600.0
-"""Times of a preview are below this, s."""
+LONGEST, MOST = 3600.0, 1000
+"""Times of a preview are below this, s, and so many samples are given at once."""
+
+LONGEST_PLAN, FARTHEST = 86400.0, 1e6
+"""Plans end within a day, s, and within this distance, m."""
 
 
 class PlannerNode(Node):
@@ -212,6 +215,9 @@ class PlannerNode(Node):
                 f"{request.period_s:g} and {request.start_s:g}"
             )
             return response
+        if request.count > MOST:
+            response.message = f"count: at most {MOST} samples at once, got {request.count}"
+            return response
         for i in range(request.count):
             when = stamp_later(self._heading.stamp, request.start_s + i * request.period_s)
             reference = self._plans[entity].at(when)
@@ -248,12 +254,24 @@ class PlannerNode(Node):
         # start where the reference will be, so that it does not jump
         there = self._plans[entity].at(start)
         try:
-            plan = make(there)
-        except ContractError as error:
-            return False, str(error)
+            with np.errstate(all="ignore"):
+                plan = make(there)
+            _check_size(plan)
+        except (ContractError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            return False, str(error)  # whatever is asked, the planner lives on
         self._publish_plan(entity, plan, start, kind)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
+
+
+def _check_size(plan: Plan) -> None:
+    """Refuse plans that nobody can mean."""
+    if plan.duration > LONGEST_PLAN:
+        raise ContractError(
+            f"trajectory: would take {plan.duration:.3g} s; at most {LONGEST_PLAN:g} s are flown."
+        )
+    if max(np.abs(plan.coefficients).max(), abs(plan.radius)) > FARTHEST:
+        raise ContractError(f"trajectory: would lead farther than {FARTHEST:g} m.")
 
 
 def main(args: list[str] | None = None) -> None:

@@ -74,7 +74,12 @@ def waypoints(request: Waypoints.Request) -> Make:
 def step_pose(request: StepPose.Request) -> Make:
     """A constant pose."""
     roll, pitch, heading = np.radians(request.rpy_deg)
-    return lambda _, __: hold(vector_from(request.position_m), heading, roll=roll, pitch=pitch)
+
+    def make(_: np.ndarray, __: float) -> Plan:
+        trajectories.check_tilt(np.array([roll, pitch, 0.0]))
+        return hold(vector_from(request.position_m), heading, roll=roll, pitch=pitch)
+
+    return make
 
 
 def hover(request: Hover.Request) -> Make:
@@ -92,7 +97,7 @@ def land(request: Land.Request) -> Make:
     """Straight down."""
 
     def make(position: np.ndarray, yaw: float) -> Plan:
-        if request.height_m > position[2]:
+        if not request.height_m <= position[2]:
             raise ContractError(
                 f"height_m: must not be above the present height {position[2]:.3f} m, got {request.height_m:g}."
             )
