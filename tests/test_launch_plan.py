@@ -94,13 +94,19 @@ def test_our_controller_does_not_wait_in_vain():
 
 
 @pytest.mark.parametrize("kind", ["px4", "crazyswarm"])
-def test_adapters_stand_in_the_place_of_the_controller(kind):
+def test_adapters_stand_in_the_place_of_the_controller(kind, monkeypatch):
+    monkeypatch.setattr("rotor_lab.graph.find_spec", lambda _: object())
     scenario = load_scenario("external_controller")
     options = GraphOptions("external_controller", controller=kind)
     adapter = graph_plan(options, scenario)["controller"]
     assert (adapter.package, adapter.executable) == ("rotor_lab", f"{kind}_adapter")
     with pytest.raises(ConfigError, match=f"{kind} sends wrenches of single vehicles"):
         plan(controller=kind)
+    monkeypatch.setattr("rotor_lab.graph.find_spec", lambda _: None)
+    with pytest.raises(
+        ConfigError, match=f"{kind} needs the package .*_(msgs|interfaces), which is"
+    ):
+        graph_plan(options, scenario)
 
 
 def test_viewers_only_listen_on_the_loopback():
