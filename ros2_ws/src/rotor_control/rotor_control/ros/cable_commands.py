@@ -14,7 +14,7 @@ from rotor_control.team_laws import CableLaw
 from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import ContractError
 from rotor_core.ros import qos
-from rotor_core.ros.convert import WORLD_FRAME, seconds_between, vector_from
+from rotor_core.ros.convert import WORLD_FRAME, seconds_between, set_vector, vector_from
 
 LARGEST = 1e4
 """Forces beyond this are refused, N."""
@@ -93,10 +93,12 @@ class CableCommands:
         self._law.told = told[1] if fresh and told is not None else None
 
     def publish(self, stamp: Time, states: np.ndarray) -> None:
-        """Publish the forces in use and the wrench that they add up to, at the rate of topics."""
+        """Publish the forces in use and the wrench that they add up to, at the rate of topics, to whoever listens."""
         if self._sent is not None and seconds_between(self._sent, stamp) < self._period:
             return
         self._sent = stamp
+        if not (self._forces.get_subscription_count() or self._wrench.get_subscription_count()):
+            return
         forces = self._law.forces
         self._message.header.stamp = stamp
         self._message.forces = [Vector3(x=x, y=y, z=z) for x, y, z in forces.tolist()]
@@ -104,11 +106,6 @@ class CableCommands:
         R = quat2mat(states[self._row, 3:7])
         arms = self._law.vehicles[:, POINT : POINT + 3] @ R.T
         wrench = WrenchStamped(header=self._message.header)
-        put(wrench.wrench.force, forces.sum(axis=0))
-        put(wrench.wrench.torque, np.cross(arms, forces).sum(axis=0))
+        set_vector(wrench.wrench.force, forces.sum(axis=0))
+        set_vector(wrench.wrench.torque, np.cross(arms, forces).sum(axis=0))
         self._wrench.publish(wrench)
-
-
-def put(vector: Vector3, values: np.ndarray) -> None:
-    """Write three numbers."""
-    vector.x, vector.y, vector.z = values.tolist()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rotor_msgs.msg import TeamState
 
 from rotor_core.config.schema import Scenario
@@ -56,6 +58,17 @@ class Adapter(Node):
         }
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
         self.get_logger().info(f"in the place of the autopilots of {', '.join(self.autopilots)}")
+
+    def listen(
+        self,
+        vehicle: str,
+        kind: type,
+        topic: str,
+        take: Callable[[str, Any], None],
+        profile: QoSProfile,
+    ) -> None:
+        """Let ``take(vehicle, message)`` have the messages of ``<vehicle>/<topic>``."""
+        self.create_subscription(kind, f"{vehicle}/{topic}", lambda m: take(vehicle, m), profile)
 
     def set(self, vehicle: str, act: Act) -> None:
         """Take up a setpoint; what is wrong with it is said when it acts."""

@@ -37,15 +37,8 @@ class CrazyswarmNode(Adapter):
         self._poses = {}
         for name in self.autopilots:
             self._poses[name] = self.create_publisher(PoseStamped, f"{name}/pose", qos.STATE)
-            for kind, topic, take in (
-                (FullState, "cmd_full_state", self._on_full_state),
-                (Position, "cmd_position", self._on_position),
-            ):
-
-                def callback(message: object, name: str = name, take: object = take) -> None:
-                    take(name, message)  # type: ignore[operator]
-
-                self.create_subscription(kind, f"{name}/{topic}", callback, qos.COMMAND)
+            self.listen(name, FullState, "cmd_full_state", self._on_full_state, qos.COMMAND)
+            self.listen(name, Position, "cmd_position", self._on_position, qos.COMMAND)
 
     def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
         """Publish ``pose``."""

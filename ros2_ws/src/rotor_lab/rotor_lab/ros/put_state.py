@@ -13,6 +13,7 @@ from rotor_msgs.srv import SetState
 from std_srvs.srv import Trigger
 
 from rotor_core.interface.errors import RotorError
+from rotor_core.ros.convert import set_quaternion, set_vector
 
 PATIENCE = 10.0
 """For a simulator to appear and to answer, s."""
@@ -42,15 +43,10 @@ def put_state(states: dict[str, np.ndarray], *, project: bool, play: bool) -> st
 
 def _body(name: str, state: np.ndarray) -> BodyState:
     body = BodyState(name=name)
-    numbers = state.tolist()
-    for vector, values in (
-        (body.pose.position, numbers[:3]),
-        (body.twist.linear, numbers[7:10]),
-        (body.twist.angular, numbers[10:13]),
-    ):
-        vector.x, vector.y, vector.z = values
-    q = body.pose.orientation
-    q.w, q.x, q.y, q.z = numbers[3:7]
+    set_vector(body.pose.position, state[:3])
+    set_quaternion(body.pose.orientation, state[3:7])
+    set_vector(body.twist.linear, state[7:10])
+    set_vector(body.twist.angular, state[10:13])
     return body
 
 

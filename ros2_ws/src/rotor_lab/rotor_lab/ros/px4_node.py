@@ -73,11 +73,7 @@ class Px4Node(Adapter):
                 (VehicleTorqueSetpoint, "vehicle_torque_setpoint", self._on_torque),
                 (TrajectorySetpoint, "trajectory_setpoint", self._on_trajectory),
             ):
-
-                def callback(message: object, name: str = name, take: object = take) -> None:
-                    take(name, message)  # type: ignore[operator]
-
-                self.create_subscription(kind, f"{name}/fmu/in/{topic}", callback, FMU_IN)
+                self.listen(name, kind, f"fmu/in/{topic}", take, FMU_IN)
 
     def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
         """Publish ``vehicle_odometry``: pose and velocity in north-east-down, rates in forward-right-down."""
