@@ -132,9 +132,19 @@ def test_a_minute_of_circles_keeps_the_cable_length():
     assert worst < 1e-10
 
 
-OPEN_LOOP_OR_WINDY = ("collision", "gyrostat", "fiori", "wind", "kremer", "pick", "uncoupled")
+OPEN_LOOP_OR_WINDY = (
+    "collision",
+    "gyrostat",
+    "fiori",
+    "wind",
+    "kremer",
+    "pick",
+    "uncoupled",
+    "deliver",
+    "lift",
+)
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
-that the air shakes, that drop something, or that show what goes wrong."""
+that the air shakes, that drop something, that fly missions, or that show what goes wrong."""
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_control.cascaded_pid import CascadedPidLaw
 from rotor_control.manipulator import ManipulatorLaw
-from rotor_control.team_laws import TeamLaw, team_law
-from rotor_core.config.controls import ManipulatorControl, OpenLoopControl
+from rotor_control.team_laws import QuadrotorLaw, TeamLaw, team_law
+from rotor_core.config.controls import CascadedPidControl, ManipulatorControl, OpenLoopControl
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.units import rad_s_from_rpm
 from rotor_core.interface.errors import ConfigError, ContractError
 from rotor_core.interface.plan import REFERENCE, Plan
+from rotor_core.plan_queue import PlanBoard
 from rotor_core.rotors import rotor_limits, rotor_set
 
 SAME_SPEED = 1e-6
@@ -101,6 +103,7 @@ class Controller:
 
     Attributes:
         teams: in the order of references.
+        singles: vehicles of cable teams, which may fly alone, and the number of their team.
         limited: vehicles whose last command was beyond their rotors.
         efforts: last commands to the joints, vehicle by vehicle, (n_joints,).
     """
@@ -123,12 +126,45 @@ class Controller:
         self.commands = np.zeros((len(model.vehicles), 4))
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
+        self.singles = PlanBoard(model).singles
+        self._single_laws = [QuadrotorLaw(scenario, Team(None, (name,))) for name in self.singles]
+        self._single_rows = [model.index(name) for name in self.singles]
+        self._alone: list[np.ndarray | None] = [None] * len(self.singles)
+        self._off: set[int] = set()
+
+    def follow_board(self, board: PlanBoard, now: int) -> bool:
+        """Take up what all plans say at a time, ns; False where one is missing."""
+        if not board.is_complete:
+            return False
+        for i, found in enumerate(board.running(now)):
+            if found is not None:
+                self.follow(i, found[1], found[0])
+            elif i >= len(self.teams):
+                self._alone[i - len(self.teams)] = None
+        for i in range(len(self.teams)):
+            if self._is_apart(i):  # nobody follows a reference of the team
+                self.references[i] = np.nan
+        return True
+
+    def _is_apart(self, i: int) -> bool:
+        """Whether all vehicles of team i fly alone."""
+        own = [k for k, team in enumerate(self.singles.values()) if team == i]
+        return bool(own) and all(self._alone[k] is not None for k in own)
 
     def follow(self, i: int, plan: Plan, t: float) -> None:
         """Take up what the plan of team i says at time ``t`` after its start, into :attr:`references`.
 
-        Laws that use the nominal motion look at the plan around ``t`` too.
+        Laws that use the nominal motion look at the plan around ``t`` too. Numbers behind those of the
+        teams are those of :attr:`singles`: these fly alone then.
         """
+        if plan.motors:
+            self._off.discard(i)
+        else:
+            self._off.add(i)
+        k = i - len(self.teams)
+        if k >= 0:
+            self._alone[k] = plan.sample(t, self._alone[k])
+            return
         plan.sample(t, self.references[i])
         law = self.laws[i]
         if isinstance(law, TeamLaw):
@@ -158,34 +194,72 @@ class Controller:
         if joint_references is None and len(self.efforts):
             zero = np.zeros(len(self.efforts))
             joint_references = np.stack([self._joint_starts, zero, zero], axis=1)
-        if self._only is not None:
+        if self._off or any(reference is not None for reference in self._alone):
+            self._command_apart(states, references, joints, joint_references)
+        elif self._only is not None:
             self._only(states, references[0], self.commands)
         else:
-            for law, rows, out, reference in zip(
-                self.laws, self._rows, self._outs, references, strict=True
-            ):
-                if isinstance(law, ArmLaw):
-                    if joints is None or joint_references is None:
-                        raise ContractError("controller: the states of the joints are missing.")
-                    law.command_arm(states, joints, reference, joint_references, out, self.efforts)
-                else:
-                    law(states, reference, out)
-                self.commands[rows] = out
+            for i, reference in enumerate(references):
+                self._command_team(i, states, reference, joints, joint_references)
         if self._limits_on:
             self.limited = self._limits.apply(self.commands)
         return self.commands
 
+    def _command_team(
+        self,
+        i: int,
+        states: np.ndarray,
+        reference: np.ndarray,
+        joints: np.ndarray | None,
+        joint_references: np.ndarray | None,
+    ) -> None:
+        law, out = self.laws[i], self._outs[i]
+        if isinstance(law, ArmLaw):
+            if joints is None or joint_references is None:
+                raise ContractError("controller: the states of the joints are missing.")
+            law.command_arm(states, joints, reference, joint_references, out, self.efforts)
+        else:
+            law(states, reference, out)
+        self.commands[self._rows[i]] = out
+
+    def _command_apart(
+        self,
+        states: np.ndarray,
+        references: np.ndarray,
+        joints: np.ndarray | None,
+        joint_references: np.ndarray | None,
+    ) -> None:
+        """Commands where some vehicles fly alone, or stand with their motors off."""
+        for i, reference in enumerate(references):
+            if i in self._off or self._is_apart(i):
+                self.commands[self._rows[i]] = 0.0
+                self.laws[i].reset()
+            else:
+                self._command_team(i, states, reference, joints, joint_references)
+        for k, reference in enumerate(self._alone):
+            if reference is None:
+                continue
+            row = self._single_rows[k]
+            if len(self.teams) + k in self._off:
+                self.commands[row] = 0.0
+            else:
+                self._single_laws[k](states, reference, self.commands[row : row + 1])
+
     def reset(self) -> None:
-        """Forget integrals of all laws."""
-        for law in self.laws:
+        """Forget integrals of all laws, and who flies alone or stands."""
+        for law in (*self.laws, *self._single_laws):
             law.reset()
+        self._alone = [None] * len(self.singles)
+        self._off.clear()
 
 
-def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw:
+def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw:
     if isinstance(scenario.controller, OpenLoopControl):
         return OpenLoopLaw(scenario, team)
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
     arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
+    if isinstance(scenario.controller, CascadedPidControl):
+        return CascadedPidLaw(scenario, team)
     if team.payload is None and arm:
         return ArmLaw(scenario, team)
     return team_law(scenario, team)

@@ -7,6 +7,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_control import gains as g
 from rotor_control.cable_team import cable_team_command, pull_as_told
+from rotor_control.cargo import Cargo, cargo_of
 from rotor_control.flatness import AHEAD, Preview, cables_ahead, structure_ahead
 from rotor_control.point_mass import point_mass_command
 from rotor_control.quadrotor import quadrotor_command
@@ -20,6 +21,7 @@ from rotor_control.tension import Tension
 from rotor_core.config.body import inertia_matrix, merged_mass
 from rotor_core.config.controls import (
     CableTeamControl,
+    CascadedPidControl,
     OpenLoopControl,
     PointMassControl,
     RigidTeamControl,
@@ -43,7 +45,7 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
-    if not isinstance(control, OpenLoopControl):
+    if not isinstance(control, (OpenLoopControl, CascadedPidControl)):
         row[g.ERROR_LIMIT] = control.error_limit_m
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
@@ -133,7 +135,7 @@ class TeamLaw:
 
 
 class QuadrotorLaw(TeamLaw):
-    """One free vehicle."""
+    """One free vehicle, with cargo or without."""
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         super().__init__(scenario, team)
@@ -142,8 +144,11 @@ class QuadrotorLaw(TeamLaw):
         own = vehicle.gains
         self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position
         self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity
+        self._cargo = Cargo(scenario.model, vehicle) if cargo_of(scenario.model, vehicle) else None
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        if self._cargo is not None:
+            self._cargo.weigh(states, self.vehicles[0])
         quadrotor_command(states, reference, self.vehicles, self.load, self._rows, self.memory, out)
 
 

@@ -122,11 +122,13 @@ def _tilt_scale(unmixing, count, low, high, wrench):
 def limit_wrench(unmixing, count, low, high, wrench):
     """Bring a wrench (4,) within what ``count`` rotors between ``low`` and ``high`` N can give, in place.
 
-    True if it was beyond.
+    True if it was beyond. A command of exactly nothing stops the rotors: it passes.
 
     Roll and pitch are scaled only if no collective thrust admits them; then the collective thrust
     moves as little as needed; yaw takes what is left (A.3).
     """
+    if wrench[0] == 0.0 and wrench[1] == 0.0 and wrench[2] == 0.0 and wrench[3] == 0.0:
+        return False
     within = True
     for i in range(count):
         thrust = (

@@ -20,7 +20,7 @@ class Flight:
         scenario: what was flown.
         time: simulation time, (N,) s.
         states: true states, (N, n_entities, 13).
-        references: (N, n_teams, 28).
+        references: (N, n_teams, 28); NaN while the vehicles of a team fly alone.
         commands: wrenches as commanded, (N, n_vehicles, 4).
         tensions: (N, n_cables) N.
         taut: (N, n_cables).
@@ -82,7 +82,7 @@ class Flight:
             per_team[team.entity] = {
                 "position_rmse_m": rms(np.linalg.norm(e, axis=1)),
                 "position_rmse_xyz_m": [rms(e[:, j]) for j in range(3)],
-                "position_error_max_m": float(np.max(np.linalg.norm(e, axis=1))),
+                "position_error_max_m": largest(np.linalg.norm(e, axis=1)),
                 "attitude_rmse_deg": None
                 if entity.inertia_kg_m2 is None
                 else float(np.degrees(rms(self.attitude_error(i)))),
@@ -113,6 +113,13 @@ class Flight:
         }
 
 
+def largest(values: np.ndarray) -> float:
+    """The largest number that is one; NaN without any."""
+    known = values[np.isfinite(values)]
+    return float(known.max()) if len(known) else float("nan")
+
+
 def rms(values: np.ndarray) -> float:
-    """Root of the mean square."""
-    return float(np.sqrt(np.mean(np.square(values))))
+    """Root of the mean square of the numbers that are ones."""
+    known = values[~np.isnan(values)]
+    return float(np.sqrt(np.mean(np.square(known)))) if len(known) else float("nan")

@@ -9,9 +9,11 @@ import numpy as np
 
 from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
+from rotor_core.config.units import nanoseconds
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import Plan
 from rotor_lab.flight import Flight
+from rotor_lab.mission_pilot import MissionPilot
 from rotor_planning.arms import JointPlans
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
@@ -55,10 +57,13 @@ def fly(
         SolverError: the integration cannot go on.
     """
     simulation, controller = Simulation(scenario), make_controller(scenario)
+    pilot = MissionPilot(scenario, simulation) if scenario.mission and plans is None else None
     plans = make_plans(scenario) if plans is None else plans
     ordered = [plans[team.entity] for team in controller.teams]
     arms = JointPlans(scenario)
     total = _duration(scenario, plans, arms) if duration is None else duration
+    if pilot is not None and scenario.mission and duration is None:
+        total = scenario.mission.limit_s
     if not total <= LONGEST:
         raise ConfigError(
             f"the flight would last {total:.3g} s, at most {LONGEST:g} s are flown. "
@@ -75,17 +80,25 @@ def fly(
     efforts = np.empty((n + 1, arms.n))
     limited = 0
     began = reported = wall.perf_counter()
+    last = n
     for i in range(n + 1):
         t = simulation.time
-        for k, plan in enumerate(ordered):
-            controller.follow(k, plan, t - START_TIME)
+        measured = simulation.measure()
+        if pilot is None:
+            for k, plan in enumerate(ordered):
+                controller.follow(k, plan, t - START_TIME)
+        else:
+            pilot.update(measured)
+            controller.follow_board(pilot.board, nanoseconds(t))
+            if duration is None and last == n and pilot.is_over:
+                last = min(n, i + round(scenario.settle_s / scenario.time.control_s))
         references[i] = controller.references
         if arms.n:
             wanted[i] = arms.sample(t - START_TIME)
             joints[i] = simulation.joint_states
-        command = controller.command(simulation.measure(), references[i], joints[i], wanted[i])
+        command = controller.command(measured, references[i], joints[i], wanted[i])
         efforts[i] = controller.efforts
-        if i < n:
+        if i < last:
             simulation.command(command, efforts[i])
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
         if arms.n:  # as the state after what has been changed
@@ -93,24 +106,27 @@ def fly(
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
         limited += controller.limited > 0
-        if i < n:
+        if i < last:
             simulation.step()
         if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
             reported = wall.perf_counter()
             progress(t - START_TIME, total)
+        if i == last:
+            break
+    kept = slice(0, last + 1)
     return Flight(
         scenario,
-        times,
-        states,
-        references,
-        commands,
-        tensions,
-        taut,
+        times[kept],
+        states[kept],
+        references[kept],
+        commands[kept],
+        tensions[kept],
+        taut[kept],
         simulation.take_events(),
         wall.perf_counter() - began,
         limited,
         {"redundant_cables": simulation.engine.were_redundant},
-        joints,
-        wanted,
-        efforts,
+        joints[kept],
+        wanted[kept],
+        efforts[kept],
     )

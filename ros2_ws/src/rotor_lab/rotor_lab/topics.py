@@ -62,6 +62,13 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         if importlib.util.find_spec("actuator_msgs") is not None:
             kind = "actuator_msgs/msg/Actuators"
             out.append(Topic(f"{vehicle.name}/motor_speed", kind, best_effort=True))
+        if vehicle.rotors.motor is not None:
+            out.append(
+                Topic(f"{vehicle.name}/motors", "rotor_msgs/msg/MotorState", best_effort=True)
+            )
+        if vehicle.battery is not None:
+            kind = "sensor_msgs/msg/BatteryState"
+            out.append(Topic(f"{vehicle.name}/battery", kind, best_effort=True))
     out.append(Topic("robot_description", "std_msgs/msg/String", latched=True, stamp_at=None))
     for vehicle in model.vehicles:
         if vehicle.moving_joints:

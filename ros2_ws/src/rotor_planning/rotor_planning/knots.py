@@ -97,7 +97,13 @@ def _peaks(position: list[Polynomial], length: float) -> tuple[float, float]:
 
 
 def go_to(
-    reference: np.ndarray, goal: np.ndarray, yaw: float, *, speed: float, acceleration: float
+    reference: np.ndarray,
+    goal: np.ndarray,
+    yaw: float,
+    *,
+    speed: float,
+    acceleration: float,
+    least_duration: float = 0.0,
 ) -> Plan:
     """From a reference in motion (28,) to rest at ``goal`` (3,) m and heading ``yaw`` rad.
 
@@ -110,6 +116,7 @@ def go_to(
         yaw: rad, reached the short way round.
         speed: peak, m/s, unless braking alone is faster.
         acceleration: peak, m/s^2, unless braking alone needs more.
+        least_duration: s.
     """
     now = np.array(
         [
@@ -132,7 +139,7 @@ def go_to(
     v_brake, a_brake = _peaks(brake, braking)
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)
-    duration = max(float(legs[0]), STANDSTILL, 2.0 * abs(turn), braking)
+    duration = max(float(legs[0]), STANDSTILL, 2.0 * abs(turn), braking, least_duration)
     while True:
         rise = Polynomial(QUINTIC)(Polynomial([0.0, 1.0 / duration]))
         both = [b + w * rise for b, w in zip(brake, way, strict=True)]

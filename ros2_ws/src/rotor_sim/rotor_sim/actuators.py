@@ -1,4 +1,4 @@
-"""What becomes of commands: wrenches that act as they are, or rotors that follow."""
+"""What becomes of commands: wrenches that act as they are, rotors that follow, or propellers that are turned."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.rotors import RotorSet, rotor_limits, rotor_set
 from rotor_sim.engine import Engine
-
-
-def _thrust_gains(scenario: Scenario) -> dict[str | None, float]:
-    return {c.entity: c.thrust_gain for c in scenario.plant if c.thrust_gain is not None}
+from rotor_sim.model.from_scenario import thrust_gain
 
 
 def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> None:
@@ -22,33 +19,80 @@ def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> No
         engine.rotors.prescribe(first + i, r.speed_rad_s, r.amplitude_rad_s, r.frequency_hz, phase)
 
 
-class WrenchActuators:
+class Actuators:
+    """What all kinds share.
+
+    Attributes:
+        applied: wrenches after limits, (n_vehicles, 4).
+        health: of every rotor of every vehicle, thrust that it gives over what it should.
+        fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
+    """
+
+    def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
+        self.sets = sets
+        self._limits = rotor_limits(sets) if scenario.actuation.limits else None
+        self.applied = np.zeros((len(sets), 4))
+        self.health = [np.ones(s.count) for s in sets]
+        self.fastest = np.full(len(sets), np.inf)
+        self._turning = False
+
+    def reset(self) -> None:
+        """Nothing acts, everything is well."""
+        self.applied[:] = 0.0
+        for health in self.health:
+            health[:] = 1.0
+        self.fastest[:] = np.inf
+        self._turning = False
+
+    def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
+        """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
+        self.applied[:] = wrenches
+        if self._limits:
+            self._limits.apply(self.applied)
+        return [
+            np.minimum(s.speeds(w) * np.sqrt(health), fastest)
+            for s, w, health, fastest in zip(
+                self.sets, self.applied, self.health, self.fastest, strict=True
+            )
+        ]
+
+    def command(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+        raise NotImplementedError
+
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """Speeds of the rotors of every vehicle, rad/s."""
+        raise NotImplementedError
+
+
+class WrenchActuators(Actuators):
     """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits."""
 
     def __init__(self, scenario: Scenario) -> None:
-        vehicles, gains = scenario.model.vehicles, _thrust_gains(scenario)
-        self._sets = [rotor_set(v.rotors, thrust_gain=gains.get(v.name, 1.0)) for v in vehicles]
-        self._gain = np.array([[gains.get(v.name, 1.0)] for v in vehicles]).reshape(-1, 1)
-        self._limits = rotor_limits(self._sets) if scenario.actuation.limits else None
-        self.applied = np.zeros((len(vehicles), 4))
-
-    def reset(self) -> None:
-        """Nothing acts."""
-        self.applied[:] = 0.0
+        vehicles = scenario.model.vehicles
+        gains = [thrust_gain(scenario, v.name) for v in vehicles]
+        sets = [rotor_set(v.rotors, thrust_gain=k) for v, k in zip(vehicles, gains, strict=True)]
+        super().__init__(scenario, sets)
+        self._gain = np.array(gains).reshape(-1, 1)
 
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
         np.multiply(self._gain, wrenches, out=self.applied)
         if self._limits:
             self._limits.apply(self.applied)
+        for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
+            if np.any(health != 1.0) or self.fastest[i] < np.inf:
+                most = s.thrust_per_speed2 * self.fastest[i] ** 2
+                thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
+                self.applied[i] = s.mixing @ thrusts
         engine.hold(self.applied)
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds that would give the acting wrenches, rad/s."""
-        return [s.speeds(w) for s, w in zip(self._sets, self.applied, strict=True)]
+        return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
 
 
-class RotorActuators:
+class RotorActuators(Actuators):
     """Commands become speeds of rotors (A.2), which follow with their lag.
 
     What a command asks beyond the rotors is limited first (A.3). The first command after a reset
@@ -56,24 +100,13 @@ class RotorActuators:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        self._sets: list[RotorSet] = [rotor_set(v.rotors) for v in scenario.model.vehicles]
-        self._limits = rotor_limits(self._sets) if scenario.actuation.limits else None
-        self.applied = np.zeros((len(self._sets), 4))
-        self._ends = np.cumsum([s.count for s in self._sets])
-        self._turning = False
-
-    def reset(self) -> None:
-        """Rotors wait for a first command."""
-        self.applied[:] = 0.0
-        self._turning = False
+        super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
+        self._ends = np.cumsum([s.count for s in self.sets])
 
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        self.applied[:] = wrenches
-        if self._limits:
-            self._limits.apply(self.applied)
         speeds = engine.rotors.targets
-        wanted = [s.speeds(w) for s, w in zip(self._sets, self.applied, strict=True)]
+        wanted = self._wanted(wrenches)
         if wanted:
             speeds[: self._ends[-1]] = np.concatenate(wanted)
         if self._turning:
@@ -85,3 +118,62 @@ class RotorActuators:
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""
         return np.split(engine.rotors.speeds[: self._ends[-1]], self._ends[:-1])
+
+
+class PropellerActuators(Actuators):
+    """Commands become speeds of propellers that are bodies on joints, which come last among all joints.
+
+    ``driven``: they turn at these speeds, with their lag. Otherwise motors turn them: a torque, held for a
+    control period, for the drag of the air and for the way to the wanted speed (R.18).
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        vehicles = scenario.model.vehicles
+        super().__init__(scenario, [rotor_set(v.rotors) for v in vehicles])
+        self._first = sum(len(v.moving_joints) for v in vehicles)
+        self._spins = [v.rotors.spins for v in vehicles]
+        self._lags = [v.rotors.lag_s for v in vehicles]
+        self._driven = scenario.actuation.mode == "propellers"
+        gains = [thrust_gain(scenario, v.name) for v in vehicles]
+        self._drag = [
+            k * s.thrust_per_speed2 * v.rotors.torque_per_thrust_m
+            for k, s, v in zip(gains, self.sets, vehicles, strict=True)
+        ]
+        self._axial = [v.rotors.propeller.inertia_kg_m2[2] for v in vehicles if v.rotors.propeller]
+
+    def command(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+        first = self._first
+        efforts = engine.joints.efforts
+        for i, (wanted, spins) in enumerate(zip(self._wanted(wrenches), self._spins, strict=True)):
+            rates = spins * wanted
+            own = slice(first, first + len(rates))
+            if self._driven:
+                engine.joints.turn(first, rates, self._lags[i] if self._turning else 0.0)
+            else:
+                if not self._turning:
+                    engine.joints.set_rates(first, rates)
+                now = engine.joints.rates[own]
+                drag = self._drag[i] * now * np.abs(now)
+                efforts[own] = drag + self._axial[i] / self._lags[i] * (rates - now)
+            first += len(rates)
+        if not self._driven:
+            engine.joints.command(efforts)
+        self._turning = True
+
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """True speeds, rad/s."""
+        ends = self._first + np.cumsum([len(s) for s in self._spins])
+        return [
+            spins * engine.joints.rates[end - len(spins) : end]
+            for spins, end in zip(self._spins, ends, strict=True)
+        ]
+
+
+KINDS = {
+    "wrench": WrenchActuators,
+    "rotors": RotorActuators,
+    "propellers": PropellerActuators,
+    "motors": PropellerActuators,
+}
+"""Actuators by the mode of the scenario."""

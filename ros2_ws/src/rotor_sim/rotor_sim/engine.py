@@ -70,8 +70,9 @@ class Engine(Readings):
         self.member_body, self.member_pose = built.member_body, built.member_pose
         self.ints, self.floats = built.ints, built.floats
         self.ints[at.METHOD] = self.method.code
-        if system.joints and self.method.symplectic:
-            raise ContractError(f"integrator {integrator!r}: does not know joints. Use rkmk4.")
+        for what, there in (("joints", system.joints), ("contacts", system.contacts)):
+            if there and self.method.symplectic:
+                raise ContractError(f"integrator {integrator!r}: does not know {what}. Use rkmk4.")
         self.rotors = RotorDrive(self.world, self._restart)
         """Speeds of the rotors, commanded or prescribed."""
         joints = system.joints
@@ -122,6 +123,7 @@ class Engine(Readings):
             self._count_from(time, self.step_length)
         self._move_links()
         check_welds(self.system, self.groups, self.forest, self.measure(), states)
+        world.contact_int[:, [at.TOUCHES, at.FACE]] = 0  # friction begins anew
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self.measure()

@@ -157,6 +157,42 @@ class JointDrive:
         columns = slice(at.EFFORT_BIAS, at.HOLDS_AFTER + 1)
         self._world.joints[self._order, columns] = other._world.joints[other._order, columns]
 
+    def turn(self, first: int, rates: np.ndarray, lag: float = 0.0) -> None:
+        """Let driven joints from ``first`` on come to ``rates``, exponentially with a time constant ``lag`` (T.9).
+
+        Nothing reacts to a jump of the rate, where there is no lag.
+        """
+        now = float(self._world.scalars[at.TIME])
+        for i, rate in enumerate(rates, start=first):
+            angle, present, _ = self._driven_now(i)
+            row = self._world.joints[self._order[i]]
+            row[at.EFFORT_OFFSET] = present - rate if lag > 0.0 else 0.0
+            row[at.EFFORT_LAG_RATE] = 1.0 / lag if lag > 0.0 else 0.0
+            self._write_motion(i, np.array([angle, rate]), np.inf)
+            row[at.EFFORT_SINCE] = now
+        self._restart(impact.INPUT_CHANGED)
+
+    def set_rates(self, first: int, rates: np.ndarray) -> None:
+        """Let joints from ``first`` on turn at ``rates`` from now on; nothing reacts to the jump."""
+        self._world.start[self._state_rows[first : first + len(rates)], at.V] = rates
+        self._restart(impact.STATE_SET)
+
+    @property
+    def driving_efforts(self) -> np.ndarray:
+        """Efforts that driven joints need for their motion, (n_joints,) N m or N; zero for others (T.15).
+
+        Cables that pull do not count.
+        """
+        world = self._world
+        rows = world.joints[self._order]
+        link = world.articulated[world.joint_int[self._order, at.LINK_BODY]]
+        motion = link[:, at.ALPHA : at.ALPHA + 6]
+        bias = link[:, at.BIAS_MOMENT : at.BIAS_MOMENT + 6]
+        screw, reaction = rows[:, at.SCREW : at.SCREW + 6], rows[:, at.REACTION : at.REACTION + 6]
+        efforts = np.sum(reaction * motion + screw * bias, axis=1)
+        efforts += rows[:, at.ARMATURE] * rows[:, at.EFFORT]
+        return np.where(self.is_driven, efforts, 0.0)
+
     def hold(self, i: int, angle: float) -> None:
         """Hold a driven joint at ``angle``; before the state is set."""
         self._write_motion(i, np.array([angle]), np.inf)
@@ -175,11 +211,15 @@ class JointDrive:
         """
         if not duration > 0.0:
             raise ContractError(f"joint {self.names[i]!r}: duration must be > 0 s, got {duration}.")
-        t = float(self._world.scalars[at.TIME])
-        steady = self._world.joints[self._order[i]].copy()
-        steady[at.EFFORT_AMPLITUDE] = 0.0  # an oscillation goes on about the new motion
-        start = driven_motion.py_func(steady, t)
+        start = self._driven_now(i)
+        self._world.joints[self._order[i], at.EFFORT_OFFSET] = 0.0
         self.prescribe(i, quintic(start, angle, duration), duration)
+
+    def _driven_now(self, i: int) -> tuple[float, float, float]:
+        """Angle, rate and acceleration of a driven joint now, without its oscillation, which goes on."""
+        steady = self._world.joints[self._order[i]].copy()
+        steady[at.EFFORT_AMPLITUDE] = 0.0
+        return driven_motion.py_func(steady, float(self._world.scalars[at.TIME]))
 
 
 def quintic(start: tuple[float, float, float], end: float, duration: float) -> np.ndarray:

@@ -55,6 +55,24 @@ class Readings:
         return efforts
 
     @property
+    def touching(self) -> np.ndarray:
+        """Which contacts touched at the end of the last step, (n_contacts,) bool."""
+        return self.world.contact_int[:, at.TOUCHES] != 0
+
+    @property
+    def contact_forces(self) -> np.ndarray:
+        """Normal forces of all contacts at the end of the last step, (n_contacts,) N; zero where apart."""
+        return self.world.contacts[:, at.NORMAL_FORCE]
+
+    @property
+    def contact_energy(self) -> float:
+        """Energy in the springs of all contacts, J (K.6)."""
+        c = self.world.contacts
+        stretch = np.sum(c[:, at.STRETCH : at.STRETCH + 3] ** 2, axis=1)
+        normal = c[:, at.NORMAL_STIFFNESS] @ c[:, at.DEPTH] ** 2
+        return 0.5 * float(normal + c[:, at.TANGENT_STIFFNESS] @ stretch)
+
+    @property
     def solver_work(self) -> tuple[int, int]:
         """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
         return int(self.ints[at.TRIALS]), int(self.ints[at.EXCHANGES])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp, sin
 
 import numpy as np
 
+from rotor_core._jit import inlined, kernel
 from rotor_core.interface.errors import ContractError
+from rotor_core.lie.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_sim.hybrid import impact
 from rotor_sim.model import layout as at
 
@@ -42,20 +45,13 @@ class RotorDrive:
     @property
     def speeds(self) -> np.ndarray:
         """Speeds of all rotors now, (n_rotors,) rad/s (R.5)."""
-        r = self._rows
-        angle = r[:, at.SPEED_FREQUENCY] * self._time + r[:, at.SPEED_PHASE]
-        return self._means + r[:, at.SPEED_AMPLITUDE] * np.sin(angle)
+        out = np.empty(len(self._order))
+        speeds_now(self._world.rotors, self._order, self._time, out)
+        return out
 
     @property
     def _time(self) -> float:
         return float(self._world.scalars[at.TIME])
-
-    @property
-    def _means(self) -> np.ndarray:
-        """Speeds now without prescribed oscillations: what a lag acts on."""
-        r = self._rows
-        fading = np.exp(-r[:, at.LAG_RATE] * (self._time - r[:, at.SINCE]))
-        return r[:, at.SPEED_BIAS] + r[:, at.SPEED_OFFSET] * fading
 
     def command(self, speeds: np.ndarray) -> None:
         """Command the speed of every rotor, (n_rotors,) rad/s; each follows with its own lag (R.5).
@@ -66,17 +62,19 @@ class RotorDrive:
         Raises:
             ContractError: wrong shape or not finite; nothing is changed then.
         """
+        speeds = np.asarray(speeds, float)
         self._check(speeds)
-        now, means, rows = self.speeds, self._means, self._rows
-        self._write(at.SPEED_BIAS, speeds)
-        self._write(at.SPEED_OFFSET, np.where(rows[:, at.LAG_RATE] > 0.0, means - speeds, 0.0))
-        self._write(at.SINCE, self._time)
-        jump = rows[:, at.AXIAL_INERTIA] * (self.speeds - now)
-        if np.any(np.abs(jump) > SMALLEST_JUMP):
-            self._pass_on(jump)
-            self._restart(impact.STATE_SET)
-        else:
-            self._restart(impact.INPUT_CHANGED)
+        world = self._world
+        jumped = command_speeds(
+            world.rotors,
+            world.rotor_int,
+            world.bodies,
+            world.start,
+            self._order,
+            self._time,
+            speeds,
+        )
+        self._restart(impact.STATE_SET if jumped else impact.INPUT_CHANGED)
 
     def start(self, speeds: np.ndarray) -> None:
         """Let rotors have been turning at these speeds, (n_rotors,) rad/s: no lag, no reaction.
@@ -111,12 +109,44 @@ class RotorDrive:
         if np.shape(speeds) != (n,) or not np.isfinite(speeds).all():
             raise ContractError(f"rotor speeds: must be {n} finite numbers, got {speeds}.")
 
-    def _pass_on(self, jump: np.ndarray) -> None:
-        """Give jumps of stored momentum to the bodies (R.9)."""
-        world = self._world
-        for i in np.flatnonzero(jump):
-            row = self._order[i]
-            b = world.rotor_int[row, at.ROTOR_BODY]
-            J_inverse = world.bodies[b, at.INV_INERTIA : at.INV_INERTIA + 9].reshape(3, 3)
-            axis = world.rotors[row, at.AXIS : at.AXIS + 3]
-            world.start[b, at.OMEGA :] -= J_inverse @ (jump[i] * axis)
+
+@inlined
+def lagging_speed(rotor, t):
+    """Speed of a rotor at time t without its prescribed oscillation: what a lag acts on."""
+    speed = rotor[at.SPEED_BIAS]
+    if rotor[at.SPEED_OFFSET] != 0.0:
+        speed += rotor[at.SPEED_OFFSET] * exp(-rotor[at.LAG_RATE] * (t - rotor[at.SINCE]))
+    return speed
+
+
+@kernel
+def speeds_now(rotors, order, t, out):
+    """Speeds of all rotors at time t into ``out``, as the user counts them (R.5)."""
+    for i in range(order.shape[0]):
+        rotor = rotors[order[i]]
+        angle = rotor[at.SPEED_FREQUENCY] * t + rotor[at.SPEED_PHASE]
+        out[i] = lagging_speed(rotor, t) + rotor[at.SPEED_AMPLITUDE] * sin(angle)
+
+
+@kernel
+def command_speeds(rotors, rotor_int, bodies, start, order, t, speeds):
+    """Commanded speeds of all rotors from time t on; jumps of stored momentum go to the bodies (R.9).
+
+    Returns:
+        Whether there was a jump.
+    """
+    jumped = False
+    for i in range(order.shape[0]):
+        row = order[i]
+        rotor = rotors[row]
+        mean = lagging_speed(rotor, t)
+        rotor[at.SPEED_BIAS], rotor[at.SINCE] = speeds[i], t
+        lags = rotor[at.LAG_RATE] > 0.0
+        rotor[at.SPEED_OFFSET] = mean - speeds[i] if lags else 0.0
+        jump = 0.0 if lags else rotor[at.AXIAL_INERTIA] * (speeds[i] - mean)
+        if abs(jump) > SMALLEST_JUMP:
+            jumped = True
+            body = rotor_int[row, at.ROTOR_BODY]
+            change = apply(get9(bodies[body], at.INV_INERTIA), scale(jump, get3(rotor, at.AXIS)))
+            put3(start[body], at.OMEGA, sub(get3(start[body], at.OMEGA), change))
+    return jumped

@@ -13,15 +13,17 @@ from rotor_core.config.schema import Grip, Scenario
 from rotor_core.interface.errors import ContractError, SolverError
 from rotor_core.lie.batch import rotation_matrices
 from rotor_sim import projection
-from rotor_sim.actuators import RotorActuators, WrenchActuators, start_internal_rotors
+from rotor_sim.actuators import KINDS, start_internal_rotors
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
 from rotor_sim.model.system import System
+from rotor_sim.power import PowerSupply, PowerTrain
 from rotor_sim.sensors.imu import ImuSensor
 from rotor_sim.sensors.load_cell import LoadCellSensor
 from rotor_sim.sensors.pose import PoseSensor
 from rotor_sim.structure import attached, rebuilt, released
+from rotor_sim.touches import Touches
 from rotor_sim.wind import WindField
 
 START_TIME = 1.0
@@ -55,11 +57,9 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
-        self._actuators = (
-            RotorActuators(scenario)
-            if scenario.actuation.mode == "rotors"
-            else WrenchActuators(scenario)
-        )
+        self._actuators = KINDS[scenario.actuation.mode](scenario)
+        self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
+        self._supply = PowerSupply(scenario)
         environment = scenario.environment
         self._wind = (
             None
@@ -69,12 +69,12 @@ class Simulation:
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
-        self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed)
+        self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
         self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
         self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
         self.engine = self._new_engine(START_TIME)
         self.body_names = [body.name for body in self.engine.system.bodies]
-        """Entities first, then links; attach and release keep them."""
+        """Entities first, then links and propellers; attach and release keep them."""
         self._cable_ends = np.array(
             [
                 self.body_names.index(c.a) if c.a in self.body_names else -1
@@ -107,12 +107,19 @@ class Simulation:
         self.engine = self._new_engine(time)
         self._begin = time
         self._events: list[Event] = []
+        self._touches = Touches()
         self._motors_on = (
             False  # the first command finds motors at their efforts, as rotors at speed
         )
         self._changes = sorted(self.scenario.changes, key=lambda change: change.at_s)
         self.externals.clear()
-        for stream in (self.pose_sensor, self._imu, self._load_cell, self._actuators):
+        for stream in (
+            self.pose_sensor,
+            self._imu,
+            self._load_cell,
+            self._actuators,
+            *self.power.values(),
+        ):
             stream.reset()
         if self._wind:
             self._wind.reset()
@@ -120,6 +127,7 @@ class Simulation:
         angles = [
             j.initial for v in self.scenario.model.vehicles for j in v.moving_joints
         ]  # at rest
+        angles += [0.0] * (len(self.engine.joints) - self._n_joints)
         for i in np.flatnonzero(self.engine.joints.is_driven):
             self.engine.joints.hold(int(i), angles[i])
         self.engine.set_state(
@@ -173,7 +181,7 @@ class Simulation:
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
         there = trial.measure()[:, :13].copy()
-        joints = self.joint_states
+        joints = self.engine.joints.states
         trial.set_state(there, joints=joints)  # what it cannot do must not touch the running world
         self.engine.set_state(there, joints=joints)
         there = there[: len(self.names)]
@@ -202,11 +210,16 @@ class Simulation:
     @property
     def joint_states(self) -> np.ndarray:
         """Angles and rates of all joints, vehicle by vehicle, (n_joints, 2)."""
-        return self.engine.joints.states
+        return self.engine.joints.states[: self._n_joints]
 
     def measure(self) -> np.ndarray:
         """What controllers see, (n, 19); call it once at the start of every control period."""
         return self.pose_sensor.measure(self.motion, self.time)
+
+    @property
+    def power(self) -> dict[int, PowerTrain]:
+        """Motors and batteries, by the row of their vehicle."""
+        return self._supply.trains
 
     def imu(self) -> np.ndarray:
         """One sample of every vehicle's inertial unit: specific force, body rate (n_vehicles, 6)."""
@@ -231,6 +244,17 @@ class Simulation:
                 self.release(change.release)
             if change.attach is not None:
                 self._grip(change.attach)
+            if change.motor is not None:
+                self._actuators.health[self._vehicle(change.motor.vehicle)][
+                    change.motor.rotor - 1
+                ] = change.motor.thrust_gain
+            if change.battery is not None:
+                self.power[
+                    self._vehicle(change.battery.vehicle)
+                ].sag = change.battery.voltage_factor
+
+    def _vehicle(self, name: str) -> int:
+        return self.names.index(name)
 
     def _grip(self, grip: Grip) -> None:
         a, b = self._body(grip.to), self._body(grip.entity)
@@ -261,10 +285,15 @@ class Simulation:
         if self._wind:
             air = self._wind.sample(self.time - self._begin)
             self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
-        if efforts is not None and len(efforts) + len(self.engine.joints):
-            self.engine.joints.write_efforts(efforts, at_once=not self._motors_on)
+        if efforts is not None and len(efforts) + self._n_joints:
+            every = np.concatenate([efforts, self.engine.joints.efforts[self._n_joints :]])
+            self.engine.joints.write_efforts(every, at_once=not self._motors_on)
             self._motors_on = True
+        if self.power:
+            self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         self._actuators.command(self.engine, wrenches)
+        if self.engine.system.contacts:
+            self._events += self._touches.look(self.engine, self.body_names)
         self._make_changes()
 
     @property
@@ -287,15 +316,28 @@ class Simulation:
         self._change(system, states, joints, Event(self.time, "attach", (), bodies=(parent, child)))
 
     def release(self, child: str) -> None:
-        """Let go of an entity that is held.
+        """Let go of an entity: open what holds it, and cut its cables.
 
         Raises:
             ContractError: an unknown entity, or nothing holds it; nothing is changed then.
         """
-        system = released(self.engine.system, self._body(child))
+        body = self._body(child)
+        cables = [
+            k
+            for k, c in enumerate(self.engine.system.cables)
+            if body in (c.a, c.b) and self.engine.alive[k]
+        ]
+        for k in cables:
+            self.engine.cut(k)
+        if cables and all(w.child != body for w in self.engine.system.welds):
+            return
+        system = released(self.engine.system, body)
         states = self.engine.measure()[:, :13].copy()
         self._change(
-            system, states, self.joint_states, Event(self.time, "release", (), bodies=(child,))
+            system,
+            states,
+            self.engine.joints.states,
+            Event(self.time, "release", (), bodies=(child,)),
         )
 
     def _body(self, name: str) -> int:
@@ -343,4 +385,4 @@ class Simulation:
     def take_events(self) -> list[Event]:
         """Hybrid events since the last call."""
         events, self._events = [*self._events, *self.engine.take_events()], []
-        return events
+        return sorted(events, key=lambda event: event.time)

@@ -45,6 +45,13 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     wind = slice(at.WIND, at.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
     other.set_state(states, joints=joints, time=engine.time)
+    same = other.world.contact_int[:, at.CAN_TOUCH] != 0  # what stands stays anchored
+    for mine, theirs in (
+        (other.world.contact_int, engine.world.contact_int),
+        (other.world.contacts, engine.world.contacts),
+    ):
+        first = at.TOUCHES if mine is other.world.contact_int else at.ANCHOR
+        mine[same, first:] = theirs[same, first:]
     return other
 
 
@@ -93,6 +100,7 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         rotors=(),
         drags=(),
         inputs=(),
+        contacts=(),
         joints=tuple(_bare(j) for j in new.joints),
     )
     other = Engine(bare, max_external=len(bare.bodies))

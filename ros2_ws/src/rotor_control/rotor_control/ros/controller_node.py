@@ -19,10 +19,10 @@ from rotor_control.ros.cable_commands import CableCommands
 from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
 from rotor_core.interface.errors import ContractError
+from rotor_core.plan_queue import PlanBoard
 from rotor_core.ros import qos
-from rotor_core.ros.convert import plan_from_message
+from rotor_core.ros.convert import nanoseconds_from_stamp, plan_from_message
 from rotor_core.ros.node import declare_live, run, scenario_parameter
-from rotor_core.ros.plan_queue import PlanQueue
 from rotor_core.ros.team_wire import TeamCommandWire, TeamStateWire
 
 
@@ -39,7 +39,7 @@ class ControllerNode(Node):
         entities = [e.name for e in scenario.model.entities]
         vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
-        self._plans = {name: PlanQueue() for name in self.teams}
+        self._board = PlanBoard(scenario.model)
         self._states = np.zeros((len(entities), 13))
         self.arms = ArmReferences(self, scenario)
         self.cables = [
@@ -78,7 +78,7 @@ class ControllerNode(Node):
         return SetParametersResult(successful=True)
 
     def _on_plan(self, message: PolynomialTrajectory) -> None:
-        if message.entity not in self._plans or message.epoch < self._epoch:
+        if message.entity not in self._board.queues or message.epoch < self._epoch:
             return
         if message.epoch > self._epoch:
             self._begin_epoch(message.epoch)
@@ -87,14 +87,13 @@ class ControllerNode(Node):
         except ContractError as error:
             self.get_logger().warning(f"ignored: {error}")
             return
-        self._plans[message.entity].add(message.header.stamp, plan)
+        self._board.queues[message.entity].add(nanoseconds_from_stamp(message.header.stamp), plan)
 
     def _begin_epoch(self, epoch: int) -> None:
         self._epoch = epoch
         self._last = None
         self.controller.reset()
-        for plans in self._plans.values():
-            plans.clear()
+        self._board.clear()
         self.arms.clear()
         for cables in self.cables:
             cables.clear()
@@ -113,12 +112,8 @@ class ControllerNode(Node):
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])
             return
-        for i, name in enumerate(self.teams):
-            plans = self._plans[name]
-            if not plans:
-                return  # the simulator asks again; without a plan there is nothing to answer
-            since, plan = plans.running(heading.stamp)
-            self.controller.follow(i, plan, since)
+        if not self.controller.follow_board(self._board, nanoseconds_from_stamp(heading.stamp)):
+            return  # the simulator asks again; without a plan there is nothing to answer
         wanted = self.arms.sample(heading.stamp)
         if wanted is None:
             return

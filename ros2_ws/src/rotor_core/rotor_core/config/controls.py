@@ -119,8 +119,43 @@ class ManipulatorControl:
     source: str = ""
 
 
+@dataclass(frozen=True)
+class Pid:
+    """Gains of one loop: ``p e + i (integral of e) + d (rate of e)``."""
+
+    p: float = bounded(ge=0.0)
+    i: float = bounded(0.0, ge=0.0)
+    d: float = bounded(0.0, ge=0.0)
+
+
+@dataclass(frozen=True)
+class CascadedPidControl:
+    """Cascaded PID loops of one vehicle that ask every rotor for a share of force (Pappalardo et al. 2023, Table 6).
+
+    ``lift`` and ``yaw`` give N per rotor for errors in m and rad; ``outer_x`` and ``outer_y`` tilts
+    (rad) for m, ``inner_pitch`` and ``inner_roll`` N per rotor for rad. ``filter_per_s``: the
+    derivatives are filtered, D N s/(s + N). ``turned``: the shares of roll and pitch, which are about
+    axes fixed to the earth, are turned into those of the vehicle; without it no heading beyond 55 deg
+    is stable. Loops stop integrating while a rotor is at its limit.
+    """
+
+    type: Literal["cascaded_pid"]
+    lift: Pid
+    yaw: Pid
+    inner_roll: Pid
+    inner_pitch: Pid
+    outer_x: Pid
+    outer_y: Pid
+    filter_per_s: float = bounded(100.0, gt=0.0)
+    turned: bool = True
+    gravity_feedforward: bool = False
+    max_tilt_deg: float = bounded(45.0, gt=0.0, lt=90.0)
+    source: str = ""
+
+
 Control = (
-    QuadrotorControl
+    CascadedPidControl
+    | QuadrotorControl
     | PointMassControl
     | CableTeamControl
     | RigidTeamControl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rotor_core.config.body import Vector
+from rotor_core.config.body import Vector, check_name
 from rotor_core.config.structure import bounded
 
 
@@ -45,14 +45,73 @@ class Wind:
 
 
 @dataclass(frozen=True)
+class Air:
+    """Height above the sea and temperature: the density that propellers given by their geometry work in."""
+
+    altitude_m: float = bounded(0.0, ge=-500.0, le=11000.0)
+    temperature_c: float = bounded(15.0, ge=-80.0, le=60.0)
+
+    @property
+    def density(self) -> float:
+        """kg/m^3 (R.15). Source: Pappalardo et al. 2023, eqs 3, 4."""
+        kelvin = 273.0 + self.temperature_c
+        pressure = (1.0 - 0.0065 * self.altitude_m / kelvin) ** 5.2561
+        return 1.293 * 273.0 * pressure / kelvin
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A box that stands in the world; ``belt_m_s``: its surface moves, as that of a conveyor, in its own axes."""
+
+    name: str
+    position_m: Vector
+    size_m: Vector = bounded(gt=0.0)
+    yaw_deg: float = 0.0
+    belt_m_s: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Vehicles and payloads touch the ground, obstacles and each other's boxes.
+
+    Friction goes from ``friction_static`` to ``friction_dynamic`` about ``stiction_speed_m_s``.
+    ``stiffness_n_per_m`` is that of one point of contact; left out, it suits the smallest mass that
+    it can meet. ``dissipation_s_per_m``: what comes with speed v bounces back with about
+    v / (1 + dissipation v).
+    """
+
+    friction_static: float = bounded(0.5, ge=0.0, le=5.0)
+    friction_dynamic: float = bounded(0.3, ge=0.0, le=5.0)
+    stiction_speed_m_s: float = bounded(0.05, gt=0.0)
+    stiffness_n_per_m: float | None = bounded(None, gt=0.0)
+    dissipation_s_per_m: float = bounded(3.0, ge=0.0, le=100.0)
+    obstacles: tuple[Obstacle, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.friction_dynamic > self.friction_static:
+            raise ValueError(
+                "friction_dynamic must be at most friction_static, got "
+                f"{self.friction_dynamic:g} and {self.friction_static:g}."
+            )
+        names = [o.name for o in self.obstacles]
+        for name in names:
+            check_name(name)
+            if names.count(name) > 1:
+                raise ValueError(f"obstacles: the name {name!r} appears twice.")
+
+
+@dataclass(frozen=True)
 class Environment:
     """The world outside the vehicles.
 
     ``ground_effect``: rotors (``actuation: rotors``, ``radius_m`` > 0) push harder near the ground
-    at ``ground_m``.
+    at ``ground_m``. ``contact``: the ground there carries, and boxes stand on it; left out, everything
+    passes through everything.
     """
 
     gravity_m_s2: float = bounded(9.81, ge=0.0)
+    air: Air = field(default_factory=Air)
     wind: Wind = field(default_factory=Wind)
     ground_effect: bool = False
     ground_m: float = 0.0
+    contact: Contact | None = None

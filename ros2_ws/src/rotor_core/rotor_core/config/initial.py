@@ -9,6 +9,7 @@ import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.config.loader import plant_model
+from rotor_core.config.model import RigidLink
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 
@@ -23,7 +24,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     """States of all entities in the order of ``model.entities``, (n, 13).
 
     Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked
-    ones where their link holds them; vehicles on cables straight above the attachment point, one
+    ones and cargo where their link holds them; vehicles on cables straight above the attachment point, one
     cable length away, moving with it; free vehicles at the origin, 1 m apart along y.
     """
     model = plant_model(scenario)
@@ -39,10 +40,10 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         elif entry.quaternion_wxyz is not None:
             row[Q] = np.array(entry.quaternion_wxyz) / np.linalg.norm(entry.quaternion_wxyz)
         done.add(entry.entity)
+    cargo = [link for link in model.cargo if link.child not in done]
     done |= {p.name for p in model.payloads}
-    for link in model.rigid_links:
-        if link.child in done:
-            continue
+
+    def follow(link: RigidLink) -> None:
         parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
         R, offset, q = (
             quat2mat(parent[Q]),
@@ -54,6 +55,10 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         child[V] = parent[V] + R @ np.cross(parent[OMEGA], offset)
         child[OMEGA] = quat2mat(q).T @ parent[OMEGA]
         done.add(link.child)
+
+    for link in model.rigid_links:
+        if link.child not in done:
+            follow(link)
     for cable in model.cables:
         if cable.a not in entities or cable.a in done or cable.b not in done:
             continue
@@ -65,4 +70,6 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     free = [v.name for v in model.vehicles if v.name not in done]
     for i, name in enumerate(free):
         states[entities.index(name)][P] = (0.0, float(i), 0.0)
+    for link in cargo:
+        follow(link)
     return states

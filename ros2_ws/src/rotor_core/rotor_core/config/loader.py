@@ -15,13 +15,16 @@ from ruamel.yaml import YAML
 
 from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
+from rotor_core.config.environment import Air
 from rotor_core.config.files import locate_file, waypoints_from_table
+from rotor_core.config.mission import Mission
 from rotor_core.config.model import CableAttachment, Model, Vehicle
 from rotor_core.config.plans import Plan
+from rotor_core.config.propulsion import Propeller
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, convert, suggestion
-from rotor_core.config.tree import Tree, read_tree
+from rotor_core.config.tree import Tree, parse_tree, read_tree
 from rotor_core.config.urdf import read_urdf
 from rotor_core.interface.errors import ConfigError
 
@@ -88,7 +91,7 @@ def load_vehicle(name: str) -> Vehicle:
     fields.setdefault("name", tree.with_value(path.stem))
     if "urdf" in fields and "links" not in fields:
         fields = _with_urdf(fields, name)
-    return build(Vehicle, tree.with_value(fields))
+    return build(Vehicle, tree.with_value(_with_propeller(fields, Air(), name)))
 
 
 def load_trajectory(name: str) -> Plan:
@@ -104,12 +107,21 @@ def load_trajectory(name: str) -> Plan:
     return convert(Plan, tree.with_value(fields), "trajectory")
 
 
+def mission_from_text(text: str) -> Mission:
+    """A mission from YAML, as under the key ``mission`` of a scenario.
+
+    Raises:
+        ConfigError: with line, value, limit and remedy.
+    """
+    return build(Mission, parse_tree(text, "mission"), "mission")
+
+
 def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     """Build a scenario from a YAML tree; see :func:`load_scenario`."""
     root = _mapping(tree, "the file")
     _check_schema(tree)
     if "model" in root:
-        root["model"] = _resolve_model(root["model"])
+        root["model"] = _resolve_model(root["model"], _air(root))
     for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
         if key in root:
             root[key] = _used(root[key], folder, key)
@@ -195,7 +207,28 @@ def _with_waypoints(tree: Tree) -> Tree:
     return tree.with_value(fields)
 
 
-def _resolve_model(tree: Tree) -> Tree:
+def _air(root: dict[str, Tree]) -> Air:
+    """The air of a scenario that has not been built yet."""
+    environment = root.get("environment")
+    if environment is None or "air" not in _mapping(environment, "environment"):
+        return Air()
+    return build(Air, environment.value["air"], "environment.air")
+
+
+def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, Tree]:
+    """A vehicle with the thrust and torque of its propellers in that air, where they are left out."""
+    rotors = vehicle.get("rotors")
+    if rotors is None or "propeller" not in _mapping(rotors, f"{what}.rotors"):
+        return vehicle
+    propeller = build(Propeller, rotors.value["propeller"], f"{what}.rotors.propeller")
+    own = {
+        "thrust_n_per_rpm2": rotors.with_value(propeller.thrust_n_per_rpm2(air.density)),
+        "torque_per_thrust_m": rotors.with_value(propeller.torque_per_thrust_m),
+    }
+    return {**vehicle, "rotors": rotors.with_value({**own, **rotors.value})}
+
+
+def _resolve_model(tree: Tree, air: Air) -> Tree:
     model = _mapping(tree, "model")
     names: dict[str, list[str]] = {}
     for key, prefix in (("vehicles", "quad"), ("payloads", "payload")):
@@ -212,6 +245,8 @@ def _resolve_model(tree: Tree) -> Tree:
             fields.setdefault("name", entry.with_value(default))
             if key == "vehicles" and "urdf" in fields and "links" not in fields:
                 fields = _with_urdf(fields, f"model.vehicles[{i}]")
+            if key == "vehicles":
+                fields = _with_propeller(fields, air, f"model.vehicles[{i}]")
             resolved.append(entry.with_value(fields))
         names[key] = [str(e.value["name"].value) for e in resolved]
         model[key] = model[key].with_value(resolved)

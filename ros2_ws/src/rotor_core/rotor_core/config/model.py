@@ -9,6 +9,7 @@ import numpy as np
 
 from rotor_core.config.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.body import Matrix, Vector, check_inertia, check_name
+from rotor_core.config.propulsion import Battery, Motor, Propeller
 from rotor_core.config.structure import bounded
 
 
@@ -37,7 +38,9 @@ class Rotors:
     ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
     the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
     about the axis (contained in the inertia of the vehicle), ``drag_n_s2_per_m`` force across the
-    axis over airspeed and rotor speed, ``radius_m`` for the ground effect.
+    axis over airspeed and rotor speed, ``radius_m`` for the ground effect. A ``propeller`` gives
+    thrust and torque from its geometry and the air where they are left out; ``motor`` what turning
+    it takes.
     """
 
     layout: Literal["plus", "x", "custom"]
@@ -52,6 +55,8 @@ class Rotors:
     inertia_kg_m2: float = bounded(0.0, ge=0.0)
     drag_n_s2_per_m: float = bounded(0.0, ge=0.0)
     radius_m: float = bounded(0.0, ge=0.0)
+    propeller: Propeller | None = None
+    motor: Motor | None = None
 
     def __post_init__(self) -> None:
         if self.speed_rpm[0] >= self.speed_rpm[1]:
@@ -180,7 +185,8 @@ class Vehicle:
     """A multirotor as one rigid body with a thrust and moment input, or with its rotors; and its arm, if any.
 
     ``urdf`` names the file from which the loader took ``mass_kg``, ``inertia_kg_m2``, ``com_m`` (of
-    the base), ``links`` and ``joints``; what stands here as well goes before.
+    the base), ``links`` and ``joints``; what stands here as well goes before. ``feet_m``: points that
+    touch the ground (environment.contact); left out: four below the rotors and the hubs.
     """
 
     name: str
@@ -194,6 +200,8 @@ class Vehicle:
     com_m: Vector = (0.0, 0.0, 0.0)
     links: tuple[Link, ...] = ()
     joints: tuple[JointConfig, ...] = ()
+    feet_m: tuple[Vector, ...] = ()
+    battery: Battery | None = None
     urdf: str = ""
     source: str = ""
 
@@ -201,6 +209,10 @@ class Vehicle:
         check_name(self.name)
         check_inertia(self.inertia_kg_m2)
         object.__setattr__(self, "joints", sorted_tree(self.links, self.joints))
+        if self.battery is not None and self.rotors.motor is None:
+            raise ValueError(
+                "battery needs rotors.motor: it says how much current the rotors take."
+            )
 
     @property
     def moving_joints(self) -> tuple[JointConfig, ...]:
@@ -318,6 +330,20 @@ class Model:
     def rigid_links(self) -> tuple[RigidLink, ...]:
         """The rigid links."""
         return tuple(a for a in self.attachments if isinstance(a, RigidLink))
+
+    @property
+    def cargo(self) -> tuple[RigidLink, ...]:
+        """Links by which a vehicle (the parent) holds a payload that nothing else holds: it is flown as one with it."""
+        vehicles = {v.name for v in self.vehicles}
+        held = [name for link in self.rigid_links for name in (link.parent, link.child)]
+        held += [name for cable in self.cables for name in (cable.a, cable.b)]
+        return tuple(
+            link
+            for link in self.rigid_links
+            if link.parent in vehicles
+            and link.child not in vehicles
+            and held.count(link.child) == 1
+        )
 
     def index(self, name: str) -> int:
         """Position of an entity in :attr:`entities`."""

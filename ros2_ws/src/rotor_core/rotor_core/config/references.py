@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rotor_core.config.arm import BASE, JointConfig, link_name
+from rotor_core.config.mission_check import check_mission
 from rotor_core.config.model import CableAttachment
 from rotor_core.config.plans import JointMove
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import Change, Scenario
 from rotor_core.config.structure import suggestion
 from rotor_core.config.tree import Tree
 from rotor_core.config.units import rad_from_deg
@@ -61,6 +62,10 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
                 f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
             )
         seen.add(state.entity)
+    for i, outage in enumerate(scenario.sensing.outages):
+        known(outage.entity, f"sensing.outages[{i}].entity", "sensing")
+    if scenario.mission is not None:
+        check_mission(model, scenario.mission, f"{tree.value['mission'].place}: ")
     _check_arms(scenario, tree)
     _check_changes(scenario, tree)
 
@@ -124,6 +129,7 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
                 raise ConfigError(f"{where}: there is no body {name!r}{suggestion(name, known)}")
         if change.attach is not None and change.attach.to.split("/")[0] == change.attach.entity:
             raise ConfigError(f"{where}: {change.attach.entity!r} cannot hold itself.")
+        _check_fault(scenario, change, where)
         if change.cut is not None:
             n = len(scenario.model.cables)
             if change.cut > n:
@@ -131,3 +137,24 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
             if change.cut in cut:
                 raise ConfigError(f"{where}.cut: cable {change.cut} is cut twice.")
             cut.add(change.cut)
+
+
+def _check_fault(scenario: Scenario, change: Change, where: str) -> None:
+    """The vehicle, rotor or battery of a fault exists."""
+    fault = change.motor or change.battery
+    if fault is None:
+        return
+    vehicles = {v.name: v for v in scenario.model.vehicles}
+    if fault.vehicle not in vehicles:
+        raise ConfigError(
+            f"{where}: there is no vehicle {fault.vehicle!r}{suggestion(fault.vehicle, list(vehicles))}"
+        )
+    vehicle = vehicles[fault.vehicle]
+    if change.motor is not None and change.motor.rotor > len(vehicle.rotors.spins):
+        raise ConfigError(
+            f"{where}.motor.rotor: must be 1..{len(vehicle.rotors.spins)}, got {change.motor.rotor}."
+        )
+    if change.battery is not None and vehicle.battery is None:
+        raise ConfigError(
+            f"{where}.battery: vehicle {fault.vehicle!r} has no battery. Give it `battery:` and rotors.motor."
+        )

@@ -15,6 +15,7 @@ import numpy as np
 from rotor_core.config.body import Matrix, Vector, check_inertia
 from rotor_core.config.controls import Control, OpenLoopControl
 from rotor_core.config.environment import Environment
+from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model
 from rotor_core.config.plans import HoverPlan, JointMoves, Plan
 from rotor_core.config.structure import bounded
@@ -77,17 +78,46 @@ class Grip:
 
 
 @dataclass(frozen=True)
+class MotorFault:
+    """From then on one rotor (from 1) of a vehicle gives ``thrust_gain`` of the thrust that it should."""
+
+    vehicle: str
+    rotor: int = bounded(ge=1)
+    thrust_gain: float = bounded(ge=0.0, le=2.0)
+
+
+@dataclass(frozen=True)
+class BatterySag:
+    """From then on the battery of a vehicle has ``voltage_factor`` of the voltage that it should."""
+
+    vehicle: str
+    voltage_factor: float = bounded(ge=0.0, le=1.0)
+
+
+@dataclass(frozen=True)
 class Change:
-    """Something that happens to the structure ``at_s``: attach, release (an entity) or cut (a cable, from 1)."""
+    """Something that happens ``at_s``: attach, release (an entity), cut (a cable, from 1), or a fault."""
 
     at_s: float = bounded(ge=0.0)
     attach: Grip | None = None
     release: str | None = None
     cut: int | None = bounded(None, ge=1)
+    motor: MotorFault | None = None
+    battery: BatterySag | None = None
 
     def __post_init__(self) -> None:
-        if sum(x is not None for x in (self.attach, self.release, self.cut)) != 1:
-            raise ValueError("a change is one of attach, release or cut.")
+        given = (self.attach, self.release, self.cut, self.motor, self.battery)
+        if sum(x is not None for x in given) != 1:
+            raise ValueError("a change is one of attach, release, cut, motor or battery.")
+
+
+@dataclass(frozen=True)
+class Outage:
+    """No measurement of an entity arrives for a while: controllers see the last one."""
+
+    entity: str
+    from_s: float = bounded(ge=0.0)
+    duration_s: float = bounded(gt=0.0)
 
 
 @dataclass(frozen=True)
@@ -134,7 +164,8 @@ class Sensing:
 
     ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
-    ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only).
+    ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
+    ``outages`` are dropouts that are sure.
     """
 
     noise: Noise = field(default_factory=Noise)
@@ -142,6 +173,7 @@ class Sensing:
     delay_s: float = bounded(0.0, ge=0.0, le=1.0)
     dropout_probability: float = bounded(0.0, ge=0.0, le=1.0)
     dropout_s: float = bounded(0.0, ge=0.0)
+    outages: tuple[Outage, ...] = ()
     imu: Imu = field(default_factory=Imu)
     load_cell: LoadCell = field(default_factory=LoadCell)
 
@@ -153,6 +185,7 @@ class Sensing:
             and self.rate_hz is None
             and self.delay_s == 0.0
             and self.dropout_probability == 0.0
+            and not self.outages
         )
 
 
@@ -162,14 +195,21 @@ class Actuation:
 
     ``mode: wrench``: thrust and moment act as commanded. ``mode: rotors``: commands are turned into
     rotor speeds, which follow with their lag; thrust, drag torque, stored momentum, drag and ground
-    effect are those of the rotors. ``limits``: rotor speeds stay within the limits of the vehicle
-    (thrust before yaw). ``actuation: rotors`` is short for ``actuation: {mode: rotors}``.
+    effect are those of the rotors. ``mode: propellers``: propellers are bodies on joints that turn
+    at these speeds; ``mode: motors``: on joints that the torques of the motors turn. ``limits``:
+    rotor speeds stay within the limits of the vehicle (thrust before yaw). ``actuation: rotors`` is
+    short for ``actuation: {mode: rotors}``.
     """
 
     SHORTHAND: ClassVar[str] = "mode"
 
-    mode: Literal["wrench", "rotors"] = "wrench"
+    mode: Literal["wrench", "rotors", "propellers", "motors"] = "wrench"
     limits: bool = True
+
+    @property
+    def has_propellers(self) -> bool:
+        """Whether propellers are bodies of their own."""
+        return self.mode in ("propellers", "motors")
 
 
 @dataclass(frozen=True)
@@ -217,6 +257,7 @@ class Scenario:
     model: Model
     controller: Control
     trajectory: Plan = field(default_factory=lambda: HoverPlan("hover"))
+    mission: Mission | None = None
     arms: tuple[JointMoves, ...] = ()
     changes: tuple[Change, ...] = ()
     name: str = "scenario"
@@ -233,6 +274,18 @@ class Scenario:
 
     def __post_init__(self) -> None:
         rotors = self.actuation.mode == "rotors"
+        for vehicle in self.model.vehicles if self.actuation.has_propellers else ():
+            propeller = vehicle.rotors.propeller
+            if not (propeller and propeller.mass_kg and min(propeller.inertia_kg_m2) > 0.0):
+                raise ValueError(
+                    f"actuation.mode {self.actuation.mode}: vehicle {vehicle.name!r} needs rotors.propeller with "
+                    "mass_kg and inertia_kg_m2 > 0."
+                )
+            if not vehicle.rotors.lag_s:
+                raise ValueError(
+                    f"actuation.mode {self.actuation.mode}: vehicle {vehicle.name!r} needs rotors.lag_s > 0: the "
+                    "speed of a body cannot jump."
+                )
         if self.environment.ground_effect and not rotors:
             raise ValueError("environment.ground_effect needs actuation: rotors.")
         for vehicle in self.model.vehicles if self.environment.ground_effect else ():

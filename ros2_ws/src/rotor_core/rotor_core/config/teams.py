@@ -33,7 +33,7 @@ class Team:
 
 
 def teams(model: Model) -> tuple[Team, ...]:
-    """The teams of a model, in the order of payloads, then of free vehicles.
+    """The teams of a model, in the order of payloads, then of free vehicles, with cargo or without.
 
     Raises:
         ConfigError: a vehicle is joined to two payloads, or a payload by cables and rigid links at
@@ -42,7 +42,10 @@ def teams(model: Model) -> tuple[Team, ...]:
     out = []
     taken: set[str] = set()
     vehicle_names = [v.name for v in model.vehicles]
+    cargo = {link.child for link in model.cargo}
     for payload in model.payloads:
+        if payload.name in cargo:
+            continue
         cabled = [
             (c.a, k) if c.b == payload.name else (c.b, k)
             for k, c in enumerate(model.cables)

@@ -24,6 +24,11 @@ def rad_s_from_rpm(rpm: float) -> float:
     return rpm * 2.0 * math.pi / 60.0
 
 
+def revolutions_per_s_from_rpm(rpm: float) -> float:
+    """Revolutions per second from revolutions per minute."""
+    return rpm / 60.0
+
+
 def wxyz_from_rpy_deg(rpy: Sequence[float]) -> np.ndarray:
     """Quaternion (w, x, y, z) of fixed-axis roll, pitch, yaw in degrees, (4,)."""
     return np.array(euler2quat(*(math.radians(a) for a in rpy), axes="sxyz"))

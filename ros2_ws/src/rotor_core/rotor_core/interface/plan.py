@@ -43,12 +43,14 @@ class Plan:
         coefficients: (m, 7, degree + 1), ascending powers of the segment's normalised time 0..1.
         radius: of the circle, m.
         rotation: amplitudes of roll, pitch, yaw, (3,) rad.
+        motors: False: who follows this plan stands with its motors off.
     """
 
     durations: np.ndarray
     coefficients: np.ndarray
     radius: float = 0.0
     rotation: np.ndarray = None  # type: ignore[assignment]
+    motors: bool = True
 
     def __post_init__(self) -> None:
         durations = np.ascontiguousarray(self.durations, float)
@@ -248,9 +250,10 @@ def hold(
     roll: float = 0.0,
     pitch: float = 0.0,
     duration: float = 1.0,
+    motors: bool = True,
 ) -> Plan:
     """A plan that rests at a pose; position (3,) m, angles rad."""
     coefficients = np.zeros((1, AXES, 1))
     coefficients[0, X : Z + 1, 0] = position
     coefficients[0, ROLL, 0], coefficients[0, PITCH, 0], coefficients[0, YAW, 0] = roll, pitch, yaw
-    return Plan(np.array([duration]), coefficients)
+    return Plan(np.array([duration]), coefficients, motors=motors)

@@ -52,6 +52,17 @@ def seconds_from_stamp(stamp: Time) -> float:
     return stamp.sec + stamp.nanosec / NANOSECONDS_PER_SECOND
 
 
+def nanoseconds_from_stamp(stamp: Time) -> int:
+    """Nanoseconds of a stamp."""
+    return stamp.sec * NANOSECONDS_PER_SECOND + stamp.nanosec
+
+
+def stamp_from_nanoseconds(ns: int) -> Time:
+    """Stamp of a time in nanoseconds."""
+    sec, nanosec = divmod(ns, NANOSECONDS_PER_SECOND)
+    return Time(sec=sec, nanosec=nanosec)
+
+
 def stamp_later(start: Time, seconds: float) -> Time:
     """The stamp ``seconds`` after ``start``, to the nearest nanosecond."""
     return stamp_from_seconds(seconds, offset_ns=start.sec * NANOSECONDS_PER_SECOND + start.nanosec)
@@ -286,6 +297,7 @@ def plan_message(entity: str, plan: Plan, start: Time, epoch: int) -> Polynomial
     message.durations = plan.durations.tolist()
     message.coefficients = plan.coefficients.ravel().tolist()
     message.rotation = plan.rotation
+    message.motors_off = not plan.motors
     return message
 
 
@@ -308,6 +320,7 @@ def plan_from_message(message: PolynomialTrajectory) -> Plan:
         coefficients,
         message.radius,
         np.array(message.rotation, float),
+        motors=not message.motors_off,
     )
 
 

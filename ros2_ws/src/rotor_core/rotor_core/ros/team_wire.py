@@ -114,6 +114,8 @@ class TeamStateWire(_Wire):
             [self.frozen.index(*cable_paths(f"cables[{k}]")) for k in range(len(cables))], int
         )
         self._taut = [f"cables[{k}].taut" for k in range(len(cables))]
+        self._taut_at = [self.frozen.offset(path) for path in self._taut]
+        self._cable_names = list(cables)
 
     def write(
         self,
@@ -159,6 +161,15 @@ class TeamStateWire(_Wire):
         if joints is not None:
             joints[:] = joints_from_team(message, self.names, self.joint_counts)
         return Heading(message.header.stamp, message.epoch, message.step)
+
+    def taut(self, data: bytes) -> np.ndarray:
+        """Which cables are taut, (n_cables,); those that the message does not name are not."""
+        if self.frozen.fits(data):
+            flags = [data[at] != 0 for at in self._taut_at]
+        else:
+            told = {c.name: c.taut for c in deserialize_message(data, TeamState).cables}
+            flags = [told.get(name, False) for name in self._cable_names]
+        return np.array(flags, bool)
 
 
 class TeamCommandWire(_Wire):

@@ -37,31 +37,37 @@ def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
     )
 
 
+class _Topics:
+    """What is told about one entity."""
+
+    def __init__(self, node: Node, name: str, number: int) -> None:
+        make = node.create_publisher
+        self.reference = make(Reference, f"{name}/reference", qos.COMMAND)
+        self.pose = make(PoseStamped, f"{name}/reference_pose", qos.COMMAND)
+        self.path = make(Path, f"{name}/path_reference", qos.LATCHED)
+        self.status = make(TrajectoryStatus, f"{name}/trajectory_status", qos.COMMAND)
+        self.line = _line(number)
+
+
 class PlanPublisher:
-    """Publishers of the plans of all planned entities."""
+    """Publishers of the plans of all planned entities; vehicles that fly alone get theirs when they do."""
 
     def __init__(self, node: Node, entities: list[str], arms: list[str]) -> None:
         self._plans = node.create_publisher(PolynomialTrajectory, "rotor/plan", qos.PLAN)
         self._markers = node.create_publisher(MarkerArray, "rotor/markers_plan", qos.LATCHED)
-        self._references = {
-            n: node.create_publisher(Reference, f"{n}/reference", qos.COMMAND) for n in entities
-        }
-        self._poses = {
-            n: node.create_publisher(PoseStamped, f"{n}/reference_pose", qos.COMMAND)
-            for n in entities
-        }
-        self._paths = {
-            n: node.create_publisher(Path, f"{n}/path_reference", qos.LATCHED) for n in entities
-        }
+        self._node = node
+        self._of: dict[str, _Topics] = {}
+        for name in entities:
+            self._topics(name)
         self._arms = {
             n: node.create_publisher(JointTrajectory, f"{n}/joint_trajectory", qos.LATCHED)
             for n in arms
         }
-        self._states = {
-            n: node.create_publisher(TrajectoryStatus, f"{n}/trajectory_status", qos.COMMAND)
-            for n in entities
-        }
-        self._lines = {n: _line(i) for i, n in enumerate(entities)}
+
+    def _topics(self, entity: str) -> _Topics:
+        if entity not in self._of:
+            self._of[entity] = _Topics(self._node, entity, len(self._of))
+        return self._of[entity]
 
     def plan(self, entity: str, plan: Plan, start: Time, epoch: int) -> None:
         """Publish a new plan, as message, path and line."""
@@ -71,9 +77,10 @@ class PlanPublisher:
         path.header.frame_id = WORLD_FRAME
         for t in np.linspace(0.0, plan.duration, PATH_POSES):
             path.poses.append(_pose(plan.sample(float(t)), stamp_later(start, float(t))))
-        self._paths[entity].publish(path)
-        self._lines[entity].points = [pose.pose.position for pose in path.poses]
-        self._markers.publish(MarkerArray(markers=list(self._lines.values())))
+        topics = self._topics(entity)
+        topics.path.publish(path)
+        topics.line.points = [pose.pose.position for pose in path.poses]
+        self._markers.publish(MarkerArray(markers=[t.line for t in self._of.values()]))
 
     def arm(self, vehicle: str, joints: list[str], plan: JointPlan, start: Time) -> None:
         """Publish what the arm of a vehicle does from ``start`` on."""
@@ -81,15 +88,16 @@ class PlanPublisher:
 
     def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
         """Publish where the entity should be now."""
-        self._references[entity].publish(reference_message(entity, reference, stamp))
-        self._poses[entity].publish(_pose(reference, stamp))
+        topics = self._topics(entity)
+        topics.reference.publish(reference_message(entity, reference, stamp))
+        topics.pose.publish(_pose(reference, stamp))
 
     def status(self, entity: str, kind: str, elapsed: float, duration: float, stamp: Time) -> None:
         """Publish what is being flown, since when and for how long, s."""
         message = TrajectoryStatus(entity=entity, kind=kind, elapsed=elapsed, duration=duration)
         message.header.stamp = stamp
         message.running = 0.0 <= elapsed < duration
-        self._states[entity].publish(message)
+        self._topics(entity).status.publish(message)
 
 
 def _line(identity: int) -> Marker:

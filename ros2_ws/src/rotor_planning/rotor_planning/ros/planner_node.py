@@ -22,22 +22,26 @@ from rotor_core.config.teams import teams
 from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.plan import ATTITUDE, POSITION, YAW_ANGLE, Plan, hold
+from rotor_core.plan_queue import PlanBoard
 from rotor_core.ros import qos
 from rotor_core.ros.convert import (
+    nanoseconds_from_stamp,
     reference_message,
     seconds_between,
     seconds_from_stamp,
+    stamp_from_nanoseconds,
     stamp_from_seconds,
     stamp_later,
 )
 from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
-from rotor_core.ros.plan_queue import PlanQueue
 from rotor_core.ros.team_wire import Heading, TeamStateWire
 from rotor_planning import trajectories
 from rotor_planning.arms import make_arm_plans
 from rotor_planning.knots import go_to
+from rotor_planning.mission_setup import initial_plans
 from rotor_planning.ros.goal_inputs import subscribe_goals
 from rotor_planning.ros.goal_marker import GoalMarkers
+from rotor_planning.ros.mission_flight import MissionFlight
 from rotor_planning.ros.plan_publishers import PlanPublisher
 from rotor_planning.ros.trajectory_services import offer_trajectories
 
@@ -70,7 +74,7 @@ class PlannerNode(Node):
         model = self.scenario.model
         self.entities = [team.entity for team in teams(model)]
         self._rows = {name: model.index(name) for name in self.entities}
-        self._plans = {name: PlanQueue() for name in self.entities}
+        self._board = PlanBoard(model)
         self._flown: dict[str, tuple[str, Time, float]] = {}
         """Kind, start and duration of the newest plan of an entity."""
         counts = [len(v.moving_joints) for v in model.vehicles] + [0] * len(model.payloads)
@@ -81,6 +85,7 @@ class PlannerNode(Node):
         self._epoch = -1
         self._next_reference = 0.0
         self._publisher = PlanPublisher(self, self.entities, list(self._arms))
+        self._mission = MissionFlight(self, self.scenario, self._board, self._start_plan)
         self._goals = GoalMarkers(self, self.entities, self._on_goal)
         subscribe_goals(self, self.entities, self._on_goal, self._on_trajectory)
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
@@ -102,13 +107,15 @@ class PlannerNode(Node):
         self._heading = heading
         if heading.epoch > self._epoch:
             self._begin_epoch(heading)
+        now = nanoseconds_from_stamp(heading.stamp)
+        if not again:
+            self._mission.go_on(now, self._states, self._wire.taut(data))
         time = seconds_from_stamp(heading.stamp)
         if again or time >= self._next_reference:
             self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6
-            for entity in self.entities:
-                reference = self._plans[entity].sample(heading.stamp)
+            for entity, (kind, start, duration) in self._flown.items():
+                reference = self._board.queues[entity].sample(now)
                 self._publisher.reference(entity, reference, heading.stamp)
-                kind, start, duration = self._flown[entity]
                 elapsed = seconds_between(start, heading.stamp)
                 self._publisher.status(entity, kind, elapsed, duration, heading.stamp)
 
@@ -116,9 +123,17 @@ class PlannerNode(Node):
         self._epoch = heading.epoch
         self._next_reference = 0.0
         # at the very start the plan begins at the true initial pose, later (or put elsewhere) where it is seen
-        initial = trajectories.make_plans(self.scenario) if self._is_initial(heading) else {}
-        for entity in self.entities:
-            self._plans[entity].clear()
+        is_initial = self._is_initial(heading)
+        initial = trajectories.make_plans(self.scenario) if is_initial else {}
+        self._board.clear()
+        self._flown.clear()
+        mission = self.scenario.mission if self._starts_trajectory else None
+        self._mission.begin(mission)
+        if mission is not None:
+            seen = initial_states(self.scenario) if is_initial else self._states
+            for entity, plan in initial_plans(self.scenario, mission, seen).items():
+                self._publish_plan(entity, plan, heading.stamp, "scenario")
+        for entity in self.entities if mission is None else ():
             row = self._states[self._rows[entity]]
             position, yaw = row[:3].copy(), float(rpy_from_wxyz(row[3:7])[2])
             plan = hold(position, yaw)
@@ -146,12 +161,16 @@ class PlannerNode(Node):
         return heading.step == 0 and bool(np.linalg.norm(apart, axis=1).max() < near)
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time, kind: str) -> None:
-        self._plans[entity].add(start, plan)
+        self._board.queues[entity].add(nanoseconds_from_stamp(start), plan)
         moves = plan.coefficients.shape[2] > 1
         self._flown[entity] = (kind, start, plan.duration if moves else 0.0)
         self._publisher.plan(entity, plan, start, self._epoch)
-        end = plan.sample(plan.duration)
-        self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])
+        if entity in self.entities:
+            end = plan.sample(plan.duration)
+            self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])
+
+    def _start_plan(self, entity: str, start: int, plan: Plan, kind: str) -> None:
+        self._publish_plan(entity, plan, stamp_from_nanoseconds(start), kind)
 
     # --- goals ------------------------------------------------------------------------------------
 
@@ -201,7 +220,7 @@ class PlannerNode(Node):
 
     def _preview(self, request: Preview.Request, response: Preview.Response) -> Preview.Response:
         entity = request.entity or self.entities[0]
-        if self._heading is None or entity not in self.entities:
+        if self._heading is None or entity not in self._flown:
             known = ", ".join(self.entities)
             response.message = (
                 "no state has come from the simulator yet; start it first"
@@ -220,7 +239,7 @@ class PlannerNode(Node):
             return response
         for i in range(request.count):
             when = stamp_later(self._heading.stamp, request.start_s + i * request.period_s)
-            reference = self._plans[entity].at(when)
+            reference = self._board.queues[entity].at(nanoseconds_from_stamp(when))
             response.references.append(reference_message(entity, reference, when))
         response.success = True
         return response
@@ -240,7 +259,16 @@ class PlannerNode(Node):
             known = ", ".join(self.entities)
             return False, f"there is no planned entity {entity!r}; known: {known}"
         now = self._heading.stamp
-        left = self._plans[entity].time_left(now)
+        queue = self._board.queues[entity]
+        if self._mission.is_running and not interrupts:
+            return False, "a mission runs; cancel it, or call hover, first"
+        self._mission.cancel()
+        if not queue:
+            return (
+                False,
+                f"the vehicles of {entity} fly alone; its mission has not made it a team yet",
+            )
+        left = queue.time_left(nanoseconds_from_stamp(now))
         if not interrupts and left > 0.0:
             return (
                 False,
@@ -252,7 +280,7 @@ class PlannerNode(Node):
             ago = seconds_between(start, now)
             return False, f"a trajectory must start in the future; its stamp is {ago:.3f} s ago"
         # start where the reference will be, so that it does not jump
-        there = self._plans[entity].at(start)
+        there = queue.at(nanoseconds_from_stamp(start))
         try:
             with np.errstate(all="ignore"):
                 plan = make(there)

@@ -26,6 +26,7 @@ from rotor_core.lie.vec3 import (
 )
 from rotor_sim.dynamics.links import articulated_row, drive, driven_motion, move_trees
 from rotor_sim.dynamics.motion import body_wrench
+from rotor_sim.dynamics.rotors import take_joint_speeds
 from rotor_sim.dynamics.spatial import (
     add3,
     add6,
@@ -221,6 +222,8 @@ def tree_motion(ints, floats, which_state, which_slope, t):
     has_rotors, has_drags = world.head[at.N_ROTORS] != 0, world.head[at.N_DRAGS] != 0
     drive(world, state, t)
     move_trees(world, state)
+    if has_rotors:
+        take_joint_speeds(world, state)
     for tree in range(n_trees):
         b = world.tree_int[tree, at.ROOT]
         if b >= 0:

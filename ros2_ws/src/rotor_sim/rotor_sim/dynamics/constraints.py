@@ -25,6 +25,7 @@ from rotor_core.lie.vec3 import (
 )
 from rotor_core.linear.factor import factorize, solve, substitute, substitute_three
 from rotor_sim.dynamics.articulated import tree_motion
+from rotor_sim.dynamics.contact import contact_wrenches
 from rotor_sim.dynamics.links import settle_trees
 from rotor_sim.dynamics.motion import free_motion
 from rotor_sim.dynamics.responses import assemble_trees, pull_trees
@@ -303,6 +304,8 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
     trees = world.head[at.N_JOINTS] != 0
     n = NONE_YET
     for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
+        if world.head[at.N_CONTACTS] != 0:
+            contact_wrenches(ints, floats, which_state, t)
         free_motion(world, state, slope, t)
         if trees:
             tree_motion(ints, floats, which_state, which_slope, t)

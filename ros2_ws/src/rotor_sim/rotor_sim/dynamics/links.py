@@ -6,7 +6,7 @@ other body. Equations (T.n) are numbered in docs/theory/trees.md.
 
 from __future__ import annotations
 
-from math import cos, sin
+from math import cos, exp, sin
 
 from rotor_core._jit import inlined, kernel
 from rotor_core.lie import so3
@@ -37,6 +37,13 @@ def driven_motion(joint, t):
     if holds:
         rate, twice = 0.0, 0.0
     acceleration = 2.0 * twice
+    offset = joint[at.EFFORT_OFFSET]
+    if offset != 0.0:  # a motor that comes to its speed with a lag
+        lag_rate = joint[at.EFFORT_LAG_RATE]
+        fading = exp(-lag_rate * (t - joint[at.EFFORT_SINCE]))
+        angle += offset / lag_rate * (1.0 - fading)
+        rate += offset * fading
+        acceleration -= offset * lag_rate * fading
     amplitude = joint[at.EFFORT_AMPLITUDE]
     if amplitude != 0.0:
         w = joint[at.EFFORT_FREQUENCY]

@@ -81,11 +81,17 @@ def external_wrenches(world, slope):
 
 @inlined
 def body_wrench(world, state, b, R, has_rotors, has_drags):
-    """Force and moment on a body by inputs, rotors and drag, in its axes; and the momentum that rotors store."""
+    """Force and moment on a body by all but gravity, cables and what pushes from outside, in its axes.
+
+    And the momentum that its rotors store.
+    """
     body = world.bodies[b]
     force = get3(body, at.COMMAND)
     moment = get3(body, at.COMMAND + 3)
     spin = (0.0, 0.0, 0.0)
+    if world.head[at.N_CONTACTS] != 0:
+        force = add(force, get3(body, at.CONTACT_WRENCH))
+        moment = add(moment, get3(body, at.CONTACT_WRENCH + 3))
     if has_rotors:
         more_force, more_moment = rotor_wrench(world, state, b, R)
         force = add(force, more_force)

@@ -53,6 +53,17 @@ def set_speeds(world, t):
 
 
 @inlined
+def take_joint_speeds(world, state):
+    """Speeds of the rotors that turn with a joint (R.10)."""
+    for k in range(world.head[at.N_ROTORS]):
+        joint = world.rotor_int[k, at.TURNS_WITH]
+        if joint != 0:
+            row = world.joint_int[abs(joint) - 1, at.JOINT_ROW]
+            rate = state[row, at.V]
+            world.rotors[k, at.SPEED] = rate if joint > 0 else -rate
+
+
+@inlined
 def stored_spin(world, b):
     """Momentum of the rotors of body b and its rate, in body axes (R.2), from their speeds."""
     spin = (0.0, 0.0, 0.0)
@@ -77,7 +88,7 @@ def extra_wrench(world, state, b, R, k):
     if rotor[at.RADIUS] > 0.0:
         height = state[b, at.P + 2] + apply(R, hub)[2] - world.scalars[at.GROUND]
         more = ground_factor(height, rotor[at.RADIUS]) - 1.0
-        force = scale(more * speed * speed, get3(rotor, at.PER_SPEED2))
+        force = scale(more * speed * abs(speed), get3(rotor, at.PER_SPEED2))
     if rotor[at.ROTOR_DRAG] != 0.0:
         wind = get3(world.bodies[b], at.WIND)
         air = add(
@@ -98,7 +109,7 @@ def rotor_wrench(world, state, b, R):
     for k in range(world.body_int[b, at.FIRST_ROTOR], world.body_int[b, at.END_ROTOR]):
         rotor = world.rotors[k]
         kind = world.rotor_int[k, at.KIND]
-        square = rotor[at.SPEED] * rotor[at.SPEED]
+        square = rotor[at.SPEED] * abs(rotor[at.SPEED])  # turned backwards, it pulls
         lift += square * rotor[at.PER_SPEED2 + 2]
         moment = add(moment, scale(square, get3(rotor, at.PER_SPEED2 + 3)))
         if kind != at.UPRIGHT:

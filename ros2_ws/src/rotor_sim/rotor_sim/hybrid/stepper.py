@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import isfinite, nan
 
 from rotor_core._jit import constants, inlined, kernel, shaped
+from rotor_sim.dynamics.contact import move_anchors
 from rotor_sim.dynamics.motion import sum_inputs
 from rotor_sim.hybrid.guards import (
     GAP_ZERO,
@@ -102,13 +103,15 @@ def past_limit_at_start(world, kind, cable):
 
 
 @inlined
-def accept(world):
-    """The end of the trial step becomes the start of the next."""
+def accept(ints, floats, world, t):
+    """The end of the trial step, at time t, becomes the start of the next."""
     for b in range(world.head[at.N_BODIES] + world.head[at.N_JOINTS]):
         for i in range(at.STATE):
             world.states[at.START, b, i] = world.states[at.END][b, i]
         for i in range(at.SLOPE):
             world.slopes[at.FIRST_SLOPE, b, i] = world.slopes[at.LAST_SLOPE, b, i]
+    if world.head[at.N_CONTACTS] != 0:
+        move_anchors(ints, floats, at.START, t)
     begin_step(world)
 
 
@@ -170,8 +173,8 @@ def run_to(ints, floats, t_end, times, out):
                     world.head[at.SAMPLED] = sample(
                         ints, floats, t, h, times, world.head[at.SAMPLED], out
                     )
-                accept(world)
                 t = t_end if left <= ROOT_TIME else t + h
+                accept(ints, floats, world, t)
                 world.scalars[at.TIME] = t
                 if world.head[at.INCONSISTENT] > 0:
                     change(ints, floats, t, TOO_SHORT, world.head[at.INCONSISTENT] - 1)
@@ -222,8 +225,8 @@ def run_to(ints, floats, t_end, times, out):
                 world.head[at.SAMPLED] = sample(
                     ints, floats, t, h, times, world.head[at.SAMPLED], out
                 )
-            accept(world)
             t += h
+            accept(ints, floats, world, t)
             world.scalars[at.TIME] = t
             what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
             change(ints, floats, t, what, cable)

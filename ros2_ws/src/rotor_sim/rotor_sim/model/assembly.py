@@ -10,7 +10,8 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.interface.errors import ModelError
 from rotor_sim.model import layout as at
 from rotor_sim.model.body import WORLD
-from rotor_sim.model.forest import Forest, check_moved, fill_trees, plant_forest, stops
+from rotor_sim.model.contact import fill_contacts
+from rotor_sim.model.forest import AT_ORIGIN, Forest, check_moved, fill_trees, plant_forest, stops
 from rotor_sim.model.system import Group, System, merge_welds
 
 
@@ -76,6 +77,7 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
     shape = (
         forest.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
         len(system.rotors), len(system.drags), log_rows, len(forest.trees), len(forest.joints),
+        len(system.contacts),
     )  # fmt: skip
     n_ints, n_floats = at.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
@@ -109,14 +111,21 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
         world.input_body[i] = member_body[member]
         world.inputs[i, at.MAP :] = _input_map(member_pose[member]).ravel()
     world.scalars[at.GROUND] = system.ground
-    _fill_rotors(world, system, member_body, member_pose)
+    _fill_rotors(world, system, forest, member_body, member_pose)
     _fill_drags(world, system, member_body, member_pose)
     _fill_ranges(world)
+    rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
+    poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
+    fill_contacts(world, system.contacts, rows, poses)
     return Assembly(groups, forest, member_body, member_pose, ints, floats, world)
 
 
 def _fill_rotors(
-    world: at.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
+    world: at.World,
+    system: System,
+    forest: Forest,
+    member_body: np.ndarray,
+    member_pose: np.ndarray,
 ) -> None:
     order = sorted(range(len(system.rotors)), key=lambda i: member_body[system.rotors[i].body])
     for row, i in enumerate(order):
@@ -137,7 +146,9 @@ def _fill_rotors(
             at.FELT if rotor.drag or rotor.radius else (at.PLAIN if force[:2].any() else at.UPRIGHT)
         )
         same = row > 0 and rotor.lag == system.rotors[order[row - 1]].lag
-        world.rotor_int[row] = member_body[rotor.body], same, kind, i
+        joint = forest.joints.index(rotor.joint) + 1 if rotor.joint >= 0 else 0
+        turns_with = joint if rotor.spin > 0.0 else -joint
+        world.rotor_int[row] = member_body[rotor.body], same, kind, i, turns_with
 
 
 def _fill_drags(

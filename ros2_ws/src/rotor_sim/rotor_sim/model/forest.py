@@ -15,6 +15,9 @@ from rotor_sim.model.system import System
 
 GROUND = -1
 
+AT_ORIGIN = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+"""Pose of a body in itself."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -158,7 +161,7 @@ def fill_trees(
         joint = system.joints[i]
         link_row = forest.n_bodies + number
         tree = forest.tree_of(link_row)
-        parent_row, parent_body, parent_pose = ground, tree, _AT_ORIGIN
+        parent_row, parent_body, parent_pose = ground, tree, AT_ORIGIN
         if joint.parent != WORLD:
             parent_row = rows[member_body[joint.parent]]
             parent_pose = poses[joint.parent]
@@ -170,9 +173,6 @@ def fill_trees(
             parent_body, len(forest.trees) + number, i,
         )  # fmt: skip
         _fill_joint(world.joints[number], joint, parent_pose, poses[joint.child])
-
-
-_AT_ORIGIN = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 def _fill_joint(row: np.ndarray, joint: Joint, parent: np.ndarray, child: np.ndarray) -> None:

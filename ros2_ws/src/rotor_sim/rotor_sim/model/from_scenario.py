@@ -13,7 +13,14 @@ from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.rotors import rotor_set
 from rotor_sim.model.body import Body
 from rotor_sim.model.joint import Joint
+from rotor_sim.model.propellers import (
+    frame_body,
+    propeller_bodies,
+    propeller_elements,
+    propeller_joints,
+)
 from rotor_sim.model.system import WORLD, Cable, Drag, Rotor, System, Weld
+from rotor_sim.model.touching import contacts_from_scenario
 
 
 def system_from_scenario(scenario: Scenario) -> System:
@@ -109,6 +116,17 @@ def system_from_scenario(scenario: Scenario) -> System:
     propelling = tuple(
         r for i in range(len(model.vehicles)) for r in propelling_rotors(scenario, model, i)
     )
+    contacts = contacts_from_scenario(scenario, model, bodies)
+    if scenario.actuation.has_propellers:
+        for i, vehicle in enumerate(model.vehicles):
+            first, first_joint = len(bodies), len(joints)
+            own = propeller_bodies(vehicle)
+            numbers = range(first, first + len(own))
+            bodies = (*bodies[:i], frame_body(vehicle, bodies[i]), *bodies[i + 1 :], *own)
+            driven = scenario.actuation.mode == "propellers"
+            joints += propeller_joints(vehicle, i, numbers, driven=driven)
+            gain = thrust_gain(scenario, vehicle.name)
+            propelling += propeller_elements(vehicle, i, numbers, first_joint, gain)
     stored = tuple(
         Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
         for i, e in enumerate(model.entities)
@@ -124,7 +142,14 @@ def system_from_scenario(scenario: Scenario) -> System:
         drags,
         environment.ground_m,
         joints,
+        contacts,
     )
+
+
+def thrust_gain(scenario: Scenario, vehicle: str) -> float:
+    """Thrust of a vehicle in reality over that of its model."""
+    changes = [c.thrust_gain for c in scenario.plant if c.entity == vehicle]
+    return next((gain for gain in changes if gain is not None), 1.0)
 
 
 def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, ...]:
@@ -133,11 +158,7 @@ def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, 
         return ()
     vehicle = model.vehicles[i]
     rotors = vehicle.rotors
-    gain = next(
-        (c.thrust_gain for c in scenario.plant if c.entity == vehicle.name and c.thrust_gain is not None),
-        1.0,
-    )  # fmt: skip
-    thrust = gain * rotor_set(rotors).thrust_per_speed2
+    thrust = thrust_gain(scenario, vehicle.name) * rotor_set(rotors).thrust_per_speed2
     return tuple(
         Rotor(
             i,

@@ -35,7 +35,8 @@ INV_MASS, INERTIA, INV_INERTIA, ROTATES = constants(0, 1, 10, 19)  # ROTATES: 0,
 ROTATION, COMMAND, SPIN, SPIN_DOT = constants(20, 29, 35, 38)
 WIND, PRINCIPAL, MOMENTS = constants(41, 44, 53)  # air in W; principal axes (columns), moments
 (MASS,) = constants(56)  # of roots and links of trees, whose INV_MASS and INV_INERTIA are zero
-BODY = 57
+(CONTACT_WRENCH,) = constants(57)  # of all contacts: force and moment about the centre of mass, B
+BODY = 63
 
 # --- cable: constants, then work. End a is the vehicle side, end b the payload side.
 R_A, R_B, LENGTH = constants(0, 3, 6)
@@ -77,9 +78,9 @@ SPEED_BIAS, SPEED_AMPLITUDE, SPEED_FREQUENCY, SPEED_PHASE = constants(15, 16, 17
 SPEED_OFFSET, SINCE, LAG_RATE, SPEED, SPEED_DOT = constants(19, 20, 21, 22, 23)
 ROTOR = 24
 # --- integers of a rotor: its body; whether its lag is that of the row before; its kind; its
-#     number as the user counts
-ROTOR_BODY, SAME_LAG, KIND, ROTOR_NUMBER = constants(0, 1, 2, 3)
-ROTOR_INT = 4
+#     number as the user counts; joint (from 1, with the turning sense of the rotor) that it turns with, or 0
+ROTOR_BODY, SAME_LAG, KIND, ROTOR_NUMBER, TURNS_WITH = constants(0, 1, 2, 3, 4)
+ROTOR_INT = 5
 
 UPRIGHT, PLAIN, FELT = constants(0, 1, 2)
 """Kinds: a rotor that pushes along body z by its speed alone; in any direction; or drag and ground matter."""
@@ -132,6 +133,22 @@ ARTICULATED = 36
 # --- response of a row of a tree to a unit pull of a cable: linear, angular
 RESPONSE = 6
 
+# --- contact: a probe (a point, or a ball about it, which may spin) of one body against a surface (a box,
+#     or all below its top) of another. Point and spin in the frame of its body; place and turn of the
+#     surface in its body, half sizes, speed of its belt in its own axes; the law. Then work: the anchor of
+#     the friction spring and the travel per time since then, in the axes of the surface; depth, force
+#     along the normal, stretch of the spring
+PROBE, PROBE_RADIUS, PROBE_SPIN, SURFACE_PLACE, SURFACE_TURN = constants(0, 3, 4, 7, 10)
+HALF_SIZE, BELT_SPEED, NORMAL_STIFFNESS, DISSIPATION = constants(19, 22, 25, 26)
+TANGENT_STIFFNESS, TANGENT_DAMPING, STATIC, DYNAMIC, STICTION_SPEED = constants(*range(27, 32))
+ANCHOR, TRAVEL_RATE, ANCHORED_AT, DEPTH, NORMAL_FORCE, STRETCH = constants(32, 35, 38, 39, 40, 41)
+CONTACT = 44
+# --- integers of a contact: rows of the bodies of probe and surface; whether the surface is a box; whether
+#     it can be at all; whether it touches, since the start of the step, and which face (1..3 along +axis,
+#     -1..-3) it does
+PROBE_BODY, SURFACE_BODY, IS_BOX, CAN_TOUCH, TOUCHES, FACE = constants(*range(6))
+CONTACT_INT = 6
+
 # --- event log
 EVENT_TIME, EVENT_TYPE, EVENT_CAUSE, EVENT_HEAD = constants(0, 1, 2, 3)
 INVOLVED, LOG_IMPULSE, LOG_RATE_BEFORE, LOG_RATE_AFTER, LOG_TENSION_BEFORE, LOG_TENSION_AFTER = (
@@ -162,6 +179,7 @@ EVENTS = 2 * MAX_EVENTS
     LOG_ROWS,
     N_TREES,
     N_JOINTS,
+    N_CONTACTS,
     N_FREE,
     SINUSOIDS,
     N_LOGGED,
@@ -181,9 +199,9 @@ EVENTS = 2 * MAX_EVENTS
     TRIALS,
     EXCHANGES,
     IMMOVABLE,
-) = constants(*range(29))
-HEADER = 29
-SHAPE = 10
+) = constants(*range(30))
+HEADER = 30
+SHAPE = 11
 """Leading entries of the header that fix the sizes."""
 
 # --- scalars (floats): fixed steps end at ORIGIN + i STEP_LENGTH; TOLERANCE and NEXT_STEP are of
@@ -226,6 +244,8 @@ class World(NamedTuple):
     joints: np.ndarray
     articulated: np.ndarray
     responses: np.ndarray
+    contact_int: np.ndarray
+    contacts: np.ndarray
 
     @property
     def start(self) -> np.ndarray:
@@ -240,7 +260,9 @@ def event_width(n_cables: int) -> int:
 
 def sizes(shape: Sequence[int]) -> tuple[int, int]:
     """Lengths of the two flat arrays of a world whose header starts with ``shape``."""
-    nb, nc, n_pairs, n_inputs, n_external, n_rotors, n_drags, log_rows, n_trees, nj = shape
+    nb, nc, n_pairs, n_inputs, n_external, n_rotors, n_drags, log_rows, n_trees, nj, n_contacts = (
+        shape
+    )
     rows = nb + nj + 1
     ints = (
         HEADER
@@ -254,6 +276,7 @@ def sizes(shape: Sequence[int]) -> tuple[int, int]:
         + 3 * nc
         + TREE_INT * n_trees
         + JOINT_INT * nj
+        + CONTACT_INT * n_contacts
     )
     floats = (
         SCALARS
@@ -269,6 +292,7 @@ def sizes(shape: Sequence[int]) -> tuple[int, int]:
         + JOINT * nj
         + ARTICULATED * (n_trees + nj)
         + nc * RESPONSE * (n_trees + 2 * nj)
+        + CONTACT * n_contacts
     )
     return int(ints), int(floats)
 
@@ -318,6 +342,9 @@ def views(ints, floats):
     n_articulated = n_trees + n_joints
     f15 = f14 + n_articulated * ARTICULATED
     n_rows = n_articulated + n_joints
+    f16 = f15 + nc * n_rows * RESPONSE
+    i10 = i9 + n_joints * JOINT_INT
+    n_contacts = ints[N_CONTACTS]
     return World(
         ints[0:HEADER],
         shaped(ints[HEADER:i1], (nc, CABLE_INT))[0],
@@ -343,8 +370,10 @@ def views(ints, floats):
         shaped(floats[f11:f12], (SMALL_VECTORS, nc))[0],
         shaped(floats[f12:f13], (log_rows, width))[0],
         shaped(ints[i8:i9], (n_trees, TREE_INT))[0],
-        shaped(ints[i9 : i9 + n_joints * JOINT_INT], (n_joints, JOINT_INT))[0],
+        shaped(ints[i9:i10], (n_joints, JOINT_INT))[0],
         shaped(floats[f13:f14], (n_joints, JOINT))[0],
         shaped(floats[f14:f15], (n_articulated, ARTICULATED))[0],
-        shaped(floats[f15 : f15 + nc * n_rows * RESPONSE], (nc, n_rows, RESPONSE))[0],
+        shaped(floats[f15:f16], (nc, n_rows, RESPONSE))[0],
+        shaped(ints[i10 : i10 + n_contacts * CONTACT_INT], (n_contacts, CONTACT_INT))[0],
+        shaped(floats[f16 : f16 + n_contacts * CONTACT], (n_contacts, CONTACT))[0],
     )

@@ -12,6 +12,7 @@ from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.interface.errors import ModelError
 from rotor_sim.model.body import WORLD, Body, Placement, merge
+from rotor_sim.model.contact import Contact, check_contacts
 from rotor_sim.model.joint import Joint
 
 
@@ -62,6 +63,8 @@ class Rotor:
         drag: force across the axis over airspeed and speed, N s^2/m.
         radius: m, where the ground is to be felt; 0 switches that off.
         lag: time constant of the speed, s; 0 follows commands at once.
+        joint: index of the joint that it turns with, whose link holds its inertia; -1: it has a speed
+            of its own.
     """
 
     body: int
@@ -74,6 +77,7 @@ class Rotor:
     drag: float = 0.0
     radius: float = 0.0
     lag: float = 0.0
+    joint: int = -1
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class System:
         rotors, drags: force elements.
         ground: height of the ground that rotors feel, m.
         joints: of articulated vehicles, parents before children.
+        contacts: what may touch what.
     """
 
     bodies: tuple[Body, ...]
@@ -116,6 +121,7 @@ class System:
     drags: tuple[Drag, ...] = ()
     ground: float = 0.0
     joints: tuple[Joint, ...] = ()
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.bodies)
@@ -151,6 +157,11 @@ class System:
                 raise ModelError(f"{place}: {self.bodies[r.body].name!r} is a point mass.")
             if abs(float(np.linalg.norm(r.axis)) - 1.0) > 1e-9:
                 raise ModelError(f"{place}: axis must have length 1, got {list(r.axis)}.")
+            if not -1 <= r.joint < len(self.joints) or (r.joint >= 0 and r.inertia):
+                raise ModelError(
+                    f"{place}: joint must be -1..{len(self.joints) - 1}, and inertia then 0 (the link has it), "
+                    f"got {r.joint} and {r.inertia:g}."
+                )
             numbers = (r.spin, r.thrust, r.torque, r.inertia, r.drag, r.radius, r.lag, *r.hub)
             if not np.isfinite(numbers).all() or min(numbers[1:7]) < 0.0:
                 raise ModelError(f"{place}: coefficients must be finite and >= 0, got {numbers}.")
@@ -170,6 +181,7 @@ class System:
                     f"weld: parent and child must be two bodies, got {w.parent} and {w.child}."
                 )
         self._check_joints()
+        check_contacts(self.contacts, self.bodies)
 
     def _check_joints(self) -> None:
         n = len(self.bodies)

@@ -10,7 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
 from rotor_core.config.schema import Scenario
-from rotor_core.ros.convert import frame_of, set_quaternion, set_vector
+from rotor_core.ros.convert import WORLD_FRAME, frame_of, set_quaternion, set_vector
 
 Colour = tuple[float, float, float, float]
 
@@ -19,7 +19,12 @@ HEAD_COLOUR: Colour = (0.90, 0.25, 0.18, 1.0)
 COUNTER_CLOCKWISE_COLOUR: Colour = (0.15, 0.50, 0.90, 0.45)
 CLOCKWISE_COLOUR: Colour = (0.55, 0.70, 0.90, 0.45)
 PAYLOAD_COLOUR: Colour = (0.80, 0.62, 0.38, 1.0)
+GROUND_COLOUR: Colour = (0.86, 0.87, 0.84, 1.0)
+OBSTACLE_COLOUR: Colour = (0.62, 0.66, 0.70, 1.0)
 TEXT_COLOUR: Colour = (0.25, 0.27, 0.30, 1.0)
+
+GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
+"""Of the drawn ground, m."""
 
 ROTOR_RADIUS = 0.55
 """Radius of a drawn rotor over the arm length."""
@@ -120,11 +125,27 @@ def payload_markers(payload: Payload) -> list[Marker]:
     return [body, _name(payload.name, -0.12)]
 
 
+def ground_markers(scenario: Scenario) -> list[Marker]:
+    """What carries: the ground, and the boxes that stand on it."""
+    environment = scenario.environment
+    if environment.contact is None:
+        return []
+    size = (GROUND_SIZE, GROUND_SIZE, GROUND_THICKNESS)
+    ground = marker(WORLD_FRAME, "ground", 0, Marker.CUBE, GROUND_COLOUR, size)
+    _place(ground, np.array([0.0, 0.0, environment.ground_m - 0.5 * GROUND_THICKNESS]))
+    out = [ground]
+    for i, box in enumerate(environment.contact.obstacles):
+        body = marker(WORLD_FRAME, "obstacles", i, Marker.CUBE, OBSTACLE_COLOUR, box.size_m)
+        out.append(_place(body, np.array(box.position_m), np.radians(box.yaw_deg)))
+    return out
+
+
 def body_markers(scenario: Scenario) -> MarkerArray:
     """All bodies of a scenario; stamps are zero, so that the newest transform counts."""
     model = scenario.model
     markers = [m for v in model.vehicles for m in vehicle_markers(v)]
     markers += [m for p in model.payloads for m in payload_markers(p)]
+    markers += ground_markers(scenario)
     names = 0
     for m in markers:
         m.frame_locked = True

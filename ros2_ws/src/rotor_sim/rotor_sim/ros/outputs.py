@@ -81,6 +81,7 @@ class Outputs:
         if self._publish_tf:
             self._world.transforms()
         self._sensors.motor_speeds()
+        self._sensors.motors()
         self._cables.publish(self._time.stamp())
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:

@@ -1,10 +1,11 @@
-"""Sensors on board as topics: inertial units, load cells, motor speeds."""
+"""Sensors on board as topics: inertial units, load cells, motors and batteries."""
 
 from __future__ import annotations
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from sensor_msgs.msg import Imu
+from rotor_msgs.msg import MotorState
+from sensor_msgs.msg import BatteryState, Imu
 
 from rotor_core.config import schema
 from rotor_core.ros import qos
@@ -61,6 +62,14 @@ class SensorPublisher:
             paths = [f"velocity[{k}]" for k in range(n)]
             self._speeds.append(FrozenTopic(publisher, message, paths))
 
+        self._power = []
+        for i, power in simulation.power.items():
+            motors = entities.publisher(MotorState, f"{power.name}/motors", qos.SENSOR)
+            battery = None
+            if model.vehicles[i].battery is not None:
+                battery = entities.publisher(BatteryState, f"{power.name}/battery", qos.SENSOR)
+            self._power.append((i, motors, battery))
+
     def imu(self) -> None:
         """Publish one sample of every inertial unit."""
         self._send(self._imus, self._simulation.imu())
@@ -74,6 +83,28 @@ class SensorPublisher:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
         if self._speeds:
             self._send(self._speeds, self._simulation.rotor_speeds())
+
+    def motors(self) -> None:
+        """Publish what motors and batteries give and take."""
+        stamp = self._time.stamp()
+        for i, motors, battery in self._power:
+            power = self._simulation.power[i]
+            speeds = self._simulation.rotor_speeds()[i]
+            state = MotorState(
+                speeds=speeds.tolist(), torques=power.torque.tolist(), currents=power.current.tolist(),
+                voltages=power.voltage.tolist(), powers=power.power.tolist(), energy=power.energy,
+            )  # fmt: skip
+            state.header.stamp = stamp
+            motors.publish(state)
+            if battery is None:
+                continue
+            told = BatteryState(
+                voltage=power.battery_voltage, current=-power.battery_current, percentage=power.charge,
+                present=True, power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
+                power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
+            )  # fmt: skip
+            told.header.stamp = stamp
+            battery.publish(told)
 
     def _send(self, topics: list[FrozenTopic], samples: np.ndarray) -> None:
         stamp = self._time.stamp()

@@ -7,6 +7,7 @@ arrivals the last one is held.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,19 +34,25 @@ class PoseSensor:
         sensing: what is wrong with the measurement.
         period: control period, s.
         seed: of the random streams of noise and dropouts.
+        names: of all entities, for outages.
 
     Attributes:
         fresh: entities of which a sample arrived at the last call, (n,) bool.
         captured: when the held states were sampled, (n,) s of simulation time.
     """
 
-    def __init__(self, sensing: Sensing, period: float, seed: int) -> None:
+    def __init__(
+        self, sensing: Sensing, period: float, seed: int, names: Sequence[str] = ()
+    ) -> None:
         self._sensing = sensing
         noise, dropouts = (np.random.SeedSequence(seed, spawn_key=key) for key in ((0,), (0, 1)))
         self._noise = NoisySensor(sensing.noise, noise)
         self._dropout_seed = dropouts
         wanted = 1.0 if sensing.rate_hz is None else 1.0 / (sensing.rate_hz * period)
         self._every = max(wanted, 1.0)
+        self._outages = [
+            (names.index(o.entity), o.from_s, o.from_s + o.duration_s) for o in sensing.outages
+        ]
         self.reset()
 
     def reset(self) -> None:
@@ -55,6 +62,7 @@ class PoseSensor:
         self._on_their_way: deque[Sample] = deque()
         self._calls = 0
         self._samples = 0
+        self._begin = 0.0
         self._held: np.ndarray | None = None
         self._silent_until = np.zeros(0)
         self.fresh = np.zeros(0, bool)
@@ -75,6 +83,7 @@ class PoseSensor:
             self._held = self._noise.measure(motion).copy()
             self.fresh = np.ones(n, bool)
             self._samples = 1
+            self._begin = time
         elif self._calls >= self._samples * self._every - TIME_ROUNDING:
             self._samples += 1
             self._sample(motion, time)
@@ -92,6 +101,10 @@ class PoseSensor:
             begins = self._random.random(len(motion)) < self._sensing.dropout_probability
             self._silent_until[heard & begins] = time + self._sensing.dropout_s
             heard &= ~begins
+        since = time - self._begin + TIME_ROUNDING
+        for row, begins_at, ends_at in self._outages:
+            if begins_at <= since < ends_at:
+                heard[row] = False
         self._on_their_way.append(Sample(time, measured, heard))
 
     def _deliver(self, time: float) -> None:

@@ -1,0 +1,130 @@
+"""What the steps of a mission share: the world as seen now, plans that begin in time, and waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Protocol
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.config.units import nanoseconds, rpy_from_wxyz
+from rotor_core.interface.plan import POSITION, REFERENCE, YAW_ANGLE, Plan
+from rotor_planning.conditions import Conditions, P, View
+from rotor_planning.knots import go_to
+
+LEAD = 0.1
+"""Plans are given out this long before they count, s."""
+
+Flow = Generator[None, None, None]
+"""A step under way: it goes on once per state, and ends when the step does."""
+
+
+class Orders(Protocol):
+    """Who does what a mission says."""
+
+    def start_plan(self, entity: str, start: int, plan: Plan, kind: str) -> None:
+        """Let an entity follow a plan from ``start`` (ns) on."""
+
+    def attach(self, parent: str, child: str) -> Callable[[], str | None]:
+        """Attach; the answer is asked for until it is not None: "" or why not."""
+        ...
+
+    def release(self, payload: str) -> Callable[[], str | None]:
+        """Open what holds a payload and cut its cables; as :meth:`attach`."""
+        ...
+
+
+class StepFailed(Exception):
+    """A step cannot end well; the text says why."""
+
+
+class Pilot:
+    """The world of one mission.
+
+    Attributes:
+        model, teams: of the scenario; teams by their planned entity.
+        conditions: judges them.
+        orders: who obeys.
+        view: what is seen now.
+        cursor: when the next plan may begin, ns.
+        log: (time s, text) of everything that happened.
+    """
+
+    view: View
+
+    def __init__(self, scenario: Scenario, orders: Orders) -> None:
+        self.model, self.orders = scenario.model, orders
+        self.teams = {team.entity: team for team in teams(scenario.model)}
+        self.conditions = Conditions(scenario)
+        self.cursor = 0
+        self.log: list[tuple[float, str]] = []
+
+    def note(self, text: str) -> None:
+        """Keep what happened now."""
+        self.log.append((self.view.now * 1e-9, text))
+
+    def entity(self, name: str) -> str:
+        """The entity of a step: named, or the first that is planned."""
+        return name or next(iter(self.teams))
+
+    def seen(self, entity: str) -> np.ndarray:
+        """Where an entity is seen, as a reference at rest, (28,)."""
+        state = self.view.states[self.model.index(entity)]
+        reference = np.zeros(REFERENCE)
+        reference[POSITION : POSITION + 3] = state[P]
+        reference[YAW_ANGLE] = rpy_from_wxyz(state[3:7])[2]
+        return reference
+
+    def begin(self) -> int:
+        """When a plan that is made now begins, ns."""
+        return max(self.cursor, self.view.now + nanoseconds(LEAD))
+
+    def reference(self, entity: str) -> np.ndarray:
+        """Where the plans of an entity lead it until then, (28,); without one, where it is seen."""
+        queue = self.view.board.queues[entity]
+        return queue.at(self.begin()) if queue else self.seen(entity)
+
+    def start(self, entity: str, plan: Plan, kind: str) -> int:
+        """Give out a plan; its end, ns."""
+        start = self.begin()
+        self.orders.start_plan(entity, start, plan, kind)
+        return start + nanoseconds(plan.duration)
+
+    def brake(self, entity: str) -> None:
+        """Let an entity come to rest, and hover there."""
+        reference = self.reference(entity)
+        goal, yaw = reference[POSITION : POSITION + 3], float(reference[YAW_ANGLE])
+        self.start(entity, go_to(reference, goal, yaw, speed=1.0, acceleration=2.0), "hover")
+
+    def until(self, end: int) -> Flow:
+        """Wait until so shortly before ``end`` that the next plan can begin there."""
+        while self.view.now < end - nanoseconds(LEAD):
+            yield
+        self.cursor = end
+
+    def wait(self, holds: Callable[[], bool], timeout: float, what: str) -> Flow:
+        """Wait until something holds.
+
+        Raises:
+            StepFailed: it does not within ``timeout`` s; ``what`` says what did not happen.
+        """
+        began = self.view.now
+        while not holds():
+            if self.view.now - began > nanoseconds(timeout):
+                raise StepFailed(f"{what} within {timeout:.3g} s.")
+            yield
+        self.cursor = self.view.now
+
+    def answer(self, ask: Callable[[], str | None]) -> Flow:
+        """Wait for the answer to an order.
+
+        Raises:
+            StepFailed: it was refused.
+        """
+        while (text := ask()) is None:
+            yield
+        if text:
+            raise StepFailed(text)
+        self.cursor = self.view.now

@@ -1,0 +1,183 @@
+"""Missions in the graph: the action ``~/fly_mission``, and orders to the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.task import Future
+from rotor_msgs.action import FlyMission
+from rotor_msgs.srv import Attach, Release
+from sensor_msgs.msg import BatteryState
+
+from rotor_core.config.loader import mission_from_text
+from rotor_core.config.mission import Mission
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import RotorError
+from rotor_core.interface.plan import Plan
+from rotor_core.plan_queue import PlanBoard
+from rotor_core.ros import qos
+from rotor_planning.conditions import View
+from rotor_planning.mission import MissionRunner, Status
+
+ATTACH, RELEASE = "simulator/attach", "simulator/release"
+
+FEEDBACK_PERIOD = 200_000_000
+"""Feedback goes out this often, ns of simulation time."""
+
+
+class MissionFlight:
+    """The mission of a planner node, if one runs: the scenario's, or one that was asked for.
+
+    Args:
+        node: the planner.
+        scenario: whose entities fly.
+        board: plans, which the planner keeps.
+        start_plan: gives out a plan (entity, start ns, plan, kind).
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        scenario: Scenario,
+        board: PlanBoard,
+        start_plan: Callable[[str, int, Plan, str], None],
+    ) -> None:
+        self._logger = node.get_logger()
+        self._scenario, self._board, self.start_plan = scenario, board, start_plan
+        self._runner: MissionRunner | None = None
+        self._goal: ServerGoalHandle | None = None
+        self._ended: Future | None = None
+        self._told = 0
+        self._next_feedback = 0
+        self._batteries: dict[str, tuple[float, float]] = {}
+        self._attach = node.create_client(Attach, ATTACH)
+        self._release = node.create_client(Release, RELEASE)
+        for vehicle in scenario.model.vehicles:
+            if vehicle.battery is not None:
+                self._listen_to_battery(node, vehicle.name)
+        self._server = ActionServer(
+            node,
+            FlyMission,
+            "~/fly_mission",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+
+    def _listen_to_battery(self, node: Node, vehicle: str) -> None:
+        def callback(message: BatteryState) -> None:
+            self._batteries[vehicle] = message.percentage, message.voltage
+
+        node.create_subscription(BatteryState, f"{vehicle}/battery", callback, qos.SENSOR)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a mission is under way."""
+        return self._runner is not None and self._runner.status is Status.RUNNING
+
+    def begin(self, mission: Mission | None) -> None:
+        """A new epoch: what ran is void, and the mission of the scenario begins, if there is one."""
+        self._finish()
+        self._runner = None
+        self._batteries.clear()
+        if mission is not None:
+            self._take_up(MissionRunner(self._scenario, mission, self))
+
+    def _take_up(self, runner: MissionRunner) -> None:
+        self._runner, self._told, self._next_feedback = runner, 0, 0
+
+    def go_on(self, now: int, states: np.ndarray, taut: np.ndarray) -> None:
+        """Go on with a new state at ``now``, ns."""
+        runner = self._runner
+        if runner is None or runner.status is not Status.RUNNING:
+            return
+        if self._goal is not None and self._goal.is_cancel_requested:
+            runner.cancel()
+        runner.update(View(now, states, taut, self._board, dict(self._batteries)))
+        for _, text in runner.log[self._told :]:
+            self._logger.info(f"mission: {text}")
+        self._told = len(runner.log)
+        if self._goal is not None and now >= self._next_feedback:
+            self._next_feedback = now + FEEDBACK_PERIOD
+            self._goal.publish_feedback(self._feedback(runner))
+        if runner.status is not Status.RUNNING:
+            self._finish()
+
+    def _feedback(self, runner: MissionRunner) -> FlyMission.Feedback:
+        progress = runner.progress
+        return FlyMission.Feedback(
+            step=progress.step, steps=runner.n_steps, kind=progress.kind, elapsed=progress.elapsed
+        )
+
+    def cancel(self) -> None:
+        """Stop what runs; everything that flies hovers."""
+        if self._runner is not None:
+            self._runner.cancel()
+            self._finish()
+
+    def _finish(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None and not ended.done():
+            ended.set_result(None)
+
+    async def _execute(self, goal: ServerGoalHandle) -> FlyMission.Result:
+        result = FlyMission.Result(status=Status.FAILED.value)
+        try:
+            text = goal.request.mission
+            mission = mission_from_text(text) if text else self._scenario.mission
+            if mission is None:
+                raise RotorError("mission: is empty, and the scenario has none.")
+            runner = MissionRunner(self._scenario, mission, self)
+        except RotorError as error:
+            result.message = str(error)
+            goal.abort()
+            return result
+        self.cancel()
+        self._goal, self._ended = goal, Future()
+        self._take_up(runner)
+        ended = self._ended
+        await ended
+        if self._goal is goal:
+            self._goal = None
+        result.success = runner.status is Status.SUCCEEDED
+        result.status = runner.status.value
+        result.message = runner.progress.text or "the simulation was reset meanwhile"
+        result.log = [f"{t:.3f} s: {what}" for t, what in runner.log]
+        if result.success:
+            goal.succeed()
+        elif goal.is_cancel_requested:
+            goal.canceled()
+        else:
+            goal.abort()
+        return result
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def attach(self, parent: str, child: str) -> Callable[[], str | None]:
+        """Ask the simulator to attach."""
+        return _ask(self._attach, Attach.Request(parent=parent, child=child))
+
+    def release(self, payload: str) -> Callable[[], str | None]:
+        """Ask the simulator to release."""
+        return _ask(self._release, Release.Request(child=payload))
+
+
+def _ask(client: Client, request: object) -> Callable[[], str | None]:
+    """Call a service; the answer is None until it has come, "" where it is yes, else why not."""
+    if not client.service_is_ready():
+        text = f"nobody offers the service {client.srv_name}."
+        return lambda: text
+    future = client.call_async(request)
+
+    def answer() -> str | None:
+        if not future.done():
+            return None
+        response = future.result()
+        return "" if response.success else response.message or "refused."  # type: ignore[union-attr]
+
+    return answer

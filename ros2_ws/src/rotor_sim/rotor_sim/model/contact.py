@@ -1,0 +1,175 @@
+"""What may touch what: probes of one body against a surface of another, and the law between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.interface.errors import ModelError
+from rotor_sim.model import layout as at
+from rotor_sim.model.body import WORLD, Body
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A point of a body, or a ball about it.
+
+    Attributes:
+        body: index, or WORLD.
+        point: in the frame of the body (for WORLD: world coordinates), (3,) m.
+        radius: of the ball, m; 0 for a point.
+        spin: of the ball against the body (a driven roller), in body axes, (3,) rad/s.
+    """
+
+    body: int
+    point: np.ndarray
+    radius: float = 0.0
+    spin: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A box, or everything below its top.
+
+    Attributes:
+        body: index, or WORLD.
+        place, q: centre of the box and attitude in the frame of the body.
+        half_size: half its edges, (3,) m.
+        is_box: False: a half space, whose top is at half_size[2] over ``place``.
+        belt_speed: of the surface itself against the body, in its own axes, (3,) m/s.
+    """
+
+    body: int
+    place: np.ndarray
+    q: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    half_size: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    is_box: bool = True
+    belt_speed: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class ContactLaw:
+    """Hunt and Crossley's normal force and dry friction (K.2)-(K.4).
+
+    Attributes:
+        stiffness: N/m.
+        dissipation: s/m: a body that comes with v bounces back with about v / (1 + dissipation v).
+        static, dynamic: coefficients of friction.
+        stiction_speed: at which friction goes from one to the other, m/s.
+        tangent_damping: of the friction spring, N s/m.
+    """
+
+    stiffness: float
+    dissipation: float = 3.0
+    static: float = 0.5
+    dynamic: float = 0.3
+    stiction_speed: float = 0.05
+    tangent_damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        numbers = (self.stiffness, self.dissipation, self.static, self.dynamic)
+        if not np.isfinite((*numbers, self.tangent_damping, self.stiction_speed)).all():
+            raise ModelError(f"contact: every number must be finite, got {self}.")
+        if min(*numbers, self.tangent_damping) < 0.0 or not self.stiffness > 0.0:
+            raise ModelError(f"contact: stiffness must be > 0 and the rest >= 0, got {self}.")
+        if self.static < self.dynamic or not self.stiction_speed > 0.0:
+            raise ModelError(
+                "contact: static friction must be at least the dynamic one and stiction_speed > 0, got "
+                f"{self.static:g}, {self.dynamic:g} and {self.stiction_speed:g}."
+            )
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A probe that may touch a surface."""
+
+    probe: Probe
+    surface: Surface
+    law: ContactLaw
+
+
+def effective_mass(body: Body | None, point: np.ndarray) -> float:
+    """Smallest mass that a push at a point of a body can meet, over all directions, kg; None is the world."""
+    if body is None or body.mass == 0.0:
+        return float("inf")
+    inverse = np.eye(3) / body.mass
+    if body.inertia_B is not None:
+        x, y, z = np.asarray(point, float) - body.com
+        arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        inverse += arm.T @ np.linalg.inv(body.inertia_B) @ arm
+    return 1.0 / float(np.linalg.eigvalsh(inverse)[-1])
+
+
+RATE = 100.0
+"""Natural frequency of the lightest mass on one contact, rad/s: slow for steps of 1 ms, fast for the eye."""
+
+TANGENT_DAMPING_RATIO = 0.7
+"""Of the friction spring, with the lightest mass."""
+
+
+def natural_law(mass: float, **values: float) -> ContactLaw:
+    """The law whose stiffness and damping suit the smallest mass that it can meet, kg."""
+    stiffness = RATE**2 * mass
+    damping = 2.0 * TANGENT_DAMPING_RATIO * RATE * mass
+    return ContactLaw(**{"stiffness": stiffness, "tangent_damping": damping, **values})
+
+
+def check_contacts(contacts: tuple[Contact, ...], bodies: tuple[Body, ...]) -> None:
+    """Refuse contacts of bodies that do not exist, and balls or points that cannot be.
+
+    Raises:
+        ModelError: naming the contact.
+    """
+    for k, c in enumerate(contacts):
+        place = f"contact {k}"
+        for body in (c.probe.body, c.surface.body):
+            if not (body == WORLD or 0 <= body < len(bodies)):
+                raise ModelError(
+                    f"{place}: body index must be 0..{len(bodies) - 1} or WORLD, got {body}."
+                )
+        if c.probe.body == c.surface.body:
+            raise ModelError(f"{place}: probe and surface are of the same body.")
+        numbers = np.concatenate(
+            [
+                c.probe.point,
+                c.probe.spin,
+                c.surface.place,
+                c.surface.half_size,
+                c.surface.belt_speed,
+            ]
+        )
+        if not np.isfinite([*numbers, c.probe.radius]).all() or c.probe.radius < 0.0:
+            raise ModelError(f"{place}: every number must be finite and the radius >= 0.")
+        if c.surface.is_box and not np.min(c.surface.half_size) > 0.0:
+            raise ModelError(
+                f"{place}: a box needs half sizes > 0 m, got {list(c.surface.half_size)}."
+            )
+
+
+def fill_contacts(
+    world: at.World,
+    contacts: tuple[Contact, ...],
+    row_of: dict[int, int],
+    pose_of: dict[int, np.ndarray],
+) -> None:
+    """Write contacts; ``row_of`` and ``pose_of``: row of every member and its pose in the merged body, by index."""
+    for k, c in enumerate(contacts):
+        row = world.contacts[k]
+        a, b = row_of[c.probe.body], row_of[c.surface.body]
+        pose_a, pose_b = pose_of[c.probe.body], pose_of[c.surface.body]
+        R_a, R_b = quat2mat(pose_a[3:]), quat2mat(pose_b[3:])
+        row[at.PROBE : at.PROBE + 3] = pose_a[:3] + R_a @ c.probe.point
+        row[at.PROBE_RADIUS] = c.probe.radius
+        row[at.PROBE_SPIN : at.PROBE_SPIN + 3] = R_a @ c.probe.spin
+        row[at.SURFACE_PLACE : at.SURFACE_PLACE + 3] = pose_b[:3] + R_b @ c.surface.place
+        row[at.SURFACE_TURN : at.SURFACE_TURN + 9] = (R_b @ quat2mat(c.surface.q)).ravel()
+        row[at.HALF_SIZE : at.HALF_SIZE + 3] = c.surface.half_size
+        row[at.BELT_SPEED : at.BELT_SPEED + 3] = c.surface.belt_speed
+        law = c.law
+        row[at.NORMAL_STIFFNESS], row[at.DISSIPATION] = law.stiffness, law.dissipation
+        row[at.TANGENT_STIFFNESS], row[at.TANGENT_DAMPING] = law.stiffness, law.tangent_damping
+        row[at.STATIC], row[at.DYNAMIC] = law.static, law.dynamic
+        row[at.STICTION_SPEED] = law.stiction_speed
+        world.contact_int[k] = a, b, c.surface.is_box, a != b, 0, 0
