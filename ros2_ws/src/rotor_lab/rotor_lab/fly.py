@@ -125,7 +125,8 @@ def fly(
         simulation.take_events(),
         wall.perf_counter() - began,
         limited,
-        {"redundant_cables": simulation.engine.were_redundant},
+        {"redundant_cables": simulation.engine.were_redundant}
+        | ({} if pilot is None else {"mission": pilot.summary()}),
         joints[kept],
         wanted[kept],
         efforts[kept],

@@ -42,6 +42,15 @@ class MissionPilot:
         """Whether the mission has ended, well or not."""
         return self.runner.status is not Status.RUNNING
 
+    def summary(self) -> dict:
+        """How it went, as plain data."""
+        runner = self.runner
+        return {
+            "status": runner.status.value,
+            "message": runner.progress.text,
+            "log": [f"{t:.3f} s: {text}" for t, text in runner.log],
+        }
+
     def update(self, states: np.ndarray) -> None:
         """Go on with measured states (n, >= 13) at the present time."""
         simulation = self._simulation

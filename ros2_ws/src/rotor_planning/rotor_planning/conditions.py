@@ -19,6 +19,9 @@ STANDS_STILL, STANDS_FOR = 0.05, 0.5
 STANDS_WITHIN = 0.1
 """... and within this of the height at which it stands, m."""
 
+UPRIGHT = 0.7
+"""... and upright: cosine of its tilt."""
+
 P, Q, V = slice(0, 3), slice(3, 7), slice(7, 10)
 
 
@@ -71,8 +74,9 @@ class Conditions:
         """Whether it stands, at ``height`` or on the ground."""
         since = self._slow_since.get(entity)
         at = self.height_standing(entity) if height is None else height
-        low = view.states[self._model.index(entity), 2] < at + STANDS_WITHIN
-        return bool(low) and since is not None and view.now - since >= STANDS_FOR * 1e9
+        state = view.states[self._model.index(entity)]
+        stands = state[2] < at + STANDS_WITHIN and _cosine(state) > UPRIGHT
+        return bool(stands) and since is not None and view.now - since >= STANDS_FOR * 1e9
 
     def holds(self, condition: Condition, entity: str, view: View) -> bool:
         """Whether everything that a condition names holds for its entity (default ``entity``)."""
@@ -86,8 +90,7 @@ class Conditions:
         if condition.speed_below_m_s is not None:
             checks.append(np.linalg.norm(state[V]) < condition.speed_below_m_s)
         if condition.tilt_above_deg is not None:
-            cosine = 1.0 - 2.0 * (state[4] ** 2 + state[5] ** 2)
-            checks.append(cosine < np.cos(np.radians(condition.tilt_above_deg)))
+            checks.append(_cosine(state) < np.cos(np.radians(condition.tilt_above_deg)))
         if condition.near_m is not None:
             apart = np.linalg.norm(state[P] - np.array(condition.near_m))
             checks.append(apart < condition.within_m)
@@ -116,3 +119,8 @@ class Conditions:
             return float("nan")
         wanted = queue.at(view.now)[POSITION : POSITION + 3]
         return float(np.linalg.norm(wanted - state[P]))
+
+
+def _cosine(state: np.ndarray) -> float:
+    """Cosine of the tilt of a body."""
+    return 1.0 - 2.0 * float(state[4] ** 2 + state[5] ** 2)

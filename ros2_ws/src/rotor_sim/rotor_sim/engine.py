@@ -124,6 +124,7 @@ class Engine(Readings):
         self._move_links()
         check_welds(self.system, self.groups, self.forest, self.measure(), states)
         world.contact_int[:, [at.TOUCHES, at.FACE]] = 0  # friction begins anew
+        world.contacts[:, at.FRICTION_LIMIT] = 0.0
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self.measure()

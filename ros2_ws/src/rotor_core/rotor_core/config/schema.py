@@ -113,11 +113,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Outage:
-    """No measurement of an entity arrives for a while: controllers see the last one."""
+    """No measurement of an entity arrives for a while: controllers see the last one.
+
+    ``lost: position``: of its position and velocity, while attitude and rates go on (motion capture or
+    satellites are gone, the inertial unit is not); ``all``: of everything.
+    """
 
     entity: str
     from_s: float = bounded(ge=0.0)
     duration_s: float = bounded(gt=0.0)
+    lost: Literal["position", "all"] = "position"
 
 
 @dataclass(frozen=True)

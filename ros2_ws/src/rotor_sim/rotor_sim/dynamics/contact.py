@@ -232,8 +232,11 @@ def move_anchors(ints, floats, which_state, t):
         if face == NO_FACE:
             ci[at.TOUCHES], ci[at.FACE] = 0, NO_FACE
             put3(contact, at.STRETCH, (0.0, 0.0, 0.0))
+            contact[at.FRICTION_LIMIT] = 0.0
             continue
-        longest = most / contact[at.TANGENT_STIFFNESS]
+        # no longer than friction admitted through the whole step: the spring holds no more than it was given
+        longest = min(most, contact[at.FRICTION_LIMIT]) / contact[at.TANGENT_STIFFNESS]
+        contact[at.FRICTION_LIMIT] = most
         length = sqrt(dot(stretch, stretch))
         if length > longest:
             stretch = scale(longest / length, stretch)

@@ -109,10 +109,10 @@ TANGENT_DAMPING_RATIO = 0.7
 """Of the friction spring, with the lightest mass."""
 
 
-def natural_law(mass: float, **values: float) -> ContactLaw:
-    """The law whose stiffness and damping suit the smallest mass that it can meet, kg."""
-    stiffness = RATE**2 * mass
-    damping = 2.0 * TANGENT_DAMPING_RATIO * RATE * mass
+def natural_law(mass: float, rate: float = RATE, **values: float) -> ContactLaw:
+    """The law whose stiffness and damping suit the smallest mass that it can meet, kg, at a frequency, rad/s."""
+    stiffness = rate**2 * mass
+    damping = 2.0 * TANGENT_DAMPING_RATIO * rate * mass
     return ContactLaw(**{"stiffness": stiffness, "tangent_damping": damping, **values})
 
 

@@ -137,12 +137,13 @@ RESPONSE = 6
 #     or all below its top) of another. Point and spin in the frame of its body; place and turn of the
 #     surface in its body, half sizes, speed of its belt in its own axes; the law. Then work: the anchor of
 #     the friction spring and the travel per time since then, in the axes of the surface; depth, force
-#     along the normal, stretch of the spring
+#     along the normal, stretch of the spring, largest friction then
 PROBE, PROBE_RADIUS, PROBE_SPIN, SURFACE_PLACE, SURFACE_TURN = constants(0, 3, 4, 7, 10)
 HALF_SIZE, BELT_SPEED, NORMAL_STIFFNESS, DISSIPATION = constants(19, 22, 25, 26)
 TANGENT_STIFFNESS, TANGENT_DAMPING, STATIC, DYNAMIC, STICTION_SPEED = constants(*range(27, 32))
 ANCHOR, TRAVEL_RATE, ANCHORED_AT, DEPTH, NORMAL_FORCE, STRETCH = constants(32, 35, 38, 39, 40, 41)
-CONTACT = 44
+(FRICTION_LIMIT,) = constants(44)
+CONTACT = 45
 # --- integers of a contact: rows of the bodies of probe and surface; whether the surface is a box; whether
 #     it can be at all; whether it touches, since the start of the step, and which face (1..3 along +axis,
 #     -1..-3) it does

@@ -19,12 +19,17 @@ TIME_ROUNDING = 1e-9
 """A sample that would arrive this much after the start of a control period counts as in time, s."""
 
 
+TURNING = [3, 4, 5, 6, 10, 11, 12]
+"""Columns of a motion that an inertial unit knows for long: attitude and body rate."""
+
+
 class Sample(NamedTuple):
-    """Measured states on their way."""
+    """Measured states on their way, of which entities at all, and of which position and velocity too."""
 
     captured: float
     motion: np.ndarray
     heard: np.ndarray
+    placed: np.ndarray
 
 
 class PoseSensor:
@@ -51,7 +56,8 @@ class PoseSensor:
         wanted = 1.0 if sensing.rate_hz is None else 1.0 / (sensing.rate_hz * period)
         self._every = max(wanted, 1.0)
         self._outages = [
-            (names.index(o.entity), o.from_s, o.from_s + o.duration_s) for o in sensing.outages
+            (names.index(o.entity), o.from_s, o.from_s + o.duration_s, o.lost == "all")
+            for o in sensing.outages
         ]
         self.reset()
 
@@ -102,10 +108,12 @@ class PoseSensor:
             self._silent_until[heard & begins] = time + self._sensing.dropout_s
             heard &= ~begins
         since = time - self._begin + TIME_ROUNDING
-        for row, begins_at, ends_at in self._outages:
+        placed = heard.copy()
+        for row, begins_at, ends_at, everything in self._outages:
             if begins_at <= since < ends_at:
-                heard[row] = False
-        self._on_their_way.append(Sample(time, measured, heard))
+                placed[row] = False
+                heard[row] &= not everything
+        self._on_their_way.append(Sample(time, measured, heard, placed))
 
     def _deliver(self, time: float) -> None:
         assert self._held is not None
@@ -115,6 +123,8 @@ class PoseSensor:
             if sample.captured + self._sensing.delay_s > time + TIME_ROUNDING:
                 break
             self._on_their_way.popleft()
-            self._held[sample.heard] = sample.motion[sample.heard]
+            self._held[sample.placed] = sample.motion[sample.placed]
+            turned = np.flatnonzero(sample.heard & ~sample.placed)
+            self._held[np.ix_(turned, TURNING)] = sample.motion[np.ix_(turned, TURNING)]
             self.captured[sample.heard] = sample.captured
             self.fresh |= sample.heard

@@ -1,0 +1,105 @@
+"""How a flight ended: flying, landed, or lost, and then when and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rotor_core.interface.plan import POSITION
+from rotor_lab.flight import Flight
+
+MAX_TILT = np.radians(75.0)
+"""A vehicle that tilts further is lost."""
+
+MAX_ERROR = 5.0
+"""An entity farther from its reference is lost, m."""
+
+HARD = 1.5
+"""Feet that come down faster than this break, m/s."""
+
+SLOW = 0.3
+"""What moves less at the end stands or hovers, m/s."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``kind``, and ``text``: for "lost" the first limit that was exceeded, and when."""
+
+    kind: Literal["flying", "landed", "lost"]
+    text: str
+
+
+def outcome(flight: Flight) -> Outcome:
+    """How the flight of all vehicles of a scenario ended."""
+    lost = [found for found in (_tilt(flight), _error(flight), _touchdown(flight)) if found]
+    if lost:
+        when, text = min(lost)
+        return Outcome("lost", f"{when - flight.time[0]:.2f} s after the start: {text}")
+    vehicles = len(flight.scenario.model.vehicles)
+    speed = float(np.linalg.norm(flight.states[-1, :vehicles, 7:10], axis=1).max())
+    if speed > SLOW:
+        return Outcome("lost", f"at the end a vehicle still moves at {speed:.2f} m/s")
+    if not flight.commands[-1].any():
+        return Outcome("landed", f"motors off, touched down at {_fastest_touch(flight):.2f} m/s")
+    return Outcome("flying", f"at rest within {_last_error(flight):.3f} m of its reference")
+
+
+def _tilt(flight: Flight) -> tuple[float, str] | None:
+    vehicles = flight.scenario.model.vehicles
+    q = flight.states[:, : len(vehicles), 3:7]
+    tilt = np.arccos(np.clip(1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2), -1.0, 1.0))
+    over = np.argwhere(tilt > MAX_TILT)
+    if not len(over):
+        return None
+    i, k = over[0]
+    return flight.time[i], f"{vehicles[k].name} tilted beyond {np.degrees(MAX_TILT):.0f} deg"
+
+
+def _error(flight: Flight) -> tuple[float, str] | None:
+    errors = np.stack(
+        [
+            np.linalg.norm(flight.position_error(i), axis=1)
+            for i in range(flight.references.shape[1])
+        ]
+    )
+    flown = flight.commands.any(axis=(1, 2))  # without motors nobody follows
+    over = np.argwhere((errors > MAX_ERROR) & flown)
+    if not len(over):
+        return None
+    when = min(int(i) for _, i in over)
+    return flight.time[when], f"more than {MAX_ERROR:g} m away from the reference"
+
+
+def _touch_speeds(flight: Flight) -> list[tuple[float, str, float]]:
+    """Time, vehicle and speed downwards shortly before every touch of a vehicle with the ground."""
+    names = [v.name for v in flight.scenario.model.vehicles]
+    found = []
+    for event in flight.events:
+        if event.type == "touch" and event.bodies[1] == "world" and event.bodies[0] in names:
+            row = names.index(event.bodies[0])
+            i = int(np.searchsorted(flight.time, event.time))
+            before = slice(max(i - 20, 0), i + 1)
+            found.append((event.time, names[row], float(-flight.states[before, row, 9].min())))
+    return found
+
+
+def _touchdown(flight: Flight) -> tuple[float, str] | None:
+    hard = [
+        (t, f"{name} hit the ground at {v:.2f} m/s")
+        for t, name, v in _touch_speeds(flight)
+        if v > HARD
+    ]
+    return min(hard) if hard else None
+
+
+def _fastest_touch(flight: Flight) -> float:
+    return max((v for _, _, v in _touch_speeds(flight)), default=0.0)
+
+
+def _last_error(flight: Flight) -> float:
+    wanted = flight.references[-1, :, POSITION : POSITION + 3]
+    return float(
+        np.nan_to_num(np.linalg.norm(flight.position_error(0)[-1])) if len(wanted) else 0.0
+    )
