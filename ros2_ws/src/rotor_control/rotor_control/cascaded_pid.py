@@ -31,9 +31,9 @@ PROPORTIONAL, INTEGRAL, DERIVATIVE = constants(0, 1, 2)
 ERROR_BEFORE, ERROR_SUM, RATE, STARTED = constants(0, 1, 2, 3)
 """Columns of the memory of a loop."""
 
-PERIOD, FILTER, SMALLEST, LARGEST, MAX_TILT, TURNED, FEEDFORWARD = constants(*range(7))
+PERIOD, FILTER, SMALLEST, LARGEST, MAX_TILT, TURNED, FEEDFORWARD, HOLDS_SUMS = constants(*range(8))
 """Entries of the common parameters; forces are those of one rotor, N."""
-SETTINGS = 7
+SETTINGS = 8
 
 ASIDE, AHEAD, SPIN = constants(0, 1, 2)
 """Columns of the signs of a rotor: left is +1, ahead is +1, counter-clockwise is +1."""
@@ -77,7 +77,9 @@ def remember(memory, settings, i, error, grows):
 
 
 @kernel
-def cascaded_pid_command(state, reference, gains, settings, signs, mixing, memory, thrusts, out):
+def cascaded_pid_command(
+    state, reference, gains, settings, signs, mixing, memory, thrusts, tilts, out
+):
     """Thrust and moment of one vehicle.
 
     Args:
@@ -86,6 +88,7 @@ def cascaded_pid_command(state, reference, gains, settings, signs, mixing, memor
         gains: (6, 3); settings: (SETTINGS,); signs: (n_rotors, 3); mixing: (4, n_rotors).
         memory: of the loops, (6, 4), updated.
         thrusts: of the rotors, (n_rotors,) N, written.
+        tilts: wanted phi and theta, (2,) rad, written.
         out: (1, 4), written: N, N m.
     """
     phi, theta, psi = cardan_angles(so3.get4(state, Q))
@@ -96,6 +99,7 @@ def cascaded_pid_command(state, reference, gains, settings, signs, mixing, memor
     wanted_roll = -loop(gains, memory, settings, Y_LOOP, e_y)
     theta_ref = min(max(wanted_pitch, -most), most)  # (C.29)
     phi_ref = min(max(wanted_roll, -most), most)
+    tilts[0], tilts[1] = phi_ref, theta_ref
     e_z = reference[POSITION + 2] - state[P + 2]
     e_psi = wrapped(reference[YAW_ANGLE] - psi)
     lift = loop(gains, memory, settings, LIFT, e_z) + settings[FEEDFORWARD]
@@ -116,6 +120,8 @@ def cascaded_pid_command(state, reference, gains, settings, signs, mixing, memor
         thrusts[k] = min(max(force, settings[SMALLEST]), settings[LARGEST])
         for i in range(4):
             out[0, i] += mixing[i, k] * thrusts[k]
+    if settings[HOLDS_SUMS] == 0.0:
+        over, under = False, False
     limited = over or under
     remember(memory, settings, X_LOOP, e_x, theta_ref == wanted_pitch or e_x * wanted_pitch < 0.0)
     remember(memory, settings, Y_LOOP, e_y, phi_ref == wanted_roll or -e_y * wanted_roll < 0.0)
@@ -133,6 +139,8 @@ class CascadedPidLaw:
         team: whose law it is.
         gains: of the loops of :data:`LOOPS`, (6, 3).
         memory: (6, 4).
+        thrusts: of the rotors, as of the last command, (4,) N.
+        tilts: wanted phi and theta, as of the last command, (2,) rad.
     """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
@@ -157,12 +165,12 @@ class CascadedPidLaw:
         self._signs, self._mixing = sides, rotors.mixing
         self.gains = np.array([_gains(getattr(control, name)) for name in LOOPS])
         self.memory = np.zeros((len(LOOPS), 4))
-        self._thrusts = np.zeros(rotors.count)
+        self.thrusts, self.tilts = np.zeros(rotors.count), np.zeros(2)
         settings = np.zeros(SETTINGS)
         settings[PERIOD], settings[FILTER] = scenario.time.control_s, control.filter_per_s
         settings[SMALLEST], settings[LARGEST] = rotors.thrust_limits
         settings[MAX_TILT] = rad_from_deg(control.max_tilt_deg)
-        settings[TURNED] = control.turned
+        settings[TURNED], settings[HOLDS_SUMS] = control.turned, control.anti_windup
         if control.gravity_feedforward:
             weight = carried_mass(scenario.model, vehicle) * scenario.environment.gravity_m_s2
             settings[FEEDFORWARD] = weight / rotors.count
@@ -172,7 +180,7 @@ class CascadedPidLaw:
         """Write the command (1, 4) of the vehicle for ``states`` (N, >= 13) and ``reference`` (28,)."""
         cascaded_pid_command(
             states[self._row], reference, self.gains, self._settings, self._signs, self._mixing,
-            self.memory, self._thrusts, out,
+            self.memory, self.thrusts, self.tilts, out,
         )  # fmt: skip
 
     def reset(self) -> None:

@@ -336,7 +336,7 @@ def parser() -> argparse.ArgumentParser:
         "Run the systems of a paper and put its figures beside ours.",
         "./rotor reproduce rotortm --out /tmp/rotortm",
     )
-    sub.add_argument("paper", choices=["fiori", "kremer", "rotortm"], help="whose")
+    sub.add_argument("paper", choices=["fiori", "kremer", "pappalardo", "rotortm"], help="whose")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub = add(
         "bench",

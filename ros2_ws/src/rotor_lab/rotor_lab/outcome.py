@@ -54,7 +54,7 @@ def _tilt(flight: Flight) -> tuple[float, str] | None:
     if not len(over):
         return None
     i, k = over[0]
-    return flight.time[i], f"{vehicles[k].name} tilted beyond {np.degrees(MAX_TILT):.0f} deg"
+    return float(flight.time[i]), f"{vehicles[k].name} tilted beyond {np.degrees(MAX_TILT):.0f} deg"
 
 
 def _error(flight: Flight) -> tuple[float, str] | None:
@@ -69,7 +69,7 @@ def _error(flight: Flight) -> tuple[float, str] | None:
     if not len(over):
         return None
     when = min(int(i) for _, i in over)
-    return flight.time[when], f"more than {MAX_ERROR:g} m away from the reference"
+    return float(flight.time[when]), f"more than {MAX_ERROR:g} m away from the reference"
 
 
 def _touch_speeds(flight: Flight) -> list[tuple[float, str, float]]:

@@ -22,6 +22,7 @@ class PowerTrain:
     Args:
         vehicle: with ``rotors.motor``.
         thrust_gain: of the vehicle in reality.
+        spins_up: whether changes of speed take torque; not where wrenches act at once.
 
     Attributes:
         torque: of every motor at its propeller, (n,) N m.
@@ -32,13 +33,15 @@ class PowerTrain:
         sag: voltage of the battery over what it should be.
     """
 
-    def __init__(self, vehicle: Vehicle, thrust_gain: float = 1.0) -> None:
+    def __init__(
+        self, vehicle: Vehicle, thrust_gain: float = 1.0, *, spins_up: bool = True
+    ) -> None:
         motor = vehicle.rotors.motor
         assert motor is not None
         self.name, self._motor, self._battery = vehicle.name, motor, vehicle.battery
         rotors = rotor_set(vehicle.rotors)
         self._drag = thrust_gain * rotors.thrust_per_speed2 * vehicle.rotors.torque_per_thrust_m
-        self._inertia = vehicle.rotors.inertia_kg_m2
+        self._inertia = vehicle.rotors.inertia_kg_m2 if spins_up else 0.0
         self._n = rotors.count
         self.reset()
 
@@ -51,6 +54,7 @@ class PowerTrain:
         self.battery_current = 0.0 if self._battery else np.nan
         self.charge = self._battery.charge if self._battery else np.nan
         self._speeds: np.ndarray | None = None
+        self._steady_current = 0.0
 
     @property
     def battery_voltage(self) -> float:
@@ -66,10 +70,12 @@ class PowerTrain:
         before = speeds if self._speeds is None else self._speeds
         rates = (speeds - before) / period if period > 0.0 else np.zeros(self._n)
         self._speeds = speeds.copy()
-        self.torque = self._drag * speeds * np.abs(speeds) + self._inertia * rates
+        drag = self._drag * speeds * np.abs(speeds)
+        self.torque = drag + self._inertia * rates
         motor = self._motor
-        turning = np.abs(speeds) > 0.0
-        self.current = self.torque * motor.speed_per_volt + motor.idle_current_a * turning
+        idle = motor.idle_current_a * (np.abs(speeds) > 0.0)
+        self.current = self.torque * motor.speed_per_volt + idle
+        self._steady_current = float((drag * motor.speed_per_volt + idle).max())
         self.voltage = speeds / motor.speed_per_volt + motor.resistance_ohm * self.current
         self.power = self.voltage * self.current
         total = float(self.power.sum())
@@ -89,7 +95,7 @@ class PowerTrain:
         if self._battery is not None:
             if self.charge <= 0.0:
                 return 0.0
-            left = self.battery_voltage - self._motor.resistance_ohm * float(self.current.max())
+            left = self.battery_voltage - self._motor.resistance_ohm * self._steady_current
             most = min(most, max(left, 0.0) * self._motor.speed_per_volt)
         return most
 
@@ -109,7 +115,9 @@ class PowerSupply:
 
     def __init__(self, scenario: Scenario) -> None:
         self.trains = {
-            i: PowerTrain(v, thrust_gain(scenario, v.name))
+            i: PowerTrain(
+                v, thrust_gain(scenario, v.name), spins_up=scenario.actuation.mode != "wrench"
+            )
             for i, v in enumerate(scenario.model.vehicles)
             if v.rotors.motor is not None
         }

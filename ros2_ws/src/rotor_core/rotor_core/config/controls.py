@@ -136,7 +136,7 @@ class CascadedPidControl:
     (rad) for m, ``inner_pitch`` and ``inner_roll`` N per rotor for rad. ``filter_per_s``: the
     derivatives are filtered, D N s/(s + N). ``turned``: the shares of roll and pitch, which are about
     axes fixed to the earth, are turned into those of the vehicle; without it no heading beyond 55 deg
-    is stable. Loops stop integrating while a rotor is at its limit.
+    is stable. ``anti_windup``: loops stop integrating while a rotor is at its limit.
     """
 
     type: Literal["cascaded_pid"]
@@ -148,6 +148,7 @@ class CascadedPidControl:
     outer_y: Pid
     filter_per_s: float = bounded(100.0, gt=0.0)
     turned: bool = True
+    anti_windup: bool = True
     gravity_feedforward: bool = False
     max_tilt_deg: float = bounded(45.0, gt=0.0, lt=90.0)
     source: str = ""

@@ -15,6 +15,7 @@ from rotor_lab.reproduce.rows import Row, markdown
 PAPERS = {
     "fiori": "rotor_lab.reproduce.fiori",
     "kremer": "rotor_lab.reproduce.kremer",
+    "pappalardo": "rotor_lab.reproduce.pappalardo",
     "rotortm": "rotor_lab.reproduce.rotortm",
 }
 """Modules with SECTIONS (title to rows and paragraphs), FIGURES (name to function), TITLE and NOTE."""
