@@ -16,7 +16,7 @@ SYSTEM_KEYS = {
 """rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""
 
 ROS_PACKAGES = {
-    "ament_cmake", "ament_cmake_pytest", "ament_index_python", "builtin_interfaces", "diagnostic_msgs",
+    "action_msgs", "ament_cmake", "ament_cmake_pytest", "ament_index_python", "builtin_interfaces", "diagnostic_msgs",
     "geometry_msgs", "launch", "launch_ros", "launch_yaml", "nav_msgs", "rcl_interfaces", "rclpy",
     "ros2launch", "rosgraph_msgs", "rosidl_default_generators", "rosidl_default_runtime", "rviz2",
     "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "visualization_msgs",

@@ -75,6 +75,15 @@ class MissionPilot:
         """Release at once."""
         return self._done(lambda: self._simulation.release(payload))
 
+    def cut(self, cables: list[int]) -> Callable[[], str | None]:
+        """Cut at once."""
+
+        def change() -> None:
+            for k in cables:
+                self._simulation.engine.cut(k)
+
+        return self._done(change)
+
     def _done(self, change: Callable[[], None]) -> Callable[[], str | None]:
         try:
             change()

@@ -98,8 +98,8 @@ def _peaks(position: list[Polynomial], length: float) -> tuple[float, float]:
 
 def go_to(
     reference: np.ndarray,
-    goal: np.ndarray,
-    yaw: float,
+    goal: np.ndarray | None,
+    yaw: float | None,
     *,
     speed: float,
     acceleration: float,
@@ -112,8 +112,8 @@ def go_to(
 
     Args:
         reference: position, velocity and acceleration (and heading) go on from there.
-        goal: m.
-        yaw: rad, reached the short way round.
+        goal: m; None: where braking ends.
+        yaw: rad, reached the short way round; None: the same.
         speed: peak, m/s, unless braking alone is faster.
         acceleration: peak, m/s^2, unless braking alone needs more.
         least_duration: s.
@@ -134,8 +134,9 @@ def go_to(
         real_time = Polynomial([0.0, 1.0 / braking])
         brake = [Polynomial(c)(real_time).integ(k=[x]) for c, x in zip(rates, p, strict=True)]
         stop = np.array([b(braking) for b in brake])
-    turn = np.remainder(yaw - stop[3] + np.pi, 2.0 * np.pi) - np.pi
-    way = np.array([*(np.asarray(goal, float) - stop[:3]), turn])
+    goal = stop[:3] if goal is None else np.asarray(goal, float)
+    turn = 0.0 if yaw is None else np.remainder(yaw - stop[3] + np.pi, 2.0 * np.pi) - np.pi
+    way = np.array([*(goal - stop[:3]), turn])
     v_brake, a_brake = _peaks(brake, braking)
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)

@@ -32,7 +32,11 @@ class Orders(Protocol):
         ...
 
     def release(self, payload: str) -> Callable[[], str | None]:
-        """Open what holds a payload and cut its cables; as :meth:`attach`."""
+        """Open what holds a payload; as :meth:`attach`."""
+        ...
+
+    def cut(self, cables: list[int]) -> Callable[[], str | None]:
+        """Cut cables, counted from 0; as :meth:`attach`."""
         ...
 
 
@@ -94,9 +98,8 @@ class Pilot:
 
     def brake(self, entity: str) -> None:
         """Let an entity come to rest, and hover there."""
-        reference = self.reference(entity)
-        goal, yaw = reference[POSITION : POSITION + 3], float(reference[YAW_ANGLE])
-        self.start(entity, go_to(reference, goal, yaw, speed=1.0, acceleration=2.0), "hover")
+        plan = go_to(self.reference(entity), None, None, speed=1.0, acceleration=2.0)
+        self.start(entity, plan, "hover")
 
     def until(self, end: int) -> Flow:
         """Wait until so shortly before ``end`` that the next plan can begin there."""

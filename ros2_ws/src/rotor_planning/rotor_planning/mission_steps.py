@@ -194,7 +194,10 @@ def release(pilot: Pilot, step: ReleaseStep) -> Flow:
             stay = hold(seen[POSITION : POSITION + 3], float(seen[YAW_ANGLE]))
             pilot.start(vehicle, stay, "alone")
         yield from pilot.until(pilot.view.now + 2 * nanoseconds(LEAD))  # they have it by then
-    yield from pilot.answer(pilot.orders.release(step.payload))
+    if team is not None and team.cables:
+        yield from pilot.answer(pilot.orders.cut(list(team.cables)))
+    else:
+        yield from pilot.answer(pilot.orders.release(step.payload))
 
 
 FLOWS: dict[type, Callable[..., Flow]] = {

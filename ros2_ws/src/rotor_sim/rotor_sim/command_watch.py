@@ -19,10 +19,21 @@ class CommandWatch:
         policy: ``hold`` keeps the last wrench until ``zero_after`` s beyond the time-out; ``zero``
             drops it at once.
         zero_after: s.
+        idle: what is applied then, (n_vehicles, 4): rotors at their slowest. Those that stand still already
+            go on standing.
     """
 
-    def __init__(self, n_vehicles: int, *, timeout: float, policy: str, zero_after: float) -> None:
+    def __init__(
+        self,
+        n_vehicles: int,
+        *,
+        timeout: float,
+        policy: str,
+        zero_after: float,
+        idle: np.ndarray | None = None,
+    ) -> None:
         self.timeout, self.policy, self.zero_after = timeout, policy, zero_after
+        self._idle = np.zeros((n_vehicles, 4)) if idle is None else idle
         self._wrenches = np.zeros((n_vehicles, 4))
         self._since = np.full(n_vehicles, -np.inf)
         self.states = [ZEROED] * n_vehicles
@@ -54,7 +65,7 @@ class CommandWatch:
                 state = HELD
             else:
                 state = ZEROED
-                out[i] = 0.0
+                out[i] = self._idle[i] if out[i].any() else 0.0
             if state != self.states[i]:
                 self.states[i] = state
                 changes.append((i, state))

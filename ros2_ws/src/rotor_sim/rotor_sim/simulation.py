@@ -316,29 +316,15 @@ class Simulation:
         self._change(system, states, joints, Event(self.time, "attach", (), bodies=(parent, child)))
 
     def release(self, child: str) -> None:
-        """Let go of an entity: open what holds it, and cut its cables.
+        """Let go of an entity that is held.
 
         Raises:
             ContractError: an unknown entity, or nothing holds it; nothing is changed then.
         """
-        body = self._body(child)
-        cables = [
-            k
-            for k, c in enumerate(self.engine.system.cables)
-            if body in (c.a, c.b) and self.engine.alive[k]
-        ]
-        for k in cables:
-            self.engine.cut(k)
-        if cables and all(w.child != body for w in self.engine.system.welds):
-            return
-        system = released(self.engine.system, body)
+        system = released(self.engine.system, self._body(child))
         states = self.engine.measure()[:, :13].copy()
-        self._change(
-            system,
-            states,
-            self.engine.joints.states,
-            Event(self.time, "release", (), bodies=(child,)),
-        )
+        event = Event(self.time, "release", (), bodies=(child,))
+        self._change(system, states, self.engine.joints.states, event)
 
     def _body(self, name: str) -> int:
         if name not in self.body_names:

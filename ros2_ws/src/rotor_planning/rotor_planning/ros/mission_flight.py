@@ -11,7 +11,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
 from rotor_msgs.action import FlyMission
-from rotor_msgs.srv import Attach, Release
+from rotor_msgs.srv import Attach, CutCable, Release
 from sensor_msgs.msg import BatteryState
 
 from rotor_core.config.loader import mission_from_text
@@ -24,7 +24,7 @@ from rotor_core.ros import qos
 from rotor_planning.conditions import View
 from rotor_planning.mission import MissionRunner, Status
 
-ATTACH, RELEASE = "simulator/attach", "simulator/release"
+ATTACH, RELEASE, CUT = "simulator/attach", "simulator/release", "simulator/cut_cable"
 
 FEEDBACK_PERIOD = 200_000_000
 """Feedback goes out this often, ns of simulation time."""
@@ -57,6 +57,7 @@ class MissionFlight:
         self._batteries: dict[str, tuple[float, float]] = {}
         self._attach = node.create_client(Attach, ATTACH)
         self._release = node.create_client(Release, RELEASE)
+        self._cut = node.create_client(CutCable, CUT)
         for vehicle in scenario.model.vehicles:
             if vehicle.battery is not None:
                 self._listen_to_battery(node, vehicle.name)
@@ -165,6 +166,17 @@ class MissionFlight:
     def release(self, payload: str) -> Callable[[], str | None]:
         """Ask the simulator to release."""
         return _ask(self._release, Release.Request(child=payload))
+
+    def cut(self, cables: list[int]) -> Callable[[], str | None]:
+        """Ask the simulator to cut cables, one after the other."""
+        names = [self._scenario.model.cable_names[k] for k in cables]
+        asked = [_ask(self._cut, CutCable.Request(cable=name)) for name in names]
+
+        def answer() -> str | None:
+            answers = [ask() for ask in asked]
+            return None if None in answers else "".join(a for a in answers if a)
+
+        return answer
 
 
 def _ask(client: Client, request: object) -> Callable[[], str | None]:

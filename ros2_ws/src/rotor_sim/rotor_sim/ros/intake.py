@@ -7,6 +7,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from rotor_core.ros.convert import seconds_between
 from rotor_core.ros.team_wire import Heading
+from rotor_core.rotors import rotor_set
 from rotor_sim.command_watch import FRESH, ZEROED, CommandWatch
 from rotor_sim.ros.command_inputs import (
     ExternalWrenches,
@@ -40,11 +41,14 @@ class CommandIntake:
         self._health, self._logger = health, logger
         self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
         timing = simulation.scenario.time
+        sets = [rotor_set(v.rotors) for v in simulation.scenario.model.vehicles]
+        idle = np.array([r.mixing @ np.full(r.count, r.thrust_limits[0]) for r in sets])
         self._watch = CommandWatch(
             len(self._vehicles),
             timeout=timing.command_timeout_s,
             policy=timing.timeout_policy,
             zero_after=timing.timeout_zero_s,
+            idle=idle.reshape(-1, 4),
         )
         self.epoch = self.period = 0
         self._answered = -1

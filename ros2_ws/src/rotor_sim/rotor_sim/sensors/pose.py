@@ -124,7 +124,7 @@ class PoseSensor:
                 break
             self._on_their_way.popleft()
             self._held[sample.placed] = sample.motion[sample.placed]
-            turned = np.flatnonzero(sample.heard & ~sample.placed)
-            self._held[np.ix_(turned, TURNING)] = sample.motion[np.ix_(turned, TURNING)]
+            for row in np.flatnonzero(sample.heard & ~sample.placed):
+                self._held[row, TURNING] = sample.motion[row, TURNING]
             self.captured[sample.heard] = sample.captured
             self.fresh |= sample.heard

@@ -1,0 +1,228 @@
+"""Missions without ROS: steps, conditions, guards, cancelling, and mistakes that are explained."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_core.config.loader import load_scenario, mission_from_text, scenario_from_tree
+from rotor_core.config.tree import parse_tree
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.fly import fly
+from rotor_lab.mission_pilot import MissionPilot
+from rotor_planning.mission import Status
+from rotor_sim.simulation import Simulation
+
+BASE = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad}]
+initial: [{entity: quad, position_m: [0, 0, %s]}]
+environment: {contact: {}}
+controller: {use: quadrotor}
+settle_s: 0.5
+mission:
+"""
+
+
+def scenario(mission, height=0.05):
+    return scenario_from_tree(parse_tree(BASE % height + mission, "test"))
+
+
+def log_of(flight):
+    return " ".join(flight.extra["mission"]["log"])
+
+
+def test_up_there_round_and_down():
+    flight = fly(
+        scenario(
+            """
+  steps:
+    - {type: take_off, height_m: 1.0}
+    - {type: go_to, position_m: [1.0, 0.5, 1.2], yaw_deg: 30.0}
+    - {type: turn, yaw_deg: -90.0}
+    - {type: go_to, position_m: [0.0, 0.0, 0.3], relative: true, duration_s: 2.0}
+    - {type: wait_until, condition: {near_m: [1.0, 0.5, 1.5], within_m: 0.05, speed_below_m_s: 0.1}}
+    - {type: land}
+"""
+        )
+    )
+    mission = flight.extra["mission"]
+    assert mission["status"] == "succeeded", mission
+    top = flight.states[:, 0, 2].max()
+    assert top == pytest.approx(1.5, abs=0.02)
+    q = flight.states[-1, 0, 3:7]
+    assert 2.0 * np.arctan2(q[3], q[0]) == pytest.approx(-np.pi / 2, abs=0.05)
+    assert not flight.commands[-1].any() and flight.states[-1, 0, 2] < 0.06
+    assert not flight.commands[0].any()  # it stands at the start, motors off
+    # the references of two steps meet without a jump
+    place = flight.references[:, 0, :3]
+    flying = flight.commands[:, 0].any(axis=1)
+    jumps = np.abs(np.diff(place, axis=0))[flying[1:] & flying[:-1]]
+    assert jumps.max() < 0.02
+
+
+def test_the_teams_payload_is_lifted_flown_set_down_and_let_go():
+    """Slack cables, take-off, snap, lift; set down, slack, release; and its vehicles go on flying."""
+    flight = fly(load_scenario("lift_and_set_down"))
+    assert flight.extra["mission"]["status"] == "succeeded", flight.extra["mission"]
+    kinds = [e.type for e in flight.events]
+    assert kinds.index("touch") < kinds.index("snap") < kinds.index("leave")
+    assert kinds[-3:] == ["cut"] * 3 and "slack" in kinds
+    payload = flight.states[:, 3, :3]
+    assert payload[:, 2].max() == pytest.approx(0.82, abs=0.05)
+    np.testing.assert_allclose(payload[-1], [1.5, 0.5, 0.0125], atol=0.06)
+    assert not flight.taut[-1].any()
+    speeds = np.linalg.norm(flight.states[-1, :3, 7:10], axis=1)
+    assert speeds.max() < 0.05 and flight.states[-1, :3, 2].min() > 0.7
+    assert np.isnan(flight.references[0]).all() and np.isfinite(flight.references[2000]).all()
+    assert flight.summary()["teams"]["payload"]["position_error_max_m"] < 0.35
+
+
+def test_a_step_that_cannot_end_well_fails_and_says_why():
+    flight = fly(
+        scenario(
+            """
+  steps:
+    - {type: take_off, height_m: 0.5}
+    - {type: wait_until, condition: {height_above_m: 3.0}, timeout_s: 1.0}
+"""
+        )
+    )
+    mission = flight.extra["mission"]
+    assert mission["status"] == "failed"
+    assert mission["message"] == "step 2 (wait_until): its condition did not hold within 1 s."
+    assert flight.states[-1, 0, 2] == pytest.approx(0.55, abs=0.02)  # it stays where it was
+
+
+def test_a_guard_ends_a_mission():
+    flight = fly(
+        scenario(
+            """
+  steps:
+    - {type: take_off, height_m: 1.0}
+    - {type: go_to, position_m: [5.0, 0.0, 1.0]}
+  guards:
+    - {when: {near_m: [2.0, 0.0, 1.0], within_m: 0.3}, do: land, hold_s: 0.05}
+"""
+        )
+    )
+    mission = flight.extra["mission"]
+    assert mission["status"] == "aborted" and mission["message"] == "guard 1 in step 2: land"
+    assert 1.7 < flight.states[-1, 0, 0] < 3.5 and flight.states[-1, 0, 2] < 0.06
+    assert not flight.commands[-1].any()
+
+
+def test_a_cancelled_mission_hovers():
+    wanted = scenario(
+        "\n  steps:\n    - {type: take_off, height_m: 1.0}\n    - {type: hover, duration_s: 50.0}\n"
+    )
+    simulation = Simulation(wanted)
+    pilot = MissionPilot(wanted, simulation)
+    from rotor_control.controller import make_controller
+    from rotor_core.config.units import nanoseconds
+
+    controller = make_controller(wanted)
+    for i in range(800):
+        pilot.update(simulation.measure())
+        if i == 200:  # on its way up
+            pilot.runner.cancel()
+        controller.follow_board(pilot.board, nanoseconds(simulation.time))
+        simulation.step(controller.command(simulation.motion, controller.references))
+    assert pilot.runner.status is Status.CANCELLED
+    assert pilot.runner.log[-1][1] == "cancelled: everything hovers"
+    assert np.linalg.norm(simulation.motion[0, 7:10]) < 0.02
+    assert 0.2 < simulation.motion[0, 2] < 1.0
+
+
+def test_cargo_is_flown_by_the_geometric_law_with_its_mass_and_then_without():
+    """Released in the air, the vehicle stays: the law sees that its cargo is gone."""
+    text = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad}]
+  payloads: [{name: parcel, mass_kg: 0.1, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4], shape: {type: box, size_m: [0.08, 0.08, 0.05]}}]
+  attachments: [{type: rigid_link, parent: quad, child: parcel, position_m: [0, 0, -0.05]}]
+initial: [{entity: quad, position_m: [0, 0, 1.0]}]
+environment: {contact: {}}
+controller: {use: quadrotor}
+settle_s: 1.0
+mission:
+  steps:
+    - {type: hover, duration_s: 2.0}
+    - {type: release, payload: parcel}
+    - {type: hover, duration_s: 2.0}
+"""
+    flight = fly(scenario_from_tree(parse_tree(text, "test")))
+    assert flight.extra["mission"]["status"] == "succeeded"
+    height = flight.states[:, 0, 2]
+    assert np.abs(height - 1.0).max() < 0.05 and height[-1] == pytest.approx(1.0, abs=2e-3)
+    assert flight.states[-1, 1, 2] == pytest.approx(0.025, abs=2e-3)
+    before = flight.commands[300, 0, 0], flight.commands[-1, 0, 0]
+    np.testing.assert_allclose(before, [0.35 * 9.81, 0.25 * 9.81], rtol=1e-3)
+
+
+def test_an_attached_payload_is_carried():
+    steps = """
+  steps:
+    - {type: attach, payload: parcel, to: quad}
+    - {type: take_off, height_m: 0.5}
+    - {type: release, payload: parcel}
+    - {type: hover, duration_s: 1.0}
+"""
+    parcel = "  payloads: [{name: parcel, mass_kg: 0.02, shape: {type: sphere, radius_m: 0.02}}]\n"
+    place = "initial: [{entity: parcel, position_m: [0, 0, 0.02]}, "
+    text = (BASE % 0.2).replace("initial: [", parcel + place) + steps
+    flight = fly(scenario_from_tree(parse_tree(text, "test")))
+    assert flight.extra["mission"]["status"] == "succeeded", flight.extra["mission"]
+    kinds = [e.type for e in flight.events if e.type in ("attach", "release")]
+    assert kinds == ["attach", "release"]
+    assert flight.states[:, 1, 2].max() > 0.4  # it went up with the vehicle
+    assert flight.states[-1, 1, 2] < 0.03  # and came down without
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("steps: []", r"steps must hold at least one step"),
+        ("steps: [{type: fly}]", r"type: must be one of take_off.*got 'fly'"),
+        ("steps: [{type: go_to, position_m: [1, 2]}]", r"position_m: must have 3 entries"),
+        ("steps: [{type: take_off, height_m: -1}]", r"height_m: must be > 0"),
+        ("steps: [{type: take_off, height_m: 1, hight: 2}]", r"unknown key 'hight'"),
+        ("steps: [{type: wait_until, condition: {}}]", r"a condition needs at least one of"),
+        ("steps: [{type: hover, duration_s: .nan}]", r"must be a finite number"),
+        ("", r"is empty"),
+        ("- 1", r"mapping"),
+    ],
+)
+def test_mistakes_in_missions_are_explained(text, message):
+    with pytest.raises(ConfigError, match=message):
+        mission_from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            "{type: hover, duration_s: 1.0, entity: nobody}",
+            r"\(hover\)\.entity: cannot be 'nobody'. Possible: quad",
+        ),
+        ("{type: tighten}", r"\(tighten\)\.entity: cannot be 'quad'. Possible: none"),
+        ("{type: release, payload: parcel}", r"payload: cannot be 'parcel'"),
+        (
+            "{type: wait_until, condition: {entity: x, landed: true}}",
+            r"condition\.entity: cannot be 'x'",
+        ),
+    ],
+)
+def test_missions_about_what_there_is_not_are_refused(step, message):
+    with pytest.raises(ConfigError, match=r"test:\d+: mission\.steps\[0\] .*" + message):
+        scenario(f"\n  steps:\n    - {step}\n")
+
+
+def test_a_mission_flies_the_same_twice():
+    one = fly(load_scenario("lift_and_set_down"), duration=6.0)
+    two = fly(load_scenario("lift_and_set_down"), duration=6.0)
+    np.testing.assert_array_equal(one.states, two.states)
+    other = fly(replace(load_scenario("lift_and_set_down"), mission=None), duration=1.0)
+    assert "mission" not in other.extra
