@@ -1,0 +1,145 @@
+"""Missions over DDS: the scenario's own, and the action with feedback, cancelling and mistakes."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from rotor_msgs.action import FlyMission
+from rotor_msgs.msg import HybridEvent, TeamState
+from sensor_msgs.msg import BatteryState
+
+from rotor_core.ros import qos
+
+GROUNDED = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad}]
+initial: [{entity: quad, position_m: [0, 0, 0.05]}]
+environment: {contact: {}}
+controller: {use: quadrotor}
+mission:
+  steps: [{type: hover, duration_s: 1000.0}]
+"""
+
+
+def start(bench, scenario, **options):
+    for name in ("planner", "controller"):
+        bench.start(
+            name, scenario=scenario, **({"start_trajectory": True} if name == "planner" else {})
+        )
+    bench.start("simulator", scenario=scenario, pacing="lockstep", linger=True, **options)
+
+
+def height(states, row=0):
+    return states[-1].bodies[row].pose.position.z if states else float("nan")
+
+
+def test_a_team_lifts_and_sets_down_its_payload(tmp_path):
+    """The shipped mission, as fast as it goes: the same events as without ROS, and everything let go at the end."""
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        events = bench.collect(HybridEvent, "/rotor/events", qos.EVENT)
+        start(bench, "lift_and_set_down", duration_s=22.0)
+        bench.until(
+            lambda: sum(e.type == 4 for e in events) == 3, "three cut cables", patience=90.0
+        )
+        bench.until(lambda: states[-1].header.stamp.sec >= 20, "the end", patience=60.0)
+        place = states[-1].bodies[3].pose.position
+        np.testing.assert_allclose([place.x, place.y, place.z], [1.5, 0.5, 0.0125], atol=0.06)
+        assert max(s.bodies[3].pose.position.z for s in states) == pytest.approx(0.82, abs=0.05)
+        assert min(height(states, row) for row in range(3)) > 0.7
+        kinds = [e.type for e in events]
+        assert kinds.index(7) < kinds.index(1) < kinds.index(8)  # touch, snap, leave
+
+
+def test_a_mission_is_an_action(tmp_path):
+    """Feedback, success, cancelling in flight, a mission that cannot be, and one that takes the place of another."""
+    scenario = tmp_path / "grounded.yaml"
+    scenario.write_text(GROUNDED)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        start(bench, str(scenario))
+        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
+        bench.until(client.server_is_ready, "the action")
+        bench.until(lambda: len(states) > 10, "states")
+        heard = []
+
+        def send(text):
+            future = client.send_goal_async(
+                FlyMission.Goal(mission=text), lambda m: heard.append(m.feedback)
+            )
+            bench.until(future.done, "an answer to the goal")
+            return future.result()
+
+        def result(handle):
+            future = handle.get_result_async()
+            bench.until(future.done, "the end of a mission", patience=60.0)
+            return future.result()
+
+        wrong = result(send("steps: [{type: go_to, position_m: [1, 2]}]"))
+        assert wrong.status == GoalStatus.STATUS_ABORTED and not wrong.result.success
+        assert wrong.result.message.startswith(
+            "mission:1: mission.steps[0].position_m: must have 3"
+        )
+
+        up = result(
+            send("steps: [{type: take_off, height_m: 0.5}, {type: hover, duration_s: 0.5}]")
+        )
+        assert up.result.success and up.result.status == "succeeded", up.result.message
+        assert any("take_off" in line for line in up.result.log)
+        assert {f.kind for f in heard} >= {"take_off"} and all(f.steps == 2 for f in heard)
+        assert height(states) == pytest.approx(0.55, abs=0.02)
+
+        away = send("steps: [{type: go_to, position_m: [50.0, 0.0, 1.0]}]")
+        bench.until(lambda: states[-1].bodies[0].pose.position.x > 1.0, "the way")
+        cancelled = away.cancel_goal_async()
+        bench.until(cancelled.done, "the cancel")
+        ended = result(away)
+        assert ended.status == GoalStatus.STATUS_CANCELED and ended.result.status == "cancelled"
+        bench.until(
+            lambda: abs(states[-1].bodies[0].twist.linear.x) < 0.01, "hovering", patience=60.0
+        )
+        assert 1.0 < states[-1].bodies[0].pose.position.x < 5.0
+
+        first = send("steps: [{type: hover, duration_s: 500.0}]")
+        down = result(send("steps: [{type: land}]"))
+        assert down.result.success, down.result.message
+        assert result(first).result.status == "cancelled"
+        assert height(states) < 0.06
+
+
+SAGGING = """
+schema: 1
+model:
+  vehicles: [{use: delivery_drone, name: drone}]
+initial: [{entity: drone, position_m: [0, 0, 0.2]}]
+environment: {contact: {}}
+actuation: rotors
+controller: {use: quadrotor}
+changes:
+  - {at_s: 3.0, battery: {vehicle: drone, voltage_factor: 0.55}}
+mission:
+  steps:
+    - {type: take_off, height_m: 0.6}
+    - {type: hover, duration_s: 1000.0}
+  guards:
+    - {when: {battery_below_v: 30.0}, do: land, hold_s: 0.2, speed_m_s: 1.0}
+"""
+
+
+def test_a_battery_that_sags_lets_the_drone_land(tmp_path):
+    """The guard hears the battery as a topic."""
+    scenario = tmp_path / "sagging.yaml"
+    scenario.write_text(SAGGING)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        batteries = bench.collect(BatteryState, "/drone/battery", qos.SENSOR)
+        start(bench, str(scenario), duration_s=8.0)
+        bench.until(lambda: batteries and batteries[-1].voltage < 30.0, "the sag", patience=60.0)
+        assert batteries[0].voltage == pytest.approx(50.4, abs=0.5)
+        bench.until(lambda: states[-1].header.stamp.sec >= 8, "the end", patience=60.0)
+        assert height(states) < 0.25 and max(s.bodies[0].pose.position.z for s in states) > 0.7
