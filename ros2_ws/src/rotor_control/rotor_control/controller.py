@@ -131,11 +131,13 @@ class Controller:
         self._single_rows = [model.index(name) for name in self.singles]
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
+        self._apart = False  # whether somebody flies alone or stands
 
     def follow_board(self, board: PlanBoard, now: int) -> bool:
         """Take up what all plans say at a time, ns; False where one is missing."""
         if not board.is_complete:
             return False
+        self._apart = False
         for i, found in enumerate(board.running(now)):
             if found is not None:
                 self.follow(i, found[1], found[0])
@@ -161,6 +163,7 @@ class Controller:
             self._off.discard(i)
         else:
             self._off.add(i)
+        self._apart = self._apart or not plan.motors or i >= len(self.teams)
         k = i - len(self.teams)
         if k >= 0:
             self._alone[k] = plan.sample(t, self._alone[k])
@@ -194,7 +197,7 @@ class Controller:
         if joint_references is None and len(self.efforts):
             zero = np.zeros(len(self.efforts))
             joint_references = np.stack([self._joint_starts, zero, zero], axis=1)
-        if self._off or any(reference is not None for reference in self._alone):
+        if self._apart:
             self._command_apart(states, references, joints, joint_references)
         elif self._only is not None:
             self._only(states, references[0], self.commands)
@@ -251,6 +254,7 @@ class Controller:
             law.reset()
         self._alone = [None] * len(self.singles)
         self._off.clear()
+        self._apart = False
 
 
 def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw:

@@ -51,6 +51,7 @@ def _demo(options: argparse.Namespace) -> int:
 def _fly(options: argparse.Namespace) -> int:
     if options.print_config:
         return _print_config(options.scenario, options.seed)
+    from rotor_core.config.advice import notes
     from rotor_core.config.loader import load_scenario
     from rotor_lab.fly import fly
     from rotor_lab.report import format_table, summary_rows
@@ -58,6 +59,8 @@ def _fly(options: argparse.Namespace) -> int:
     from rotor_lab.warm import warm
 
     scenario = load_scenario(options.scenario, seed=options.seed)
+    for note in notes(scenario):
+        print(f"note: {note}", file=sys.stderr)
     warm()
     folder = new_folder(options.out, f"fly-{scenario.name}") if options.out else None
 
@@ -75,7 +78,7 @@ def _fly(options: argparse.Namespace) -> int:
     print(format_table(summary_rows(summary)))
     if folder is not None:
         print(f"{folder}/: summary.json, scenario.yaml, plots")
-    return 0
+    return int(summary.get("mission", {}).get("status") == "failed")
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import Plan
 from rotor_lab.flight import Flight
 from rotor_lab.mission_pilot import MissionPilot
+from rotor_lab.outcome import outcome
 from rotor_planning.arms import JointPlans
 from rotor_planning.trajectories import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
@@ -114,7 +116,7 @@ def fly(
         if i == last:
             break
     kept = slice(0, last + 1)
-    return Flight(
+    flight = Flight(
         scenario,
         times[kept],
         states[kept],
@@ -125,9 +127,11 @@ def fly(
         simulation.take_events(),
         wall.perf_counter() - began,
         limited,
-        {"redundant_cables": simulation.engine.were_redundant}
-        | ({} if pilot is None else {"mission": pilot.summary()}),
+        {"redundant_cables": simulation.engine.were_redundant},
         joints[kept],
         wanted[kept],
         efforts[kept],
     )
+    if pilot is not None:
+        flight.extra |= {"mission": pilot.summary(), "outcome": asdict(outcome(flight))}
+    return flight

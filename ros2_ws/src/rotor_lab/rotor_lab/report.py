@@ -35,6 +35,10 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
     rows += [
         (f"{name}: RMSE", _number(e, "rad or m", 4)) for name, e in summary["joints_rmse"].items()
     ]
+    if "mission" in summary:
+        mission = summary["mission"]
+        rows.append(("mission", f"{mission['status']}: {mission['message']}"))
+        rows.append(("ended", f"{summary['outcome']['kind']}: {summary['outcome']['text']}"))
     events = summary["events"]
     rows.append(("events", ", ".join(f"{count} {kind}" for kind, count in events.items())))
     rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rotor_core.config.advice import notes
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_vehicle, scenario_from_tree
 from rotor_core.config.propulsion import Propeller
@@ -62,7 +63,12 @@ def test_thin_air_gives_less_thrust():
     assert replace(given.rotors, thrust_n_per_rpm2=1e-6).thrust_n_per_rpm2 == 1e-6
 
 
-def test_dd_b15_the_impossible_inertia_of_a_propeller_is_known():
+def test_dd_b15_the_impossible_inertia_of_a_propeller_is_noted_not_refused():
+    (note,) = notes(scenario("wrench"))
+    assert (
+        note.startswith("drone: rotors.propeller.inertia_kg_m2: 0.00086 kg m^2")
+        and "0.000437" in note
+    )
     propeller = load_vehicle("delivery_drone").rotors.propeller
     assert propeller.inertia_kg_m2[2] > propeller.largest_axial_inertia
     assert propeller.largest_axial_inertia == pytest.approx(4.37e-4, rel=1e-3)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rotor_control.cascaded_pid import LOOPS
 from rotor_core.config.controls import CascadedPidControl
 from rotor_core.config.environment import Air
 from rotor_core.config.model import Vehicle
@@ -43,6 +44,12 @@ LOADED, CAD, EMPTY = 10.0224, 9.973, 8.0224
 HOVER = {LOADED: 3167.43, CAD: 3159.62, EMPTY: 2833.83}
 """Speeds in hover, rpm, by the law of thrust in 15 deg C."""
 
+TABLE_2 = """| Table 2 | m, kg | I_xx | I_yy | I_zz, kg m² |
+|---|---|---|---|---|
+| frame | 8 | 0.27 | 0.26 | 0.42 |
+| propeller, each of 4 | 0.0056 | 9.8e-6 | 8.6e-4 | 8.6e-4 |
+| payload | 2 | - | - | - |"""
+
 TABLE_7 = ((0.2373, 0.2700, 0.0981), (0.0334, 0.0277, 0.0220))
 """RMS errors of x, y, z, m, and phi, theta, psi, rad, of a flight that the paper does not describe."""
 
@@ -54,10 +61,10 @@ def drone() -> Vehicle:
 
 def mass_properties() -> Iterator[str | Row]:
     """Table 2."""
+    yield TABLE_2
     yield (
-        "Table 2 gives the parts; a vehicle file has their sum (the paper's own total of 9.973 kg, "
-        "section 7.1, is that of its "
-        "CAD model). The inertia of a propeller is impossible: at most m r² = 4.4e-4 kg m² for 5.6 g within 0.28 m."
+        "A vehicle file has the sum of the parts (the paper's own total of 9.973 kg, section 7.1, is that of its CAD "
+        "model). The inertia of a propeller is impossible: at most m r² = 4.4e-4 kg m² for 5.6 g within 0.28 m."
     )
     vehicle = drone()
     propeller = vehicle.rotors.propeller
@@ -69,7 +76,7 @@ def mass_properties() -> Iterator[str | Row]:
     )
     J = oracle.gyrostat_inertia(table, flight.angles, flight.speeds)[0]
     yield Row(
-        "Table 2", "inertia of all, kg m^2", np.array(vehicle.inertia_kg_m2), np.diag(J), 1e-9
+        "Table 2", "inertia of all, kg m^2", np.array(vehicle.inertia_kg_m2), np.diag(J), 1e-8
     )
     largest = propeller.largest_axial_inertia
     axial = propeller.inertia_kg_m2[2]
@@ -111,6 +118,12 @@ def gains() -> Iterator[str | Row]:
     assert isinstance(control, CascadedPidControl)
     lever = 4.0 * 0.351715
     J = 0.2745
+    lines = ["| Table 6 | P | I | D |", "|---|---|---|---|"]
+    for name in LOOPS:
+        loop = getattr(control, name)
+        lines.append(f"| {name.replace('_', ' ')} | {loop.p:g} | {loop.i:g} | {loop.d:g} |")
+    yield "\n".join(lines)
+    yield "The paper prints the gains of the inner roll loop negative: for angles counted the other way."
     yield (
         "Table 6 with forces per rotor and angles in radians (variant A; B takes the lift loop as newtons "
         "in all). With N = 100 1/s the "
