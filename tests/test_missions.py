@@ -226,3 +226,23 @@ def test_a_mission_flies_the_same_twice():
     np.testing.assert_array_equal(one.states, two.states)
     other = fly(replace(load_scenario("lift_and_set_down"), mission=None), duration=1.0)
     assert "mission" not in other.extra
+
+
+def test_bags_know_when_vehicles_flew_alone():
+    """The team has a reference only while its own plan began after those of its vehicles."""
+    from rotor_core.config.teams import Team
+    from rotor_core.interface.plan import hold
+    from rotor_lab.bag import _references
+
+    team = Team("payload", ("a", "b"), (0, 1))
+    plan = hold(np.array([1.0, 2.0, 3.0]))
+    plans = {
+        "a": [(0.0, plan), (8.0, plan)],
+        "b": [(0.0, plan), (9.0, plan)],
+        "payload": [(4.0, plan)],
+    }
+    found = _references(plans, team, np.array([1.0, 4.5, 8.5, 9.5]))
+    assert np.isnan(found[[0, 3]]).all()
+    np.testing.assert_array_equal(found[1:3, :3], [[1.0, 2.0, 3.0]] * 2)
+    early = _references({"a": [], "b": [], "payload": [(4.0, plan)]}, team, np.array([1.0]))
+    assert early[0, 0] == 1.0

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.loader import scenario_from_tree
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import Team, teams
 from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import AXES, REFERENCE, Plan
@@ -52,7 +52,9 @@ def _flight(reader: Reader, path: Path) -> Flight:
     truth: dict[str, dict[int, np.ndarray]] = {n: {} for n in names}
     cables: dict[int, tuple[list, list]] = {}
     commands: dict[int, np.ndarray] = {}
-    plans: dict[str, list[tuple[float, Plan]]] = {t.entity: [] for t in groups}
+    plans: dict[str, list[tuple[float, Plan]]] = {
+        name: [] for t in groups for name in (t.entity, *(t.vehicles if t.cables else ()))
+    }
     arms = [v.name for v in scenario.model.vehicles if v.moving_joints]
     joints: dict[str, dict[int, np.ndarray]] = {n: {} for n in arms}
     joint_names = [f"{v.name}/{j.name}" for v in scenario.model.vehicles for j in v.moving_joints]
@@ -118,12 +120,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
         )
     time = np.array(common) * NANO
     states = np.array([[truth[n][s] for n in names] for s in common])
-    references = np.zeros((len(common), len(groups), REFERENCE))
-    for i, team in enumerate(groups):
-        for j, t in enumerate(time):
-            started = [p for p in plans[team.entity] if p[0] <= t + NANO] or plans[team.entity][:1]
-            if started:
-                started[-1][1].sample(t - started[-1][0], references[j, i])
+    references = np.stack([_references(plans, team, time) for team in groups], axis=1)
     n_cables = len(scenario.model.cables)
     tensions = np.array(
         [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]
@@ -141,6 +138,24 @@ def _flight(reader: Reader, path: Path) -> Flight:
     if arms:
         flight.joints = np.array([np.concatenate([joints[n][s] for n in arms]) for s in common])
     return flight
+
+
+def _references(
+    plans: dict[str, list[tuple[float, Plan]]], team: Team, time: np.ndarray
+) -> np.ndarray:
+    """References of a team, (n, 28); NaN while all its vehicles follow later plans of their own."""
+    out = np.full((len(time), REFERENCE), np.nan)
+    members = team.vehicles if team.cables else ()
+    for row, t in zip(out, time, strict=True):
+        started = [p for p in plans[team.entity] if p[0] <= t + NANO]
+        alone = [
+            max((p[0] for p in plans[m] if p[0] <= t + NANO), default=-np.inf) for m in members
+        ]
+        if not started and not any(np.isfinite(alone)):
+            started = plans[team.entity][:1]
+        if started and not (alone and min(alone) >= started[-1][0]):
+            started[-1][1].sample(t - started[-1][0], row)
+    return out
 
 
 def _custom_data(path: Path, key: str) -> str:

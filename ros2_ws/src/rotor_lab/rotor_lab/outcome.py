@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from rotor_core.interface.plan import POSITION
 from rotor_lab.flight import Flight
 
 MAX_TILT = np.radians(75.0)
@@ -43,7 +42,9 @@ def outcome(flight: Flight) -> Outcome:
         return Outcome("lost", f"at the end a vehicle still moves at {speed:.2f} m/s")
     if not flight.commands[-1].any():
         return Outcome("landed", f"motors off, touched down at {_fastest_touch(flight):.2f} m/s")
-    return Outcome("flying", f"at rest within {_last_error(flight):.3f} m of its reference")
+    error = np.linalg.norm(flight.position_error()[-1])
+    where = "alone" if np.isnan(error) else f"at rest within {error:.3f} m of its reference"
+    return Outcome("flying", where)
 
 
 def _tilt(flight: Flight) -> tuple[float, str] | None:
@@ -96,10 +97,3 @@ def _touchdown(flight: Flight) -> tuple[float, str] | None:
 
 def _fastest_touch(flight: Flight) -> float:
     return max((v for _, _, v in _touch_speeds(flight)), default=0.0)
-
-
-def _last_error(flight: Flight) -> float:
-    wanted = flight.references[-1, :, POSITION : POSITION + 3]
-    return float(
-        np.nan_to_num(np.linalg.norm(flight.position_error(0)[-1])) if len(wanted) else 0.0
-    )
