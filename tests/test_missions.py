@@ -188,7 +188,7 @@ def test_an_attached_payload_is_carried():
         ("steps: [{type: fly}]", r"type: must be one of take_off.*got 'fly'"),
         ("steps: [{type: go_to, position_m: [1, 2]}]", r"position_m: must have 3 entries"),
         ("steps: [{type: take_off, height_m: -1}]", r"height_m: must be > 0"),
-        ("steps: [{type: take_off, height_m: 1, hight: 2}]", r"unknown key 'hight'"),
+        ("steps: [{type: take_off, height_m: 1, width: 2}]", r"unknown key 'width'"),
         ("steps: [{type: wait_until, condition: {}}]", r"a condition needs at least one of"),
         ("steps: [{type: hover, duration_s: .nan}]", r"must be a finite number"),
         ("", r"is empty"),
