@@ -206,6 +206,19 @@ def test_dd_b14_the_yaw_loop_turns_and_does_not_lift():
     np.testing.assert_allclose(law.thrusts, [23.0, 25.0, 23.0, 25.0])
 
 
+def test_a_heading_that_passes_half_a_turn_does_not_jerk():
+    """The error jumps from 180 to -180 degrees; its rate does not."""
+    law = make_controller(delivery()).laws[0]
+    reference, out = np.zeros(28), np.zeros((1, 4))
+    states = np.zeros((2, 13))
+    rates = []
+    for yaw in np.radians(np.linspace(178.0, 182.0, 81)):
+        states[:, 3], states[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
+        law(states, reference, out)
+        rates.append(law.memory[1, 2])
+    assert np.ptp(rates[20:]) < 0.2  # 0.05 degrees per millisecond throughout
+
+
 def test_dd_b16_wind_leans_the_drone():
     flight = wind_step()
     pitch = cardan(flight.states[-1:, 3:7])[0, 1]
@@ -244,7 +257,7 @@ def test_faults_end_in_a_landing(name):
     status = flight.extra["mission"]["status"]
     assert status == ("aborted" if name == "battery" else "succeeded")
     if name == "battery":
-        assert "guard 1" in flight.extra["mission"]["message"]
+        assert "guard 1 (battery_below_v 30.0)" in flight.extra["mission"]["message"]
 
 
 def test_a_flight_without_attitude_is_reported_as_lost():

@@ -1,13 +1,20 @@
 """Missions without ROS: steps, conditions, guards, cancelling, and mistakes that are explained."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rotor_core.config.loader import load_scenario, mission_from_text, scenario_from_tree
+from rotor_core.config.catalog import config_directory
+from rotor_core.config.loader import (
+    dump_scenario,
+    load_scenario,
+    mission_from_text,
+    scenario_from_tree,
+)
 from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.errors import ConfigError, ModelError
 from rotor_lab.fly import fly
 from rotor_lab.mission_pilot import MissionPilot
 from rotor_planning.mission import Status
@@ -91,7 +98,10 @@ def test_a_step_that_cannot_end_well_fails_and_says_why():
     )
     mission = flight.extra["mission"]
     assert mission["status"] == "failed"
-    assert mission["message"] == "step 2 (wait_until): its condition did not hold within 1 s."
+    assert (
+        mission["message"]
+        == "step 2 (wait_until): height_above_m 3.0: did not hold for quad within 1 s."
+    )
     assert flight.states[-1, 0, 2] == pytest.approx(0.55, abs=0.02)  # it stays where it was
 
 
@@ -108,7 +118,8 @@ def test_a_guard_ends_a_mission():
         )
     )
     mission = flight.extra["mission"]
-    assert mission["status"] == "aborted" and mission["message"] == "guard 1 in step 2: land"
+    assert mission["status"] == "aborted"
+    assert mission["message"] == "guard 1 (near_m (2.0, 0.0, 1.0)) in step 2: land; done"
     assert 1.7 < flight.states[-1, 0, 0] < 3.5 and flight.states[-1, 0, 2] < 0.06
     assert not flight.commands[-1].any()
 
@@ -216,8 +227,105 @@ def test_mistakes_in_missions_are_explained(text, message):
     ],
 )
 def test_missions_about_what_there_is_not_are_refused(step, message):
-    with pytest.raises(ConfigError, match=r"test:\d+: mission\.steps\[0\] .*" + message):
+    with pytest.raises(ConfigError, match=r"test:\d+: mission\.steps\[0\].*" + message):
         scenario(f"\n  steps:\n    - {step}\n")
+
+
+def test_a_guard_lands_all_that_flies_and_says_who_could_not():
+    """One vehicle hovers over a box (its way down ends there), one high up: both end with their motors off."""
+    text = """
+schema: 1
+model: {vehicles: [{use: dragonfly, name: a}, {use: dragonfly, name: b}]}
+initial: [{entity: a, position_m: [0, 0, 1.2]}, {entity: b, position_m: [3, 0, 4.0]}]
+environment: {contact: {obstacles: [{name: box, position_m: [0, 0, 0.4], size_m: [1, 1, 0.8]}]}}
+controller: {use: quadrotor}
+mission:
+  steps: [{type: hover, duration_s: 30.0}]
+  guards: [{when: {entity: b, height_above_m: 3.0}, do: land, hold_s: 1.0, speed_m_s: 1.0}]
+"""
+    flight = fly(scenario_from_tree(parse_tree(text, "test")))
+    mission = flight.extra["mission"]
+    assert mission["status"] == "aborted" and mission["message"].endswith("in step 1: land; done")
+    assert not flight.commands[-1].any()
+    assert flight.states[-1, 0, 2] == pytest.approx(0.832, abs=0.01)  # on the box
+    assert flight.states[-1, 1, 2] == pytest.approx(0.032, abs=0.01)
+
+
+def test_a_vehicle_that_leaves_its_team_begins_where_it_is():
+    """Its last own plan was before the team took off: that one counts no more."""
+    scenario = load_scenario("lift_and_set_down")
+    steps = (
+        scenario.mission.steps[:4]
+        + mission_from_text(
+            "steps: [{type: go_to, entity: quad1, position_m: [0.0, 0.0, 0.05], relative: true}]"
+        ).steps
+    )
+    flight = fly(replace(scenario, mission=replace(scenario.mission, steps=steps), settle_s=0.0))
+    assert flight.extra["mission"]["status"] == "succeeded"
+    x = flight.states[:, 0, 0]
+    assert x[-1] > 0.8 * x.max() and x.max() > 1.0
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (
+            "{type: go_to, position_m: [0.0, 0.0, 9.0], duration_s: 0.1}",
+            r"quad is \d\.\d+ m from where it should be",
+        ),
+        (
+            "{type: take_off, height_m: 0.5}, {type: land, height_m: 2.0}",
+            r"below 2\.000 m, where it should land",
+        ),
+    ],
+)
+def test_what_cannot_be_flown_fails(steps, message):
+    flight = fly(scenario(f"\n  steps: [{{type: take_off, height_m: 1.0}}, {steps}]\n"))
+    assert flight.extra["mission"]["status"] == "failed"
+    assert re.search(message, flight.extra["mission"]["message"]), flight.extra["mission"]
+
+
+def test_a_mission_that_is_not_over_says_so():
+    flight = fly(scenario("\n  limit_s: 2.0\n  steps: [{type: hover, duration_s: 9.0}]\n"))
+    mission = flight.extra["mission"]
+    assert (
+        mission["status"] == "unfinished" and "step 1 (hover) was under way" in mission["message"]
+    )
+
+
+def test_nobody_flies_a_payload_that_has_been_released():
+    text = (config_directory() / "scenarios" / "lift_and_set_down.yaml").read_text()
+    after = text.replace("go_to, entity: quad1, ", "go_to, ")
+    with pytest.raises(
+        ConfigError, match=r"'payload' has been released before\. Name a vehicle: quad1, quad2"
+    ):
+        scenario_from_tree(parse_tree(after, "test"))
+
+
+def test_what_begins_inside_something_is_refused():
+    with pytest.raises(ModelError, match=r"initial: 'quad' is 0\.\d+ m inside the ground"):
+        Simulation(scenario("\n  steps: [{type: take_off, height_m: 1.0}]\n", -0.1))
+
+
+def test_a_mission_stands_in_place_of_a_trajectory():
+    text = BASE % 0.05 + "  steps: [{type: take_off, height_m: 1.0}]\ntrajectory: {use: hover}\n"
+    with pytest.raises(ConfigError, match="in place of a trajectory"):
+        scenario_from_tree(parse_tree(text, "test"))
+    wanted = scenario("\n  steps: [{type: take_off, height_m: 1.0}]\n")
+    assert scenario_from_tree(parse_tree(dump_scenario(wanted), "again")) == wanted
+
+
+def test_missions_land_only_where_there_is_ground():
+    with pytest.raises(
+        ConfigError, match=r"\(land\): there is no ground to land on\. Give the scenario"
+    ):
+        scenario_from_tree(
+            parse_tree(
+                "schema: 1\nmodel: {vehicles: [{use: dragonfly}]}\ncontroller: {use: quadrotor}\n"
+                "mission: {steps: [{type: land}]}\n",
+                "test",
+            )
+        )
 
 
 def test_a_mission_flies_the_same_twice():

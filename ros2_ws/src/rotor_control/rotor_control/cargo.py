@@ -10,8 +10,8 @@ from rotor_core.config.body import inertia_matrix, merged_mass
 from rotor_core.config.model import Model, RigidLink, Vehicle
 from rotor_core.config.units import wxyz_from_rpy_deg
 
-HELD = 0.05
-"""Cargo farther than this from where it is held has been let go, m: a tenth of a second of fall, above noise."""
+HELD = 0.03
+"""Cargo farther than this from where it is held has been let go, m: 80 ms of fall, above the noise of mocap."""
 
 
 def cargo_of(model: Model, vehicle: Vehicle) -> list[RigidLink]:

@@ -56,14 +56,21 @@ def wrapped(angle):
 
 
 @inlined
+def change(memory, i, error):
+    """What the error of loop i has changed by; that of the heading goes the short way round."""
+    step = error - memory[i, ERROR_BEFORE]
+    return wrapped(step) if i == YAW_LOOP else step
+
+
+@inlined
 def loop(gains, memory, settings, i, error):
     """Output of PID loop i; the sum of errors is not changed here (C.28)."""
     h, n = settings[PERIOD], settings[FILTER]
     if memory[i, STARTED] == 0.0:  # a loop that begins knows no rate
         memory[i, STARTED], memory[i, ERROR_BEFORE] = 1.0, error
-    step = error - memory[i, ERROR_BEFORE]
+    step = change(memory, i, error)
     memory[i, RATE] = (2.0 * n * step + (2.0 - n * h) * memory[i, RATE]) / (2.0 + n * h)
-    total = memory[i, ERROR_SUM] + 0.5 * h * (error + memory[i, ERROR_BEFORE])
+    total = memory[i, ERROR_SUM] + h * (error - 0.5 * step)
     g = gains[i]
     return g[PROPORTIONAL] * error + g[INTEGRAL] * total + g[DERIVATIVE] * memory[i, RATE]
 
@@ -72,7 +79,7 @@ def loop(gains, memory, settings, i, error):
 def remember(memory, settings, i, error, grows):
     """Take up the error of this period, and add it up unless that would push further into a limit (C.31)."""
     if grows:
-        memory[i, ERROR_SUM] += 0.5 * settings[PERIOD] * (error + memory[i, ERROR_BEFORE])
+        memory[i, ERROR_SUM] += settings[PERIOD] * (error - 0.5 * change(memory, i, error))
     memory[i, ERROR_BEFORE] = error
 
 

@@ -235,6 +235,8 @@ class Controller:
         """Commands where some vehicles fly alone, or stand with their motors off."""
         for i, reference in enumerate(references):
             if i in self._off or self._is_apart(i):
+                if isinstance(self.laws[i], ArmLaw):  # the arm of what stands goes on
+                    self._command_team(i, states, reference, joints, joint_references)
                 self.commands[self._rows[i]] = 0.0
                 self.laws[i].reset()
             else:

@@ -76,6 +76,7 @@ class PlanBoard:
     Attributes:
         queues: by name; teams first.
         singles: vehicles that may fly alone, and the number of the team of each.
+        dissolved: teams whose payload has been let go: nobody can fly it any more.
     """
 
     def __init__(self, model: Model) -> None:
@@ -85,6 +86,7 @@ class PlanBoard:
             name: i for i, team in enumerate(found) if team.cables for name in team.vehicles
         }
         self.queues = {name: PlanQueue() for name in (*self._teams, *self.singles)}
+        self.dissolved: set[str] = set()
 
     @property
     def is_complete(self) -> bool:
@@ -97,7 +99,8 @@ class PlanBoard:
         return True
 
     def clear(self) -> None:
-        """Forget all plans."""
+        """Forget all plans; teams are whole again."""
+        self.dissolved.clear()
         for queue in self.queues.values():
             queue.clear()
 
@@ -118,20 +121,20 @@ class PlanBoard:
             found.append(queue.running(now) if alone else None)
         return found
 
+    def followed(self, now: int) -> dict[str, Plan]:
+        """The plans that somebody follows at ``now``: of teams, or of their vehicles where all fly alone, by name."""
+        found = self.running(now)
+        singles = found[len(self._teams) :]
+        out = {}
+        for i, team in enumerate(self._teams):
+            own = [f for f, k in zip(singles, self.singles.values(), strict=True) if k == i]
+            together = not own or any(f is None for f in own)
+            plan = found[i]
+            if plan is not None and together:
+                out[team] = plan[1]
+        out |= {name: f[1] for name, f in zip(self.singles, singles, strict=True) if f is not None}
+        return out
+
     def flying(self, now: int) -> list[str]:
         """Names of those who follow a plan of their own with motors on."""
-        found = self.running(now)
-        out = []
-        for i, team in enumerate(self._teams):
-            own = [
-                f
-                for f, k in zip(found[len(self._teams) :], self.singles.values(), strict=True)
-                if k == i
-            ]
-            together = not own or any(f is None for f in own)
-            if found[i] is not None and found[i][1].motors and together:  # type: ignore[index]
-                out.append(team)
-        for name, f in zip(self.singles, found[len(self._teams) :], strict=True):
-            if f is not None and f[1].motors:
-                out.append(name)
-        return out
+        return [name for name, plan in self.followed(now).items() if plan.motors]

@@ -78,7 +78,7 @@ def _fly(options: argparse.Namespace) -> int:
     print(format_table(summary_rows(summary)))
     if folder is not None:
         print(f"{folder}/: summary.json, scenario.yaml, plots")
-    return int(summary.get("mission", {}).get("status") == "failed")
+    return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -132,6 +132,11 @@ def fly(
         wanted[kept],
         efforts[kept],
     )
+    if simulation.power:
+        flight.extra["power"] = {
+            train.name: {"energy_wh": train.energy / 3600.0, "charge": train.charge}
+            for train in simulation.power.values()
+        }
     if pilot is not None:
         flight.extra |= {"mission": pilot.summary(), "outcome": asdict(outcome(flight))}
     return flight

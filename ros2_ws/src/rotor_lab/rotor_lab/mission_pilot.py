@@ -15,7 +15,7 @@ from rotor_core.plan_queue import PlanBoard
 from rotor_planning.conditions import View
 from rotor_planning.mission import MissionRunner, Status
 from rotor_planning.mission_setup import initial_plans
-from rotor_sim.simulation import Simulation
+from rotor_sim.simulation import START_TIME, Simulation
 
 
 class MissionPilot:
@@ -43,12 +43,13 @@ class MissionPilot:
         return self.runner.status is not Status.RUNNING
 
     def summary(self) -> dict:
-        """How it went, as plain data."""
-        runner = self.runner
+        """How it went, as plain data; times from the start."""
+        runner, progress = self.runner, self.runner.progress
+        under_way = f"step {progress.step} ({progress.kind}) was under way when the flight ended"
         return {
-            "status": runner.status.value,
-            "message": runner.progress.text,
-            "log": [f"{t:.3f} s: {text}" for t, text in runner.log],
+            "status": "unfinished" if runner.status is Status.RUNNING else runner.status.value,
+            "message": under_way if runner.status is Status.RUNNING else progress.text,
+            "log": [f"{t - START_TIME:.3f} s: {text}" for t, text in runner.log],
         }
 
     def update(self, states: np.ndarray) -> None:

@@ -39,6 +39,11 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         mission = summary["mission"]
         rows.append(("mission", f"{mission['status']}: {mission['message']}"))
         rows.append(("ended", f"{summary['outcome']['kind']}: {summary['outcome']['text']}"))
+    for name, power in summary.get("power", {}).items():
+        left = (
+            "" if power["charge"] != power["charge"] else f", {100.0 * power['charge']:.1f} % left"
+        )
+        rows.append((f"{name}: energy", f"{power['energy_wh']:.2f} Wh{left}"))
     events = summary["events"]
     rows.append(("events", ", ".join(f"{count} {kind}" for kind, count in events.items())))
     rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))

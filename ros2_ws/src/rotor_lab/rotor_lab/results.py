@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 from pathlib import Path
 
 from rotor_core.config.loader import dump_scenario
@@ -43,6 +44,15 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 def write_flight(folder: Path, flight: Flight) -> dict:
     """Write summary.json and the plots; returns the summary."""
     summary = flight.summary()
-    (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+    (folder / "summary.json").write_text(json.dumps(_known(summary), indent=1) + "\n")
     draw_flight(flight, folder)
     return summary
+
+
+def _known(value: object) -> object:
+    """The same with null for numbers that are none, which JSON does not have."""
+    if isinstance(value, dict):
+        return {k: _known(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_known(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

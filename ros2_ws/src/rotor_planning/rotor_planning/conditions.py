@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rotor_core.config.mission import Condition
 from rotor_core.config.model import Model
 from rotor_core.config.outline import standing_height
 from rotor_core.config.schema import Scenario
+from rotor_core.config.units import nanoseconds
 from rotor_core.interface.plan import POSITION
 from rotor_core.plan_queue import PlanBoard
 
@@ -44,6 +45,16 @@ class View:
     batteries: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
+def told(condition: Condition) -> str:
+    """What a condition asks for, in words."""
+    names = [f.name for f in fields(condition)]
+    values = {name: getattr(condition, name) for name in names}
+    plain = [
+        f"{k} {v}" for k, v in values.items() if v not in (None, False, "") and k != "within_m"
+    ]
+    return ", ".join(plain)
+
+
 class Conditions:
     """Judges conditions about the entities of one scenario."""
 
@@ -72,11 +83,19 @@ class Conditions:
 
     def landed(self, entity: str, view: View, height: float | None = None) -> bool:
         """Whether it stands, at ``height`` or on the ground."""
-        since = self._slow_since.get(entity)
         at = self.height_standing(entity) if height is None else height
         state = view.states[self._model.index(entity)]
         stands = state[2] < at + STANDS_WITHIN and _cosine(state) > UPRIGHT
-        return bool(stands) and since is not None and view.now - since >= STANDS_FOR * 1e9
+        return bool(stands) and self.is_still(entity, view)
+
+    def moved(self, entity: str) -> None:
+        """It has been given a reason to move: what it was like before counts no more."""
+        self._slow_since.pop(entity, None)
+
+    def is_still(self, entity: str, view: View) -> bool:
+        """Whether it has hardly moved for half a second."""
+        since = self._slow_since.get(entity)
+        return since is not None and view.now - since >= nanoseconds(STANDS_FOR)
 
     def holds(self, condition: Condition, entity: str, view: View) -> bool:
         """Whether everything that a condition names holds for its entity (default ``entity``)."""

@@ -15,7 +15,7 @@ from rotor_core.config.mission_check import check_mission
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import nanoseconds
 from rotor_core.plan_queue import seconds
-from rotor_planning.conditions import View
+from rotor_planning.conditions import View, told
 from rotor_planning.mission_pilot import Flow, Orders, Pilot, StepFailed
 from rotor_planning.mission_steps import FLOWS, land
 
@@ -51,7 +51,7 @@ class MissionRunner:
     """
 
     def __init__(self, scenario: Scenario, mission: Mission, orders: Orders) -> None:
-        check_mission(scenario.model, mission)
+        check_mission(scenario.model, mission, has_ground=scenario.environment.contact is not None)
         self._pilot, self._mission = Pilot(scenario, orders), mission
         self.status, self.progress = Status.RUNNING, Progress()
         self._left = list(enumerate(mission.steps, start=1))
@@ -93,7 +93,7 @@ class MissionRunner:
             except StopIteration:
                 self._flow = None
                 if self._ending is not None:
-                    self._end(Status.ABORTED, self._ending)
+                    self._end(Status.ABORTED, f"{self._ending}; done")
             except StepFailed as failure:
                 self._end(
                     Status.FAILED, f"step {self.progress.step} ({self.progress.kind}): {failure}"
@@ -101,10 +101,14 @@ class MissionRunner:
 
     def cancel(self) -> None:
         """Stop, and let everything that flies hover."""
-        if self.status is Status.RUNNING and self._begun:
-            self._pilot.cursor = self._pilot.view.now
-            self._brake_all()
-            self._end(Status.CANCELLED, "cancelled: everything hovers")
+        if self.status is not Status.RUNNING:
+            return
+        if not self._begun:
+            self.status, self.progress.text = Status.CANCELLED, "cancelled before it began"
+            return
+        self._pilot.cursor = self._pilot.view.now
+        self._brake_all()
+        self._end(Status.CANCELLED, "cancelled: everything hovers")
 
     def _next_step(self) -> bool:
         if not self._left:
@@ -129,14 +133,16 @@ class MissionRunner:
         return flying
 
     def _watch_guards(self, view: View) -> None:
-        entity = self._pilot.entity("")
+        entity = self._pilot.first
         for i, guard in enumerate(self._mission.guards):
             if not self._pilot.conditions.holds(guard.when, entity, view):
                 self._guard_since.pop(i, None)
                 continue
             since = self._guard_since.setdefault(i, view.now)
             if view.now - since >= nanoseconds(guard.hold_s):
-                self._ending = f"guard {i + 1} in step {self.progress.step}: {guard.do}"
+                self._ending = (
+                    f"guard {i + 1} ({told(guard.when)}) in step {self.progress.step}: {guard.do}"
+                )
                 self._pilot.note(self._ending)
                 self._left.clear()
                 self._flow = self._obey(guard)
@@ -154,7 +160,11 @@ class MissionRunner:
         ]
         while landings:
             for flow in list(landings):
-                ended = next(flow, True)  # None from a flow that goes on
+                try:
+                    ended = next(flow, True)  # None from a flow that goes on
+                except StepFailed as failure:  # the others still land
+                    self._ending = f"{self._ending}; {failure}"
+                    ended = True
                 if ended:
                     landings.remove(flow)
             yield

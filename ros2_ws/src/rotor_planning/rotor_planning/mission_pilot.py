@@ -14,6 +14,9 @@ from rotor_core.interface.plan import POSITION, REFERENCE, YAW_ANGLE, Plan
 from rotor_planning.conditions import Conditions, P, View
 from rotor_planning.knots import go_to
 
+ARRIVES_WITHIN, ARRIVES_AFTER = 1.0, 5.0
+"""At the end of a step that moves an entity, or so long after it, s, the entity is this near its goal, m."""
+
 LEAD = 0.1
 """Plans are given out this long before they count, s."""
 
@@ -69,9 +72,22 @@ class Pilot:
         """Keep what happened now."""
         self.log.append((self.view.now * 1e-9, text))
 
+    @property
+    def first(self) -> str:
+        """The first entity that is planned."""
+        return next(iter(self.teams))
+
     def entity(self, name: str) -> str:
-        """The entity of a step: named, or the first that is planned."""
-        return name or next(iter(self.teams))
+        """The entity of a step: named, or the first that is planned.
+
+        Raises:
+            StepFailed: its team is no more.
+        """
+        entity = name or self.first
+        if entity in self.view.board.dissolved:
+            members = ", ".join(self.teams[entity].vehicles)
+            raise StepFailed(f"{entity} has been released; name one of {members}.")
+        return entity
 
     def seen(self, entity: str) -> np.ndarray:
         """Where an entity is seen, as a reference at rest, (28,)."""
@@ -86,9 +102,11 @@ class Pilot:
         return max(self.cursor, self.view.now + nanoseconds(LEAD))
 
     def reference(self, entity: str) -> np.ndarray:
-        """Where the plans of an entity lead it until then, (28,); without one, where it is seen."""
-        queue = self.view.board.queues[entity]
-        return queue.at(self.begin()) if queue else self.seen(entity)
+        """Where the plans of an entity lead it until then, (28,); without one that counts, where it is seen."""
+        board = self.view.board
+        if entity in board.followed(self.view.now):
+            return board.queues[entity].at(self.begin())
+        return self.seen(entity)
 
     def start(self, entity: str, plan: Plan, kind: str) -> int:
         """Give out a plan; its end, ns."""
@@ -106,6 +124,31 @@ class Pilot:
         while self.view.now < end - nanoseconds(LEAD):
             yield
         self.cursor = end
+
+    def arrive(self, entity: str, end: int) -> Flow:
+        """Wait until the end of a plan, and until the entity is near where it leads.
+
+        Raises:
+            StepFailed: it does not come near.
+        """
+        while self.view.now < end - nanoseconds(LEAD):
+            yield
+        goal = self.view.board.queues[entity].at(end)[POSITION : POSITION + 3]
+
+        def apart() -> float:
+            return float(np.linalg.norm(self.view.states[self.model.index(entity), P] - goal))
+
+        if apart() < ARRIVES_WITHIN:
+            self.cursor = end
+            return
+        late = nanoseconds(ARRIVES_AFTER)
+        while apart() > ARRIVES_WITHIN:
+            if self.view.now > end + late:
+                raise StepFailed(
+                    f"{entity} is {apart():.2f} m from where it should be by now (at most {ARRIVES_WITHIN:g} m)."
+                )
+            yield
+        self.cursor = self.view.now
 
     def wait(self, holds: Callable[[], bool], timeout: float, what: str) -> Flow:
         """Wait until something holds.

@@ -22,9 +22,9 @@ from rotor_core.config.mission import (
 from rotor_core.config.teams import attachment_points, cable_lengths
 from rotor_core.config.units import nanoseconds, rad_from_deg
 from rotor_core.interface.plan import POSITION, YAW_ANGLE, Plan, hold
-from rotor_planning.conditions import P, Q
+from rotor_planning.conditions import P, Q, told
 from rotor_planning.knots import go_to
-from rotor_planning.mission_pilot import LEAD, Flow, Pilot
+from rotor_planning.mission_pilot import LEAD, Flow, Pilot, StepFailed
 
 SETTLES_WITHIN = 5.0
 """What has been let down stands within this, s."""
@@ -65,7 +65,7 @@ def take_off(pilot: Pilot, step: TakeOff) -> Flow:
     entity = pilot.entity(step.entity)
     seen = pilot.seen(entity)
     plan = _vertical(seen, seen[POSITION + 2] + step.height_m, step)
-    yield from pilot.until(pilot.start(entity, plan, step.type))
+    yield from pilot.arrive(entity, pilot.start(entity, plan, step.type))
 
 
 def fly_to(pilot: Pilot, step: GoTo) -> Flow:
@@ -77,7 +77,7 @@ def fly_to(pilot: Pilot, step: GoTo) -> Flow:
         goal = goal + reference[POSITION : POSITION + 3]
     yaw = reference[YAW_ANGLE] if step.yaw_deg is None else rad_from_deg(step.yaw_deg)
     plan = _go(reference, goal, yaw, step.duration_s, step.speed_m_s, step.acceleration_m_s2)
-    yield from pilot.until(pilot.start(entity, plan, step.type))
+    yield from pilot.arrive(entity, pilot.start(entity, plan, step.type))
 
 
 def turn(pilot: Pilot, step: Turn) -> Flow:
@@ -88,7 +88,7 @@ def turn(pilot: Pilot, step: Turn) -> Flow:
     way = np.remainder(yaw - reference[YAW_ANGLE] + np.pi, 2.0 * np.pi) - np.pi
     duration = step.duration_s or abs(way) / rad_from_deg(step.rate_deg_s)
     plan = _go(reference, goal, yaw, duration, np.inf, np.inf)
-    yield from pilot.until(pilot.start(entity, plan, step.type))
+    yield from pilot.arrive(entity, pilot.start(entity, plan, step.type))
 
 
 def hover(pilot: Pilot, step: HoverStep) -> Flow:
@@ -103,7 +103,7 @@ def wait_until(pilot: Pilot, step: WaitUntil) -> Flow:
     yield from pilot.wait(
         lambda: pilot.conditions.holds(step.condition, entity, pilot.view),
         step.timeout_s,
-        "its condition did not hold",
+        f"{told(step.condition)}: did not hold for {step.condition.entity or entity}",
     )
 
 
@@ -114,12 +114,22 @@ def land(pilot: Pilot, step: Land) -> Flow:
     if height is None:
         height = pilot.conditions.height_standing(entity)
     reference = pilot.reference(entity)
+    if height > _height(pilot, entity) + step.cut_off_m:
+        raise StepFailed(
+            f"{entity} is at {_height(pilot, entity):.3f} m, below {height:.3f} m, where it should land (height_m)."
+        )
     plan = _vertical(reference, height, step)
     end = pilot.start(entity, plan, step.type)
     team = pilot.teams.get(entity)
     low = height + step.cut_off_m
+
+    def is_down() -> bool:
+        """Low enough, or on something higher: the way down is over, and it does not get lower."""
+        stuck = pilot.view.now > end and pilot.conditions.is_still(entity, pilot.view)
+        return stuck or _height(pilot, entity) < low
+
     yield from pilot.wait(
-        lambda: _height(pilot, entity) < low,
+        is_down,
         (end - pilot.view.now) * 1e-9 + SETTLES_WITHIN,
         f"{entity} did not come below {low:.3f} m",
     )
@@ -128,6 +138,8 @@ def land(pilot: Pilot, step: Land) -> Flow:
         stands = hold(there[POSITION : POSITION + 3], float(there[YAW_ANGLE]), motors=False)
         pilot.note(f"{entity}: motors off at {_height(pilot, entity):.3f} m")
         pilot.start(entity, stands, "landed")
+        height = max(height, _height(pilot, entity) - step.cut_off_m)
+        pilot.conditions.moved(entity)
     yield from pilot.wait(
         lambda: pilot.conditions.landed(entity, pilot.view, height),
         SETTLES_WITHIN,
@@ -196,6 +208,7 @@ def release(pilot: Pilot, step: ReleaseStep) -> Flow:
         yield from pilot.until(pilot.view.now + 2 * nanoseconds(LEAD))  # they have it by then
     if team is not None and team.cables:
         yield from pilot.answer(pilot.orders.cut(list(team.cables)))
+        pilot.view.board.dissolved.add(team.entity)
     else:
         yield from pilot.answer(pilot.orders.release(step.payload))
 

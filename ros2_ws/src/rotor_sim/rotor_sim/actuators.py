@@ -26,6 +26,7 @@ class Actuators:
         applied: wrenches after limits, (n_vehicles, 4).
         health: of every rotor of every vehicle, thrust that it gives over what it should.
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
+        is_running: whether there has been a command since the last reset.
     """
 
     def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
@@ -34,7 +35,7 @@ class Actuators:
         self.applied = np.zeros((len(sets), 4))
         self.health = [np.ones(s.count) for s in sets]
         self.fastest = np.full(len(sets), np.inf)
-        self._turning = False
+        self.is_running = False
 
     def reset(self) -> None:
         """Nothing acts, everything is well."""
@@ -42,7 +43,7 @@ class Actuators:
         for health in self.health:
             health[:] = 1.0
         self.fastest[:] = np.inf
-        self._turning = False
+        self.is_running = False
 
     def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
         """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
@@ -86,6 +87,7 @@ class WrenchActuators(Actuators):
                 thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
                 self.applied[i] = s.mixing @ thrusts
         engine.hold(self.applied)
+        self.is_running = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds that would give the acting wrenches, rad/s."""
@@ -109,11 +111,11 @@ class RotorActuators(Actuators):
         wanted = self._wanted(wrenches)
         if wanted:
             speeds[: self._ends[-1]] = np.concatenate(wanted)
-        if self._turning:
+        if self.is_running:
             engine.rotors.command(speeds)
         else:
             engine.rotors.start(speeds)
-            self._turning = True
+            self.is_running = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""
@@ -139,7 +141,12 @@ class PropellerActuators(Actuators):
             k * s.thrust_per_speed2 * v.rotors.torque_per_thrust_m
             for k, s, v in zip(gains, self.sets, vehicles, strict=True)
         ]
-        self._axial = [v.rotors.propeller.inertia_kg_m2[2] for v in vehicles if v.rotors.propeller]
+        h = scenario.time.control_s
+        self._gains = [
+            v.rotors.propeller.inertia_kg_m2[2] * (1.0 - np.exp(-h / v.rotors.lag_s)) / h
+            for v in vehicles
+            if v.rotors.propeller
+        ]
 
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
@@ -149,17 +156,17 @@ class PropellerActuators(Actuators):
             rates = spins * wanted
             own = slice(first, first + len(rates))
             if self._driven:
-                engine.joints.turn(first, rates, self._lags[i] if self._turning else 0.0)
+                engine.joints.turn(first, rates, self._lags[i] if self.is_running else 0.0)
             else:
-                if not self._turning:
+                if not self.is_running:
                     engine.joints.set_rates(first, rates)
                 now = engine.joints.rates[own]
                 drag = self._drag[i] * now * np.abs(now)
-                efforts[own] = drag + self._axial[i] / self._lags[i] * (rates - now)
+                efforts[own] = drag + self._gains[i] * (rates - now)
             first += len(rates)
         if not self._driven:
             engine.joints.command(efforts)
-        self._turning = True
+        self.is_running = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""

@@ -12,6 +12,7 @@ from collections.abc import Collection
 import numpy as np
 
 from rotor_core.interface.errors import ContractError, SolverError
+from rotor_sim.dynamics.contact import move_anchors
 from rotor_sim.dynamics.links import move_links
 from rotor_sim.events import Event, events_from_log
 from rotor_sim.failures import failure_text
@@ -124,7 +125,7 @@ class Engine(Readings):
         self._move_links()
         check_welds(self.system, self.groups, self.forest, self.measure(), states)
         world.contact_int[:, [at.TOUCHES, at.FACE]] = 0  # friction begins anew
-        world.contacts[:, at.FRICTION_LIMIT] = 0.0
+        world.contacts[:, at.DEPTH :] = 0.0
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self.measure()
@@ -151,6 +152,16 @@ class Engine(Readings):
     def _move_links(self) -> None:
         if self.system.joints:
             move_links(self.ints, self.floats, at.START)
+
+    def deepest_contact(self) -> tuple[tuple[int, int], float] | None:
+        """Bodies of the deepest contact now (probe and surface), and its depth, m; None without contacts."""
+        if not self.system.contacts:
+            return None
+        move_anchors(self.ints, self.floats, at.START, self.time)
+        k = int(np.argmax(self.world.contacts[:, at.DEPTH]))
+        contact = self.system.contacts[k]
+        pair = contact.probe.body, contact.surface.body
+        return pair, float(self.world.contacts[k, at.DEPTH])
 
     def measure(self) -> np.ndarray:
         """Refresh and return :attr:`motion`."""

@@ -61,9 +61,14 @@ class PowerTrain:
         """Voltage of the battery under its load, V (R.17); NaN without one."""
         if self._battery is None:
             return np.nan
+        return max(self._open_circuit - self._battery.resistance_ohm * self.battery_current, 0.0)
+
+    @property
+    def _open_circuit(self) -> float:
+        """Voltage of the battery without load, V."""
+        assert self._battery is not None
         empty, full = self._battery.voltage_v
-        open_circuit = self.sag * (empty + (full - empty) * self.charge)
-        return max(open_circuit - self._battery.resistance_ohm * self.battery_current, 0.0)
+        return self.sag * (empty + (full - empty) * self.charge)
 
     def run(self, speeds: np.ndarray, period: float) -> None:
         """Take up the speeds (n,) rad/s of the rotors after ``period`` s."""
@@ -75,14 +80,28 @@ class PowerTrain:
         motor = self._motor
         idle = motor.idle_current_a * (np.abs(speeds) > 0.0)
         self.current = self.torque * motor.speed_per_volt + idle
+        if (
+            motor.resistance_ohm and self._battery is not None
+        ):  # no more flows than that through the motor
+            most = self._open_circuit / motor.resistance_ohm
+            self.current = np.clip(self.current, -most, most)
         self._steady_current = float((drag * motor.speed_per_volt + idle).max())
         self.voltage = speeds / motor.speed_per_volt + motor.resistance_ohm * self.current
         self.power = self.voltage * self.current
+        if (
+            motor.max_power_w is not None
+        ):  # speed follows with its lag, whatever that takes: no more than this is counted
+            self.power = np.clip(self.power, -motor.max_power_w, motor.max_power_w)
         total = float(self.power.sum())
         self.energy += total * period
         if self._battery is not None:
-            volts = self.battery_voltage
-            self.battery_current = total / volts if volts > 0.0 else 0.0
+            # the current I with I (U - R I) = P; at most that of the largest power, U/2R
+            U, R = self._open_circuit, self._battery.resistance_ohm
+            if R > 0.0:
+                root = np.sqrt(max(U * U - 4.0 * R * total, 0.0))
+                self.battery_current = (U - root) / (2.0 * R)
+            else:
+                self.battery_current = total / U if U > 0.0 else 0.0
             used = self.battery_current * period / SECONDS_PER_HOUR
             self.charge = float(np.clip(self.charge - used / self._battery.capacity_ah, 0.0, 1.0))
 
@@ -90,7 +109,7 @@ class PowerTrain:
     def fastest(self) -> float:
         """Speed beyond which the voltage or the power of a motor ends, rad/s."""
         most = np.inf
-        if self._motor.max_power_w is not None:
+        if self._motor.max_power_w is not None and self._drag > 0.0:
             most = (self._motor.max_power_w / self._drag) ** (1.0 / 3.0)
         if self._battery is not None:
             if self.charge <= 0.0:

@@ -10,14 +10,14 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Grip, Scenario
-from rotor_core.interface.errors import ContractError, SolverError
+from rotor_core.interface.errors import ContractError, ModelError, SolverError
 from rotor_core.lie.batch import rotation_matrices
 from rotor_sim import projection
 from rotor_sim.actuators import KINDS, start_internal_rotors
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.model.system import System
+from rotor_sim.model.system import WORLD, System
 from rotor_sim.power import PowerSupply, PowerTrain
 from rotor_sim.sensors.imu import ImuSensor
 from rotor_sim.sensors.load_cell import LoadCellSensor
@@ -34,6 +34,9 @@ FARTHEST = 1e6
 
 SAME_TIME = 1e-9
 """Changes due this much after now are made now, s."""
+
+INSIDE = 0.02
+"""Bodies may begin this deep inside each other, m: what stands sinks in by some millimetres."""
 
 LINK_TOLERANCE = 1e-6
 """States set for rigidly linked entities may miss each other by this much, m."""
@@ -118,7 +121,7 @@ class Simulation:
             self._imu,
             self._load_cell,
             self._actuators,
-            *self.power.values(),
+            self._supply,
         ):
             stream.reset()
         if self._wind:
@@ -135,6 +138,15 @@ class Simulation:
             joints=np.stack([angles, np.zeros(len(angles))], axis=1),
             time=time,
         )
+        if deep := self.engine.deepest_contact():
+            (a, b), depth = deep
+            if depth > INSIDE:
+                inside = "the ground or an obstacle" if b == WORLD else repr(self.body_names[b])
+                name = "an obstacle" if a == WORLD else repr(self.body_names[a])
+                raise ModelError(
+                    f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is possible. Put it "
+                    "elsewhere (initial: position_m)."
+                )
         return self.motion
 
     def _with_links(self, states: np.ndarray) -> np.ndarray:
@@ -289,9 +301,12 @@ class Simulation:
             every = np.concatenate([efforts, self.engine.joints.efforts[self._n_joints :]])
             self.engine.joints.write_efforts(every, at_once=not self._motors_on)
             self._motors_on = True
-        if self.power:
+        running = self._actuators.is_running
+        if self.power and running:
             self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         self._actuators.command(self.engine, wrenches)
+        if self.power and not running:  # the first command finds rotors at speed
+            self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
         self._make_changes()

@@ -289,3 +289,39 @@ def test_impossible_contacts_are_refused():
             System((body,), contacts=(contact,))
     with pytest.raises(ContractError, match="does not know contacts"):
         Engine(System((body,), contacts=(Contact(probe, surface, law),)), integrator="splitting")
+
+
+def test_a_ball_turns_along_with_what_it_lies_on():
+    """A ball pressed on a large body that turns: rigid turning of both slips nowhere, so the ball keeps the rate."""
+    radius, J = 0.1, 0.004
+    ball = Body("ball", 1.0, np.diag([J, J, J]))
+    large = Body("large", 1e6, 1e6 * np.eye(3))
+    law = natural_law(effective_mass(ball, np.zeros(3), radius))
+    surface = Surface(1, np.zeros(3), half_size=np.array([5.0, 5.0, 1.0]))
+    contact = Contact(Probe(0, np.zeros(3), radius), surface, law)
+    engine = Engine(System((ball, large), gravity=0.0, contacts=(contact,)), step=1e-3)
+    rate, height = 0.5, 1.0 + radius - 20.0 / law.stiffness
+    engine.set_state(
+        states(
+            {0: (0.0, 0.0, height), 7: (rate * height, 0.0, 0.0), 10: (0.0, rate, 0.0)},
+            {10: (0.0, rate, 0.0)},
+        )
+    )
+    for _ in range(100):
+        down = quat2mat(engine.measure()[1, 3:7]) @ [0.0, 0.0, -20.0]
+        engine.set_external([(0, down, np.zeros(3))])
+        engine.run(1)
+    # what is left is the centripetal force, m w^2 r of 0.3 N, that the pressing push does not know
+    assert engine.measure()[0, 11] == pytest.approx(rate, rel=0.02)
+
+
+def test_a_ball_that_comes_through_a_side_leaves_through_it():
+    """Elastic, fast and soft, so that its centre gets inside: it comes back with the speed it had."""
+    ball = Body("ball", 1.0, 1e-3 * np.eye(3))
+    cube = Surface(WORLD, np.zeros(3), half_size=np.full(3, 0.5))
+    law = natural_law(effective_mass(ball, np.zeros(3)), dissipation=0.0, static=0.0, dynamic=0.0)
+    contact = Contact(Probe(0, np.zeros(3), 0.05), cube, law)
+    engine = Engine(System((ball,), gravity=0.0, contacts=(contact,)), step=1e-4)
+    engine.set_state(states({0: (0.6, 0.1, 0.2), 7: (-8.0, 0.0, 0.0)}))
+    engine.run(1000)
+    np.testing.assert_allclose(engine.measure()[0, 7:10], [8.0, 0.0, 0.0], atol=0.05)

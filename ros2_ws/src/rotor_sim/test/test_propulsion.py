@@ -262,3 +262,58 @@ def test_faults_weaken_one_rotor_and_are_forgotten_at_a_reset():
     simulation.reset()
     simulation.command(weight)  # the fault comes at the end of this very command
     np.testing.assert_allclose(simulation.rotor_speeds()[0], OMEGA, rtol=1e-4)
+
+
+def test_a_reset_gives_fresh_batteries_and_repeats_the_run():
+    """Also the first look: rotors that are found at speed have not been spun up."""
+    simulation = Simulation(scenario("rotors"))
+    weight = np.array([[10.0224 * 9.81, 0.0, 0.0, 0.0]])
+
+    def run():
+        for _ in range(100):
+            simulation.step(weight)
+        train = simulation.power[0]
+        return train.energy, train.charge, train.fastest
+
+    first = run()
+    assert first[0] == pytest.approx(0.5 * 4 * 354.5, rel=0.05)  # W of hover, half a second
+    simulation.reset()
+    assert simulation.power[0].energy == 0.0
+    assert run() == first
+
+
+def test_motors_follow_in_long_control_periods():
+    """20 ms with a lag of 5 ms: the held torque brings them to their speed, not beyond."""
+    simulation = Simulation(scenario("motors", "time: {control_s: 0.02}"))
+    simulation.step(np.array([[8.0 * 9.81, 0.0, 0.0, 0.0]]))
+    for _ in range(40):
+        simulation.step(np.array([[10.0224 * 9.81, 0.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(simulation.rotor_speeds()[0], OMEGA, rtol=1e-3)
+
+
+def test_rotors_without_thrust_have_no_largest_power():
+    simulation = Simulation(scenario("rotors", "plant: [{entity: drone, thrust_gain: 0.0}]"))
+    simulation.step(np.array([[98.0, 0.0, 0.0, 0.0]]))
+    assert np.isfinite(simulation.motion).all()
+
+
+@pytest.mark.parametrize("step", [0.001, 0.02])
+def test_a_vehicle_stands_whatever_the_step(step):
+    """Default stiffness follows the step; cargo under the vehicle carries it and hardly sinks in."""
+    text = f"""
+schema: 1
+model:
+  vehicles: [{{use: dragonfly, name: quad}}]
+  payloads: [{{name: parcel, mass_kg: 0.02, inertia_kg_m2: [8.3e-5, 8.3e-5, 1.3e-4], shape: {{type: box, size_m: [0.2, 0.2, 0.1]}}}}]
+  attachments: [{{type: rigid_link, parent: quad, child: parcel, position_m: [0, 0, -0.1]}}]
+initial: [{{entity: quad, position_m: [0, 0, 0.16]}}]
+environment: {{contact: {{}}}}
+controller: {{use: quadrotor}}
+time: {{step_s: {step}, control_s: {step}}}
+"""
+    simulation = Simulation(scenario_from_tree(parse_tree(text, "test")))
+    for _ in range(round(3.0 / step)):
+        simulation.step(np.zeros((1, 4)))
+    assert np.linalg.norm(simulation.motion[0, 7:13]) < 1e-6
+    if step < 0.01:  # with long steps only soft contacts are stable
+        assert simulation.motion[1, 2] > 0.05 - 0.003

@@ -125,6 +125,10 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
         if key in root:
             root[key] = _used(root[key], folder, key)
+    if "trajectory" in root and "mission" in root:
+        raise ConfigError(
+            f"{root['mission'].place}: mission: stands in place of a trajectory. Remove one of them."
+        )
     if "trajectory" in root:
         root["trajectory"] = _with_waypoints(root["trajectory"])
     root.setdefault("name", tree.with_value(name))
@@ -139,7 +143,10 @@ def dump_scenario(scenario: Scenario) -> str:
     yaml.default_flow_style = None
     yaml.width = 120
     stream = io.StringIO()
-    yaml.dump(_without_none(dataclasses.asdict(scenario)), stream)
+    values = _without_none(dataclasses.asdict(scenario))
+    if scenario.mission is not None:
+        del values["trajectory"]
+    yaml.dump(values, stream)
     return stream.getvalue()
 
 

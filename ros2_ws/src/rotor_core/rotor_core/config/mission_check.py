@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from rotor_core.config.mission import AttachStep, Mission, ReleaseStep, Slacken, Tighten, WaitUntil
+from rotor_core.config.arm import link_name
+from rotor_core.config.mission import (
+    AttachStep,
+    Condition,
+    Land,
+    Mission,
+    ReleaseStep,
+    Slacken,
+    Tighten,
+    WaitUntil,
+)
 from rotor_core.config.model import Model
 from rotor_core.config.teams import teams
 from rotor_core.interface.errors import ConfigError
 
+NO_GROUND = "there is no ground to land on. Give the scenario `environment: {contact: {}}`."
 
-def check_mission(model: Model, mission: Mission, place: str = "") -> None:
+
+def check_mission(
+    model: Model, mission: Mission, place: str = "", *, has_ground: bool = True
+) -> None:
     """Refuse steps about entities that nobody plans; ``place`` begins the message.
 
     Raises:
@@ -16,28 +30,58 @@ def check_mission(model: Model, mission: Mission, place: str = "") -> None:
     """
     found = teams(model)
     entities = [team.entity for team in found]
+    if not entities:
+        raise ConfigError(f"{place}mission: there is no vehicle to fly it. Add model.vehicles.")
     on_cables = [team.entity for team in found if team.cables]
     singles = [v for team in found if team.cables for v in team.vehicles]
     rigid = [team.payload for team in found if team.rigid]
     payloads = [p.name for p in model.payloads if p.name not in rigid]
     everyone = [e.name for e in model.entities]
     known: list[tuple[str, str, list[str]]] = []
+    gone: set[str] = set()
     for i, step in enumerate(mission.steps):
         where = f"mission.steps[{i}] ({step.type})"
         if isinstance(step, (AttachStep, ReleaseStep)):
             known.append((f"{where}.payload", step.payload, payloads))
+            if isinstance(step, ReleaseStep) and step.payload in on_cables:
+                gone.add(step.payload)
+            if isinstance(step, AttachStep):
+                links = [link_name(v.name, k.name) for v in model.vehicles for k in v.links]
+                known.append((f"{where}.to", step.to, everyone + links))
             continue
+        if isinstance(step, Land) and not has_ground:
+            raise ConfigError(f"{place}{where}: {NO_GROUND}")
         name = step.entity or entities[0]
+        if name in gone:
+            raise ConfigError(
+                f"{place}{where}: {name!r} has been released before. Name a vehicle: {', '.join(singles)}."
+            )
         if isinstance(step, (Tighten, Slacken)):
             known.append((f"{where}.entity", name, on_cables))
         else:
             known.append((f"{where}.entity", name, entities + singles))
         if isinstance(step, WaitUntil):
             known.append((f"{where}.condition.entity", step.condition.entity or name, everyone))
+            _check_condition(model, step.condition, name, f"{place}{where}.condition")
     for i, guard in enumerate(mission.guards):
+        if guard.do == "land" and not has_ground:
+            raise ConfigError(f"{place}mission.guards[{i}]: {NO_GROUND}")
         where = f"mission.guards[{i}].when.entity"
         known.append((where, guard.when.entity or entities[0], everyone))
+        _check_condition(model, guard.when, entities[0], f"{place}mission.guards[{i}].when")
     for where, name, names in known:
         if name not in names:
             text = ", ".join(names) or "none"
             raise ConfigError(f"{place}{where}: cannot be {name!r}. Possible: {text}.")
+
+
+def _check_condition(model: Model, condition: Condition, entity: str, where: str) -> None:
+    """Refuse conditions that can never hold."""
+    name = condition.entity or entity
+    batteries = [v.name for v in model.vehicles if v.battery is not None]
+    asks = condition.battery_below is not None or condition.battery_below_v is not None
+    if asks and name not in batteries:
+        text = ", ".join(batteries) or "none"
+        raise ConfigError(f"{where}: {name!r} has no battery. With one: {text}.")
+    if condition.taut and not any(name in (c.a, c.b) for c in model.cables):
+        raise ConfigError(f"{where}: {name!r} has no cables that could be taut.")

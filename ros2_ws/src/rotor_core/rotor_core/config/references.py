@@ -65,7 +65,12 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
     for i, outage in enumerate(scenario.sensing.outages):
         known(outage.entity, f"sensing.outages[{i}].entity", "sensing")
     if scenario.mission is not None:
-        check_mission(model, scenario.mission, f"{tree.value['mission'].place}: ")
+        check_mission(
+            model,
+            scenario.mission,
+            f"{tree.value['mission'].place}: ",
+            has_ground=scenario.environment.contact is not None,
+        )
     _check_arms(scenario, tree)
     _check_changes(scenario, tree)
 

@@ -83,8 +83,10 @@ class MissionFlight:
 
     def begin(self, mission: Mission | None) -> None:
         """A new epoch: what ran is void, and the mission of the scenario begins, if there is one."""
+        if self.is_running:
+            self._logger.info("mission: ended by a reset")
         self._finish()
-        self._runner = None
+        self._runner = self._goal = None
         self._batteries.clear()
         if mission is not None:
             self._take_up(MissionRunner(self._scenario, mission, self))
@@ -117,8 +119,9 @@ class MissionFlight:
 
     def cancel(self) -> None:
         """Stop what runs; everything that flies hovers."""
-        if self._runner is not None:
+        if self._runner is not None and self.is_running:
             self._runner.cancel()
+            self._logger.info(f"mission: {self._runner.progress.text}")
             self._finish()
 
     def _finish(self) -> None:
@@ -146,6 +149,8 @@ class MissionFlight:
         if self._goal is goal:
             self._goal = None
         result.success = runner.status is Status.SUCCEEDED
+        if runner.status is Status.RUNNING:
+            runner.status = Status.CANCELLED
         result.status = runner.status.value
         result.message = runner.progress.text or "the simulation was reset meanwhile"
         result.log = [f"{t:.3f} s: {what}" for t, what in runner.log]
@@ -174,7 +179,7 @@ class MissionFlight:
 
         def answer() -> str | None:
             answers = [ask() for ask in asked]
-            return None if None in answers else "".join(a for a in answers if a)
+            return None if None in answers else "; ".join(a for a in answers if a)
 
         return answer
 

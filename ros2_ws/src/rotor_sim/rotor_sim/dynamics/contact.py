@@ -31,7 +31,8 @@ from rotor_core.lie.vec3 import (
 from rotor_sim.dynamics.links import drive, move_trees
 from rotor_sim.model import layout as at
 
-NO_FACE, TOP = constants(0, 3)
+NO_FACE, TOP, OUTSIDE = constants(0, 3, 4)
+"""Faces of no contact, of the ground, and of a ball whose centre is outside a box."""
 
 ON_EDGE = 1e-12
 """A ball whose centre is this close to a box is inside it, m: the direction outwards is that of a face."""
@@ -95,10 +96,11 @@ def penetration(contact, ci, p):
             depth = radius - apart
             if depth > 0.0:
                 normal = scale(1.0 / apart, out)
-                face = TOP
+                face = OUTSIDE
         else:
             face = ci[at.FACE]
-            if ci[at.TOUCHES] == 0 or face == NO_FACE or not over_face(half, p, face):
+            known = ci[at.TOUCHES] != 0 and face != NO_FACE and face != OUTSIDE
+            if not known or not over_face(half, p, face):
                 face = face_below(half, p)
             normal = face_normal(face)
             depth = radius + half[abs(face) - 1] - dot(normal, p)
@@ -152,9 +154,10 @@ def touch(world, state, k, t):
     to_surface = scale(-contact[at.PROBE_RADIUS], normal_W)
     point = add(centre, to_surface)
     v_centre = point_velocity(state, a, R_A, r_A)
-    v_surface = point_velocity(state, b, R_B, sub(point, get3(state[b], at.P)))
+    v_surface = point_velocity(state, b, R_B, sub(centre, get3(state[b], at.P)))
     spin_W = apply(R_A, add(get3(state[a], at.OMEGA), get3(contact, at.PROBE_SPIN)))
-    # what runs past without the centre of the probe moving: rolling, spinning, a belt
+    spin_W = sub(spin_W, apply(R_B, get3(state[b], at.OMEGA)))
+    # what runs past without the centre of the probe moving over the surface: rolling, spinning, a belt
     rolling = cross(spin_W, to_surface)
     travel = apply_transposed(turn, apply_transposed(R_B, rolling))
     travel = tangential(sub(travel, get3(contact, at.BELT_SPEED)), normal)

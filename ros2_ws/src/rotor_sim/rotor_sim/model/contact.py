@@ -90,8 +90,11 @@ class Contact:
     law: ContactLaw
 
 
-def effective_mass(body: Body | None, point: np.ndarray) -> float:
-    """Smallest mass that a push at a point of a body can meet, over all directions, kg; None is the world."""
+def effective_mass(body: Body | None, point: np.ndarray, radius: float = 0.0) -> float:
+    """Smallest mass that a push at a point of a body can meet, over all directions, kg; None is the world.
+
+    ``radius``: of the ball about the point, on whose surface friction acts.
+    """
     if body is None or body.mass == 0.0:
         return float("inf")
     inverse = np.eye(3) / body.mass
@@ -99,6 +102,7 @@ def effective_mass(body: Body | None, point: np.ndarray) -> float:
         x, y, z = np.asarray(point, float) - body.com
         arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         inverse += arm.T @ np.linalg.inv(body.inertia_B) @ arm
+        inverse += radius**2 / np.linalg.eigvalsh(body.inertia_B)[0] * np.eye(3)
     return 1.0 / float(np.linalg.eigvalsh(inverse)[-1])
 
 

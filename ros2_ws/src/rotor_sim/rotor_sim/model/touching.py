@@ -11,7 +11,15 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.interface.errors import ModelError
 from rotor_sim.model.body import WORLD, Body
-from rotor_sim.model.contact import Contact, ContactLaw, Probe, Surface, effective_mass, natural_law
+from rotor_sim.model.contact import (
+    RATE,
+    Contact,
+    ContactLaw,
+    Probe,
+    Surface,
+    effective_mass,
+    natural_law,
+)
 
 
 def probes(model: Model) -> list[Probe]:
@@ -94,7 +102,7 @@ def _law(
         return None if index == WORLD else bodies[index]
 
     # a push at a corner of the other box meets no less than its mass does there
-    mine = effective_mass(body(probe.body), probe.point)
+    mine = effective_mass(body(probe.body), probe.point, probe.radius)
     other = effective_mass(body(surface.body), surface.place + surface.half_size)
     mass = 1.0 / (1.0 / mine + 1.0 / other)
     friction = {
@@ -103,11 +111,14 @@ def _law(
         "dynamic": config.friction_dynamic,
         "stiction_speed": config.stiction_speed_m_s,
     }
+    limit = FASTEST / scenario.time.step_s
     if config.stiffness_n_per_m is None:
-        return natural_law(mass, **friction)
+        # what is held by something heavier carries that: stiffer, as far as the step admits when it is let go
+        share = np.sqrt(max(_held_with(scenario, bodies, b) for b in (probe.body, surface.body)))
+        return natural_law(mass, min(RATE * share, 0.6 * limit), **friction)
     rate = np.sqrt(config.stiffness_n_per_m / mass)
-    if rate * scenario.time.step_s > FASTEST:
-        most = (FASTEST / scenario.time.step_s) ** 2 * mass
+    if rate > limit:
+        most = limit**2 * mass
         name = "the world" if probe.body == WORLD else repr(bodies[probe.body].name)
         raise ModelError(
             f"environment.contact.stiffness_n_per_m: at most {most:.3g} N/m is stable with steps of "
@@ -115,3 +126,18 @@ def _law(
         )
     damping = 1.4 * np.sqrt(config.stiffness_n_per_m * mass)
     return ContactLaw(config.stiffness_n_per_m, tangent_damping=damping, **friction)
+
+
+def _held_with(scenario: Scenario, bodies: tuple[Body, ...], index: int) -> float:
+    """Mass of everything that is rigidly linked to an entity, with it, over its own; 1 for the world."""
+    if index == WORLD:
+        return 1.0
+    names = [e.name for e in scenario.model.entities]
+    group = {names[index]}
+    while True:
+        pairs = [{k.parent, k.child} for k in scenario.model.rigid_links]
+        more = group.union(*(pair for pair in pairs if pair & group))
+        if more == group:
+            break
+        group = more
+    return sum(bodies[names.index(name)].mass for name in group) / bodies[index].mass
