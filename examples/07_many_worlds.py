@@ -12,7 +12,7 @@ from rotor_core.config.initial import initial_states
 from rotor_sim.batch import Batch
 from rotor_sim.model.from_scenario import system_from_scenario
 
-WORLDS, PERIODS, STEPS = 1000, 100, 5
+WORLDS, PERIODS, STEPS = 500, 100, 5
 
 scenario = load_scenario("three_dragonflies_triangular_1m")
 system = system_from_scenario(scenario)

@@ -66,7 +66,7 @@ def simulator_status(messages):
 
 @pytest.mark.parametrize(
     "name, seconds",
-    [("collision_triangular", 1.5), ("dragonfly_point_mass", 2.0), ("pick_and_place", 8.5)],
+    [("collision_triangular", 1.5), ("pick_and_place", 8.5)],
 )
 def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     """Contract: within 1e-9, events included; the bag holds all of it."""
