@@ -26,6 +26,7 @@ PICTURES = (
     ("overview", "slalom", 8.5),
     ("overview_slack", "collision_triangular", 0.09),
     ("overview_arm", "pick_and_place", 11.0),
+    ("overview_ground", "lift_and_set_down", 15.6),
     ("tuning", "three_dragonflies_triangular_1m", 7.0),
 )
 """Name, scenario, instant s. The configuration is the first word of the name."""
@@ -33,7 +34,7 @@ PICTURES = (
 
 def goal_of(scenario: Scenario) -> tuple[str, list[float]]:
     """Where the planner puts the goal marker: the end of the plan."""
-    entity, plan = next(iter(make_plans(scenario).items()))
+    entity, plan = next(iter(make_plans(scenario).items()))  # of a mission: where it begins
     return entity, plan.sample(plan.duration)[POSITION : POSITION + 3].tolist()
 
 

@@ -1,4 +1,4 @@
-"""A thousand payloads of different mass, the same commands: how high do they rise, what do the cables carry?
+"""Hundreds of payloads of different mass, the same commands: how high do they rise, what do the cables carry?
 
 ./rotor python examples/07_many_worlds.py
 """

@@ -260,6 +260,17 @@ def test_faults_end_in_a_landing(name):
         assert "guard 1 (battery_below_v 30.0)" in flight.extra["mission"]["message"]
 
 
+def test_the_delivery_in_wind():
+    """Wind of 5 m/s with a gust and turbulence: the parcel is delivered within a foot, the drone leaves without it."""
+    flight = fly(load_scenario("delivery_wind"))
+    assert flight.extra["mission"]["status"] == "succeeded", flight.extra["mission"]
+    assert flight.extra["outcome"]["kind"] == "flying"
+    drone, parcel = flight.states[-1, :, :3]
+    np.testing.assert_allclose(parcel, [5.0, 5.0, -0.104], atol=0.3)
+    np.testing.assert_allclose(drone, [5.0, 5.0, 2.0], atol=0.3)
+    assert 0.0 < flight.extra["power"]["drone"]["charge"] < 0.95
+
+
 def test_a_flight_without_attitude_is_reported_as_lost():
     scenario = load_scenario("delivery_fault_lost_pose")
     outage = replace(scenario.sensing.outages[0], lost="all")

@@ -99,8 +99,7 @@ def effective_mass(body: Body | None, point: np.ndarray, radius: float = 0.0) ->
         return float("inf")
     inverse = np.eye(3) / body.mass
     if body.inertia_B is not None:
-        x, y, z = np.asarray(point, float) - body.com
-        arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        arm = np.cross(np.eye(3), np.asarray(point, float) - body.com)  # r x
         inverse += arm.T @ np.linalg.inv(body.inertia_B) @ arm
         inverse += radius**2 / np.linalg.eigvalsh(body.inertia_B)[0] * np.eye(3)
     return 1.0 / float(np.linalg.eigvalsh(inverse)[-1])
