@@ -36,6 +36,13 @@ class Actuators:
         self.health = [np.ones(s.count) for s in sets]
         self.fastest = np.full(len(sets), np.inf)
         self.is_running = False
+        self._has_power = any(v.rotors.motor is not None for v in scenario.model.vehicles)
+        self._is_bounded = self._has_power
+
+    def weaken(self, vehicle: int, rotor: int, gain: float) -> None:
+        """Let a rotor of a vehicle (rows) give ``gain`` of the thrust that it should."""
+        self.health[vehicle][rotor] = gain
+        self._is_bounded = True
 
     def reset(self) -> None:
         """Nothing acts, everything is well."""
@@ -43,6 +50,7 @@ class Actuators:
         for health in self.health:
             health[:] = 1.0
         self.fastest[:] = np.inf
+        self._is_bounded = self._has_power
         self.is_running = False
 
     def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
@@ -50,6 +58,8 @@ class Actuators:
         self.applied[:] = wrenches
         if self._limits:
             self._limits.apply(self.applied)
+        if not self._is_bounded:
+            return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
         return [
             np.minimum(s.speeds(w) * np.sqrt(health), fastest)
             for s, w, health, fastest in zip(
@@ -81,13 +91,18 @@ class WrenchActuators(Actuators):
         np.multiply(self._gain, wrenches, out=self.applied)
         if self._limits:
             self._limits.apply(self.applied)
+        if self._is_bounded:
+            self._bound()
+        engine.hold(self.applied)
+        self.is_running = True
+
+    def _bound(self) -> None:
+        """What faults and power leave of the wrenches."""
         for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
             if np.any(health != 1.0) or self.fastest[i] < np.inf:
                 most = s.thrust_per_speed2 * self.fastest[i] ** 2
                 thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
                 self.applied[i] = s.mixing @ thrusts
-        engine.hold(self.applied)
-        self.is_running = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds that would give the acting wrenches, rad/s."""

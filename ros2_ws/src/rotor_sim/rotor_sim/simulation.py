@@ -256,10 +256,9 @@ class Simulation:
                 self.release(change.release)
             if change.attach is not None:
                 self._grip(change.attach)
-            if change.motor is not None:
-                self._actuators.health[self._vehicle(change.motor.vehicle)][
-                    change.motor.rotor - 1
-                ] = change.motor.thrust_gain
+            if (fault := change.motor) is not None:
+                vehicle = self._vehicle(fault.vehicle)
+                self._actuators.weaken(vehicle, fault.rotor - 1, fault.thrust_gain)
             if change.battery is not None:
                 self.power[
                     self._vehicle(change.battery.vehicle)
