@@ -62,6 +62,11 @@ class MissionRunner:
         self._ending: str | None = None
 
     @property
+    def has_begun(self) -> bool:
+        """Whether it has seen a state."""
+        return self._begun
+
+    @property
     def n_steps(self) -> int:
         """Number of its steps."""
         return len(self._mission.steps)

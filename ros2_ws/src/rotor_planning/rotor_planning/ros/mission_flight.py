@@ -82,7 +82,12 @@ class MissionFlight:
         return self._runner is not None and self._runner.status is Status.RUNNING
 
     def begin(self, mission: Mission | None) -> None:
-        """A new epoch: what ran is void, and the mission of the scenario begins, if there is one."""
+        """A new epoch: what ran is void, and the mission of the scenario begins, if there is one.
+
+        A mission that was asked for before the first state begins with it.
+        """
+        if self._runner is not None and self.is_running and not self._runner.has_begun:
+            return
         if self.is_running:
             self._logger.info("mission: ended by a reset")
         self._finish()
