@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from rotor_core.config.initial import P, V
 from rotor_core.config.mission import Condition
 from rotor_core.config.model import Model
 from rotor_core.config.outline import standing_height
@@ -22,8 +23,6 @@ STANDS_WITHIN = 0.1
 
 UPRIGHT = 0.7
 """... and upright: cosine of its tilt."""
-
-P, Q, V = slice(0, 3), slice(3, 7), slice(7, 10)
 
 
 @dataclass

@@ -7,11 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
+from rotor_core.config.initial import P
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.units import nanoseconds, rpy_from_wxyz
 from rotor_core.interface.plan import POSITION, REFERENCE, YAW_ANGLE, Plan
-from rotor_planning.conditions import Conditions, P, View
+from rotor_core.plan_queue import seconds
+from rotor_planning.conditions import Conditions, View
 from rotor_planning.knots import go_to
 
 ARRIVES_WITHIN, ARRIVES_AFTER = 1.0, 5.0
@@ -70,7 +72,7 @@ class Pilot:
 
     def note(self, text: str) -> None:
         """Keep what happened now."""
-        self.log.append((self.view.now * 1e-9, text))
+        self.log.append((seconds(self.view.now), text))
 
     @property
     def first(self) -> str:
@@ -131,24 +133,19 @@ class Pilot:
         Raises:
             StepFailed: it does not come near.
         """
-        while self.view.now < end - nanoseconds(LEAD):
-            yield
+        yield from self.until(end)
         goal = self.view.board.queues[entity].at(end)[POSITION : POSITION + 3]
 
         def apart() -> float:
             return float(np.linalg.norm(self.view.states[self.model.index(entity), P] - goal))
 
-        if apart() < ARRIVES_WITHIN:
-            self.cursor = end
-            return
-        late = nanoseconds(ARRIVES_AFTER)
         while apart() > ARRIVES_WITHIN:
-            if self.view.now > end + late:
+            if self.view.now > end + nanoseconds(ARRIVES_AFTER):
                 raise StepFailed(
                     f"{entity} is {apart():.2f} m from where it should be by now (at most {ARRIVES_WITHIN:g} m)."
                 )
             yield
-        self.cursor = self.view.now
+            self.cursor = self.view.now
 
     def wait(self, holds: Callable[[], bool], timeout: float, what: str) -> Flow:
         """Wait until something holds.

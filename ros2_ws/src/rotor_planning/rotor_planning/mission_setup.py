@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.initial import P
 from rotor_core.config.mission import (
     GoTo,
     Land,
@@ -18,9 +19,6 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.units import rpy_from_wxyz
 from rotor_core.interface.plan import Plan, hold
-
-P = slice(0, 3)
-
 
 STANDS = 0.02
 """An entity this close to the height at which it stands, stands, m."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.initial import P, Q
 from rotor_core.config.mission import (
     AttachStep,
     GoTo,
@@ -22,7 +23,8 @@ from rotor_core.config.mission import (
 from rotor_core.config.teams import attachment_points, cable_lengths
 from rotor_core.config.units import nanoseconds, rad_from_deg
 from rotor_core.interface.plan import POSITION, YAW_ANGLE, Plan, hold
-from rotor_planning.conditions import P, Q, told
+from rotor_core.plan_queue import seconds
+from rotor_planning.conditions import told
 from rotor_planning.knots import go_to
 from rotor_planning.mission_pilot import LEAD, Flow, Pilot, StepFailed
 
@@ -130,7 +132,7 @@ def land(pilot: Pilot, step: Land) -> Flow:
 
     yield from pilot.wait(
         is_down,
-        (end - pilot.view.now) * 1e-9 + SETTLES_WITHIN,
+        seconds(end - pilot.view.now) + SETTLES_WITHIN,
         f"{entity} did not come below {low:.3f} m",
     )
     if team is None or not team.cables:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from rotor_core.config.schema import Scenario
@@ -19,7 +21,7 @@ def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> No
         engine.rotors.prescribe(first + i, r.speed_rad_s, r.amplitude_rad_s, r.frequency_hz, phase)
 
 
-class Actuators:
+class Actuators(ABC):
     """What all kinds share.
 
     Attributes:
@@ -67,13 +69,13 @@ class Actuators:
             )
         ]
 
+    @abstractmethod
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s."""
-        raise NotImplementedError
 
 
 class WrenchActuators(Actuators):

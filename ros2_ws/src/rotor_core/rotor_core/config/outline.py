@@ -38,19 +38,12 @@ def corners(payload: Payload) -> tuple[np.ndarray, float]:
     return np.array([(x, y, z) for x, y in shape.outline_m for z in (-half, half)]), 0.0
 
 
-def standing_height(model: Model, entity: str) -> float:
-    """Height of an entity over the ground on which it, or what is rigidly linked to it, stands level, m."""
-
-    def depth(name: str) -> float:
-        body = model.entities[model.index(name)]
-        points, radius = (feet(body), 0.0) if isinstance(body, Vehicle) else corners(body)
-        return radius - float(points[:, 2].min())
-
+def linked_places(model: Model, entity: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """What is rigidly linked to an entity, with it: place (3,) m and turn (3, 3) in its frame, by name."""
     places = {entity: (np.zeros(3), np.eye(3))}
-    links = list(model.rigid_links)
     while True:
         before = len(places)
-        for link in links:
+        for link in model.rigid_links:
             R = quat2mat(wxyz_from_rpy_deg(link.rpy_deg))
             p = np.array(link.position_m)
             if link.parent in places and link.child not in places:
@@ -60,4 +53,16 @@ def standing_height(model: Model, entity: str) -> float:
                 at, turn = places[link.child]
                 places[link.parent] = at - turn @ R.T @ p, turn @ R.T
         if len(places) == before:
-            return max(depth(name) - float(at[2]) for name, (at, _) in places.items())
+            return places
+
+
+def standing_height(model: Model, entity: str) -> float:
+    """Height of an entity over the ground on which it, or what is rigidly linked to it, stands level, m."""
+
+    def depth(name: str) -> float:
+        body = model.entities[model.index(name)]
+        points, radius = (feet(body), 0.0) if isinstance(body, Vehicle) else corners(body)
+        return radius - float(points[:, 2].min())
+
+    places = linked_places(model, entity)
+    return max(depth(name) - float(at[2]) for name, (at, _) in places.items())

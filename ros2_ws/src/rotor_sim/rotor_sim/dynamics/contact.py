@@ -183,13 +183,19 @@ def touch(world, state, k, t):
     return depth, face, normal_W, force, point, p, travel, stretch, most
 
 
+@inlined
+def turn_free_bodies(world, state):
+    """Rotations of free bodies; those of trees are kept with their links."""
+    for b in range(world.head[at.N_FREE]):
+        put9(world.bodies[b], at.ROTATION, so3.matrix(so3.get4(state[b], at.Q)))
+
+
 @kernel
 def contact_wrenches(ints, floats, which_state, t):
     """Sum up what all contacts do to every body in a state, into the column CONTACT_WRENCH."""
     world = at.views(ints, floats)
     state = world.states[which_state]
-    for b in range(world.head[at.N_FREE]):
-        put9(world.bodies[b], at.ROTATION, so3.matrix(so3.get4(state[b], at.Q)))
+    turn_free_bodies(world, state)
     if world.head[at.N_JOINTS] != 0:
         drive(world, state, t)
         move_trees(world, state)
@@ -222,8 +228,7 @@ def move_anchors(ints, floats, which_state, t):
     """At the end of a step: what touches is anchored where its friction can hold it (K.5)."""
     world = at.views(ints, floats)
     state = world.states[which_state]
-    for b in range(world.head[at.N_FREE]):
-        put9(world.bodies[b], at.ROTATION, so3.matrix(so3.get4(state[b], at.Q)))
+    turn_free_bodies(world, state)
     for k in range(world.head[at.N_CONTACTS]):
         ci = world.contact_int[k]
         contact = world.contacts[k]

@@ -6,7 +6,7 @@ import numpy as np
 
 from rotor_core.config.environment import Contact as ContactConfig
 from rotor_core.config.model import Box, Model, Vehicle
-from rotor_core.config.outline import CORNERS, corners, feet
+from rotor_core.config.outline import CORNERS, corners, feet, linked_places
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.interface.errors import ModelError
@@ -133,11 +133,5 @@ def _held_with(scenario: Scenario, bodies: tuple[Body, ...], index: int) -> floa
     if index == WORLD:
         return 1.0
     names = [e.name for e in scenario.model.entities]
-    group = {names[index]}
-    while True:
-        pairs = [{k.parent, k.child} for k in scenario.model.rigid_links]
-        more = group.union(*(pair for pair in pairs if pair & group))
-        if more == group:
-            break
-        group = more
+    group = linked_places(scenario.model, names[index])
     return sum(bodies[names.index(name)].mass for name in group) / bodies[index].mass
