@@ -8,9 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_control.cascaded_pid import CascadedPidLaw
+from rotor_control.helicopter import HelicopterLaw
 from rotor_control.manipulator import ManipulatorLaw
 from rotor_control.team_laws import QuadrotorLaw, TeamLaw, team_law
-from rotor_core.config.controls import CascadedPidControl, ManipulatorControl, OpenLoopControl
+from rotor_core.config.controls import (
+    CascadedPidControl,
+    HelicopterControl,
+    ManipulatorControl,
+    OpenLoopControl,
+)
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.units import rad_s_from_rpm
@@ -259,11 +265,15 @@ class Controller:
         self._apart = False
 
 
-def _law_of(scenario: Scenario, team: Team) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw:
+def _law_of(
+    scenario: Scenario, team: Team
+) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw:
     if isinstance(scenario.controller, OpenLoopControl):
         return OpenLoopLaw(scenario, team)
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
     arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
+    if isinstance(scenario.controller, HelicopterControl) or any(v.helicopter for v in vehicles):
+        return HelicopterLaw(scenario, team)
     if isinstance(scenario.controller, CascadedPidControl):
         return CascadedPidLaw(scenario, team)
     if team.payload is None and arm:

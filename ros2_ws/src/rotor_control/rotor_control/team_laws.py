@@ -22,6 +22,7 @@ from rotor_core.config.body import inertia_matrix, merged_mass
 from rotor_core.config.controls import (
     CableTeamControl,
     CascadedPidControl,
+    HelicopterControl,
     OpenLoopControl,
     PointMassControl,
     RigidTeamControl,
@@ -45,7 +46,7 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
-    if not isinstance(control, (OpenLoopControl, CascadedPidControl)):
+    if not isinstance(control, (OpenLoopControl, CascadedPidControl, HelicopterControl)):
         row[g.ERROR_LIMIT] = control.error_limit_m
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position

@@ -26,6 +26,7 @@ from rotor_sim.model.system import System
 from rotor_sim.placement import check_welds, checked_states, mark_taut, place
 from rotor_sim.readings import Readings
 from rotor_sim.rotor_drive import RotorDrive
+from rotor_sim.swash_drive import SwashDrive
 
 
 class Engine(Readings):
@@ -84,6 +85,8 @@ class Engine(Readings):
             self._restart,
         )
         """Efforts and prescribed motions of the joints."""
+        self.swash = SwashDrive(self.world, self._restart)
+        """Swashplates and induced velocities of rotors with blades."""
         self.world.scalars[at.TIME] = time
         self.world.scalars[at.TOLERANCE], self.world.scalars[at.NEXT_STEP] = tolerance, step
         self._count_from(time, self.step_length)
@@ -141,7 +144,8 @@ class Engine(Readings):
         other = Engine(self.system, step=self.step_length, time=self.time)
         other.world.cable_int[:, at.ALIVE] = self.world.cable_int[:, at.ALIVE]
         other.joints.take_over(self.joints)
-        other.joints.write_state(np.stack([self.joints.angles, self.joints.rates], axis=1))
+        other.joints.write_state(self.joints.states)
+        other.swash.take_over(self.swash)
         place(
             self.system, other.groups, other.forest, other.world,
             checked_states(self.system, states), leaders,

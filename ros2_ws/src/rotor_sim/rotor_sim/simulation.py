@@ -19,6 +19,7 @@ from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
 from rotor_sim.model.system import WORLD, System
 from rotor_sim.power import PowerSupply, PowerTrain
+from rotor_sim.rotor_heads import RotorHeads
 from rotor_sim.sensors.imu import ImuSensor
 from rotor_sim.sensors.load_cell import LoadCellSensor
 from rotor_sim.sensors.pose import PoseSensor
@@ -63,6 +64,8 @@ class Simulation:
         self._actuators = KINDS[scenario.actuation.mode](scenario)
         self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
         self._supply = PowerSupply(scenario)
+        self.rotor_heads = RotorHeads(scenario, self._joints_before_heads())
+        """Rotors of helicopters."""
         environment = scenario.environment
         self._wind = (
             None
@@ -86,6 +89,12 @@ class Simulation:
             int,
         )
         self.reset()
+
+    def _joints_before_heads(self) -> int:
+        """Joints of arms and propellers, which come first."""
+        propellers = self.scenario.actuation.has_propellers
+        vehicles = self.scenario.model.vehicles if propellers else ()
+        return self._n_joints + sum(len(v.rotors.spins) for v in vehicles)
 
     def _new_engine(self, time: float) -> Engine:
         timing = self.scenario.time
@@ -122,22 +131,19 @@ class Simulation:
             self._load_cell,
             self._actuators,
             self._supply,
+            self.rotor_heads,
         ):
             stream.reset()
         if self._wind:
             self._wind.reset()
         initial = initial_states(self.scenario) if states is None else states
-        angles = [
-            j.initial for v in self.scenario.model.vehicles for j in v.moving_joints
-        ]  # at rest
-        angles += [0.0] * (len(self.engine.joints) - self._n_joints)
+        joints = self.rotor_heads.joint_states(len(self.engine.joints))
+        arms = [j.initial for v in self.scenario.model.vehicles for j in v.moving_joints]
+        joints[: self._n_joints, 0] = arms  # at rest
         for i in np.flatnonzero(self.engine.joints.is_driven):
-            self.engine.joints.hold(int(i), angles[i])
-        self.engine.set_state(
-            self._with_links(initial),
-            joints=np.stack([angles, np.zeros(len(angles))], axis=1),
-            time=time,
-        )
+            self.engine.joints.hold(int(i), joints[i, 0])
+        self.rotor_heads.start(self.engine)
+        self.engine.set_state(self._with_links(initial), joints=joints, time=time)
         if deep := self.engine.deepest_contact():
             (a, b), depth = deep
             if depth > INSIDE:
@@ -258,11 +264,13 @@ class Simulation:
                 self._grip(change.attach)
             if (fault := change.motor) is not None:
                 vehicle = self._vehicle(fault.vehicle)
-                self._actuators.weaken(vehicle, fault.rotor - 1, fault.thrust_gain)
+                if vehicle in self.rotor_heads.vehicles:
+                    self.rotor_heads.weaken(vehicle, fault.thrust_gain)
+                else:
+                    self._actuators.weaken(vehicle, fault.rotor - 1, fault.thrust_gain)
             if change.battery is not None:
-                self.power[
-                    self._vehicle(change.battery.vehicle)
-                ].sag = change.battery.voltage_factor
+                train = self.power[self._vehicle(change.battery.vehicle)]
+                train.sag = change.battery.voltage_factor
 
     def _vehicle(self, name: str) -> int:
         return self.names.index(name)
@@ -304,6 +312,8 @@ class Simulation:
         if self.power and running:
             self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         self._actuators.command(self.engine, wrenches)
+        if len(self.rotor_heads):
+            self.rotor_heads.command(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
             self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         if self.engine.system.contacts:

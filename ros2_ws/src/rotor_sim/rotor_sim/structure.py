@@ -42,6 +42,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     other.world.cable_int[:n, at.ALIVE] &= engine.world.cable_int[:n, at.ALIVE]
     other.rotors.take_over(engine.rotors)
     other.joints.take_over(engine.joints)
+    other.swash.take_over(engine.swash)
     wind = slice(at.WIND, at.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
     other.set_state(states, joints=joints, time=engine.time)

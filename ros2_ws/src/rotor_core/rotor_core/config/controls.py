@@ -154,8 +154,33 @@ class CascadedPidControl:
     source: str = ""
 
 
+@dataclass(frozen=True)
+class HelicopterControl:
+    """One helicopter, alone or with a load on a cable, through tilts of its disc.
+
+    Gains of the position (1/s^2, 1/s, 1/s^3); ``tilt`` and ``tilt_rate``: tilt of the disc to the side and
+    ahead over errors of attitude (rad/rad) and rate (s); ``heading``: moment over errors of heading and
+    its rate (N m/rad, N m s/rad), ``heading_integral`` over the integral (N m/(rad s)). ``swing``: follows
+    the sway of the load (1/s), which damps it.
+    """
+
+    type: Literal["helicopter"]
+    position: Vector = bounded((1.2, 1.2, 3.0), ge=0.0)
+    velocity: Vector = bounded((1.8, 1.8, 3.5), ge=0.0)
+    integral: Vector = bounded((0.4, 0.4, 1.0), ge=0.0)
+    tilt: tuple[float, float] = bounded((0.15, 0.15), ge=0.0)
+    tilt_rate: tuple[float, float] = bounded((0.0, 0.0), ge=0.0)
+    heading: tuple[float, float] = bounded((2.0, 1.5), ge=0.0)
+    heading_integral: float = bounded(0.5, ge=0.0)
+    swing: float = bounded(1.0, ge=0.0)
+    max_tilt_deg: float = bounded(30.0, gt=0.0, lt=90.0)
+    error_limit_m: float = bounded(1.0, gt=0.0)
+    source: str = ""
+
+
 Control = (
     CascadedPidControl
+    | HelicopterControl
     | QuadrotorControl
     | PointMassControl
     | CableTeamControl

@@ -9,6 +9,7 @@ import numpy as np
 
 from rotor_core.config.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.body import Matrix, Vector, check_inertia, check_name
+from rotor_core.config.helicopter import Helicopter
 from rotor_core.config.propulsion import Battery, Motor, Propeller
 from rotor_core.config.structure import bounded
 
@@ -33,7 +34,7 @@ class Rotors:
     ``plus``: ``count`` rotors on a circle of radius ``arm_m``, rotor 1 ahead, then
     counter-clockwise; ``x``: turned by half a spacing, rotor 1 ahead left. Spins alternate, rotor 1
     counter-clockwise seen from above; ``cant_deg`` tilts the axes about the arms, alternately to
-    one side and the other. ``custom``: the ``hubs`` say it all.
+    one side and the other. ``custom``: the ``hubs`` say it all. ``none``: of a helicopter.
 
     ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
     the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
@@ -43,7 +44,7 @@ class Rotors:
     it takes.
     """
 
-    layout: Literal["plus", "x", "custom"]
+    layout: Literal["plus", "x", "custom", "none"]
     speed_rpm: tuple[float, float] = bounded(ge=0.0)
     thrust_n_per_rpm2: float = bounded(gt=0.0)
     torque_per_thrust_m: float = bounded(gt=0.0)
@@ -59,6 +60,8 @@ class Rotors:
     motor: Motor | None = None
 
     def __post_init__(self) -> None:
+        if self.layout == "none":
+            return
         if self.speed_rpm[0] >= self.speed_rpm[1]:
             raise ValueError(f"speed_rpm must be [smallest, largest], got {list(self.speed_rpm)}.")
         if self.layout == "custom":
@@ -99,8 +102,8 @@ class Rotors:
     @property
     def positions(self) -> np.ndarray:
         """Hubs in the body frame, (n, 3) m."""
-        if self.layout == "custom":
-            return np.array([h.position_m for h in self.hubs])
+        if self.layout in ("custom", "none"):
+            return np.array([h.position_m for h in self.hubs]).reshape(-1, 3)
         return self.arm_m * np.stack(
             [np.cos(self._angles), np.sin(self._angles), np.zeros(self.count)], axis=1
         )
@@ -108,8 +111,8 @@ class Rotors:
     @property
     def axes(self) -> np.ndarray:
         """Unit vectors along which they push, in the body frame, (n, 3)."""
-        if self.layout == "custom":
-            axes = np.array([h.axis for h in self.hubs])
+        if self.layout in ("custom", "none"):
+            axes = np.array([h.axis for h in self.hubs]).reshape(-1, 3)
             return axes / np.linalg.norm(axes, axis=1)[:, None]
         cant = np.radians(self.cant_deg) * self.spins
         across = np.stack(
@@ -120,14 +123,14 @@ class Rotors:
     @property
     def spins(self) -> np.ndarray:
         """+1 where a rotor turns counter-clockwise seen from above, -1 elsewhere, (n,)."""
-        if self.layout == "custom":
+        if self.layout in ("custom", "none"):
             return np.array([1.0 if h.spin == "ccw" else -1.0 for h in self.hubs])
         return np.where(np.arange(self.count) % 2 == 0, 1.0, -1.0)
 
     @property
     def span(self) -> float:
         """Distance of the farthest hub from the centre, m: how large a vehicle is drawn."""
-        return float(np.max(np.linalg.norm(self.positions, axis=1)))
+        return float(np.max(np.linalg.norm(self.positions, axis=1), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -180,9 +183,15 @@ class VehicleGains:
     cable_rate: Vector = bounded((6.7, 6.7, 3.1), ge=0.0)
 
 
+NO_ROTORS = Rotors("none", (0.0, 1.0), 1.0, 1.0)
+NO_GAINS = VehicleGains((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
 @dataclass(frozen=True)
 class Vehicle:
     """A multirotor as one rigid body with a thrust and moment input, or with its rotors; and its arm, if any.
+
+    Or a ``helicopter``, which has neither ``rotors`` nor ``gains`` (those stand with its controller).
 
     ``urdf`` names the file from which the loader took ``mass_kg``, ``inertia_kg_m2``, ``com_m`` (of
     the base), ``links`` and ``joints``; what stands here as well goes before. ``feet_m``: points that
@@ -192,8 +201,8 @@ class Vehicle:
     name: str
     mass_kg: float = bounded(gt=0.0)
     inertia_kg_m2: Vector | Matrix  # pyright: ignore[reportGeneralTypeIssues]
-    rotors: Rotors  # pyright: ignore[reportGeneralTypeIssues]
-    gains: VehicleGains  # pyright: ignore[reportGeneralTypeIssues]
+    rotors: Rotors = NO_ROTORS
+    gains: VehicleGains = NO_GAINS
     max_tilt_deg: float = bounded(80.0, gt=0.0, le=180.0)
     drag: DragCoefficients | None = None
     internal_rotors: tuple[InternalRotor, ...] = ()
@@ -202,6 +211,7 @@ class Vehicle:
     joints: tuple[JointConfig, ...] = ()
     feet_m: tuple[Vector, ...] = ()
     battery: Battery | None = None
+    helicopter: Helicopter | None = None
     urdf: str = ""
     source: str = ""
 
@@ -209,10 +219,37 @@ class Vehicle:
         check_name(self.name)
         check_inertia(self.inertia_kg_m2)
         object.__setattr__(self, "joints", sorted_tree(self.links, self.joints))
+        self._check_kind()
         if self.battery is not None and self.rotors.motor is None:
             raise ValueError(
                 "battery needs rotors.motor: it says how much current the rotors take."
             )
+
+    def _check_kind(self) -> None:
+        if self.helicopter is None:
+            for key, value in (("rotors", self.rotors), ("gains", self.gains)):
+                if value in (NO_ROTORS, NO_GAINS):
+                    raise ValueError(
+                        f"{key}: is missing; a vehicle has rotors and gains, or is a helicopter."
+                    )
+            return
+        for key, given in (
+            ("rotors", self.rotors != NO_ROTORS), ("gains", self.gains != NO_GAINS), ("links", bool(self.links)),
+            ("internal_rotors", bool(self.internal_rotors)),
+        ):  # fmt: skip
+            if given:
+                raise ValueError(f"{key}: a helicopter has none. Remove it.")
+
+    @property
+    def total_mass(self) -> float:
+        """With the rotor of a helicopter, without an arm, kg."""
+        rotor = self.helicopter.main_rotor.rotating_mass if self.helicopter else 0.0
+        return self.mass_kg + rotor
+
+    @property
+    def span(self) -> float:
+        """Distance of the farthest hub, or radius of the main rotor, m: how large a vehicle is drawn."""
+        return self.helicopter.main_rotor.radius_m if self.helicopter else self.rotors.span
 
     @property
     def moving_joints(self) -> tuple[JointConfig, ...]:

@@ -21,8 +21,8 @@ def feet(vehicle: Vehicle) -> np.ndarray:
     """Points of a vehicle that touch: its feet, or four below its rotors and the hubs, (n, 3) m."""
     if vehicle.feet_m:
         return np.array(vehicle.feet_m)
-    hubs, span = vehicle.rotors.positions, vehicle.rotors.span
-    half, low = 0.5 * span, float(hubs[:, 2].min()) - FOOT_DEPTH * span
+    hubs, span = vehicle.rotors.positions, vehicle.span
+    half, low = 0.5 * span, float(hubs[:, 2].min(initial=0.0)) - FOOT_DEPTH * span
     return np.vstack([[[x, y, low] for x in (-half, half) for y in (-half, half)], hubs])
 
 

@@ -20,6 +20,14 @@ from rotor_core.config.model import Model
 from rotor_core.config.plans import HoverPlan, JointMoves, Plan
 from rotor_core.config.structure import bounded
 
+STEPS_PER_TURN = 90
+"""Fewest steps per turn of a rotor with blades."""
+
+
+def _short(longest: float) -> float:
+    """A round step below the longest one, s."""
+    return float(np.floor(longest * 1e4) / 1e4) or longest
+
 
 @dataclass(frozen=True)
 class PlantChange:
@@ -273,7 +281,7 @@ class Scenario:
     actuation: Actuation = field(default_factory=Actuation)
     environment: Environment = field(default_factory=Environment)
     time: Timing = field(default_factory=Timing)
-    command_input: Literal["team", "wrench", "motor_speed"] = "team"
+    command_input: Literal["team", "wrench", "motor_speed", "swashplate"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
     seed: int = bounded(0, ge=0)
 
@@ -298,6 +306,7 @@ class Scenario:
                 raise ValueError(
                     f"environment.ground_effect needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
                 )
+        self._check_helicopters()
         if isinstance(self.controller, OpenLoopControl):
             self._check_open_loop(self.controller)
         drags = [e.name for e in self.model.entities if e.drag is not None]
@@ -307,6 +316,29 @@ class Scenario:
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
             )
+
+    def _check_helicopters(self) -> None:
+        """Steps short enough for rotors with blades, and nothing that only other rotors can."""
+        for vehicle in self.model.vehicles:
+            if vehicle.helicopter is None:
+                continue
+            longest = 2.0 * np.pi / (STEPS_PER_TURN * vehicle.helicopter.main_rotor.speed_rad_s)
+            if self.time.step_s > longest:
+                raise ValueError(
+                    f"time.step_s: the blades of {vehicle.name!r} need {STEPS_PER_TURN} steps per turn, at most "
+                    f"{longest:.3g} s, got {self.time.step_s:g}. Write `time: {{step_s: {_short(longest)}, control_s: "
+                    f"{10.0 * _short(longest):g}}}`."
+                )
+            if self.time.integrator == "euler" or isinstance(self.controller, OpenLoopControl):
+                raise ValueError(
+                    f"vehicle {vehicle.name!r} is a helicopter: neither integrator euler nor controller open_loop fit. "
+                    "Leave integrator out; use controller helicopter."
+                )
+            if self.command_input != "team" and self.command_input != "swashplate":
+                raise ValueError(
+                    f"command_input {self.command_input}: vehicle {vehicle.name!r} is a helicopter, which takes angles "
+                    "of its swashplate. Use team or swashplate."
+                )
 
     def _check_open_loop(self, control: OpenLoopControl) -> None:
         known = {v.name: len(v.rotors.spins) for v in self.model.vehicles}

@@ -128,7 +128,7 @@ def _joint(robot: ET.Element, vehicle: str, joint: JointConfig) -> None:
 def _shapes(entity: Vehicle | Payload) -> list[Visual]:
     """What a body looks like, in primitives."""
     if isinstance(entity, Vehicle):
-        span = entity.rotors.span
+        span = entity.span
         hull = Visual("cylinder", (0.3 * span, 0.2 * span))
         return [hull] + [
             Visual("cylinder", (0.5 * span, 0.02 * span), tuple(hub))  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
+from rotor_sim.dynamics.blades import begin_discs, blade_forces
 from rotor_sim.dynamics.links import articulated_row, drive, driven_motion, move_trees
 from rotor_sim.dynamics.motion import body_wrench
 from rotor_sim.dynamics.rotors import take_joint_speeds
@@ -126,7 +127,7 @@ def fold(world, state, j, t):
     else:
         inverse = 1.0 / (dot(turn, moment_of) + dot(push, force_of) + joint[at.ARMATURE])
         effort = motor_effort(joint, t) + passive_effort(joint, y[at.P], y[at.V])
-        effort -= dot(turn, moment) + dot(push, force)
+        effort += joint[at.PITCH_EFFORT] - dot(turn, moment) - dot(push, force)
         joint[at.INV_AXIAL] = inverse
         joint[at.EFFORT] = effort
         turning = symmetric_less(turning, inverse, moment_of)
@@ -224,6 +225,8 @@ def tree_motion(ints, floats, which_state, which_slope, t):
     move_trees(world, state)
     if has_rotors:
         take_joint_speeds(world, state)
+    if world.head[at.N_DISCS] != 0:
+        begin_discs(world, state)
     for tree in range(n_trees):
         b = world.tree_int[tree, at.ROOT]
         if b >= 0:
@@ -231,6 +234,8 @@ def tree_motion(ints, floats, which_state, which_slope, t):
     for j in range(n_joints):
         link = world.joint_int[j, at.LINK_ROW]
         lay_inertia(world, state, link, world.articulated[n_trees + j], has_rotors, has_drags)
+    if world.head[at.N_DISCS] != 0:
+        blade_forces(ints, floats, which_state, which_slope, t)
     push_from_outside(world)
     for back in range(n_joints):
         fold(world, state, n_joints - 1 - back, t)

@@ -1,6 +1,6 @@
-"""Drag of bodies in moving air, and damping of their rates.
+"""Drag of bodies in moving air, damping of their rates, and lifting surfaces.
 
-Equations (R.7) and (R.8), docs/theory/rotors_and_air.md.
+Equations (R.7) and (R.8), docs/theory/rotors_and_air.md; (B.9), docs/theory/helicopter.md.
 """
 
 from __future__ import annotations
@@ -24,6 +24,27 @@ from rotor_sim.model import layout as at
 
 
 @inlined
+def wake(world, b, k):
+    """Velocity of the air in the wake of a rotor at lifting surface k on body b, in body axes."""
+    disc = world.drag_int[k, at.WAKE_OF]
+    if disc < 0:
+        return 0.0, 0.0, 0.0
+    turn = get3(world.joints[world.disc_int[disc, at.AZIMUTH_JOINT]], at.SCREW)
+    d = world.discs[disc]
+    speed = -world.drags[k, at.WAKE_SHARE] * d[at.TURNS] * d[at.INFLOW]
+    return apply_transposed(get9(world.bodies[b], at.ROTATION), scale(speed, turn))
+
+
+@inlined
+def surface_force(d, air):
+    """Force of the air on a lifting surface along its normal z (B.9), within what a flat plate can bear."""
+    along = sqrt(air[0] * air[0] + air[1] * air[1])
+    most = along * along + air[2] * air[2]
+    lift = (d[at.SURFACE_SLOPE] * along + abs(air[2])) * air[2]
+    return -d[at.SURFACE_LOAD] * min(max(lift, -most), most)
+
+
+@inlined
 def drag_wrench(world, state, b, R):
     """Force and moment of drag and rate damping on body b about its centre of mass, in body axes."""
     total_force = (0.0, 0.0, 0.0)
@@ -37,12 +58,16 @@ def drag_wrench(world, state, b, R):
         omega = get3(state[b], at.OMEGA)
         if not aligned:
             air = add(air, cross(omega, get3(d, at.PLACE)))
+            if d[at.SURFACE_LOAD] != 0.0:
+                air = sub(air, wake(world, b, k))
             air = apply_transposed(get9(d, at.TURN), air)
         per_speed = get3(d, at.LINEAR)
         only_linear = world.drag_int[k, at.ONLY_LINEAR] != 0
         if not only_linear:
             per_speed = add(per_speed, scale(sqrt(dot(air, air)), get3(d, at.QUADRATIC)))
         force = scale(-1.0, times(per_speed, air))
+        if d[at.SURFACE_LOAD] != 0.0:
+            force = (0.0, 0.0, surface_force(d, air))
         moment = (0.0, 0.0, 0.0)
         if rotates and not only_linear:
             rate = omega if aligned else apply_transposed(get9(d, at.TURN), omega)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import isfinite, nan
 
 from rotor_core._jit import constants, inlined, kernel, shaped
+from rotor_sim.dynamics.blades import remember_inflow
 from rotor_sim.dynamics.contact import move_anchors
 from rotor_sim.dynamics.motion import sum_inputs
 from rotor_sim.hybrid.guards import (
@@ -112,6 +113,8 @@ def accept(ints, floats, world, t):
             world.slopes[at.FIRST_SLOPE, b, i] = world.slopes[at.LAST_SLOPE, b, i]
     if world.head[at.N_CONTACTS] != 0:
         move_anchors(ints, floats, at.START, t)
+    if world.head[at.N_DISCS] != 0:
+        remember_inflow(world, t)
     begin_step(world)
 
 

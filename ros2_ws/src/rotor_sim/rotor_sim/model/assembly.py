@@ -9,6 +9,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.interface.errors import ModelError
 from rotor_sim.model import layout as at
+from rotor_sim.model.blade import Surface, fill_blades
 from rotor_sim.model.body import WORLD
 from rotor_sim.model.contact import fill_contacts
 from rotor_sim.model.forest import AT_ORIGIN, Forest, check_moved, fill_trees, plant_forest, stops
@@ -76,8 +77,10 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
     limits = stops(forest, system)
     shape = (
         forest.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
-        len(system.rotors), len(system.drags), log_rows, len(forest.trees), len(forest.joints),
-        len(system.contacts),
+        len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(forest.trees),
+        len(forest.joints), len(system.contacts), len(system.blades),
+        sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
+        len(system.discs),
     )  # fmt: skip
     n_ints, n_floats = at.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
@@ -109,7 +112,10 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
         world.pairs[i] = (*pair, key)
     for i, member in enumerate(system.inputs):
         world.input_body[i] = member_body[member]
-        world.inputs[i, at.MAP :] = _input_map(member_pose[member]).ravel()
+        mapping = _input_map(member_pose[member])
+        if i in system.tails:
+            mapping = _tail_map(member_pose[member], system.tails[i])
+        world.inputs[i, at.MAP :] = mapping.ravel()
     world.scalars[at.GROUND] = system.ground
     _fill_rotors(world, system, forest, member_body, member_pose)
     _fill_drags(world, system, member_body, member_pose)
@@ -117,6 +123,7 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
     rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
     poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
     fill_contacts(world, system.contacts, rows, poses)
+    fill_blades(world, system.discs, system.blades, member_body, forest.joints)
     return Assembly(groups, forest, member_body, member_pose, ints, floats, world)
 
 
@@ -154,15 +161,24 @@ def _fill_rotors(
 def _fill_drags(
     world: at.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
 ) -> None:
-    for row, drag in enumerate(sorted(system.drags, key=lambda d: member_body[d.body])):
+    elements = sorted([*system.drags, *system.surfaces], key=lambda d: member_body[d.body])
+    for row, drag in enumerate(elements):
         pose = member_pose[drag.body]
         turn = quat2mat(pose[3:])
-        world.drags[row] = np.concatenate(
+        d = world.drags[row]
+        if isinstance(drag, Surface):
+            d[at.PLACE : at.PLACE + 3] = pose[:3] + turn @ drag.p
+            d[at.TURN : at.TURN + 9] = (turn @ quat2mat(drag.q)).ravel()
+            d[at.SURFACE_LOAD] = 0.5 * drag.density * drag.area
+            d[at.SURFACE_SLOPE], d[at.WAKE_SHARE] = drag.slope, drag.wake_share
+            world.drag_int[row] = member_body[drag.body], 0, 1, drag.disc
+            continue
+        d[: at.SURFACE_LOAD] = np.concatenate(
             [pose[:3], turn.ravel(), drag.linear, drag.quadratic, drag.rate_linear, drag.rate_cubic]
         )
         aligned = not pose[:3].any() and np.array_equal(turn, np.eye(3))
         linear = not np.any([drag.quadratic, drag.rate_linear, drag.rate_cubic])
-        world.drag_int[row] = member_body[drag.body], aligned, linear
+        world.drag_int[row] = member_body[drag.body], aligned, linear, -1
 
 
 def _fill_ranges(world: at.World) -> None:
@@ -222,4 +238,13 @@ def _input_map(pose: np.ndarray) -> np.ndarray:
     mapping[:3, 0] = R[:, 2]
     mapping[3:, 0] = np.cross(pose[:3], R[:, 2])
     mapping[3:, 1:] = R
+    return mapping
+
+
+def _tail_map(pose: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Force and moment on the merged body of the fourth channel: a force to the left at ``p`` of the member, (6, 4)."""
+    R = quat2mat(pose[3:])
+    mapping = np.zeros((6, 4))
+    mapping[:3, 3] = R[:, 1]
+    mapping[3:, 3] = np.cross(pose[:3] + R @ p, R[:, 1])
     return mapping

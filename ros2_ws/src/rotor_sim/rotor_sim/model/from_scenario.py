@@ -12,6 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.rotors import rotor_set
 from rotor_sim.model.body import Body
+from rotor_sim.model.helicopter import rotor_parts
 from rotor_sim.model.joint import Joint
 from rotor_sim.model.propellers import (
     frame_body,
@@ -25,6 +26,8 @@ from rotor_sim.model.touching import contacts_from_scenario
 
 def system_from_scenario(scenario: Scenario) -> System:
     """Bodies in the order of ``model.entities``, then the links of their arms; joints vehicle by vehicle.
+
+    Then propellers as bodies, and the rotors of helicopters.
 
     Cables are in the order of ``model.cables``; every vehicle has one input.
     """
@@ -127,6 +130,15 @@ def system_from_scenario(scenario: Scenario) -> System:
             joints += propeller_joints(vehicle, i, numbers, driven=driven)
             gain = thrust_gain(scenario, vehicle.name)
             propelling += propeller_elements(vehicle, i, numbers, first_joint, gain)
+    rotors = []
+    for i, vehicle in enumerate(model.vehicles):
+        if vehicle.helicopter is not None:
+            parts = rotor_parts(
+                vehicle, i, len(bodies), len(joints), len(rotors), environment.gravity_m_s2, environment.air.density
+            )  # fmt: skip
+            rotors.append((i, parts))
+            bodies += parts.bodies
+            joints += parts.joints
     stored = tuple(
         Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
         for i, e in enumerate(model.entities)
@@ -143,6 +155,10 @@ def system_from_scenario(scenario: Scenario) -> System:
         environment.ground_m,
         joints,
         contacts,
+        tuple(parts.disc for _, parts in rotors),
+        tuple(blade for _, parts in rotors for blade in parts.blades),
+        tuple(surface for _, parts in rotors for surface in parts.surfaces),
+        {i: parts.tail for i, parts in rotors},
     )
 
 

@@ -5,12 +5,14 @@ Bodies, cables, rigid links, inputs. Welds are merged when it is built.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.interface.errors import ModelError
+from rotor_sim.model.blade import Blade, Disc, Surface, check_blades
 from rotor_sim.model.body import WORLD, Body, Placement, merge
 from rotor_sim.model.contact import Contact, check_contacts
 from rotor_sim.model.joint import Joint
@@ -110,6 +112,9 @@ class System:
         ground: height of the ground that rotors feel, m.
         joints: of articulated vehicles, parents before children.
         contacts: what may touch what.
+        discs, blades, surfaces: rotors with blades, fins and tailplanes.
+        tails: inputs that are the tail rotor of a helicopter, by their number: where it is in the frame of the
+            body, (3,) m. Their fourth channel is its force to the left, the others do nothing.
     """
 
     bodies: tuple[Body, ...]
@@ -122,6 +127,10 @@ class System:
     ground: float = 0.0
     joints: tuple[Joint, ...] = ()
     contacts: tuple[Contact, ...] = ()
+    discs: tuple[Disc, ...] = ()
+    blades: tuple[Blade, ...] = ()
+    surfaces: tuple[Surface, ...] = ()
+    tails: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.bodies)
@@ -182,6 +191,7 @@ class System:
                 )
         self._check_joints()
         check_contacts(self.contacts, self.bodies)
+        check_blades(self.discs, self.blades, self.surfaces, self.bodies, self.joints)
 
     def _check_joints(self) -> None:
         n = len(self.bodies)

@@ -68,7 +68,7 @@ def _name(entity: str, height: float) -> Marker:
 
 def vehicle_markers(vehicle: Vehicle) -> list[Marker]:
     """A hull, arms, rotors (two colours for two spins), and a red nose along x."""
-    frame, name, arm = frame_of(vehicle.name), vehicle.name, vehicle.rotors.span
+    frame, name, arm = frame_of(vehicle.name), vehicle.name, vehicle.span
     thick = 0.14 * arm
     parts = [
         (Marker.CYLINDER, FRAME_COLOUR, (0.6 * arm, 0.6 * arm, 2.0 * thick), np.zeros(3), 0.0),
