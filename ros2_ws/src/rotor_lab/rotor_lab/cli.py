@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.live import add_live_commands
+from rotor_lab.trim_command import add_trim_command
 
 
 def _scenarios(_: argparse.Namespace) -> int:
@@ -333,13 +334,16 @@ def parser() -> argparse.ArgumentParser:
         help="fixed step (default: 0.001; cases with joints: adaptive steps)",
     )
     add_live_commands(add)
+    add_trim_command(add)
     sub = add(
         "reproduce",
         _reproduce,
         "Run the systems of a paper and put its figures beside ours.",
         "./rotor reproduce rotortm --out /tmp/rotortm",
     )
-    sub.add_argument("paper", choices=["fiori", "kremer", "pappalardo", "rotortm"], help="whose")
+    sub.add_argument(
+        "paper", choices=["fiori", "kremer", "palacios", "pappalardo", "rotortm"], help="whose"
+    )
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub = add(
         "bench",

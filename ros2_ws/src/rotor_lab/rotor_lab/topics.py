@@ -59,7 +59,10 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         ]
     for vehicle in model.vehicles:
         out.append(Topic(f"{vehicle.name}/imu", "sensor_msgs/msg/Imu", best_effort=True))
-        if importlib.util.find_spec("actuator_msgs") is not None:
+        if vehicle.helicopter is not None:
+            kind = "rotor_msgs/msg/RotorState"
+            out.append(Topic(f"{vehicle.name}/main_rotor", kind, best_effort=True))
+        elif importlib.util.find_spec("actuator_msgs") is not None:
             kind = "actuator_msgs/msg/Actuators"
             out.append(Topic(f"{vehicle.name}/motor_speed", kind, best_effort=True))
         if vehicle.rotors.motor is not None:
@@ -71,9 +74,10 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
             out.append(Topic(f"{vehicle.name}/battery", kind, best_effort=True))
     out.append(Topic("robot_description", "std_msgs/msg/String", latched=True, stamp_at=None))
     for vehicle in model.vehicles:
-        if vehicle.moving_joints:
-            kind, plan = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+        kind, plan = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+        if vehicle.moving_joints or vehicle.helicopter is not None:
             out.append(Topic(f"{vehicle.name}/joint_states", kind))
+        if vehicle.moving_joints:
             out.append(
                 Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner")
             )

@@ -9,12 +9,12 @@ from math import hypot
 import numpy as np
 
 from rotor_core.config.helicopter import Helicopter
+from rotor_core.config.rotor_tree import rotor_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import rad_from_deg
 from rotor_core.hover import Hover, hover
 from rotor_sim.engine import Engine
 from rotor_sim.model import layout as at
-from rotor_sim.model.helicopter import rotor_joint_names
 
 SLOWEST_RATIO = 0.1
 """The engine gives no more torque than at this share of its speed."""
@@ -37,7 +37,6 @@ class RotorHeads:
     """All helicopters of one world; row i is disc i.
 
     Attributes:
-        names: of the joints of each, without that of the vehicle.
         vehicles: rows of the helicopters among all vehicles.
         joints: of each, among all joints.
         torques: of the engines, as of the last command, (n,) N m.
@@ -48,13 +47,11 @@ class RotorHeads:
         environment = scenario.environment
         self._period = scenario.time.control_s
         self.heads: list[Head] = []
-        self.names = []
         for i, vehicle in enumerate(scenario.model.vehicles):
             if vehicle.helicopter is None:
                 continue
-            names = rotor_joint_names(vehicle.helicopter.main_rotor)
-            self.names.append(names)
-            own = slice(first_joint, first_joint + len(names))
+            _, joints = rotor_tree(vehicle.helicopter.main_rotor)
+            own = slice(first_joint, first_joint + len(joints))
             gravity = environment.gravity_m_s2
             weight = vehicle.total_mass * max(gravity, 1.0)
             at_rest = hover(vehicle.helicopter, weight, gravity, environment.air.density)
@@ -124,6 +121,15 @@ class RotorHeads:
         """Collective, cosine and sine angle of the swashplate of helicopter i for its command (B.7), rad."""
         sense = self.heads[i].helicopter.main_rotor.sense
         return command[COLLECTIVE], -sense * command[LATERAL], -command[LONGITUDINAL]
+
+    def command_of(self, i: int, angles: np.ndarray) -> tuple[float, float, float]:
+        """Collective, lateral and longitudinal angle of helicopter i from those of its swashplate, rad."""
+        sense = self.heads[i].helicopter.main_rotor.sense
+        return angles[0], -sense * angles[1], -angles[2]
+
+    def tail_force(self, engine: Engine, i: int) -> float:
+        """Force of the tail rotor of helicopter i to the left, N."""
+        return float(engine.world.inputs[self.heads[i].vehicle, at.BIAS + TAIL])
 
     def _govern(self, i: int, head: Head, engine: Engine) -> float:
         """Torque of the engine: a proportional and an integral part, within its power (B.15)."""

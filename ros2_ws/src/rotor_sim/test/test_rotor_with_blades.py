@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rotor_rigs import FLAP, LAG, OMEGA, PITCH, Inflow, Stand, flying, xcell
+from rotor_rigs import FLAP, LAG, OMEGA, PITCH, Stand, flying, xcell
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.helicopter import Hinge
+from rotor_core.config.helicopter import Hinge, Inflow
 from rotor_core.hover import flap_frequency, lock_number
 from rotor_core.interface.errors import ModelError
 from rotor_sim.dynamics.blades import momentum_inflow

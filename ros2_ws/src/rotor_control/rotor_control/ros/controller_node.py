@@ -52,7 +52,7 @@ class ControllerNode(Node):
         self._state_wire = TeamStateWire(
             entities, scenario.model.cable_names, counts + [0] * len(scenario.model.payloads)
         )
-        self._command_wire = TeamCommandWire(vehicles, counts)
+        self._command_wire = TeamCommandWire(vehicles, counts, scenario.model.helicopters)
         self._epoch = -1
         self._last: tuple[int, bytes] | None = None
         self._gains = tunable_gains(scenario, self.controller)

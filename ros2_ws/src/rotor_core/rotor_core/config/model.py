@@ -382,6 +382,11 @@ class Model:
             and held.count(link.child) == 1
         )
 
+    @property
+    def helicopters(self) -> list[str]:
+        """Names of the vehicles that are helicopters."""
+        return [v.name for v in self.vehicles if v.helicopter is not None]
+
     def index(self, name: str) -> int:
         """Position of an entity in :attr:`entities`."""
         return [e.name for e in self.entities].index(name)

@@ -15,6 +15,7 @@ import numpy as np
 from rotor_core.config.arm import BASE, JointConfig, Link, Visual, link_name
 from rotor_core.config.body import inertia_matrix
 from rotor_core.config.model import Box, Payload, Sphere, Vehicle
+from rotor_core.config.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.schema import Scenario
 
 CONTROL = re.compile("[\x00-\x1f]")
@@ -44,10 +45,13 @@ def scenario_urdf(scenario: Scenario, *, bodies: bool = False) -> str:
             for visual in _shapes(entity):
                 _visual(link, visual)
         if isinstance(entity, Vehicle):
-            for arm_link in entity.links:
-                _link(robot, entity.name, arm_link)
-            for arm_joint in entity.joints:
-                _joint(robot, entity.name, arm_joint)
+            links, joints = entity.links, entity.joints
+            if entity.helicopter is not None:
+                links, joints = rotor_tree(entity.helicopter.main_rotor)
+            for one in links:
+                _link(robot, entity.name, one)
+            for one in joints:
+                _joint(robot, entity.name, one)
     ET.indent(robot)
     return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
 
@@ -129,6 +133,8 @@ def _shapes(entity: Vehicle | Payload) -> list[Visual]:
     """What a body looks like, in primitives."""
     if isinstance(entity, Vehicle):
         span = entity.span
+        if entity.helicopter is not None:
+            return fuselage_shapes(entity.helicopter)
         hull = Visual("cylinder", (0.3 * span, 0.2 * span))
         return [hull] + [
             Visual("cylinder", (0.5 * span, 0.02 * span), tuple(hub))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ Pure functions; the one border between x, y, z, w in messages and w, x, y, z ins
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -158,12 +158,14 @@ def team_command(state: TeamState, names: Sequence[str], wrenches: np.ndarray) -
     return message
 
 
-def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndarray:
-    """Wrenches (n, 4) of a command, in the order of ``names``.
+def wrenches_from_command(
+    message: TeamCommand, names: Sequence[str], helicopters: Collection[str] = ()
+) -> np.ndarray:
+    """Wrenches (n, 4) of a command, in the order of ``names``; of ``helicopters`` the swashplate.
 
     Raises:
-        ContractError: a vehicle is unknown, missing or double, the mode is not WRENCH, or a number
-            is not finite.
+        ContractError: a vehicle is unknown, missing or double, the mode is not WRENCH (SWASHPLATE of
+            helicopters), or a number is not finite.
     """
     out = np.full((len(names), 4), np.nan)
     for command in message.commands:
@@ -171,17 +173,22 @@ def wrenches_from_command(message: TeamCommand, names: Sequence[str]) -> np.ndar
             raise ContractError(
                 f"TeamCommand: there is no vehicle {command.name!r}; known are {', '.join(names)}."
             )
-        if command.mode != ActuatorCommand.WRENCH:
+        swash = command.name in helicopters
+        if command.mode != (ActuatorCommand.SWASHPLATE if swash else ActuatorCommand.WRENCH):
+            wanted = "SWASHPLATE (3), it is a helicopter" if swash else "WRENCH (0)"
             raise ContractError(
-                f"TeamCommand: {command.name!r}: mode must be WRENCH (0), got {command.mode}."
+                f"TeamCommand: {command.name!r}: mode must be {wanted}, got {command.mode}."
             )
         row = out[list(names).index(command.name)]
         if not np.isnan(row[0]):
             raise ContractError(f"TeamCommand: {command.name!r} is commanded twice.")
         row[:] = (command.thrust, command.moment.x, command.moment.y, command.moment.z)
+        if swash:
+            row[:] = command.swashplate
         if not np.isfinite(row).all():
+            what = "swashplate" if swash else "thrust and moment"
             raise ContractError(
-                f"TeamCommand: {command.name!r}: thrust and moment must be finite, got {row.tolist()}."
+                f"TeamCommand: {command.name!r}: {what} must be finite, got {row.tolist()}."
             )
     absent = [n for n, row in zip(names, out, strict=True) if np.isnan(row[0])]
     if absent:

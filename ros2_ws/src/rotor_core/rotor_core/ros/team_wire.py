@@ -7,7 +7,7 @@ shape, and go through rclpy where it has not (another order of bodies, commands 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +54,13 @@ def cable_paths(path: str) -> list[str]:
     """Numbers of a CableState: tension, rest length, distance, direction."""
     numbers = [f"{path}.{name}" for name in ("tension", "rest_length", "distance")]
     return [*numbers, *vector_paths(f"{path}.direction")]
+
+
+def _command_paths(path: str, is_helicopter: bool) -> list[str]:
+    """The four numbers of an ActuatorCommand."""
+    if is_helicopter:
+        return [f"{path}.swashplate[{k}]" for k in range(4)]
+    return [f"{path}.thrust", *vector_paths(f"{path}.moment")]
 
 
 class _Wire:
@@ -173,23 +180,32 @@ class TeamStateWire(_Wire):
 
 
 class TeamCommandWire(_Wire):
-    """Thrusts and moments of all vehicles, and efforts of their joints.
+    """Thrusts and moments of all vehicles (swashplates of helicopters), and efforts of their joints.
 
     Args:
         vehicles: their names, in the order of wrenches.
         joints: how many joints each vehicle has; default none.
+        helicopters: names of those that are.
     """
 
-    def __init__(self, vehicles: Sequence[str], joints: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        vehicles: Sequence[str],
+        joints: Sequence[int] | None = None,
+        helicopters: Collection[str] = (),
+    ) -> None:
         counts = [0] * len(vehicles) if joints is None else list(joints)
+        swash, wrench = ActuatorCommand.SWASHPLATE, ActuatorCommand.WRENCH
+        modes = [swash if name in helicopters else wrench for name in vehicles]
         super().__init__(
             TeamCommand(
                 commands=[
-                    ActuatorCommand(name=name, mode=ActuatorCommand.WRENCH, joint_efforts=[0.0] * n)
-                    for name, n in zip(vehicles, counts, strict=True)
+                    ActuatorCommand(name=name, mode=mode, joint_efforts=[0.0] * n)
+                    for name, mode, n in zip(vehicles, modes, counts, strict=True)
                 ]
             )
         )
+        self._helicopters = helicopters
         self.joint_counts = counts
         paths = [
             f"commands[{i}].joint_efforts[{k}]" for i, n in enumerate(counts) for k in range(n)
@@ -198,12 +214,14 @@ class TeamCommandWire(_Wire):
         self.names = list(vehicles)
         self._wrenches = np.array(
             [
-                self.frozen.index(f"commands[{i}].thrust", *vector_paths(f"commands[{i}].moment"))
-                for i in range(len(vehicles))
+                self.frozen.index(*_command_paths(f"commands[{i}]", mode == swash))
+                for i, mode in enumerate(modes)
             ],
             int,
         ).reshape(-1, 4)
-        self._modes = [self.frozen.offset(f"commands[{i}].mode") for i in range(len(vehicles))]
+        self._modes = [
+            (self.frozen.offset(f"commands[{i}].mode"), mode) for i, mode in enumerate(modes)
+        ]
 
     def write(
         self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray | None = None
@@ -221,12 +239,12 @@ class TeamCommandWire(_Wire):
         Raises:
             ContractError: see :func:`rotor_core.ros.convert.wrenches_from_command`.
         """
-        if self.frozen.fits(data) and all(data[at] == ActuatorCommand.WRENCH for at in self._modes):
+        if self.frozen.fits(data) and all(data[at] == mode for at, mode in self._modes):
             numbers = doubles_of(data)
             wrenches, efforts = numbers[self._wrenches], numbers[self._efforts]
             if np.isfinite(wrenches).all() and np.isfinite(efforts).all():
                 return self.heading(data), wrenches, efforts
         message = deserialize_message(data, TeamCommand)
         heading = Heading(message.header.stamp, message.epoch, message.step)
-        wrenches = wrenches_from_command(message, self.names)
+        wrenches = wrenches_from_command(message, self.names, self._helicopters)
         return heading, wrenches, efforts_from_command(message, self.names, self.joint_counts)

@@ -25,6 +25,7 @@ from rotor_sim.dynamics.spatial import add3
 from rotor_sim.model import layout as at
 
 NEWTON_STEPS = 50
+HALVINGS = 60
 NEWTON_TOLERANCE = 1e-14
 """Of the induced velocity, relative."""
 
@@ -34,8 +35,9 @@ def momentum_inflow(thrust, twice_mass_flow, along, across):
     """Induced velocity that momentum theory gives a disc (B.5), m/s.
 
     The largest root of ``v sqrt(across^2 + (along + v)^2) = thrust / (2 rho A)``: the branch of hover, climb
-    and forward flight, continued into descents. Zero where the disc does not push upwards. Newton's method
-    from above, where the square of the equation is convex. Glauert 1926.
+    and forward flight, continued into descents until it ends and the windmill's is left. Zero where the disc
+    does not push upwards. Newton's method from above on the square of the equation; halving where that finds
+    no way down. Glauert 1926.
 
     Args:
         thrust: along the axis of the disc, N.
@@ -45,19 +47,26 @@ def momentum_inflow(thrust, twice_mass_flow, along, across):
     if thrust <= 0.0:
         return 0.0
     square = thrust / twice_mass_flow
-    v = sqrt(square) + max(-along, 0.0)
+    high = sqrt(square) + max(-along, 0.0)
     for _ in range(NEWTON_STEPS):
-        through = along + v
+        through = along + high
         flow = across * across + through * through
-        value = v * v * flow - square * square
-        slope = 2.0 * v * (flow + v * through)
-        if slope <= 0.0:
+        slope = 2.0 * high * (flow + high * through)
+        change = (high * high * flow - square * square) / slope if slope > 0.0 else high
+        if change >= high:
             break
-        change = value / slope
-        v -= change
-        if abs(change) <= NEWTON_TOLERANCE * v:
-            break
-    return v
+        high -= change
+        if abs(change) <= NEWTON_TOLERANCE * high:
+            return high
+    low = 0.0
+    for _ in range(HALVINGS):
+        v = 0.5 * (low + high)
+        through = along + v
+        if v * v * (across * across + through * through) > square * square:
+            high = v
+        else:
+            low = v
+    return high
 
 
 @inlined

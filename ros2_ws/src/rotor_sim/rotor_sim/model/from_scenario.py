@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core.config.arm import link_name
 from rotor_core.config.body import inertia_matrix
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import Model
@@ -13,7 +12,7 @@ from rotor_core.config.units import wxyz_from_rpy_deg
 from rotor_core.rotors import rotor_set
 from rotor_sim.model.body import Body
 from rotor_sim.model.helicopter import rotor_parts
-from rotor_sim.model.joint import Joint
+from rotor_sim.model.links import link_bodies, link_joints, link_welds
 from rotor_sim.model.propellers import (
     frame_body,
     propeller_bodies,
@@ -47,16 +46,7 @@ def system_from_scenario(scenario: Scenario) -> System:
         )
         for e in model.entities
     )
-    bodies += tuple(
-        Body(
-            f"{v.name}/{link.name}",
-            link.mass_kg,
-            None if link.inertia_kg_m2 is None else inertia_matrix(link.inertia_kg_m2),
-            np.array(link.com_m),
-        )
-        for v in model.vehicles
-        for link in v.links
-    )
+    bodies += tuple(b for v in model.vehicles for b in link_bodies(v.name, v.links))
     cables = tuple(
         Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m))
         for c in model.cables
@@ -70,40 +60,8 @@ def system_from_scenario(scenario: Scenario) -> System:
         )
         for link in model.rigid_links
     )
-    welds += tuple(
-        Weld(
-            index(link_name(v.name, j.parent)),
-            index(link_name(v.name, j.child)),
-            np.array(j.position_m),
-            wxyz_from_rpy_deg(j.rpy_deg),
-        )
-        for v in model.vehicles
-        for j in v.joints
-        if j.type == "fixed"
-    )
-    joints = tuple(
-        Joint(
-            index(link_name(v.name, j.parent)),
-            index(link_name(v.name, j.child)),
-            np.array(j.axis) / np.linalg.norm(j.axis),
-            np.array(j.position_m),
-            wxyz_from_rpy_deg(j.rpy_deg),
-            "prismatic" if j.type == "prismatic" else "revolute",
-            *((-np.inf, np.inf) if j.limits is None else j.limits),
-            driven=j.mode == "driven",
-            armature=j.armature,
-            damping=j.damping,
-            friction=j.friction,
-            friction_speed=j.friction_speed,
-            stiffness=j.stiffness,
-            rest=j.rest,
-            lag=j.lag_s,
-            effort_limit=np.inf if j.effort is None else j.effort,
-            name=f"{v.name}/{j.name}",
-        )
-        for v in model.vehicles
-        for j in v.moving_joints
-    )
+    welds += tuple(w for v in model.vehicles for w in link_welds(v.name, v.joints, index))
+    joints = tuple(j for v in model.vehicles for j in link_joints(v.name, v.joints, index))
     drags = tuple(
         Drag(
             i,

@@ -1,4 +1,4 @@
-"""Arms as topics: joint states, the frames of links, and the description that RViz draws."""
+"""Arms and rotors with blades as topics: joint states, the frames of links, and the description that RViz draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from rotor_core.config.arm import link_name
+from rotor_core.config.rotor_tree import rotor_tree
 from rotor_core.config.urdf_out import scenario_urdf
 from rotor_core.lie.batch import rotation_matrices
 from rotor_core.ros import qos
@@ -31,12 +32,19 @@ class ArmPublisher:
         rows: list[tuple[int, int]] = []
         self._states: list[tuple[FrozenTopic, slice]] = []
         first = 0
-        for vehicle in simulation.scenario.model.vehicles:
-            for joint in vehicle.joints:
+        vehicles = simulation.scenario.model.vehicles
+        heads = iter(simulation.rotor_heads.joints)
+        for vehicle in vehicles:
+            joints, moving = vehicle.joints, vehicle.moving_joints
+            own = slice(first, first + len(moving))
+            first = own.stop
+            if vehicle.helicopter is not None:
+                _, joints = rotor_tree(vehicle.helicopter.main_rotor)
+                moving, own = joints, next(heads)
+            for joint in joints:
                 pair = link_name(vehicle.name, joint.parent), link_name(vehicle.name, joint.child)
                 self.frames.append((frame_of(pair[0]), frame_of(pair[1])))
                 rows.append((bodies.index(pair[0]), bodies.index(pair[1])))
-            moving = vehicle.moving_joints
             if not moving:
                 continue
             n = len(moving)
@@ -46,8 +54,7 @@ class ArmPublisher:
                 f"{what}[{i}]" for what in ("position", "velocity", "effort") for i in range(n)
             ]
             publisher = entities.publisher(JointState, f"{vehicle.name}/joint_states", qos.STATE)
-            self._states.append((FrozenTopic(publisher, message, paths), slice(first, first + n)))
-            first += n
+            self._states.append((FrozenTopic(publisher, message, paths), own))
         self._rows = np.array(rows, int).reshape(-1, 2)
         self._description = entities.publisher(String, "robot_description", qos.LATCHED)
 
@@ -56,7 +63,7 @@ class ArmPublisher:
         self._description.publish(String(data=scenario_urdf(self._simulation.scenario)))
 
     def joint_states(self, stamp: Time) -> None:
-        """Publish angles, rates and efforts of all arms."""
+        """Publish angles, rates and efforts of all arms and rotors with blades."""
         if not self._states:
             return
         joints = self._simulation.engine.joints

@@ -8,7 +8,10 @@ from std_msgs.msg import ColorRGBA
 from transforms3d.quaternions import axangle2quat
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rotor_core.config.arm import Visual, link_name
+from rotor_core.config.helicopter import Helicopter
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
+from rotor_core.config.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.ros.convert import WORLD_FRAME, frame_of, set_quaternion, set_vector
 
@@ -20,6 +23,7 @@ COUNTER_CLOCKWISE_COLOUR: Colour = (0.15, 0.50, 0.90, 0.45)
 CLOCKWISE_COLOUR: Colour = (0.55, 0.70, 0.90, 0.45)
 PAYLOAD_COLOUR: Colour = (0.80, 0.62, 0.38, 1.0)
 GROUND_COLOUR: Colour = (0.86, 0.87, 0.84, 1.0)
+BLADE_COLOUR: Colour = (0.10, 0.10, 0.12, 1.0)
 OBSTACLE_COLOUR: Colour = (0.62, 0.66, 0.70, 1.0)
 TEXT_COLOUR: Colour = (0.25, 0.27, 0.30, 1.0)
 
@@ -68,6 +72,8 @@ def _name(entity: str, height: float) -> Marker:
 
 def vehicle_markers(vehicle: Vehicle) -> list[Marker]:
     """A hull, arms, rotors (two colours for two spins), and a red nose along x."""
+    if vehicle.helicopter is not None:
+        return helicopter_markers(vehicle, vehicle.helicopter)
     frame, name, arm = frame_of(vehicle.name), vehicle.name, vehicle.span
     thick = 0.14 * arm
     parts = [
@@ -89,6 +95,33 @@ def vehicle_markers(vehicle: Vehicle) -> list[Marker]:
         for i, (kind, rgba, size, position, yaw) in enumerate(parts)
     ]
     return [*out, _name(name, 6.0 * thick)]
+
+
+def helicopter_markers(vehicle: Vehicle, helicopter: Helicopter) -> list[Marker]:
+    """A fuselage, a red nose, and the shapes of hub and blades in their own frames."""
+    frame, name = frame_of(vehicle.name), vehicle.name
+    size = helicopter.main_rotor.hub_m[2]
+    out = [_shape(frame, name, i, v) for i, v in enumerate(fuselage_shapes(helicopter))]
+    nose = marker(frame, name, len(out), Marker.SPHERE, HEAD_COLOUR, (0.45 * size,) * 3)
+    out.append(_place(nose, np.array([0.95 * size, 0.0, -0.05 * size])))
+    links, _ = rotor_tree(helicopter.main_rotor)
+    for link in links:
+        for visual in link.visuals:
+            shape = _shape(frame_of(link_name(name, link.name)), name, len(out), visual)
+            shape.color = colour(BLADE_COLOUR)
+            out.append(shape)
+    return [*out, _name(name, 2.0 * size)]
+
+
+def _shape(frame: str, namespace: str, identity: int, visual: Visual) -> Marker:
+    """A box or an upright cylinder."""
+    if visual.type == "box":
+        out = marker(frame, namespace, identity, Marker.CUBE, FRAME_COLOUR, visual.size_m)
+    else:
+        radius, height = visual.size_m
+        size = (2.0 * radius, 2.0 * radius, height)
+        out = marker(frame, namespace, identity, Marker.CYLINDER, FRAME_COLOUR, size)
+    return _place(out, np.array(visual.position_m))
 
 
 def _plate(frame: str, payload: Payload, shape: Plate) -> Marker:

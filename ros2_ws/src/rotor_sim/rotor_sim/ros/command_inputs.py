@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rotor_msgs.msg import TeamCommand
+from rotor_msgs.msg import Swashplate, TeamCommand
 from std_msgs.msg import Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
@@ -44,11 +44,12 @@ def subscribe_team_commands(
     entities: Entities,
     vehicles: list[str],
     joints: list[int],
+    helicopters: list[str],
     accept: Callable[[Heading, np.ndarray, np.ndarray], None],
     reject: Callable[[str], None],
 ) -> None:
     """``rotor/team_command``: ``accept`` gets heading, wrenches (n, 4) and efforts of all joints."""
-    wire = TeamCommandWire(vehicles, joints)
+    wire = TeamCommandWire(vehicles, joints, helicopters)
 
     def callback(data: bytes) -> None:
         try:
@@ -82,6 +83,32 @@ def subscribe_wrenches(
             accept(index, np.array([message.wrench.force.z, *torque]))
 
         entities.subscribe(WrenchStamped, f"{name}/cmd/wrench", callback, qos.COMMAND)
+
+
+def subscribe_swashplates(
+    entities: Entities,
+    vehicles: list[str],
+    accept: Callable[[int, np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/swashplate``: angles and tail force of a helicopter.
+
+    ``accept`` gets the index of the vehicle and the four numbers.
+    """
+    for index, name in enumerate(vehicles):
+
+        def callback(message: Swashplate, index: int = index, name: str = name) -> None:
+            numbers = np.array(
+                [message.collective, message.lateral_cyclic, message.longitudinal_cyclic, message.tail_force]
+            )  # fmt: skip
+            if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
+                reject(
+                    f"cmd/swashplate of {name!r}: must be finite and below {LARGEST:g}, got {numbers.tolist()}."
+                )
+                return
+            accept(index, numbers)
+
+        entities.subscribe(Swashplate, f"{name}/cmd/swashplate", callback, qos.COMMAND)
 
 
 def subscribe_efforts(

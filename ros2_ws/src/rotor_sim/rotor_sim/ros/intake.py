@@ -13,6 +13,7 @@ from rotor_sim.ros.command_inputs import (
     ExternalWrenches,
     subscribe_efforts,
     subscribe_motor_speeds,
+    subscribe_swashplates,
     subscribe_team_commands,
     subscribe_wrenches,
 )
@@ -61,9 +62,14 @@ class CommandIntake:
         if kind != "team":
             self._subscribe_efforts(entities, counts)
         if kind == "team":
-            subscribe_team_commands(entities, self._vehicles, counts, self._on_team, self.reject)
+            helicopters = simulation.scenario.model.helicopters
+            subscribe_team_commands(
+                entities, self._vehicles, counts, helicopters, self._on_team, self.reject
+            )
         elif kind == "wrench":
             subscribe_wrenches(entities, self._vehicles, self._on_own, self.reject)
+        elif kind == "swashplate":
+            subscribe_swashplates(entities, self._vehicles, self._on_own, self.reject)
         else:
             subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
         self._pushes = ExternalWrenches(entities, simulation, self.reject)

@@ -13,6 +13,7 @@ from rotor_core.lie.batch import rotation_matrices
 from rotor_core.ros import qos
 from rotor_core.ros.convert import WORLD_FRAME, set_vector
 from rotor_sim.ros.bodies import Colour, body_markers, colour, marker, point
+from rotor_sim.ros.disc_markers import DiscMarkers
 from rotor_sim.ros.entities import Entities
 from rotor_sim.simulation import Simulation
 
@@ -51,6 +52,7 @@ class MarkerPublisher:
         model = simulation.scenario.model
         self._thrusts = [_arrow("thrust", i, THRUST_COLOUR) for i in range(len(model.vehicles))]
         line = (0.008, 0.0, 0.0)
+        self._discs = DiscMarkers(simulation)
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
         height = (0.0, 0.0, 0.06)
         self._texts = [
@@ -80,12 +82,13 @@ class MarkerPublisher:
         motion = simulation.engine.motion  # of links too, which cables may hang from
         rotations = np.concatenate([rotation_matrices(motion[:, 3:7]), np.eye(3)[None]])
         ups = rotations[: len(self._thrusts), :, 2]
-        for arrow, p, up, thrust in zip(
-            self._thrusts, motion[:, :3], ups, simulation.applied[:, 0], strict=False
-        ):
+        for i, arrow in enumerate(self._thrusts):
+            p, up, thrust = motion[i, :3], ups[i], simulation.applied[i, 0]
+            if i in self._discs.vehicles:
+                p, up, thrust = self._discs.thrust(i)
             set_vector(arrow.points[0], p)
             set_vector(arrow.points[1], p + max(THRUST_SCALE * thrust, SHORTEST_ARROW) * up)
-        markers = [*self._thrusts, *self._wrenches(motion)]
+        markers = [*self._thrusts, *self._discs.markers(), *self._wrenches(motion)]
         if self._texts:
             positions = np.concatenate([motion[:, :3], np.zeros((1, 3))])
             turned = np.einsum("keij,kej->kei", rotations[self._ends], self._points)

@@ -10,6 +10,7 @@ from rotor_sim.ros.cable_topics import CableTopics
 from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.markers import MarkerPublisher
 from rotor_sim.ros.publishers import PATH_SPACING, SimTime, WorldPublisher
+from rotor_sim.ros.rotor_topics import RotorTopics
 from rotor_sim.ros.sensor_publishers import SensorPublisher
 from rotor_sim.schedule import Schedule
 from rotor_sim.simulation import Simulation
@@ -34,6 +35,7 @@ class Outputs:
         self._world = WorldPublisher(entities, simulation, time, publish_map=publish_map)
         self._sensors = SensorPublisher(entities, simulation, time)
         self._cables = CableTopics(entities, simulation)
+        self._rotors = RotorTopics(entities, simulation)
         self._markers = MarkerPublisher(entities, simulation)
         timing, sensing = simulation.scenario.time, simulation.scenario.sensing
         self._schedule = Schedule.from_rates(
@@ -83,6 +85,7 @@ class Outputs:
         self._sensors.motor_speeds()
         self._sensors.motors()
         self._cables.publish(self._time.stamp())
+        self._rotors.publish(self._time.stamp())
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:
         """Ask controllers for the commands of control period ``period``."""

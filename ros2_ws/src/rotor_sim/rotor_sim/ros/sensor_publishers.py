@@ -55,8 +55,10 @@ class SensorPublisher:
             message.header.frame_id = WORLD_FRAME if cable.a == WORLD_FRAME else frame_of(cable.a)
             self._cells.append(FrozenTopic(publisher, message, CELL_PATHS))
         for vehicle in model.vehicles if Actuators is not None else ():
-            publisher = entities.publisher(Actuators, f"{vehicle.name}/motor_speed", qos.SENSOR)
             n = len(vehicle.rotors.spins)
+            if not n:  # a helicopter
+                continue
+            publisher = entities.publisher(Actuators, f"{vehicle.name}/motor_speed", qos.SENSOR)
             message = Actuators(velocity=[0.0] * n)
             message.header.frame_id = frame_of(vehicle.name)
             paths = [f"velocity[{k}]" for k in range(n)]
@@ -82,7 +84,7 @@ class SensorPublisher:
     def motor_speeds(self) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
         if self._speeds:
-            self._send(self._speeds, self._simulation.rotor_speeds())
+            self._send(self._speeds, [s for s in self._simulation.rotor_speeds() if len(s)])
 
     def motors(self) -> None:
         """Publish what motors and batteries give and take."""

@@ -1,0 +1,93 @@
+"""Rotor discs as markers: a disc in the plane of the blade tips, and the path of the tips with flapping magnified."""
+
+from __future__ import annotations
+
+import numpy as np
+from transforms3d.quaternions import mat2quat, quat2mat
+from visualization_msgs.msg import Marker
+
+from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
+from rotor_sim.ros.bodies import Colour, marker, point
+from rotor_sim.simulation import Simulation
+from rotor_sim.tip_path import tip_path
+
+DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
+PATH_COLOUR: Colour = (0.90, 0.35, 0.10, 1.0)
+
+MAGNIFIED = 10.0
+"""Flap angles of the drawn path over true ones; those of the disc are true."""
+
+POINTS = 48
+THICKNESS = 0.004
+"""Of the disc, m."""
+
+
+class DiscMarkers:
+    """Markers of the main rotors of one world.
+
+    Attributes:
+        vehicles: rows of the helicopters.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        heads = simulation.rotor_heads
+        self.vehicles = heads.vehicles
+        self._hubs = [
+            simulation.body_names.index(f"{simulation.names[row]}/hub") for row in heads.vehicles
+        ]
+        self._discs, self._paths = [], []
+        for i, head in enumerate(heads.heads):
+            size = 2.0 * head.helicopter.main_rotor.radius_m
+            disc = (size, size, THICKNESS)
+            self._discs.append(marker(WORLD_FRAME, "disc", i, Marker.CYLINDER, DISC_COLOUR, disc))
+            line = (0.01, 0.0, 0.0)
+            self._paths.append(
+                marker(WORLD_FRAME, "tip_path_x10", i, Marker.LINE_STRIP, PATH_COLOUR, line)
+            )
+
+    def _frame(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Place of hub i and attitude of its fuselage in W."""
+        motion = self._simulation.engine.motion
+        return motion[self._hubs[i], :3], quat2mat(motion[self.vehicles[i], 3:7])
+
+    def _normal(self, i: int) -> np.ndarray:
+        """Normal of disc i in the frame of the fuselage."""
+        heads = self._simulation.rotor_heads
+        rotor = heads.heads[i].helicopter.main_rotor
+        path = tip_path(rotor, self._simulation.engine.joints.states[heads.joints[i]])
+        # up at the tail leans ahead; up a quarter turn after the tail leans away from that side
+        normal = np.array([path.cosine, rotor.sense * path.sine, 1.0])
+        return normal / np.linalg.norm(normal)
+
+    def thrust(self, vehicle: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Hub, direction and size of the thrust of the helicopter in a row of vehicles."""
+        i = self.vehicles.index(vehicle)
+        p, R = self._frame(i)
+        return p, R @ self._normal(i), float(self._simulation.engine.swash.thrusts[i])
+
+    def markers(self) -> list[Marker]:
+        """Discs and paths as they are now."""
+        joints = self._simulation.engine.joints.states
+        for i, head in enumerate(self._simulation.rotor_heads.heads):
+            rotor = head.helicopter.main_rotor
+            path = tip_path(rotor, joints[head.joints])
+            p, R = self._frame(i)
+            z = R @ self._normal(i)
+            x = R[:, 0] - (R[:, 0] @ z) * z
+            x /= np.linalg.norm(x)
+            centre = p + rotor.radius_m * np.sin(path.coning) * z
+            disc, line = self._discs[i], self._paths[i]
+            set_vector(disc.pose.position, centre)
+            set_quaternion(
+                disc.pose.orientation, mat2quat(np.stack([x, np.cross(z, x), z], axis=1))
+            )
+            psi = np.linspace(0.0, 2.0 * np.pi, POINTS + 1)
+            flap = path.coning + path.cosine * np.cos(psi) + path.sine * np.sin(psi)
+            r = rotor.radius_m
+            ring = np.stack(
+                [-r * np.cos(psi), -rotor.sense * r * np.sin(psi), r * np.sin(MAGNIFIED * flap)],
+                axis=1,
+            )
+            line.points = [point(p + R @ tip) for tip in ring]
+        return [*self._discs, *self._paths]

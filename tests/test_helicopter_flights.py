@@ -1,0 +1,228 @@
+"""Helicopters in closed loop: attitude hold (HE-T14, T16), hover box, pirouette, circle, climb, a load on a cable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+from scipy.signal import find_peaks
+from transforms3d.euler import euler2quat, quat2euler
+from transforms3d.quaternions import qmult
+
+from rotor_core.config.controls import HelicopterControl
+from rotor_core.config.environment import Air
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Change, InitialState, MotorFault, Scenario, Timing
+from rotor_core.hover import hover
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.flight import Flight
+from rotor_lab.fly import fly
+from rotor_sim.engine import Engine
+from rotor_sim.model import layout as at
+from rotor_sim.model.from_scenario import system_from_scenario
+from rotor_sim.trim import trim
+
+OMEGA, TAIL_ARM = 167.0, 0.91
+PER_TURN = 120
+STEP = 2.0 * np.pi / OMEGA / PER_TURN
+
+
+def _hovering() -> Scenario:
+    scenario = load_scenario("helicopter_hover")
+    air = Air(temperature_c=273.0 * 1.293 / 1.225 - 273.0)
+    return replace(
+        scenario, initial=(), time=Timing(step_s=STEP, control_s=STEP),
+        environment=replace(scenario.environment, air=air),
+    )  # fmt: skip
+
+
+def _hold_attitude(duration: float) -> tuple[np.ndarray, np.ndarray]:
+    """HE-3 of the specification, its law written down again: times, and errors of roll, pitch, yaw in deg."""
+    scenario = _hovering()
+    found = trim(scenario)
+    engine = Engine(system_from_scenario(scenario), step=STEP)
+    engine.swash.write_inflow(found.inflow)
+    trimmed = np.array([found.commands[0, 0], -found.commands[0, 1] * -1.0, -found.commands[0, 2]])
+    roll, pitch, yaw = quat2euler(found.states[0, 3:7])
+    states = np.zeros((len(engine.system.bodies), 13))
+    states[:, 3] = 1.0
+    states[0] = found.states[0]
+    states[0, 3:7] = euler2quat(*(np.array([roll, pitch, yaw]) + np.radians([5.0, -4.0, 3.0])))
+    efforts = np.zeros(7)
+    n = round(duration / STEP)
+    errors = np.empty((n, 3))
+    height = found.states[0, 2]
+    for i in range(n):
+        state = engine.motion[0] if i else np.concatenate([states[0], np.zeros(6)])
+        phi, theta, psi = quat2euler(state[3:7])
+        errors[i] = np.degrees([phi - roll, theta - pitch, psi - yaw])
+        climb = state[9]
+        collective = trimmed[0] - 0.03 * (state[2] - height) - 0.03 * climb
+        cosine, sine = trimmed[1] - 0.15 * (phi - roll), trimmed[2] + 0.15 * (theta - pitch)
+        rate = engine.joints.rates[0] if i else OMEGA
+        efforts[0] = found.engine_torques[0] - 0.05 * (rate - OMEGA)
+        engine.joints.write_efforts(efforts, at_once=True)
+        tail = found.commands[0, 3] + (2.0 * (psi - yaw) + 1.5 * state[12]) / TAIL_ARM
+        engine.world.inputs[0, at.BIAS + 3] = tail
+        engine.swash.command(np.array([[collective, cosine, sine]]), at_once=True)
+        if i == 0:
+            engine.set_state(states, joints=found.joints)
+        engine.run(1)
+        engine.measure()
+    return np.arange(n) * STEP, errors
+
+
+@pytest.fixture(scope="module")
+def held() -> tuple[np.ndarray, np.ndarray]:
+    return _hold_attitude(3.2)
+
+
+def test_he_t14_attitude_hold_settles_as_the_specification_says(held):
+    t, errors = held
+    at_three = np.abs(errors[np.searchsorted(t, 3.0)])
+    assert at_three[0] < 0.2 and at_three[1] < 0.2
+    table = {0.5: (-1.32, 0.33, 2.27), 1.0: (0.26, 0.47, 0.99), 2.0: (-0.04, 0.18, 0.14)}
+    for when, expected in table.items():
+        found = errors[np.searchsorted(t, when)]
+        np.testing.assert_allclose(found, expected, atol=0.12)  # its trim begins a little elsewhere
+
+
+def test_he_t16_the_simple_model_of_flapping_rolls_alike(held):
+    """L0: a disc that tilts with one lag under a rigid fuselage; damped periods within 25 %."""
+    t, errors = held
+    vehicle = _hovering().model.vehicles[0]
+    assert vehicle.helicopter is not None
+    at_rest = hover(vehicle.helicopter, vehicle.total_mass * 9.81, 9.81, 1.225)
+    stiffness = at_rest.hub_moment / 0.18
+    simple = np.roots(
+        [1.0, 1.0 / at_rest.flap_time, stiffness, stiffness * 0.15 / at_rest.flap_time]
+    )
+    period = 2.0 * np.pi / np.abs(simple.imag).max()
+    assert period == pytest.approx(0.87, abs=0.01)
+    lows, _ = find_peaks(-errors[:, 0])
+    highs, _ = find_peaks(errors[:, 0])
+    swing = t[highs[t[highs] > t[lows[0]]][0]] - t[lows[0]]  # half a period
+    assert 2.0 * swing == pytest.approx(period, rel=0.25)
+
+
+def _errors(flight: Flight, after: float = 0.0) -> np.ndarray:
+    return np.abs(flight.position_error()[flight.time - flight.time[0] >= after])
+
+
+LARGEST = {  # m, per axis: a tenth of what the manoeuvre covers, or less; hover box 2 cm
+    "helicopter_hover": 0.02,
+    "helicopter_pirouette": 0.20,
+    "helicopter_circle": 0.15,
+    "helicopter_climb": 0.15,
+    "helicopter_square": 0.15,
+    "helicopter_slung_load": 0.25,
+}
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_shipped_flights_stay_near_their_references(name):
+    flight = fly(load_scenario(name))
+    assert _errors(flight).max() < LARGEST[name]
+    assert _errors(flight, flight.time[-1] - flight.time[0] - 0.5).max() < 0.1
+    assert not any(event.type == "slack" for event in flight.events)
+
+
+def test_a_rotor_that_turns_the_other_way_flies_the_same_circle():
+    scenario = load_scenario("helicopter_circle")
+    vehicle = scenario.model.vehicles[0]
+    rotor = replace(vehicle.helicopter.main_rotor, turns="ccw")  # type: ignore[union-attr]
+    other = replace(vehicle, helicopter=replace(vehicle.helicopter, main_rotor=rotor))
+    start = InitialState("heli1", (0.0, 0.0, 1.5), rpy_deg=(-4.5, 0.0, 0.0))
+    mirrored = replace(scenario, model=replace(scenario.model, vehicles=(other,)), initial=(start,))
+    assert _errors(fly(mirrored)).max() < LARGEST["helicopter_circle"]
+
+
+def _swing(scenario: Scenario, duration: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times, and the load's offset ahead of the hook."""
+    flight = fly(scenario, duration=duration)
+    return flight.time - flight.time[0], flight.states[:, 1, 0] - flight.states[:, 0, 0]
+
+
+def _pushed(control: HelicopterControl | None = None, length: float = 2.0) -> Scenario:
+    scenario = load_scenario("helicopter_slung_load")
+    load = InitialState("load", (0.0, 0.0, 1.0), velocity_m_s=(0.8, 0.0, 0.0))
+    hover_there = load_scenario("helicopter_hover").trajectory
+    cable = replace(scenario.model.cables[0], length_m=length)
+    start = InitialState("heli1", (0.0, 0.0, 1.0 + 0.1 + length))
+    return replace(
+        scenario, initial=(load, start), controller=control or scenario.controller,
+        trajectory=replace(hover_there, position_m=(0.0, 0.0, 1.0)),
+        model=replace(scenario.model, attachments=(cable,)),
+    )  # fmt: skip
+
+
+def test_the_controller_stops_the_swing_of_a_load():
+    damped = _pushed()
+    assert isinstance(damped.controller, HelicopterControl)
+    left = {}
+    for gain in (damped.controller.swing, 0.0):
+        t, offset = _swing(_pushed(replace(damped.controller, swing=gain)), 12.0)
+        left[gain] = np.abs(offset[t > 9.0]).max()
+    assert left[1.5] < 0.2 * left[0.0]
+    assert left[1.5] < 0.05
+
+
+@pytest.mark.parametrize("length", [1.5, 2.5])
+def test_a_light_load_swings_under_a_held_helicopter_with_the_frequency_of_a_pendulum(length):
+    """No swing gain, 1 % of the mass: the hook stands. Six degrees lengthen the period by 0.07 %."""
+    still = HelicopterControl(
+        "helicopter", position=(0.0, 0.0, 3.0), velocity=(3.0, 3.0, 3.5), integral=(0.0, 0.0, 1.0),
+        swing=0.0,
+    )  # fmt: skip
+    scenario = _pushed(still, length)
+    light = replace(scenario.model.payloads[0], mass_kg=0.08)
+    load = replace(scenario.initial[0], velocity_m_s=(0.1 * np.sqrt(9.81 * length), 0.0, 0.0))
+    scenario = replace(
+        scenario, initial=(load, scenario.initial[1]), model=replace(scenario.model, payloads=(light,))
+    )
+    t, offset = _swing(scenario, 14.0)
+    pendulum = np.sqrt(9.81 / length)
+
+    def swings(t, size, frequency, phase, drift, mean):
+        return size * np.sin(frequency * t + phase) + drift * t + mean
+
+    later = t > 2.0
+    fit, _ = curve_fit(swings, t[later], offset[later], p0=(0.1 * length, pendulum, 0.0, 0.0, 0.0))
+    assert fit[1] == pytest.approx(pendulum, rel=0.01)
+    assert abs(fit[0]) == pytest.approx(0.1 * length, rel=0.1)
+
+
+def test_an_engine_that_fails_lets_the_rotor_slow_down():
+    scenario = replace(
+        load_scenario("helicopter_hover"),
+        changes=(Change(1.0, motor=MotorFault("heli1", 1, 0.0)),),
+    )
+    flight = fly(scenario, duration=3.0)
+    assert flight.states[-1, 0, 2] < 1.0  # it sinks
+    well = fly(load_scenario("helicopter_hover"), duration=3.0)
+    assert well.states[-1, 0, 2] > 1.45
+
+
+def test_wrong_controllers_and_steps_are_refused():
+    heli, quad = load_scenario("helicopter_hover"), load_scenario("hover")
+    with pytest.raises(ConfigError, match="is a helicopter, the controller is quadrotor"):
+        fly(replace(heli, controller=quad.controller), duration=0.1)
+    with pytest.raises(ConfigError, match="is no helicopter"):
+        fly(replace(quad, controller=heli.controller), duration=0.1)
+    with pytest.raises(ValueError, match=r"90 steps per turn, at most 0\.000418 s, got 0\.001"):
+        replace(heli, time=Timing())
+    with pytest.raises(ValueError, match="swashplate"):
+        replace(heli, command_input="wrench")
+
+
+def test_a_tilted_start_is_brought_level():
+    scenario = load_scenario("helicopter_hover")
+    tilted = qmult(
+        euler2quat(0.0, 0.0, np.radians(40.0)), euler2quat(np.radians(-15.0), np.radians(20.0), 0.0)
+    )
+    start = InitialState("heli1", (0.0, 0.0, 1.5), quaternion_wxyz=tuple(tilted))
+    flight = fly(replace(scenario, initial=(start,)), duration=12.0)
+    assert np.degrees(quat2euler(flight.states[-1, 0, 3:7]))[2] == pytest.approx(0.0, abs=1.0)
+    assert _errors(flight, 11.5).max() < 0.1
