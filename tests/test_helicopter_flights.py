@@ -180,7 +180,9 @@ def test_a_light_load_swings_under_a_held_helicopter_with_the_frequency_of_a_pen
     light = replace(scenario.model.payloads[0], mass_kg=0.08)
     load = replace(scenario.initial[0], velocity_m_s=(0.1 * np.sqrt(9.81 * length), 0.0, 0.0))
     scenario = replace(
-        scenario, initial=(load, scenario.initial[1]), model=replace(scenario.model, payloads=(light,))
+        scenario,
+        initial=(load, scenario.initial[1]),
+        model=replace(scenario.model, payloads=(light,)),
     )
     t, offset = _swing(scenario, 14.0)
     pendulum = np.sqrt(9.81 / length)

@@ -20,6 +20,8 @@ from rotor_lab.flight import Flight
 from rotor_sim.events import EVENT_NAMES, Event
 
 NANO = 1e-9
+SWASHPLATE = 3
+"""Mode of an ActuatorCommand."""
 
 
 def read_flight(path: Path) -> Flight:
@@ -82,9 +84,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
         elif kind == "cables":
             cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
         elif kind == "team_command":
-            table = {
-                c.name: (c.thrust, c.moment.x, c.moment.y, c.moment.z) for c in message.commands
-            }
+            table = {c.name: _numbers(c) for c in message.commands}
             commands[stamp] = np.array([table[n] for n in vehicles])
         elif kind == "plan":
             coefficients = message.coefficients.reshape(
@@ -99,7 +99,9 @@ def _flight(reader: Reader, path: Path) -> Flight:
         elif kind == "events":
             events.append(_event(message, stamp * NANO, joint_names))
         elif kind == "joint_states":
-            joints[topic.split("/")[-2]][stamp] = np.stack([message.position, message.velocity], 1)
+            name = topic.split("/")[-2]
+            if name in joints:  # not the rotor of a helicopter, which nobody commands by joints
+                joints[name][stamp] = np.stack([message.position, message.velocity], 1)
         elif message.status:
             values = {v.key: v.value for v in message.status[0].values}
             for key in (
@@ -164,6 +166,13 @@ def _custom_data(path: Path, key: str) -> str:
     if not text:
         raise ConfigError(f"{path}: holds no {key}. Record it with `./rotor`.")
     return text
+
+
+def _numbers(command: Any) -> tuple[float, ...]:
+    """The four numbers of a command: thrust and moment, or those of a swashplate."""
+    if command.mode == SWASHPLATE:
+        return tuple(command.swashplate)
+    return command.thrust, command.moment.x, command.moment.y, command.moment.z
 
 
 def _state(message: Any) -> np.ndarray:
