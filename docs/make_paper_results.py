@@ -2,6 +2,7 @@
 
 ./rotor python docs/make_paper_results.py rotortm
 ./rotor python docs/make_paper_results.py pappalardo
+./rotor python docs/make_paper_results.py palacios
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rotor_lab.warm import warm
 
 DOCS = Path(__file__).resolve().parent
 
-PICTURES = {"rotortm": "curves", "pappalardo": "delivery"}
+PICTURES = {"rotortm": "curves", "pappalardo": "delivery", "palacios": "flights"}
 """Picture of each paper, as its reproduction calls it."""
 
 

@@ -7,104 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit
-from scipy.signal import find_peaks
 from transforms3d.euler import euler2quat, quat2euler
 from transforms3d.quaternions import qmult
 
 from rotor_core.config.controls import HelicopterControl
-from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Change, InitialState, MotorFault, Scenario, Timing
-from rotor_core.hover import hover
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.flight import Flight
 from rotor_lab.fly import fly
-from rotor_sim.engine import Engine
-from rotor_sim.model import layout as at
-from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.trim import trim
-
-OMEGA, TAIL_ARM = 167.0, 0.91
-PER_TURN = 120
-STEP = 2.0 * np.pi / OMEGA / PER_TURN
-
-
-def _hovering() -> Scenario:
-    scenario = load_scenario("helicopter_hover")
-    air = Air(temperature_c=273.0 * 1.293 / 1.225 - 273.0)
-    return replace(
-        scenario, initial=(), time=Timing(step_s=STEP, control_s=STEP),
-        environment=replace(scenario.environment, air=air),
-    )  # fmt: skip
-
-
-def _hold_attitude(duration: float) -> tuple[np.ndarray, np.ndarray]:
-    """HE-3 of the specification, its law written down again: times, and errors of roll, pitch, yaw in deg."""
-    scenario = _hovering()
-    found = trim(scenario)
-    engine = Engine(system_from_scenario(scenario), step=STEP)
-    engine.swash.write_inflow(found.inflow)
-    trimmed = np.array([found.commands[0, 0], -found.commands[0, 1] * -1.0, -found.commands[0, 2]])
-    roll, pitch, yaw = quat2euler(found.states[0, 3:7])
-    states = np.zeros((len(engine.system.bodies), 13))
-    states[:, 3] = 1.0
-    states[0] = found.states[0]
-    states[0, 3:7] = euler2quat(*(np.array([roll, pitch, yaw]) + np.radians([5.0, -4.0, 3.0])))
-    efforts = np.zeros(7)
-    n = round(duration / STEP)
-    errors = np.empty((n, 3))
-    height = found.states[0, 2]
-    for i in range(n):
-        state = engine.motion[0] if i else np.concatenate([states[0], np.zeros(6)])
-        phi, theta, psi = quat2euler(state[3:7])
-        errors[i] = np.degrees([phi - roll, theta - pitch, psi - yaw])
-        climb = state[9]
-        collective = trimmed[0] - 0.03 * (state[2] - height) - 0.03 * climb
-        cosine, sine = trimmed[1] - 0.15 * (phi - roll), trimmed[2] + 0.15 * (theta - pitch)
-        rate = engine.joints.rates[0] if i else OMEGA
-        efforts[0] = found.engine_torques[0] - 0.05 * (rate - OMEGA)
-        engine.joints.write_efforts(efforts, at_once=True)
-        tail = found.commands[0, 3] + (2.0 * (psi - yaw) + 1.5 * state[12]) / TAIL_ARM
-        engine.world.inputs[0, at.BIAS + 3] = tail
-        engine.swash.command(np.array([[collective, cosine, sine]]), at_once=True)
-        if i == 0:
-            engine.set_state(states, joints=found.joints)
-        engine.run(1)
-        engine.measure()
-    return np.arange(n) * STEP, errors
-
-
-@pytest.fixture(scope="module")
-def held() -> tuple[np.ndarray, np.ndarray]:
-    return _hold_attitude(3.2)
-
-
-def test_he_t14_attitude_hold_settles_as_the_specification_says(held):
-    t, errors = held
-    at_three = np.abs(errors[np.searchsorted(t, 3.0)])
-    assert at_three[0] < 0.2 and at_three[1] < 0.2
-    table = {0.5: (-1.32, 0.33, 2.27), 1.0: (0.26, 0.47, 0.99), 2.0: (-0.04, 0.18, 0.14)}
-    for when, expected in table.items():
-        found = errors[np.searchsorted(t, when)]
-        np.testing.assert_allclose(found, expected, atol=0.12)  # its trim begins a little elsewhere
-
-
-def test_he_t16_the_simple_model_of_flapping_rolls_alike(held):
-    """L0: a disc that tilts with one lag under a rigid fuselage; damped periods within 25 %."""
-    t, errors = held
-    vehicle = _hovering().model.vehicles[0]
-    assert vehicle.helicopter is not None
-    at_rest = hover(vehicle.helicopter, vehicle.total_mass * 9.81, 9.81, 1.225)
-    stiffness = at_rest.hub_moment / 0.18
-    simple = np.roots(
-        [1.0, 1.0 / at_rest.flap_time, stiffness, stiffness * 0.15 / at_rest.flap_time]
-    )
-    period = 2.0 * np.pi / np.abs(simple.imag).max()
-    assert period == pytest.approx(0.87, abs=0.01)
-    lows, _ = find_peaks(-errors[:, 0])
-    highs, _ = find_peaks(errors[:, 0])
-    swing = t[highs[t[highs] > t[lows[0]]][0]] - t[lows[0]]  # half a period
-    assert 2.0 * swing == pytest.approx(period, rel=0.25)
 
 
 def _errors(flight: Flight, after: float = 0.0) -> np.ndarray:

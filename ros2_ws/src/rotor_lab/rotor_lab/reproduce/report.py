@@ -15,6 +15,7 @@ from rotor_lab.reproduce.rows import Row, markdown
 PAPERS = {
     "fiori": "rotor_lab.reproduce.fiori",
     "kremer": "rotor_lab.reproduce.kremer",
+    "palacios": "rotor_lab.reproduce.palacios",
     "pappalardo": "rotor_lab.reproduce.pappalardo",
     "rotortm": "rotor_lab.reproduce.rotortm",
 }
