@@ -27,6 +27,7 @@ PICTURES = (
     ("overview_slack", "collision_triangular", 0.09),
     ("overview_arm", "pick_and_place", 11.0),
     ("overview_ground", "lift_and_set_down", 15.6),
+    ("wide_helicopter", "helicopter_slung_load", 1.5),
     ("tuning", "three_dragonflies_triangular_1m", 7.0),
 )
 """Name, scenario, instant s. The configuration is the first word of the name."""

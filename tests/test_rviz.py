@@ -87,7 +87,7 @@ def colours(node):
 
 
 def test_there_is_one_configuration_per_use():
-    assert [p.stem for p in CONFIGS] == ["overview", "tuning"]
+    assert [p.stem for p in CONFIGS] == ["overview", "tuning", "wide"]
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)

@@ -300,7 +300,7 @@ def parser() -> argparse.ArgumentParser:
         const="overview",
         default="",
         metavar="CONFIG",
-        help="open RViz with overview (default), tuning or a file",
+        help="open RViz with overview (default), wide (large vehicles), tuning or a file",
     )
     sub.add_argument(
         "--real-time-factor",

@@ -17,7 +17,7 @@ from rotor_lab.topics import recorded_topics
 STOP_ORDER = ("recorder", "simulator", "controller", "planner")
 """The recorder first, while what it has not read yet is still in the queues of living publishers."""
 
-RVIZ_CONFIGS = ("overview", "tuning")
+RVIZ_CONFIGS = ("overview", "tuning", "wide")
 """Shipped configurations."""
 
 NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")

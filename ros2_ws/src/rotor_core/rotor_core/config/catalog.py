@@ -41,7 +41,7 @@ def config_directory() -> Path:
 
 
 def rviz_configuration(name: str) -> Path:
-    """File of a shipped RViz configuration (overview, tuning) or of a path.
+    """File of a shipped RViz configuration (overview, wide, tuning) or of a path.
 
     Raises:
         ConfigError: there is no such file.

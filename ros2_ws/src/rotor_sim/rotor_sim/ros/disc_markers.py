@@ -18,6 +18,8 @@ MAGNIFIED = 10.0
 """Flap angles of the drawn path over true ones; those of the disc are true."""
 
 POINTS = 48
+SHORT = 0.25
+"""Thrust arrows over those of small rotors: a helicopter lifts ten kilograms."""
 THICKNESS = 0.004
 """Of the disc, m."""
 
@@ -61,10 +63,10 @@ class DiscMarkers:
         return normal / np.linalg.norm(normal)
 
     def thrust(self, vehicle: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Hub, direction and size of the thrust of the helicopter in a row of vehicles."""
+        """Hub, direction and drawn size of the thrust of the helicopter in a row of vehicles."""
         i = self.vehicles.index(vehicle)
         p, R = self._frame(i)
-        return p, R @ self._normal(i), float(self._simulation.engine.swash.thrusts[i])
+        return p, R @ self._normal(i), SHORT * float(self._simulation.engine.swash.thrusts[i])
 
     def markers(self) -> list[Marker]:
         """Discs and paths as they are now."""
