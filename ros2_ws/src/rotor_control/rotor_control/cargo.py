@@ -22,7 +22,7 @@ def cargo_of(model: Model, vehicle: Vehicle) -> list[RigidLink]:
 def carried_mass(model: Model, vehicle: Vehicle) -> float:
     """Mass of a vehicle with all its cargo, kg."""
     links = cargo_of(model, vehicle)
-    return vehicle.mass_kg + sum(model.entities[model.index(k.child)].mass_kg for k in links)
+    return vehicle.total_mass + sum(model.entities[model.index(k.child)].mass_kg for k in links)
 
 
 class Cargo:

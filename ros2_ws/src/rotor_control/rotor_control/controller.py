@@ -133,7 +133,7 @@ class Controller:
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
         self.singles = PlanBoard(model).singles
-        self._single_laws = [QuadrotorLaw(scenario, Team(None, (name,))) for name in self.singles]
+        self._single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
@@ -265,6 +265,12 @@ class Controller:
         self._apart = False
 
 
+def _single_law(scenario: Scenario, name: str) -> QuadrotorLaw | HelicopterLaw:
+    """The law of a vehicle of a team that flies alone."""
+    vehicle, alone = scenario.model.vehicles[scenario.model.index(name)], Team(None, (name,))
+    return HelicopterLaw(scenario, alone) if vehicle.helicopter else QuadrotorLaw(scenario, alone)
+
+
 def _law_of(
     scenario: Scenario, team: Team
 ) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw:
@@ -272,8 +278,15 @@ def _law_of(
         return OpenLoopLaw(scenario, team)
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
     arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
-    if isinstance(scenario.controller, HelicopterControl) or any(v.helicopter for v in vehicles):
+    if any(v.helicopter for v in vehicles):
         return HelicopterLaw(scenario, team)
+    if isinstance(scenario.controller, HelicopterControl):
+        if team.payload is None and not vehicles[0].moving_joints:
+            return QuadrotorLaw(scenario, team)  # a multirotor beside helicopters
+        raise ConfigError(
+            f"controller.type: helicopter cannot fly {team.entity!r}, which is no helicopter and no free multirotor. "
+            "Fly it in a scenario of its own."
+        )
     if isinstance(scenario.controller, CascadedPidControl):
         return CascadedPidLaw(scenario, team)
     if team.payload is None and arm:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rotor_control import gains as g
 from rotor_control.attitude import desired_rotation, rotation_error
+from rotor_control.cargo import carried_mass
 from rotor_control.limits import limit_tilt
 from rotor_control.position import acceleration_from_errors
 from rotor_core._jit import constants, kernel
@@ -19,7 +20,7 @@ from rotor_core.config.controls import HelicopterControl
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.config.units import rad_from_deg
-from rotor_core.hover import flap_frequency, hover, lock_number
+from rotor_core.hover import LEAST_GRAVITY, hover
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import (
     ACCELERATION,
@@ -44,11 +45,15 @@ COUPLING, TORQUE_SLOPE, COS_MAX_TILT, MOST_TILT = constants(15, 16, 17, 18)
 LEAST_COLLECTIVE, MOST_COLLECTIVE, LEAST_TAIL, MOST_TAIL = constants(19, 20, 21, 22)
 HOOK, CABLE_LENGTH, LOAD_WEIGHT, SWING = constants(23, 26, 27, 28)
 INFLOW, TIP_SPEED, FLAP_TIME, LEAD, LEANS_BACK, LEANS_ASIDE = constants(*range(29, 35))
-SETTINGS = 35
+(CYCLIC_PER_TILT,) = constants(35)
+SETTINGS = 36
 """Columns of the settings of a helicopter."""
 
 SLACK = 0.98
-"""A load nearer than this share of its cable length does not pull."""
+"""A load nearer than this share of its cable length does not pull, nor one that is farther by as much."""
+
+LEAST_COSINE = 0.5
+"""Of the angle of a cable whose pull is compensated: beyond 60 degrees it is taken for that."""
 
 SMALLEST_THRUST = 1.0
 """Below this a force has no rate of direction, N."""
@@ -67,7 +72,7 @@ def collective_of_climb(climb, settings):
 
 @kernel
 def pull_of_load(state, hook_W, load, settings):
-    """Force of the load on the hook if it hung at rest there, and its velocity against the hook (C.35).
+    """Whether the load pulls; its force on the hook if it hung at rest there; its velocity against the hook (C.35).
 
     Args:
         state: of the helicopter, (>= 13,).
@@ -77,11 +82,14 @@ def pull_of_load(state, hook_W, load, settings):
     """
     apart = sub(sub(get3(load, P), get3(state, P)), hook_W)
     length = sqrt(dot(apart, apart))
-    if length < SLACK * settings[CABLE_LENGTH] or apart[2] >= 0.0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    force = scale(settings[LOAD_WEIGHT] / -apart[2], apart)
+    slack = length < SLACK * settings[CABLE_LENGTH]
+    gone = length * SLACK > settings[CABLE_LENGTH]  # cut, or let go
+    if slack or gone or apart[2] >= 0.0:
+        return False, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    below = max(-apart[2], LEAST_COSINE * length)
+    force = scale(settings[LOAD_WEIGHT] / below, apart)
     rate = sub(get3(load, V), get3(state, V))
-    return force, (rate[0], rate[1], 0.0)
+    return True, force, (rate[0], rate[1], 0.0)
 
 
 @kernel
@@ -108,11 +116,11 @@ def helicopter_command(states, reference, gains, settings, who, memory, out):
     R = so3.matrix(so3.get4(s, Q))
     hook_W = apply(R, get3(settings, HOOK))
     place, velocity = get3(s, P), get3(s, V)
-    pull, sway = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    pulls, pull, sway = False, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if who[1] >= 0:
         # the place of the load as it will be when it hangs still
         place = sub(add(place, get3(settings, HOOK)), (0.0, 0.0, settings[CABLE_LENGTH]))
-        pull, sway = pull_of_load(s, hook_W, states[who[1]], settings)
+        pulls, pull, sway = pull_of_load(s, hook_W, states[who[1]], settings)
     # ahead of its load, which follows like a pendulum (C.35)
     lead = settings[LEAD]
     e_x = sub(ahead_of_load(reference, POSITION, lead), place)
@@ -121,7 +129,7 @@ def helicopter_command(states, reference, gains, settings, who, memory, out):
     a = acceleration_from_errors(e_x, e_v, wanted_a, gains, memory)
     jerk = get3(reference, JERK)
     planned = (-lead * jerk[0], -lead * jerk[1], 0.0)
-    if who[1] >= 0:
+    if pulls:
         a = add(a, scale(settings[SWING], sub(sway, planned)))  # (C.36)
     F = sub(scale(settings[MASS], a), pull)  # (C.32)
     side = (0.0, memory[4] - F[2] * settings[LATERAL_TILT], 0.0)  # what pushes to the left at rest
@@ -153,13 +161,13 @@ def helicopter_command(states, reference, gains, settings, who, memory, out):
     steady = settings[TAIL_FORCE] - settings[SENSE] * more_torque / settings[TAIL_ARM]
     force = steady - moment / settings[TAIL_ARM]  # (C.34)
     memory[4] = min(max(steady, settings[LEAST_TAIL]), settings[MOST_TAIL])
-    tilt = sqrt(right * right + ahead * ahead)
-    if tilt > settings[MOST_TILT]:
-        right, ahead = right * settings[MOST_TILT] / tilt, ahead * settings[MOST_TILT] / tilt
-    k = settings[SENSE] * settings[COUPLING]  # (C.33)
+    k, per_tilt = settings[SENSE] * settings[COUPLING], settings[CYCLIC_PER_TILT]  # (C.33)
+    lateral, longitudinal = per_tilt * (right - k * ahead), per_tilt * (ahead + k * right)
+    tilt = sqrt(lateral * lateral + longitudinal * longitudinal)
+    share = settings[MOST_TILT] / tilt if tilt > settings[MOST_TILT] else 1.0
     out[0, 0] = collective
-    out[0, 1] = right - k * ahead
-    out[0, 2] = ahead + k * right
+    out[0, 1] = share * lateral
+    out[0, 2] = share * longitudinal
     out[0, 3] = min(max(force, settings[LEAST_TAIL]), settings[MOST_TAIL])
 
 
@@ -177,15 +185,21 @@ class HelicopterLaw:
         control, model = scenario.controller, scenario.model
         row = model.index(team.vehicles[0])
         vehicle = model.vehicles[row]
-        if not isinstance(control, HelicopterControl) or vehicle.helicopter is None:
-            wrong = "is no helicopter, but the controller is for one. Write `controller: {use: quadrotor}`."
-            if vehicle.helicopter:
-                wrong = f"is a helicopter, the controller is {control.type}. Write `controller: {{use: helicopter}}`."
-            raise ConfigError(f"controller.type: {vehicle.name!r} {wrong}")
+        assert vehicle.helicopter is not None
+        if not isinstance(control, HelicopterControl):
+            raise ConfigError(
+                f"controller.type: {vehicle.name!r} is a helicopter, the controller is {control.type}. Write "
+                "`controller: {use: helicopter}`."
+            )
+        if vehicle.helicopter.main_rotor.hinge("flap") is None:
+            raise ConfigError(
+                f"controller.type: helicopter needs a flap hinge, and the rotor of {vehicle.name!r} has none: its disc "
+                "would not tilt. Add {type: flap} to main_rotor.hinges."
+            )
         if len(team.vehicles) > 1 or team.rigid:
             raise ConfigError(
                 "controller.type: helicopter flies single vehicles, alone or with one load on one cable; "
-                f"{team.payload!r} is held otherwise."
+                f"{team.payload!r} has {len(team.vehicles)} vehicles on it. Use multirotors, or one helicopter."
             )
         self.team = team
         load = -1 if team.payload is None else model.index(team.payload)
@@ -202,10 +216,11 @@ class HelicopterLaw:
             self.gains[first : first + 3] = values
         rotor, tail = vehicle.helicopter.main_rotor, vehicle.helicopter.tail_rotor
         carried = model.entities[load].mass_kg if load >= 0 else 0.0
-        weight = (vehicle.total_mass + carried) * gravity
+        mass = carried_mass(model, vehicle)
+        weight = (mass + carried) * max(gravity, LEAST_GRAVITY)
         at_rest = hover(vehicle.helicopter, weight, gravity, density)
         s = np.zeros(SETTINGS)
-        s[MASS], s[WEIGHT] = vehicle.total_mass, weight
+        s[MASS], s[WEIGHT] = mass, weight
         s[COLLECTIVE], s[THRUST_SLOPE] = at_rest.collective, at_rest.thrust_slope
         s[TAIL_FORCE], s[LATERAL_TILT] = at_rest.tail_force, at_rest.lateral_tilt
         s[TAIL_ARM], s[SENSE] = -tail.position_m[0], rotor.sense
@@ -215,7 +230,7 @@ class HelicopterLaw:
         )
         s[HEADING_GAIN : HEADING_GAIN + 2] = control.heading
         s[HEADING_INTEGRAL] = control.heading_integral
-        s[COUPLING] = (flap_frequency(rotor) ** 2 - 1.0) * 8.0 / lock_number(rotor, density)
+        s[COUPLING], s[CYCLIC_PER_TILT] = at_rest.coupling, at_rest.cyclic_per_tilt
         s[FLAP_TIME] = at_rest.flap_time
         s[LEANS_BACK], s[LEANS_ASIDE] = at_rest.leans_back, -rotor.sense * at_rest.leans_aside
         s[INFLOW], s[TIP_SPEED] = at_rest.inflow, rotor.speed_rad_s * rotor.radius_m

@@ -168,7 +168,7 @@ class PropellerActuators(Actuators):
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
         first = self._first
-        efforts = engine.joints.efforts
+        efforts, commanded = np.zeros(len(engine.joints)), np.zeros(len(engine.joints), bool)
         for i, (wanted, spins) in enumerate(zip(self._wanted(wrenches), self._spins, strict=True)):
             rates = spins * wanted
             own = slice(first, first + len(rates))
@@ -180,9 +180,10 @@ class PropellerActuators(Actuators):
                 now = engine.joints.rates[own]
                 drag = self._drag[i] * now * np.abs(now)
                 efforts[own] = drag + self._gains[i] * (rates - now)
+                commanded[own] = True
             first += len(rates)
         if not self._driven:
-            engine.joints.command(efforts)
+            engine.joints.command(efforts, only=commanded)
         self.is_running = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:

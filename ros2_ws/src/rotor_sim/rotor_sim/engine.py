@@ -123,6 +123,7 @@ class Engine(Readings):
             self.joints.write_state(joints)
         place(self.system, self.groups, self.forest, world, states)
         if time is not None:
+            self.swash.shift(time - self.time)
             world.scalars[at.TIME] = time
             self._count_from(time, self.step_length)
         self._move_links()

@@ -93,28 +93,31 @@ class JointDrive:
         self._world.start[self._state_rows, at.P] = states[:, 0]
         self._world.start[self._state_rows, at.V] = states[:, 1]
 
-    def command(self, efforts: np.ndarray) -> None:
+    def command(self, efforts: np.ndarray, *, only: np.ndarray | None = None) -> None:
         """Command the effort of every joint, (n_joints,); each follows with its lag, within its limit (T.8).
 
-        Driven joints ignore theirs.
+        Driven joints ignore theirs. ``only``: as of :meth:`write_efforts`.
 
         Raises:
             ContractError: wrong shape or not finite; nothing is changed then.
         """
-        self.write_efforts(efforts)
+        self.write_efforts(efforts, only=only)
         self._restart(impact.INPUT_CHANGED)
 
-    def write_efforts(self, efforts: np.ndarray, *, at_once: bool = False) -> None:
+    def write_efforts(
+        self, efforts: np.ndarray, *, at_once: bool = False, only: np.ndarray | None = None
+    ) -> None:
         """:meth:`command` without taking it up; the next change of inputs does.
 
-        ``at_once``: motors have been at these efforts for long.
+        ``at_once``: motors have been at these efforts for long. ``only``: the joints whose motors are
+        commanded, (n_joints,) bool; others go on as they were told before.
         """
         if np.shape(efforts) != (len(self),) or not np.isfinite(efforts).all():
             raise ContractError(
                 f"joint efforts: must be {len(self)} finite numbers, got {efforts}."
             )
         wanted = np.clip(efforts, -self.limits, self.limits)
-        torque = ~self.is_driven
+        torque = ~self.is_driven if only is None else only & ~self.is_driven
         rows = self._order[torque]
         joints = self._world.joints
         lagging = (joints[rows, at.EFFORT_LAG_RATE] > 0.0) & (not at_once)

@@ -12,7 +12,7 @@ from rotor_core.config.helicopter import Helicopter
 from rotor_core.config.rotor_tree import rotor_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import rad_from_deg
-from rotor_core.hover import Hover, hover
+from rotor_core.hover import LEAST_GRAVITY, Hover, hover
 from rotor_sim.engine import Engine
 from rotor_sim.model import layout as at
 
@@ -36,6 +36,10 @@ class Head:
 class RotorHeads:
     """All helicopters of one world; row i is disc i.
 
+    Args:
+        scenario: whose helicopters.
+        arm_joints: how many joints arms have, which come first.
+
     Attributes:
         vehicles: rows of the helicopters among all vehicles.
         joints: of each, among all joints.
@@ -43,8 +47,11 @@ class RotorHeads:
         health: power that each engine gives over what it should, (n,).
     """
 
-    def __init__(self, scenario: Scenario, first_joint: int) -> None:
+    def __init__(self, scenario: Scenario, arm_joints: int) -> None:
         environment = scenario.environment
+        first_joint = arm_joints  # then those of propellers, then ours
+        if scenario.actuation.has_propellers:
+            first_joint += sum(len(v.rotors.spins) for v in scenario.model.vehicles)
         self._period = scenario.time.control_s
         self.heads: list[Head] = []
         for i, vehicle in enumerate(scenario.model.vehicles):
@@ -53,7 +60,7 @@ class RotorHeads:
             _, joints = rotor_tree(vehicle.helicopter.main_rotor)
             own = slice(first_joint, first_joint + len(joints))
             gravity = environment.gravity_m_s2
-            weight = vehicle.total_mass * max(gravity, 1.0)
+            weight = vehicle.total_mass * max(gravity, LEAST_GRAVITY)
             at_rest = hover(vehicle.helicopter, weight, gravity, environment.air.density)
             self.heads.append(Head(i, vehicle.helicopter, own, at_rest))
             first_joint = own.stop
@@ -96,24 +103,39 @@ class RotorHeads:
             engine.swash.write(np.array(angles), at_once=True)
             engine.swash.write_inflow(np.array([head.at_rest.inflow for head in self.heads]))
 
-    def command(self, engine: Engine, commands: np.ndarray) -> None:
-        """Take up commands (n_vehicles, 4), within what swashplates, tails and engines can do; see columns above."""
-        angles = np.empty((len(self.heads), 3))
-        efforts = engine.joints.efforts
-        for i, head in enumerate(self.heads):
+    def limited(self, commands: np.ndarray) -> np.ndarray:
+        """Commands (n_vehicles, 4), those of helicopters within what swashplates and tails can do."""
+        if not self.heads:
+            return commands
+        out = commands.copy()
+        for head in self.heads:
             rotor, tail = head.helicopter.main_rotor, head.helicopter.tail_rotor
             collective, lateral, longitudinal, force = commands[head.vehicle]
             most = rad_from_deg(rotor.cyclic_deg)
             tilt = hypot(lateral, longitudinal)
             share = most / tilt if tilt > most else 1.0
             low, high = rotor.collective_limits
-            collective = min(max(collective, low), high)
-            angles[i] = self.swash(i, (collective, share * lateral, share * longitudinal))
+            least, largest = tail.force_n
+            out[head.vehicle] = (
+                min(max(collective, low), high), share * lateral, share * longitudinal, min(max(force, least), largest),
+            )  # fmt: skip
+        return out
+
+    def command(self, engine: Engine, commands: np.ndarray) -> None:
+        """Take up limited commands (n_vehicles, 4); the governor acts."""
+        angles = np.empty((len(self.heads), 3))
+        efforts, engines = np.zeros(len(engine.joints)), np.zeros(len(engine.joints), bool)
+        for i, head in enumerate(self.heads):
+            command = commands[head.vehicle]
+            angles[i] = self.swash(i, command)
             inputs = engine.world.inputs[head.vehicle]
             inputs[at.BIAS : at.BIAS + 3] = 0.0
-            inputs[at.BIAS + TAIL] = min(max(force, tail.force_n[0]), tail.force_n[1])
-            efforts[head.joints.start] = self._govern(i, head, engine)
-        engine.joints.write_efforts(efforts)
+            inputs[at.BIAS + TAIL] = command[TAIL]
+            efforts[head.joints.start] = (
+                self._govern(i, head, engine) if command.any() else self._stop(i)
+            )
+            engines[head.joints.start] = True
+        engine.joints.write_efforts(efforts, only=engines)
         engine.swash.command(angles, at_once=not self._is_running)
         self._is_running = True
 
@@ -130,6 +152,11 @@ class RotorHeads:
     def tail_force(self, engine: Engine, i: int) -> float:
         """Force of the tail rotor of helicopter i to the left, N."""
         return float(engine.world.inputs[self.heads[i].vehicle, at.BIAS + TAIL])
+
+    def _stop(self, i: int) -> float:
+        """A command of exactly nothing stops the engine, as it stops the rotors of others."""
+        self._sums[i] = self.torques[i] = 0.0
+        return 0.0
 
     def _govern(self, i: int, head: Head, engine: Engine) -> float:
         """Torque of the engine: a proportional and an integral part, within its power (B.15)."""

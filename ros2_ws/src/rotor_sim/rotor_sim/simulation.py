@@ -64,7 +64,7 @@ class Simulation:
         self._actuators = KINDS[scenario.actuation.mode](scenario)
         self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
         self._supply = PowerSupply(scenario)
-        self.rotor_heads = RotorHeads(scenario, self._joints_before_heads())
+        self.rotor_heads = RotorHeads(scenario, self._n_joints)
         """Rotors of helicopters."""
         environment = scenario.environment
         self._wind = (
@@ -79,6 +79,7 @@ class Simulation:
         self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
         self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
         self.engine = self._new_engine(START_TIME)
+        self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
         """Entities first, then links and propellers; attach and release keep them."""
         self._cable_ends = np.array(
@@ -89,12 +90,6 @@ class Simulation:
             int,
         )
         self.reset()
-
-    def _joints_before_heads(self) -> int:
-        """Joints of arms and propellers, which come first."""
-        propellers = self.scenario.actuation.has_propellers
-        vehicles = self.scenario.model.vehicles if propellers else ()
-        return self._n_joints + sum(len(v.rotors.spins) for v in vehicles)
 
     def _new_engine(self, time: float) -> Engine:
         timing = self.scenario.time
@@ -305,12 +300,16 @@ class Simulation:
             air = self._wind.sample(self.time - self._begin)
             self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
         if efforts is not None and len(efforts) + self._n_joints:
-            every = np.concatenate([efforts, self.engine.joints.efforts[self._n_joints :]])
-            self.engine.joints.write_efforts(every, at_once=not self._motors_on)
+            every = np.zeros(len(self.engine.joints))
+            every[: self._n_joints] = efforts
+            self.engine.joints.write_efforts(
+                every, at_once=not self._motors_on, only=self._arm_joints
+            )
             self._motors_on = True
         running = self._actuators.is_running
         if self.power and running:
             self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
+        wrenches = self.rotor_heads.limited(wrenches)
         self._actuators.command(self.engine, wrenches)
         if len(self.rotor_heads):
             self.rotor_heads.command(self.engine, wrenches)

@@ -18,6 +18,9 @@ from rotor_sim.model.body import Body
 from rotor_sim.model.joint import Joint
 from rotor_sim.model.system import System, Weld
 
+CUT_LENGTH = 1e6
+"""Length of cables that have been cut, m."""
+
 
 def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarray) -> Engine:
     """A world of another structure that goes on where ``engine`` stands, with all its inputs.
@@ -88,7 +91,12 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
         R.T @ (motion[child, at.P : at.P + 3] - motion[parent, at.P : at.P + 3]),
         qmult(qinverse(motion[parent, at.Q : at.Q + 4]), motion[child, at.Q : at.Q + 4]),
     )
-    new = replace(system, welds=(*system.welds, weld))
+    # a cable that has been cut pulls nothing, however far apart its ends are now
+    alive = engine.alive
+    cables = tuple(
+        c if alive[k] else replace(c, length=CUT_LENGTH) for k, c in enumerate(system.cables)
+    )
+    new = replace(system, welds=(*system.welds, weld), cables=cables)
     return new, *_captured(new, motion, engine)
 
 
@@ -102,6 +110,9 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         drags=(),
         inputs=(),
         contacts=(),
+        discs=(),
+        blades=(),
+        surfaces=(),
         joints=tuple(_bare(j) for j in new.joints),
     )
     other = Engine(bare, max_external=len(bare.bodies))

@@ -82,6 +82,11 @@ class SwashDrive:
         world.histories[:, 0, 0] = float(world.scalars[at.TIME])
         world.histories[:, 0, 1] = inflow
 
+    def shift(self, by: float) -> None:
+        """The clock of the world jumps ``by`` s: what lags and what is remembered goes with it."""
+        self._world.discs[:, at.SWASH_SINCE] += by
+        self._world.histories[:, :, 0] += by
+
     def take_over(self, other: SwashDrive) -> None:
         """Angles and induced velocities of the same discs in another world."""
         mine, theirs = self._world, other._world

@@ -8,6 +8,9 @@ import numpy as np
 
 from rotor_core.config.helicopter import MainRotor
 
+SLOWEST = 0.2
+"""Below this share of its speed a rotor has no tip path: rates of flapping say nothing about its plane."""
+
 
 @dataclass(frozen=True)
 class TipPath:
@@ -37,7 +40,9 @@ def tip_path(rotor: MainRotor, joints: np.ndarray) -> TipPath:
     flap = by_hinge(rotor, joints).get("flap", np.zeros((rotor.blades, 2)))
     psi = joints[0, 0] + 2.0 * np.pi * np.arange(rotor.blades) / rotor.blades
     coning = float(np.mean(flap[:, 0]))
-    swing, rate = flap[:, 0] - coning, flap[:, 1] / max(abs(float(joints[0, 1])), 1e-3)
+    swing, rate = flap[:, 0] - coning, np.zeros(rotor.blades)
+    if joints[0, 1] > SLOWEST * rotor.speed_rad_s:
+        rate = flap[:, 1] / joints[0, 1]
     c, s = np.cos(psi), np.sin(psi)
     return TipPath(
         coning, float(np.mean(swing * c - rate * s)), float(np.mean(swing * s + rate * c))

@@ -117,7 +117,8 @@ def trim(
     out = world.outcome(x)
     loads = loads_of(world, x, out.engine_torques) if np.isfinite(largest) else {}
     if not reason:
-        reason = beyond_limits(scenario, out.commands, out.engine_torques, out.tensions, loads)
+        tensions = {name: loads[f"{name}.tension_n"] for name in world.cables}
+        reason = beyond_limits(scenario, out.commands, out.engine_torques, tensions)
     return Trim(
         reason, largest, solution.iterations, wanted, out.commands, out.engine_torques, out.efforts, out.states,
         out.joints, out.inflow, loads,

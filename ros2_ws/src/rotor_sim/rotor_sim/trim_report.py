@@ -7,6 +7,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.config.units import rad_from_deg
 from rotor_core.rotors import THRUST_TOLERANCE, rotor_set
+from rotor_sim.model.from_scenario import thrust_gain
 from rotor_sim.rotor_heads import COLLECTIVE, LATERAL, LONGITUDINAL, TAIL
 from rotor_sim.trim_state import SteadyWorld
 
@@ -55,8 +56,7 @@ def beyond_limits(
     scenario: Scenario,
     commands: np.ndarray,
     torques: np.ndarray,
-    tensions: np.ndarray,
-    loads: dict[str, float],
+    tensions: dict[str, float],
 ) -> str:
     """The first limit that a steady flight would break, in words; empty if none."""
     helicopters = [v for v in scenario.model.vehicles if v.helicopter is not None]
@@ -79,14 +79,15 @@ def beyond_limits(
         rotors = rotor_set(vehicle.rotors)
         if vehicle.helicopter is not None or not scenario.actuation.limits:
             continue
-        thrusts = rotors.unmixing @ commands[i]
+        gain = thrust_gain(scenario, vehicle.name) if scenario.actuation.mode == "wrench" else 1.0
+        thrusts = rotors.unmixing @ (gain * commands[i])
         low, high = rotors.thrust_limits
         if thrusts.max() > high + THRUST_TOLERANCE or thrusts.min() < low - THRUST_TOLERANCE:
             return (
                 f"{vehicle.name!r} would need {thrusts.min():.4g} to {thrusts.max():.4g} N of its rotors, each can "
                 f"{low:.4g} to {high:.4g}"
             )
-    for name, tension in zip(scenario.model.cable_names, tensions, strict=True):
+    for name, tension in tensions.items():
         if not tension > 0.0:
             return f"{name} would be slack"
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from transforms3d.quaternions import axangle2quat, qinverse, qmult, quat2axangle, quat2mat
+from transforms3d.quaternions import axangle2quat, qinverse, qmult, quat2mat
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.outline import linked_places
@@ -15,7 +15,7 @@ from rotor_core.interface.errors import ModelError
 from rotor_core.rotors import rotor_set
 from rotor_sim.engine import Engine
 from rotor_sim.model import layout as at
-from rotor_sim.model.from_scenario import system_from_scenario
+from rotor_sim.model.from_scenario import system_from_scenario, thrust_gain
 from rotor_sim.rotor_heads import RotorHeads
 
 STEPS_PER_TURN = 180
@@ -23,6 +23,9 @@ STEPS_PER_TURN = 180
 
 PERIOD, STEPS = 0.01, 10
 """Without helicopters: s, and steps in it."""
+
+SLACK = 1e-6
+"""A cable this much shorter than its length at the start is slack, m."""
 
 BODY = 12
 """Unknowns of an entity: place (a direction where a cable holds it), attitude, velocity, rate.
@@ -41,7 +44,6 @@ class Outcome:
     states: np.ndarray
     joints: np.ndarray
     inflow: np.ndarray
-    tensions: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,10 @@ class SteadyWorld:
         wind = np.array(scenario.environment.wind.steady_m_s)
         self.engine.set_wind(np.tile(wind, (len(self.engine.system.bodies), 1)))
         self._initial = initial_states(scenario)
+        self._gains = np.ones(len(model.vehicles))
+        """Of commands, as the plant has it; rotors have it themselves, helicopters none."""
+        if scenario.actuation.mode == "wrench":
+            self._gains[:] = [thrust_gain(scenario, v.name) for v in model.vehicles]
         joints = self.heads.joint_states(len(self.engine.joints))
         joints[: self._n_arms, 0] = [j.initial for v in model.vehicles for j in v.moving_joints]
         self._joints = joints
@@ -94,12 +100,19 @@ class SteadyWorld:
         self._hung: list[_Hung] = []
         for team in teams(model):
             self._sort(team)
+        self._refuse_other_cables()
         self._linked = {
             row: self._places(row) for row in [*self._roots, *(h.row for h in self._hung)]
         }
         self.flown = sorted(self._linked)
         """Rows of the entities whose motion must repeat."""
         self.scale = self._scales()
+
+    @property
+    def cables(self) -> list[str]:
+        """Names of the cables that hold teams together."""
+        names = self.scenario.model.cable_names
+        return [names[h.cable] for h in self._hung]
 
     @property
     def velocity(self) -> np.ndarray:
@@ -126,6 +139,30 @@ class SteadyWorld:
             if root == name:
                 vertical = np.array([0.0, 0.0, -1.0])
             self._hung.append(_Hung(names.index(other), names.index(root), k, vertical))
+
+    def _refuse_other_cables(self) -> None:
+        """Refuse taut cables that hold a vehicle, or its arm, but no team: their loads would be left out."""
+        model = self.scenario.model
+        vehicles = [v.name for v in model.vehicles]
+        ends = self._cable_ends_at_start()
+        held = {h.cable for h in self._hung}
+        for k, cable in enumerate(model.cables):
+            names = [end.split("/")[0] for end in (cable.a, cable.b)]
+            if k in held or not any(name in vehicles for name in names):
+                continue
+            if ends[k] >= cable.length_m - SLACK:
+                raise ModelError(
+                    f"trim: cable{k + 1} ({cable.a} to {cable.b}) is taut and holds a vehicle by its arm or to the "
+                    "world, which is not supported. Remove it, or begin with it slack."
+                )
+
+    def _cable_ends_at_start(self) -> np.ndarray:
+        """Distances between the ends of all cables at the start, (n_cables,) m."""
+        n = len(self.engine.system.bodies) - len(self._initial)
+        links = np.zeros((n, 13))
+        links[:, 3] = 1.0
+        self.engine.set_state(np.vstack([self._initial, links]), joints=self._joints, time=0.0)
+        return self.engine.distances
 
     def _places(self, row: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """What is rigidly linked to an entity: row, place and turn in its frame."""
@@ -251,7 +288,7 @@ class SteadyWorld:
         engine.swash.write_inflow(inflow)
         every = engine.joints.efforts
         every[: self._n_arms] = efforts
-        wrenches = commands.copy()
+        wrenches = self._gains[:, None] * commands
         angles = np.zeros((len(self.heads), 3))
         for i, head in enumerate(self.heads.heads):
             angles[i] = self.heads.swash(i, commands[head.vehicle])
@@ -268,7 +305,8 @@ class SteadyWorld:
             speeds = engine.rotors.targets
             wanted = np.concatenate([s.speeds(w) for s, w in zip(sets, wrenches, strict=True)])
             speeds[: len(wanted)] = wanted
-            engine.world.inputs[:, at.BIAS : at.BIAS + 3] = 0.0
+            multirotors = [v.helicopter is None for v in self.scenario.model.vehicles]
+            engine.world.inputs[multirotors, at.BIAS : at.BIAS + 4] = 0.0
             engine.rotors.start(speeds)
 
     def residual(self, x: np.ndarray) -> np.ndarray:
@@ -282,8 +320,8 @@ class SteadyWorld:
         parts = []
         for row in self.flown:
             a, b = before[row], after[row]
-            axis, angle = quat2axangle(qmult(qinverse(a[3:7]), b[3:7]))
-            parts += [(b[:3] - a[:3]) / T - self.velocity, axis * angle / T, (b[7:] - a[7:]) / T]
+            turn = _turn(qmult(qinverse(a[3:7]), b[3:7]))
+            parts += [(b[:3] - a[:3]) / T - self.velocity, turn / T, (b[7:] - a[7:]) / T]
         change = engine.joints.states - joints
         for own in self.heads.joints:
             change[own.start, 0] -= 2.0 * np.pi
@@ -308,8 +346,16 @@ class SteadyWorld:
         states = engine.motion[: len(self._initial), :13].copy()
         return Outcome(
             commands.copy(), torques.copy(), efforts.copy(), states, engine.joints.states,
-            engine.swash.inflow, engine.tensions.copy(),
+            engine.swash.inflow,
         )  # fmt: skip
+
+
+def _turn(q: np.ndarray) -> np.ndarray:
+    """Rotation vector of a quaternion, (3,) rad; exact for the small angles that are asked for."""
+    sine = float(np.linalg.norm(q[1:]))
+    if sine == 0.0:
+        return np.zeros(3)
+    return 2.0 * np.arctan2(np.sign(q[0]) * sine, abs(q[0])) / sine * q[1:]
 
 
 def _move(state: np.ndarray, u: np.ndarray) -> None:

@@ -204,7 +204,7 @@ def test_commands_are_kept_within_what_the_swashplate_and_the_tail_can_do():
     heads = RotorHeads(scenario, 0)
     heads.reset()
     heads.start(engine)
-    heads.command(engine, np.array([[1.0, 0.3, 0.4, 99.0]]))
+    heads.command(engine, heads.limited(np.array([[1.0, 0.3, 0.4, 99.0]])))
     collective, cosine, sine = engine.swash.angles[0]
     assert collective == pytest.approx(np.radians(5.0))
     assert np.hypot(cosine, sine) == pytest.approx(np.radians(3.0))

@@ -15,6 +15,13 @@ from rotor_core.config.units import rad_from_deg
 PITCH_LINK_FREQUENCY = 10.0
 """Of a blade on its pitch link, per revolution, where no stiffness is given."""
 
+LARGEST_TWIST_DEG = 45.0
+SMALL_ANGLE_DEG = 5.0
+"""Angle of attack in hover, about."""
+
+SHORTEST_TAIL = 0.05
+"""Distance of the tail rotor behind the origin, m."""
+
 PITCH_LINK_DAMPING = 0.1
 """Of the same, over critical."""
 
@@ -128,6 +135,24 @@ class MainRotor:
         angles = [row[0] for row in self.section_table]
         if len(angles) == 1 or any(b <= a for a, b in pairwise(angles)):
             raise ValueError(f"section_table needs two or more increasing angles, got {angles}.")
+        last = self.hinges[-1].offset_m
+        if not last < self.blade.com_m < self.radius_m:
+            raise ValueError(
+                f"blade.com_m must be between the last hinge at {last:g} m and radius_m {self.radius_m:g} m (it counts "
+                f"from the shaft), got {self.blade.com_m:g}."
+            )
+        if not self.hub_m[2] > 0.0:
+            raise ValueError(f"hub_m must be above the origin, got {list(self.hub_m)}.")
+        if any(abs(angle) > LARGEST_TWIST_DEG for angle in self.twist_deg):
+            raise ValueError(f"twist_deg must be within 45 deg, got {list(self.twist_deg)}.")
+        if any(row[2] < 0.0 for row in self.section_table):
+            raise ValueError("section_table: drag coefficients must be >= 0.")
+        if self.section_table and (angles[0] > -180.0 or angles[-1] < 180.0):
+            raise ValueError(
+                f"section_table must cover angles of attack from -180 to 180 deg, got {angles[0]:g} to {angles[-1]:g}."
+            )
+        if self.section_table and not self.section_slope > 0.0:
+            raise ValueError("section_table must lift more at 5 deg than at -5 deg.")
         if not self.collective_deg[0] < self.collective_deg[1]:
             raise ValueError(
                 f"collective_deg must be [smallest, largest], got {list(self.collective_deg)}."
@@ -137,6 +162,23 @@ class MainRotor:
     def sense(self) -> float:
         """+1 where it turns counter-clockwise seen from above, else -1."""
         return 1.0 if self.turns == "ccw" else -1.0
+
+    @property
+    def section_slope(self) -> float:
+        """Lift slope about zero, of the table where there is one, 1/rad."""
+        if not self.section_table:
+            return self.lift_slope_per_rad
+        alpha, lift, _ = np.array(self.section_table).T
+        low, high = np.interp([-SMALL_ANGLE_DEG, SMALL_ANGLE_DEG], alpha, lift)
+        return float((high - low) / rad_from_deg(2.0 * SMALL_ANGLE_DEG))
+
+    @property
+    def section_drag(self) -> float:
+        """Drag coefficient at a small angle, of the table where there is one."""
+        if not self.section_table:
+            return self.drag_coefficient
+        alpha, _, drag = np.array(self.section_table).T
+        return float(np.interp(SMALL_ANGLE_DEG, alpha, drag))
 
     @property
     def area(self) -> float:
@@ -190,8 +232,10 @@ class TailRotor:
     def __post_init__(self) -> None:
         if not self.force_n[0] < self.force_n[1]:
             raise ValueError(f"force_n must be [smallest, largest], got {list(self.force_n)}.")
-        if not self.position_m[0] < 0.0:
-            raise ValueError(f"position_m must be behind the origin, got {list(self.position_m)}.")
+        if not self.position_m[0] < -SHORTEST_TAIL:
+            raise ValueError(
+                f"position_m must be at least {SHORTEST_TAIL:g} m behind the origin, got {list(self.position_m)}."
+            )
 
 
 @dataclass(frozen=True)
@@ -228,3 +272,15 @@ class Helicopter:
     tail_rotor: TailRotor
     engine: Engine
     surfaces: tuple[LiftingSurface, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [s.name for s in self.surfaces]
+        doubles = {n for n in names if names.count(n) > 1}
+        if doubles:
+            raise ValueError(f"surfaces: names must be unique, {sorted(doubles)} appear twice.")
+
+    def centre_of_mass(self, mass: float, com: Vector) -> np.ndarray:
+        """Of fuselage (its mass, and where its own centre is) and rotor with blades that do not flap, (3,) m."""
+        rotor = self.main_rotor
+        whole = mass * np.array(com) + rotor.rotating_mass * np.array(rotor.hub_m)
+        return whole / (mass + rotor.rotating_mass)

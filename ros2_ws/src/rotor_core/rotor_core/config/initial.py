@@ -60,13 +60,16 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         if link.child not in done:
             follow(link)
     for cable in model.cables:
-        if cable.a not in entities or cable.a in done or cable.b not in done:
+        upper, lower = (cable.a, cable.a_point_m), (cable.b, cable.b_point_m)
+        if cable.a in done:
+            upper, lower = lower, upper
+        if upper[0] not in entities or upper[0] in done or lower[0] not in done:
             continue
-        load, vehicle = states[entities.index(cable.b)], states[entities.index(cable.a)]
-        R, offset = quat2mat(load[Q]), np.array(cable.b_point_m)
-        vehicle[P] = load[P] + R @ offset + [0.0, 0.0, cable.length_m] - np.array(cable.a_point_m)
+        load, vehicle = states[entities.index(lower[0])], states[entities.index(upper[0])]
+        R, offset = quat2mat(load[Q]), np.array(lower[1])
+        vehicle[P] = load[P] + R @ offset + [0.0, 0.0, cable.length_m] - np.array(upper[1])
         vehicle[V] = load[V] + R @ np.cross(load[OMEGA], offset)
-        done.add(cable.a)
+        done.add(upper[0])
     free = [v.name for v in model.vehicles if v.name not in done]
     for i, name in enumerate(free):
         states[entities.index(name)][P] = (0.0, float(i), 0.0)

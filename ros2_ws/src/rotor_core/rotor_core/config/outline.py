@@ -8,6 +8,7 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Box, Model, Payload, Plate, Sphere, Vehicle
+from rotor_core.config.rotor_tree import skid_ends
 from rotor_core.config.units import wxyz_from_rpy_deg
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -18,9 +19,11 @@ FOOT_DEPTH = 0.3
 
 
 def feet(vehicle: Vehicle) -> np.ndarray:
-    """Points of a vehicle that touch: its feet, or four below its rotors and the hubs, (n, 3) m."""
+    """Points of a vehicle that touch: its feet, ends of skids, or four below its rotors and the hubs, (n, 3) m."""
     if vehicle.feet_m:
         return np.array(vehicle.feet_m)
+    if vehicle.helicopter is not None:
+        return skid_ends(vehicle.helicopter)
     hubs, span = vehicle.rotors.positions, vehicle.span
     half, low = 0.5 * span, float(hubs[:, 2].min(initial=0.0)) - FOOT_DEPTH * span
     return np.vstack([[[x, y, low] for x in (-half, half) for y in (-half, half)], hubs])

@@ -155,10 +155,9 @@ def _check_fault(scenario: Scenario, change: Change, where: str) -> None:
             f"{where}: there is no vehicle {fault.vehicle!r}{suggestion(fault.vehicle, list(vehicles))}"
         )
     vehicle = vehicles[fault.vehicle]
-    if change.motor is not None and change.motor.rotor > len(vehicle.rotors.spins):
-        raise ConfigError(
-            f"{where}.motor.rotor: must be 1..{len(vehicle.rotors.spins)}, got {change.motor.rotor}."
-        )
+    rotors = 1 if vehicle.helicopter else len(vehicle.rotors.spins)  # its engine
+    if change.motor is not None and change.motor.rotor > rotors:
+        raise ConfigError(f"{where}.motor.rotor: must be 1..{rotors}, got {change.motor.rotor}.")
     if change.battery is not None and vehicle.battery is None:
         raise ConfigError(
             f"{where}.battery: vehicle {fault.vehicle!r} has no battery. Give it `battery:` and rotors.motor."

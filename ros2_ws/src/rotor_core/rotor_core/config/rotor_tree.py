@@ -73,6 +73,12 @@ def rotor_tree(rotor: MainRotor) -> tuple[tuple[Link, ...], tuple[JointConfig, .
     return tuple(links), tuple(joints)
 
 
+def skid_ends(helicopter: Helicopter) -> np.ndarray:
+    """Lowest points at the ends of the skids of :func:`fuselage_shapes`, (4, 3) m."""
+    size = float(helicopter.main_rotor.hub_m[2])
+    return size * np.array([(0.1 + x, y, -0.63) for x in (-0.8, 0.8) for y in (-0.35, 0.35)])
+
+
 def blade_name(b: int) -> str:
     """Name of blade b (from 0) and of the link that has its mass."""
     return f"blade{b + 1}"

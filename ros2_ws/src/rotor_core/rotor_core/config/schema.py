@@ -20,13 +20,17 @@ from rotor_core.config.model import Model
 from rotor_core.config.plans import HoverPlan, JointMoves, Plan
 from rotor_core.config.structure import bounded
 
+CENTRE_TOLERANCE = 0.005
+"""The centre of mass of a helicopter is this near its origin, m."""
+
 STEPS_PER_TURN = 90
 """Fewest steps per turn of a rotor with blades."""
 
 
 def _short(longest: float) -> float:
-    """A round step below the longest one, s."""
-    return float(np.floor(longest * 1e4) / 1e4) or longest
+    """A step of one digit below the longest one, s."""
+    size = 10.0 ** np.floor(np.log10(longest))
+    return float(f"{np.floor(longest / size) * size:.1g}")
 
 
 @dataclass(frozen=True)
@@ -311,7 +315,7 @@ class Scenario:
             self._check_open_loop(self.controller)
         drags = [e.name for e in self.model.entities if e.drag is not None]
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
-        if not (self.environment.wind.is_calm or drags or rotor_drags):
+        if not (self.environment.wind.is_calm or drags or rotor_drags or self.model.helicopters):
             raise ValueError(
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
@@ -327,12 +331,23 @@ class Scenario:
                 raise ValueError(
                     f"time.step_s: the blades of {vehicle.name!r} need {STEPS_PER_TURN} steps per turn, at most "
                     f"{longest:.3g} s, got {self.time.step_s:g}. Write `time: {{step_s: {_short(longest)}, control_s: "
-                    f"{10.0 * _short(longest):g}}}`."
+                    f"{10.0 * _short(longest):.1g}}}`."
                 )
             if self.time.integrator == "euler" or isinstance(self.controller, OpenLoopControl):
                 raise ValueError(
                     f"vehicle {vehicle.name!r} is a helicopter: neither integrator euler nor controller open_loop fit. "
                     "Leave integrator out; use controller helicopter."
+                )
+            gains = [c.thrust_gain for c in self.plant if c.entity == vehicle.name]
+            if any(gain is not None for gain in gains):
+                raise ValueError(
+                    f"plant: thrust_gain of {vehicle.name!r}: a helicopter has none. Change its main_rotor or mass_kg."
+                )
+            off = vehicle.helicopter.centre_of_mass(vehicle.mass_kg, vehicle.com_m)
+            if np.linalg.norm(off) > CENTRE_TOLERANCE:
+                raise ValueError(
+                    f"vehicle {vehicle.name!r}: the centre of mass of fuselage and rotor must be its origin within "
+                    f"{CENTRE_TOLERANCE:g} m, got {np.round(off, 4).tolist()}. Set com_m (of the fuselage)."
                 )
             if self.command_input != "team" and self.command_input != "swashplate":
                 raise ValueError(

@@ -203,8 +203,11 @@ def delayed_target(world, d, t):
     n, newest = number[at.SAMPLES], number[at.NEWEST]
     when = t - disc[at.INFLOW_DELAY]
     later = history[newest]
-    if n == 0 or when >= later[0]:
-        return disc[at.INFLOW_TARGET] if n == 0 else later[1]
+    if n == 0 or when >= t:
+        return disc[at.INFLOW_TARGET]
+    if when >= later[0]:  # between the last sample and now
+        share = (when - later[0]) / (t - later[0])
+        return later[1] + share * (disc[at.INFLOW_TARGET] - later[1])
     for back in range(1, n):
         sample = history[(newest - back) % at.HISTORY]
         if sample[0] <= when:
@@ -257,7 +260,9 @@ def remember_inflow(world, t):
     """At the end of an accepted step: what momentum theory asks for now, for delayed loops."""
     for d in range(world.head[at.N_DISCS]):
         number = world.disc_int[d]
-        if number[at.INFLOW_LAW] == at.FILTERED:
+        last = world.histories[d, number[at.NEWEST], 0]
+        enough = t - last >= world.discs[d, at.INFLOW_DELAY] / at.SAMPLES_PER_DELAY
+        if number[at.INFLOW_LAW] == at.FILTERED and enough:
             newest = (number[at.NEWEST] + 1) % at.HISTORY
             number[at.NEWEST] = newest
             number[at.SAMPLES] = min(number[at.SAMPLES] + 1, at.HISTORY)

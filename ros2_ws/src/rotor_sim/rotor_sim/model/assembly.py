@@ -14,6 +14,7 @@ from rotor_sim.model.body import WORLD
 from rotor_sim.model.contact import fill_contacts
 from rotor_sim.model.forest import AT_ORIGIN, Forest, check_moved, fill_trees, plant_forest, stops
 from rotor_sim.model.system import Group, System, merge_welds
+from rotor_sim.projection import INITIAL_GAP
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
     ends = []
     for k, c in enumerate(system.cables):
         (a, r_a), (b, r_b) = attachment(c.a, c.r_a), attachment(c.b, c.r_b)
-        if a == b and np.linalg.norm(r_b - r_a) > c.length:
+        if a == b and np.linalg.norm(r_b - r_a) > c.length + INITIAL_GAP:
             raise ModelError(
-                f"cable {k}: joins two points of one rigid body {np.linalg.norm(r_b - r_a):.6g} m "
+                f"cable{k + 1}: joins two points of one rigid body {np.linalg.norm(r_b - r_a):.6g} m "
                 f"apart, but is only {c.length:g} m long."
             )
         ends.append((a, r_a, b, r_b))

@@ -182,6 +182,8 @@ HELD, RELAXED, FILTERED = constants(0, 1, 2)
 INFLOW_COLUMN = 1
 """The row of the azimuth joint carries the inflow beside angle and rate: relaxed or held in the second column
 of V, filtered in that of P with its rate in that of V. Integrators move all three columns alike."""
-HISTORY = 512
-"""Accepted steps that a delayed inflow can look back."""
+SAMPLES_PER_DELAY = 256
+"""Accepted steps that a delayed inflow keeps are at least this share of the delay apart."""
+HISTORY = 2 * SAMPLES_PER_DELAY
+"""Room for them."""
 SAMPLE = 2  # time, induced velocity that momentum asked for

@@ -9,7 +9,7 @@ import numpy as np
 from rotor_core.config.model import Vehicle
 from rotor_core.config.rotor_tree import blade_name, rotor_tree
 from rotor_core.config.units import rad_from_deg
-from rotor_core.hover import hover, inflow_lag
+from rotor_core.hover import LEAST_GRAVITY, hover, inflow_lag
 from rotor_sim.model.blade import Blade, Disc, Surface, gauss_stations
 from rotor_sim.model.body import Body
 from rotor_sim.model.joint import Joint
@@ -84,7 +84,9 @@ def rotor_parts(
     inflow = rotor.inflow
     lag = inflow.lag_s
     if lag is None:
-        at_rest = hover(helicopter, vehicle.total_mass * max(gravity, 1.0), gravity, density)
+        at_rest = hover(
+            helicopter, vehicle.total_mass * max(gravity, LEAST_GRAVITY), gravity, density
+        )
         lag = inflow_lag(rotor, at_rest.inflow)
     wheel = Disc(
         joint, rotor.area, rotor.sense, density, inflow.law, lag, inflow.delay_s,
