@@ -574,7 +574,7 @@ def test_without_the_optional_packages(tmp_path):
         bench.until(lambda: "/simulator/cut_cable" in bench.services(), "services")
         assert "/simulator/step_simulation" not in bench.services()
         assert bench.node.count_publishers("/quad1/motor_speed") == 0
-        assert bench.node.count_publishers("/quad1/imu") == 1
+        bench.until(lambda: bench.node.count_publishers("/quad1/imu") == 1, "what is there")
 
 
 def test_put_into_a_recorded_state(tmp_path):

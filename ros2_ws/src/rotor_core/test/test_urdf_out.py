@@ -14,6 +14,7 @@ from rotor_core.config.body import inertia_matrix
 from rotor_core.config.catalog import config_directory, shipped
 from rotor_core.config.loader import load_scenario, load_vehicle, scenario_from_tree
 from rotor_core.config.model import Vehicle
+from rotor_core.config.rotor_tree import rotor_tree
 from rotor_core.config.tree import parse_tree
 from rotor_core.config.urdf_out import scenario_urdf
 
@@ -250,6 +251,10 @@ def test_written_scenarios_are_one_tree_of_the_tf_frames(name, bodies):
     links, joints = written(scenario, bodies=bodies)
     frames = {f"{e.name}/base_link" for e in scenario.model.entities}
     frames |= {f"{v.name}/{k.name}" for v in scenario.model.vehicles for k in v.links}
+    for vehicle in scenario.model.vehicles:
+        if vehicle.helicopter is not None:
+            rotor, _ = rotor_tree(vehicle.helicopter.main_rotor)
+            frames |= {f"{vehicle.name}/{k.name}" for k in rotor}
     assert set(links) == {"world", *frames}
     parents = {j.find("child").get("link"): j.find("parent").get("link") for j in joints.values()}
     assert len(parents) == len(joints)

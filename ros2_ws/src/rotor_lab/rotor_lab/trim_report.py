@@ -41,7 +41,11 @@ def rows(scenario: Scenario, found: Trim) -> list[tuple[str, str]]:
     out += [
         (f"{n}: effort", f"{e:.4f} N m or N") for n, e in zip(names, found.efforts, strict=True)
     ]
-    out += [(name, f"{value:.6g}") for name, value in found.loads.items()]
+    for name, value in found.loads.items():
+        if name.endswith("_rad"):
+            out.append((name.removesuffix("_rad") + "_deg", f"{np.degrees(value):.4f}"))
+        else:
+            out.append((name, f"{value:.6g}"))
     return out
 
 

@@ -199,6 +199,20 @@ class MainRotor:
         w = PITCH_LINK_FREQUENCY * self.speed_rad_s
         return PitchLink(inertia * w * w, 2.0 * PITCH_LINK_DAMPING * inertia * w)
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """How fast pitch links and inflow settle, 1/s, by the key that says so."""
+        inertia, link = self.blade.inertia_kg_m2[0], self.link
+        out = {
+            "pitch_link.stiffness_n_m_per_rad": (link.stiffness_n_m_per_rad / inertia) ** 0.5,
+            "pitch_link.damping_n_m_s_per_rad": link.damping_n_m_s_per_rad / inertia,
+        }
+        if self.inflow.law == "filtered":
+            out["inflow.bandwidth_rad_s"] = self.inflow.bandwidth_rad_s
+        elif self.inflow.lag_s is not None:
+            out["inflow.lag_s"] = 1.0 / self.inflow.lag_s
+        return out
+
     def hinge(self, kind: str) -> Hinge | None:
         """The hinge of a kind, if there is one."""
         return next((h for h in self.hinges if h.type == kind), None)

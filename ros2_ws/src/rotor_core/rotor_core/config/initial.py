@@ -25,7 +25,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
 
     Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked
     ones and cargo where their link holds them; vehicles on cables straight above the attachment point, one
-    cable length away, moving with it; free vehicles at the origin, 1 m apart along y.
+    cable length away, moving with it; free vehicles at the origin, 1 m apart along y (helicopters three radii).
     """
     model = plant_model(scenario)
     entities = [e.name for e in model.entities]
@@ -71,8 +71,9 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         vehicle[V] = load[V] + R @ np.cross(load[OMEGA], offset)
         done.add(upper[0])
     free = [v.name for v in model.vehicles if v.name not in done]
+    spacing = max([1.0, *(3.0 * v.span for v in model.vehicles if v.helicopter)])
     for i, name in enumerate(free):
-        states[entities.index(name)][P] = (0.0, float(i), 0.0)
+        states[entities.index(name)][P] = (0.0, i * spacing, 0.0)
     for link in cargo:
         follow(link)
     return states

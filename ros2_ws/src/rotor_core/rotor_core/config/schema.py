@@ -23,6 +23,9 @@ from rotor_core.config.structure import bounded
 CENTRE_TOLERANCE = 0.005
 """The centre of mass of a helicopter is this near its origin, m."""
 
+FASTEST_RATE = 2.0
+"""Largest rate times step; Runge-Kutta of order four is stable up to 2.7."""
+
 STEPS_PER_TURN = 90
 """Fewest steps per turn of a rotor with blades."""
 
@@ -338,6 +341,13 @@ class Scenario:
                     f"vehicle {vehicle.name!r} is a helicopter: neither integrator euler nor controller open_loop fit. "
                     "Leave integrator out; use controller helicopter."
                 )
+            for key, rate in vehicle.helicopter.main_rotor.rates.items():
+                if rate * self.time.step_s > FASTEST_RATE:
+                    raise ValueError(
+                        f"main_rotor.{key} of {vehicle.name!r}: it settles at {rate:.4g} 1/s, steps of "
+                        f"{self.time.step_s:g} s can follow {FASTEST_RATE / self.time.step_s:.4g} 1/s. Make it slower, "
+                        "or time.step_s shorter."
+                    )
             gains = [c.thrust_gain for c in self.plant if c.entity == vehicle.name]
             if any(gain is not None for gain in gains):
                 raise ValueError(
