@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from transforms3d.quaternions import axangle2quat, qinverse, qmult, quat2mat
@@ -11,6 +11,7 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.outline import linked_places
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
+from rotor_core.hover import LEAST_GRAVITY
 from rotor_core.interface.errors import ModelError
 from rotor_core.rotors import rotor_set
 from rotor_sim.engine import Engine
@@ -81,11 +82,10 @@ class SteadyWorld:
             )
         self.period = 2.0 * np.pi / speeds.pop() if speeds else PERIOD
         self.steps = STEPS_PER_TURN if len(self.heads) else STEPS
-        self.engine = Engine(system_from_scenario(scenario), step=self.period / self.steps)
-        self.engine.ints[at.SINUSOIDS] = 0
-        law = self.engine.world.disc_int[:, at.INFLOW_LAW]
-        law[:] = at.RELAXED  # in steady flight both laws are the same, but only this one is stable
-        self.engine.swash = type(self.engine.swash)(self.engine.world, self.engine._restart)
+        system = system_from_scenario(scenario)
+        # in steady flight both laws of the inflow are the same, but only this one is stable
+        discs = tuple(replace(disc, law="relaxed") for disc in system.discs)
+        self.engine = Engine(replace(system, discs=discs), step=self.period / self.steps)
         wind = np.array(scenario.environment.wind.steady_m_s)
         self.engine.set_wind(np.tile(wind, (len(self.engine.system.bodies), 1)))
         self._initial = initial_states(scenario)
@@ -131,20 +131,16 @@ class SteadyWorld:
         self._roots.append(names.index(root))
         for name, k in zip(team.vehicles, team.cables, strict=True):
             other = team.payload if root == name else name
-            cable = model.cables[k]
-            up = 1.0 if cable.b == root else -1.0
-            if root not in (cable.a, cable.b):
-                raise ModelError(f"trim: cable {k + 1} does not hold {root!r}.")
-            vertical = np.array([0.0, 0.0, up])
-            if root == name:
-                vertical = np.array([0.0, 0.0, -1.0])
+            # vehicles are above what they carry, whichever way round the cable is written
+            vertical = np.array([0.0, 0.0, -1.0 if root == name else 1.0])
             self._hung.append(_Hung(names.index(other), names.index(root), k, vertical))
 
     def _refuse_other_cables(self) -> None:
         """Refuse taut cables that hold a vehicle, or its arm, but no team: their loads would be left out."""
         model = self.scenario.model
         vehicles = [v.name for v in model.vehicles]
-        ends = self._cable_ends_at_start()
+        self._set_state(self._initial, self._joints)
+        ends = self.engine.distances
         held = {h.cable for h in self._hung}
         for k, cable in enumerate(model.cables):
             names = [end.split("/")[0] for end in (cable.a, cable.b)]
@@ -156,13 +152,11 @@ class SteadyWorld:
                     "world, which is not supported. Remove it, or begin with it slack."
                 )
 
-    def _cable_ends_at_start(self) -> np.ndarray:
-        """Distances between the ends of all cables at the start, (n_cables,) m."""
-        n = len(self.engine.system.bodies) - len(self._initial)
-        links = np.zeros((n, 13))
+    def _set_state(self, states: np.ndarray, joints: np.ndarray) -> None:
+        """Put entities (n, 13) and joints (n_joints, 2) somewhere; links follow from their joints."""
+        links = np.zeros((len(self.engine.system.bodies) - len(states), 13))
         links[:, 3] = 1.0
-        self.engine.set_state(np.vstack([self._initial, links]), joints=self._joints, time=0.0)
-        return self.engine.distances
+        self.engine.set_state(np.vstack([states, links]), joints=joints, time=0.0)
 
     def _places(self, row: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """What is rigidly linked to an entity: row, place and turn in its frame."""
@@ -176,7 +170,7 @@ class SteadyWorld:
         n_rotor = len(self._joints) - self._n_arms
         commands = []
         for vehicle in self.scenario.model.vehicles:
-            weight = vehicle.total_mass * max(self.scenario.environment.gravity_m_s2, 1.0)
+            weight = vehicle.total_mass * max(self.scenario.environment.gravity_m_s2, LEAST_GRAVITY)
             size = vehicle.span
             one = [0.1, 0.1, 0.1, weight] if vehicle.helicopter else [weight] + [weight * size] * 3
             commands.append(one)
@@ -282,9 +276,6 @@ class SteadyWorld:
         joints[self._n_arms :] += rotor_joints
         for own in self.heads.joints:
             joints[own.start, 0] = 0.0
-        states = self._states(bodies)
-        links = np.zeros((len(engine.system.bodies) - len(states), 13))
-        links[:, 3] = 1.0
         engine.swash.write_inflow(inflow)
         every = engine.joints.efforts
         every[: self._n_arms] = efforts
@@ -299,7 +290,7 @@ class SteadyWorld:
             engine.joints.hold(int(i), joints[i, 0])
         engine.joints.write_efforts(every, at_once=True)
         engine.world.inputs[:, at.BIAS : at.BIAS + 4] = wrenches
-        engine.set_state(np.vstack([states, links]), joints=joints, time=0.0)
+        self._set_state(self._states(bodies), joints)
         if self.scenario.actuation.mode == "rotors":
             sets = [rotor_set(v.rotors) for v in self.scenario.model.vehicles]
             speeds = engine.rotors.targets

@@ -209,6 +209,19 @@ def test_other_vehicles_are_trimmed_too():
     assert rigid.exists
 
 
+def test_vehicles_are_above_their_load_whichever_way_round_the_cable_is_written():
+    scenario = load_scenario("dragonfly_point_mass")
+    cable = scenario.model.cables[0]
+    turned = replace(
+        cable, a=cable.b, b=cable.a, a_point_m=cable.b_point_m, b_point_m=cable.a_point_m
+    )
+    other = replace(scenario, model=replace(scenario.model, attachments=(turned,)))
+    one, two = trim(scenario), trim(other)
+    assert one.exists and two.exists, two.reason
+    np.testing.assert_allclose(two.commands, one.commands, atol=1e-9)
+    np.testing.assert_allclose(two.states, one.states, atol=1e-9)
+
+
 def test_bad_velocities_and_rotors_without_a_common_period_are_refused():
     with pytest.raises(ContractError, match="3 finite numbers"):
         trim(load_scenario("hover"), (np.nan, 0.0, 0.0))
