@@ -9,7 +9,7 @@ from visualization_msgs.msg import Marker
 from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
 from rotor_sim.ros.bodies import Colour, marker, point
 from rotor_sim.simulation import Simulation
-from rotor_sim.tip_path import tip_path
+from rotor_sim.tip_path import TipPath, tip_path
 
 DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
 PATH_COLOUR: Colour = (0.90, 0.35, 0.10, 1.0)
@@ -53,29 +53,29 @@ class DiscMarkers:
         motion = self._simulation.engine.motion
         return motion[self._hubs[i], :3], quat2mat(motion[self.vehicles[i], 3:7])
 
-    def _normal(self, i: int) -> np.ndarray:
-        """Normal of disc i in the frame of the fuselage."""
-        heads = self._simulation.rotor_heads
-        rotor = heads.heads[i].helicopter.main_rotor
-        path = tip_path(rotor, self._simulation.engine.joints.states[heads.joints[i]])
+    def _plane(self, i: int) -> tuple[TipPath, np.ndarray]:
+        """Path of the tips of disc i, and its normal in the frame of the fuselage."""
+        head = self._simulation.rotor_heads.heads[i]
+        rotor = head.helicopter.main_rotor
+        path = tip_path(rotor, self._simulation.engine.joints.states[head.joints])
         # up at the tail leans ahead; up a quarter turn after the tail leans away from that side
         normal = np.array([path.cosine, rotor.sense * path.sine, 1.0])
-        return normal / np.linalg.norm(normal)
+        return path, normal / np.linalg.norm(normal)
 
     def thrust(self, vehicle: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Hub, direction and drawn size of the thrust of the helicopter in a row of vehicles."""
         i = self.vehicles.index(vehicle)
         p, R = self._frame(i)
-        return p, R @ self._normal(i), SHORT * float(self._simulation.engine.swash.thrusts[i])
+        _, normal = self._plane(i)
+        return p, R @ normal, SHORT * float(self._simulation.engine.swash.thrusts[i])
 
     def markers(self) -> list[Marker]:
         """Discs and paths as they are now."""
-        joints = self._simulation.engine.joints.states
         for i, head in enumerate(self._simulation.rotor_heads.heads):
             rotor = head.helicopter.main_rotor
-            path = tip_path(rotor, joints[head.joints])
+            path, normal = self._plane(i)
             p, R = self._frame(i)
-            z = R @ self._normal(i)
+            z = R @ normal
             x = R[:, 0] - (R[:, 0] @ z) * z
             x /= np.linalg.norm(x)
             centre = p + rotor.radius_m * np.sin(path.coning) * z
