@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rotor_core.interface.errors import ConfigError, RotorError
+from rotor_lab.compare.command import add_compare_command
 from rotor_lab.live import add_live_commands
 from rotor_lab.trim_command import add_trim_command
 
@@ -63,7 +64,8 @@ def _fly(options: argparse.Namespace) -> int:
     for note in notes(scenario):
         print(f"note: {note}", file=sys.stderr)
     warm()
-    folder = new_folder(options.out, f"fly-{scenario.name}") if options.out else None
+    wanted = options.out or options.record
+    folder = new_folder(options.out, f"fly-{scenario.name}") if wanted else None
 
     def progress(flown: float, total: float) -> None:
         if sys.stdout.isatty():
@@ -76,9 +78,13 @@ def _fly(options: argparse.Namespace) -> int:
     if folder is not None:
         write_scenario(folder, scenario)
         summary = write_flight(folder, flight)
+    if folder is not None and options.record:
+        from rotor_lab.recordings.bag_writer import write_bag
+
+        write_bag(flight, folder / "bag")
     print(format_table(summary_rows(summary)))
     if folder is not None:
-        print(f"{folder}/: summary.json, scenario.yaml, plots")
+        print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
     return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
 
 
@@ -270,6 +276,7 @@ def parser() -> argparse.ArgumentParser:
         "./rotor fly four_dragonflies_box --out /tmp/box",
     )
     common(sub)
+    sub.add_argument("--record", action="store_true", help="write a bag into the result folder")
     sub.add_argument(
         "--print-config", action="store_true", help="print the resolved scenario and stop"
     )
@@ -333,6 +340,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="fixed step (default: 0.001; cases with joints: adaptive steps)",
     )
+    add_compare_command(add)
     add_live_commands(add)
     add_trim_command(add)
     sub = add(

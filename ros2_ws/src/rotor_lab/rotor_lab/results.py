@@ -44,13 +44,18 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 def write_flight(folder: Path, flight: Flight) -> dict:
     """Write summary.json and the plots; returns the summary."""
     summary = flight.summary()
-    (folder / "summary.json").write_text(json.dumps(_known(summary), indent=1) + "\n")
+    write_json(folder / "summary.json", summary)
     draw_flight(flight, folder)
     return summary
 
 
+def write_json(path: Path, value: object) -> None:
+    """Store plain data; numbers that are none become null, which JSON has."""
+    path.write_text(json.dumps(_known(value), indent=1) + "\n")
+
+
 def _known(value: object) -> object:
-    """The same with null for numbers that are none, which JSON does not have."""
+    """The same with null for NaN and infinity."""
     if isinstance(value, dict):
         return {k: _known(v) for k, v in value.items()}
     if isinstance(value, list):

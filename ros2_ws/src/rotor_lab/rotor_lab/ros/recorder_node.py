@@ -15,22 +15,12 @@ import sys
 import time
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
-from rosbags.interfaces import (
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from std_msgs.msg import Bool
 
 from rotor_core.config.loader import dump_scenario
@@ -38,10 +28,10 @@ from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface.errors import ConfigError
 from rotor_core.ros import qos
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
+from rotor_lab.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_lab.topics import TEAM_COMMAND, TEAM_STATE, Topic, recorded_topics
 from rotor_sim.simulation import START_TIME
 
-STORAGE_VERSION = 9
 READY_LIMIT = 10.0
 """A topic that nobody publishes by then is given up, s."""
 
@@ -54,38 +44,11 @@ DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
 DEPTH = 2000
 """Messages that may wait while a file is written."""
 
-FOREVER = QosTime(sec=2147483647, nsec=4294967295)
-
 
 def message_class(name: str) -> type:
     """Class of a type name such as ``nav_msgs/msg/Odometry``."""
     package, _, kind = name.split("/")
     return getattr(importlib.import_module(f"{package}.msg"), kind)
-
-
-def _store(topics: list[Topic]) -> object:
-    """Type definitions: ROS 2 Jazzy, and those of the packages that it does not know."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types = {}
-    for package in {t.type.partition("/")[0] for t in topics if t.type not in store.fielddefs}:
-        for file in Path(get_package_share_directory(package), "msg").glob("*.msg"):
-            types.update(get_types_from_msg(file.read_text(), f"{package}/msg/{file.stem}"))
-    store.register(types)
-    return store
-
-
-def _offered_qos(topic: Topic) -> Qos:
-    return Qos(
-        history=QosHistory.KEEP_LAST,
-        depth=1 if topic.latched else 10,
-        reliability=QosReliability.BEST_EFFORT if topic.best_effort else QosReliability.RELIABLE,
-        durability=QosDurability.TRANSIENT_LOCAL if topic.latched else QosDurability.VOLATILE,
-        deadline=FOREVER,
-        lifespan=FOREVER,
-        liveliness=QosLiveliness.AUTOMATIC,
-        liveliness_lease_duration=FOREVER,
-        avoid_ros_namespace_conventions=False,
-    )
 
 
 class RecorderNode(Node):
@@ -101,7 +64,7 @@ class RecorderNode(Node):
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         topics = recorded_topics(scenario)
-        store = _store(topics)
+        store = message_store(t.type for t in topics)
         self._writer: Writer | None = Writer(
             path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP
         )
@@ -150,7 +113,7 @@ class RecorderNode(Node):
                 subscription.topic_name,
                 topic.type,
                 typestore=store,
-                offered_qos_profiles=[_offered_qos(topic)],
+                offered_qos_profiles=[offered_qos(topic)],
             )
         )
         return subscription

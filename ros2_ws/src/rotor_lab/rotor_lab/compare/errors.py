@@ -1,0 +1,124 @@
+"""What separates two motions of one body: position, attitude, rate, and the spectrum of what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import welch
+from scipy.spatial.transform import Rotation
+
+from rotor_lab.compare.runs import longest
+from rotor_lab.flight import largest, rms
+from rotor_lab.recordings.track import NANO, Samples
+
+RATE_SPAN = 0.05
+"""Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
+
+SEGMENT = 256
+"""Longest segment of the spectrum (Welch), samples."""
+
+
+@dataclass(frozen=True)
+class BodyErrors:
+    """Simulated minus real motion of one body, NaN where one is unknown.
+
+    Attributes:
+        body: its name.
+        time: since the start of the simulated recording, (N,) s.
+        sim, real: positions in the frame of the simulation, (N, 3) m.
+        attitude: error as rotation vector in the body's axes (real to simulated), (N, 3) rad; None: not recorded.
+        rate: error of the angular velocity in the body's axes, (N, 3) rad/s; None: not recorded.
+    """
+
+    body: str
+    time: np.ndarray
+    sim: np.ndarray
+    real: np.ndarray
+    attitude: np.ndarray | None = None
+    rate: np.ndarray | None = None
+
+    @property
+    def position(self) -> np.ndarray:
+        """Simulated minus real position, (N, 3) m."""
+        return self.sim - self.real
+
+    @property
+    def step(self) -> float:
+        """Time between two rows, s."""
+        return float(np.median(np.diff(self.time)))
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Frequencies, Hz, and density of the position error's power, summed over the axes, m^2/Hz.
+
+        Of the longest stretch without gaps.
+        """
+        error = self.position[longest(np.isfinite(self.position).all(axis=1))]
+        if len(error) < 16:
+            return np.zeros(0), np.zeros(0)
+        frequency, density = welch(error, 1.0 / self.step, nperseg=min(SEGMENT, len(error)), axis=0)
+        return frequency, density.sum(axis=1)
+
+    def figures(self) -> dict:
+        """Numbers of the report; keys carry their units."""
+        distance = np.linalg.norm(self.position, axis=1)
+        out: dict = {
+            "poses": int(np.isfinite(distance).sum()),
+            "position_rmse_m": rms(distance),
+            "position_rmse_xyz_m": [rms(self.position[:, i]) for i in range(3)],
+            "position_mean_xyz_m": np.nanmean(self.position, axis=0).tolist(),
+            "position_error_max_m": largest(distance),
+            "attitude_rmse_deg": None,
+            "attitude_error_max_deg": None,
+            "attitude_mean_deg": None,
+            "rate_rmse_deg_s": None,
+            "dominant_frequency_hz": None,
+        }
+        frequency, density = self.spectrum()
+        if len(density) > 1:
+            out["dominant_frequency_hz"] = float(frequency[1 + np.argmax(density[1:])])
+        if self.attitude is not None and np.isfinite(self.attitude).any():
+            angle = np.degrees(np.linalg.norm(self.attitude, axis=1))
+            out["attitude_rmse_deg"], out["attitude_error_max_deg"] = rms(angle), largest(angle)
+            out["attitude_mean_deg"] = np.degrees(np.nanmean(self.attitude, axis=0)).tolist()
+        if self.rate is not None and np.isfinite(self.rate).any():
+            out["rate_rmse_deg_s"] = float(np.degrees(rms(np.linalg.norm(self.rate, axis=1))))
+        return out
+
+
+def body_errors(body: str, stamps: np.ndarray, sim: Samples, real: Samples) -> BodyErrors:
+    """Errors of a body at common stamps (ns), both motions in the frame of the simulation."""
+    known = np.isfinite(sim.positions).all(axis=1) & np.isfinite(real.positions).all(axis=1)
+    attitude = rate = None
+    if sim.attitudes is not None and real.attitudes is not None:
+        attitude = np.full((len(stamps), 3), np.nan)
+        turned = real.at(known).rotations.inv() * sim.at(known).rotations
+        attitude[known] = turned.as_rotvec()
+        a, b = (_rates(s, stamps) for s in (sim, real))
+        rate = np.where(known[:, None], a - b, np.nan)
+    nan = np.where(known, 0.0, np.nan)[:, None]
+    time = (stamps - stamps[0]) * NANO
+    return BodyErrors(body, time, sim.positions + nan, real.positions + nan, attitude, rate)
+
+
+def _rates(samples: Samples, stamps: np.ndarray) -> np.ndarray:
+    """Angular velocity as recorded, or from the turn between neighbours, (N, 3) rad/s."""
+    if samples.rates is not None:
+        return samples.rates
+    out = np.full((len(stamps), 3), np.nan)
+    if len(stamps) < 3 or samples.attitudes is None:
+        return out
+    step = float(np.median(np.diff(stamps))) * NANO
+    k = max(1, round(0.5 * RATE_SPAN / step))
+    before, after = samples.attitudes[: -2 * k], samples.attitudes[2 * k :]
+    rows = np.flatnonzero(np.isfinite(before[:, 0]) & np.isfinite(after[:, 0]))
+    if len(rows):
+        turned = _rotation(before[rows]).inv() * _rotation(after[rows])
+        spans = (stamps[2 * k :] - stamps[: -2 * k])[rows] * NANO
+        # over a turn of 0.1 rad the mean rate differs from that in the middle by second order only
+        out[rows + k] = turned.as_rotvec() / spans[:, None]
+    return out
+
+
+def _rotation(attitudes: np.ndarray) -> Rotation:
+    return Rotation.from_quat(attitudes, scalar_first=True)

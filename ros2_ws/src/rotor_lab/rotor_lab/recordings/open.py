@@ -1,0 +1,56 @@
+"""Open whatever a user names: find out what it is, and read its paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.recordings.recording import Recording
+
+KINDS = "a ROS 2 bag (folder, .mcap, .db3), a ROS 1 bag (.bag), a Vicon CSV (.csv), a TUM file (.tum, .txt) or a flight (.npz)"
+
+
+def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> Recording:
+    """Paths of a file or bag.
+
+    Args:
+        name: file or folder.
+        clock: of bags: ``header`` or ``receive``.
+        rotation: of a Vicon CSV without quaternions: see :data:`rotor_lab.recordings.vicon_csv.ROTATIONS`.
+
+    Raises:
+        ConfigError: there is no such file, it is none of the known kinds, or it cannot be read.
+    """
+    path = Path(name).expanduser()
+    if not path.exists():
+        raise ConfigError(f"{name}: there is no such file or folder. Give {KINDS}.")
+    try:
+        if path.is_dir():
+            if not (path / "metadata.yaml").exists():
+                inside = sorted(path.glob("*/metadata.yaml"))
+                if len(inside) == 1:  # a result folder of `./rotor`
+                    return open_recording(str(inside[0].parent), clock=clock, rotation=rotation)
+                raise ConfigError(f"{name}: is a folder without metadata.yaml. Give {KINDS}.")
+            from rotor_lab.recordings.bags import read_bag
+
+            return read_bag(path, clock)
+        match path.suffix.lower():
+            case ".bag" | ".mcap" | ".db3":
+                from rotor_lab.recordings.bags import read_bag
+
+                return read_bag(path, clock)
+            case ".csv":
+                from rotor_lab.recordings.vicon_csv import read_vicon_csv
+
+                return read_vicon_csv(path, rotation)
+            case ".tum" | ".txt":
+                from rotor_lab.recordings.tum import read_tum
+
+                return read_tum(path)
+            case ".npz":
+                from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team
+
+                return read_crazyflie_team(path).recording()
+    except OSError as error:
+        raise ConfigError(f"{name}: cannot be read ({error.strerror}).") from error
+    raise ConfigError(f"{name}: is none of the known kinds. Give {KINDS}.")

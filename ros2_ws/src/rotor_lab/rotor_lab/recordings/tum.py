@@ -1,0 +1,58 @@
+"""TUM files: ``timestamp tx ty tz qx qy qz qw`` per line, as `evo` reads and writes them."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.recordings.recording import Recording
+from rotor_lab.recordings.track import Samples, Track, ordered
+
+COLUMNS = 8
+
+
+def read_tum(path: Path) -> Recording:
+    """The one path of a TUM file; its body is the name of the file.
+
+    Raises:
+        ConfigError: a line that is no pose, with its number.
+    """
+    stamps: list[int] = []
+    rows: list[list[float]] = []
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            if len(words) != COLUMNS:
+                raise ValueError(f"{len(words)} numbers")
+            stamps.append(int(Decimal(words[0]).scaleb(9)))  # a float of an epoch loses nanoseconds
+            rows.append([float(w) for w in words[1:]])
+        except (ValueError, OverflowError, InvalidOperation) as error:
+            raise ConfigError(
+                f"{path}:{number}: a line must hold timestamp tx ty tz qx qy qz qw, got {line.strip()[:60]!r} ({error})."
+            ) from error
+    values = np.array(rows).reshape(-1, COLUMNS - 1)
+    body = path.stem.split(".")[0]
+    track = ordered(
+        body, path.name, np.array(stamps), Samples(values[:, :3], values[:, [6, 3, 4, 5]])
+    )
+    return Recording(str(path), "TUM file", (track,))
+
+
+def write_tum(path: Path, track: Track) -> None:
+    """Write a path; where no attitude is known it is the identity.
+
+    Stamps are written as decimals of the whole nanoseconds, never as rounded floats.
+    """
+    samples = track.samples
+    attitudes = samples.attitudes
+    if attitudes is None:
+        attitudes = np.tile([1.0, 0.0, 0.0, 0.0], (len(track.stamps), 1))
+    with path.open("w") as file:
+        for stamp, p, q in zip(track.stamps.tolist(), samples.positions, attitudes, strict=True):
+            numbers = " ".join(f"{v:.9f}" for v in (*p, *q[1:], q[0]))
+            file.write(f"{stamp // 10**9}.{stamp % 10**9:09d} {numbers}\n")

@@ -1,0 +1,135 @@
+"""CSV files that Vicon's programs export: poses of segments and objects, and markers; millimetres.
+
+A section is a line with its name, a line with the rate, the names of the subjects, the names of the columns, the units
+and then one line per frame; an empty line ends it. Three rotation columns may be a rotation vector or Euler angles:
+the file does not say which, so the user must.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.recordings.recording import Recording
+from rotor_lab.recordings.track import Samples, Track, ordered
+
+SECTIONS = ("Segments", "Objects", "Trajectories")
+"""The others (joints, devices) hold no paths."""
+
+ROTATIONS = ("rotvec", "euler-fixed-xyz", "euler-moving-xyz")
+"""Meaning of RX, RY, RZ: rotation vector; turns about the fixed x, y, z axes; turns about the moving x, y, z axes."""
+
+LENGTHS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+ANGLES = {"deg": np.pi / 180.0, "rad": 1.0}
+
+
+def read_vicon_csv(path: Path, rotation: str = "") -> Recording:
+    """Paths of all segments, objects and markers of a file.
+
+    Args:
+        path: the file.
+        rotation: one of :data:`ROTATIONS`; needed where rotations have three columns.
+
+    Raises:
+        ConfigError: no section with paths, a line or unit that cannot be read, or rotations that would have to be guessed.
+    """
+    rows = list(csv.reader(path.read_text(errors="replace").splitlines()))
+    tracks: list[Track] = []
+    at = 0
+    while at < len(rows):
+        name = rows[at][0].strip().lstrip("\ufeff") if rows[at] else ""
+        if name in SECTIONS:
+            end = next((i for i in range(at + 5, len(rows)) if not any(rows[i])), len(rows))
+            tracks += _section(path, rows[at:end], at, rotation)
+            at = end
+        at += 1
+    if not tracks:
+        raise ConfigError(
+            f"{path}: holds no section named {', '.join(SECTIONS)}. Export the trial as CSV with one of them."
+        )
+    return Recording(str(path), "Vicon CSV", tuple(tracks))
+
+
+def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> list[Track]:
+    if len(rows) < 6:
+        raise ConfigError(
+            f"{path}:{first + 1}: the section {rows[0][0]} ends before its first frame."
+        )
+    rate = _number(path, first + 2, rows[1][0] if rows[1] else "")
+    if not rate > 0.0:
+        raise ConfigError(f"{path}:{first + 2}: the rate must be > 0 Hz, got {rate:g}.")
+    subjects, columns, units = rows[2], rows[3], rows[4]
+    data = np.array([[_number(path, first + 6 + i, v) for v in _padded(r, len(columns))] for i, r in enumerate(rows[5:])])  # fmt: skip
+    if columns[0].strip() != "Frame" or np.isnan(data[:, 0]).any():
+        raise ConfigError(
+            f"{path}:{first + 4}: the first column must be Frame with a number in every line."
+        )
+    stamps = np.rint(data[:, 0] * (1e9 / rate)).astype(np.int64)
+    starts = [i for i, s in enumerate(_padded(subjects, len(columns))) if s.strip()]
+    tracks = []
+    for start, end in zip(starts, [*starts[1:], len(columns)], strict=True):
+        words = {columns[i].strip().rstrip("'"): i for i in range(start, end) if columns[i].strip()}
+        where = f"{path}:{first + 4}: {subjects[start].strip()}"
+        body = subjects[start].strip().split(":")[0 if rows[0][0].strip() != "Trajectories" else -1]
+        samples = _samples(where, data, words, units, rotation)
+        if samples is not None and np.isfinite(samples.positions).all(axis=1).any():
+            tracks.append(ordered(body, subjects[start].strip(), stamps, samples, "vicon"))
+    return tracks
+
+
+def _samples(where: str, data: np.ndarray, words: dict[str, int], units: list[str], rotation: str) -> Samples | None:  # fmt: skip
+    def taken(names: tuple[str, ...], scales: dict[str, float]) -> np.ndarray:
+        scaled = []
+        for name in names:
+            unit = _padded(units, data.shape[1])[words[name]].strip()
+            if unit not in scales:
+                raise ConfigError(
+                    f"{where}: the unit of {name} must be one of {', '.join(scales)}, got {unit!r}."
+                )
+            scaled.append(scales[unit] * data[:, words[name]])
+        return np.stack(scaled, axis=1)
+
+    for axes in (("TX", "TY", "TZ"), ("X", "Y", "Z")):
+        if set(axes) <= set(words):
+            positions = taken(axes, LENGTHS)
+            break
+    else:
+        return None
+    if not {"RX", "RY", "RZ"} <= set(words):
+        return Samples(positions)
+    if "RW" in words:
+        return Samples(positions, data[:, [words[k] for k in ("RW", "RX", "RY", "RZ")]])
+    if rotation not in ROTATIONS:
+        raise ConfigError(
+            f"{where}: RX, RY, RZ may be a rotation vector or Euler angles; the file does not say which. Add --rotation "
+            f"{' or '.join(ROTATIONS)} as the export was set, or export quaternions."
+        )
+    angles = taken(("RX", "RY", "RZ"), ANGLES)
+    known = np.isfinite(angles).all(axis=1)
+    attitudes = np.full((len(angles), 4), np.nan)
+    if rotation == "rotvec":
+        turned = Rotation.from_rotvec(angles[known])
+    else:
+        turned = Rotation.from_euler(
+            "xyz" if rotation == "euler-fixed-xyz" else "XYZ", angles[known]
+        )
+    attitudes[known] = turned.as_quat(scalar_first=True)
+    return Samples(positions, attitudes)
+
+
+def _padded(row: list[str], n: int) -> list[str]:
+    return (row + [""] * n)[:n]
+
+
+def _number(path: Path, line: int, text: str) -> float:
+    """A field; empty is a dropout."""
+    if not text.strip():
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ConfigError(f"{path}:{line}: must be a number, got {text!r}.") from error
