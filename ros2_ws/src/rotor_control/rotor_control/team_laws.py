@@ -218,11 +218,13 @@ class CableLaw(TeamLaw):
                 for row, l, p in zip(self._rows[:-1], lengths, points, strict=True)
             ]
         )
-        least, spread = None, 0.0
+        least, outward, spread = None, None, rad_from_deg(control.spread_deg)
         if isinstance(control, CableTeamControl):
-            least, spread = control.least_tension_n, rad_from_deg(control.spread_deg)
+            least = control.least_tension_n
+        else:
+            outward = control.outward(len(team.vehicles))
         weight = self.load[g.LOAD_MASS] * self.load[g.GRAVITY]
-        self.tension = Tension(points, weight, least=least, spread=spread)
+        self.tension = Tension(points, weight, least=least, spread=spread, outward=outward)
         carried = MOST_OF_REST * float(self.tension.at_rest(weight).min())
         if least is not None and least > carried:
             raise ConfigError(
@@ -259,11 +261,6 @@ class PointMassLaw(CableLaw):
         control = scenario.controller
         if not isinstance(control, PointMassControl):
             raise _wrong_law(control, "point_mass", "a point mass on a cable")
-        if len(team.vehicles) != 1:
-            raise ConfigError(
-                f"payload {team.payload!r}: a point mass on {len(team.vehicles)} cables has no "
-                f"shipped controller; give it an inertia."
-            )
         super().__init__(scenario, team, control)
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
@@ -274,11 +271,15 @@ class PointMassLaw(CableLaw):
 
 
 class CableTeamLaw(CableLaw):
-    """A team with a rigid payload on cables."""
+    """A team with a rigid payload on cables, or with a point mass, on which no moment acts."""
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         control = scenario.controller
-        if not isinstance(control, CableTeamControl):
+        payload = scenario.model.entities[scenario.model.index(team.payload or "")]
+        if payload.inertia_kg_m2 is None:
+            if not isinstance(control, PointMassControl):
+                raise _wrong_law(control, "point_mass", "a point mass on cables")
+        elif not isinstance(control, CableTeamControl):
             raise _wrong_law(control, "cable_team", "a rigid payload on cables")
         super().__init__(scenario, team, control)
 
@@ -313,4 +314,5 @@ def team_law(scenario: Scenario, team: Team) -> TeamLaw:
     if team.rigid:
         return RigidTeamLaw(scenario, team)
     payload = scenario.model.entities[scenario.model.index(team.payload)]
-    return (PointMassLaw if payload.inertia_kg_m2 is None else CableTeamLaw)(scenario, team)
+    alone = payload.inertia_kg_m2 is None and len(team.vehicles) == 1
+    return (PointMassLaw if alone else CableTeamLaw)(scenario, team)

@@ -41,16 +41,24 @@ class Tension:
         weight: of the payload, N.
         least: smallest tension, N; None: the paper's rule, no cable pushes down.
         spread: angle by which cables lean outwards at rest, rad.
+        outward: where to, horizontal unit vectors (n, 3); None: away from the middle of the points.
     """
 
     def __init__(
-        self, points: np.ndarray, weight: float, *, least: float | None = None, spread: float = 0.0
+        self,
+        points: np.ndarray,
+        weight: float,
+        *,
+        least: float | None = None,
+        spread: float = 0.0,
+        outward: np.ndarray | None = None,
     ) -> None:
         n = len(points)
         P = grasp_matrix(points)
         self.inverse = np.ascontiguousarray(np.linalg.pinv(P, rcond=RANK))
         N = np.eye(3 * n) - self.inverse @ P
-        outward = (points - points.mean(axis=0)) * (1.0, 1.0, 0.0)
+        if outward is None:
+            outward = (points - points.mean(axis=0)) * np.array([1.0, 1.0, 0.0])
         sizes = np.linalg.norm(outward, axis=1, keepdims=True)
         outward = np.divide(outward, sizes, out=np.zeros_like(outward), where=sizes > 0.0)
         internal = N @ (np.tan(spread) * weight / n * outward).ravel()

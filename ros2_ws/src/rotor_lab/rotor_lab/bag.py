@@ -6,17 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.rosbag2 import Reader
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from ruamel.yaml import YAML
+from rosbags.highlevel import AnyReader
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.loader import scenario_from_tree
+from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
-from rotor_core.interface.plan import AXES, REFERENCE, Plan
-from rotor_lab.flight import Flight
+from rotor_core.interface.plan import (
+    ATTITUDE,
+    AXES,
+    REFERENCE,
+    REFERENCE_VECTORS,
+    YAW_ANGLE,
+    YAW_RATE,
+    Plan,
+)
+from rotor_lab.flight import Commands, Flight
+from rotor_lab.recordings.bags import custom_data, opened
 from rotor_sim.events import EVENT_NAMES, Event
 
 NANO = 1e-9
@@ -24,36 +32,29 @@ SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
 
 
-def read_flight(path: Path) -> Flight:
+def read_flight(path: Path, scenario: Scenario | None = None) -> Flight:
     """Read a bag made by our recorder; one row per ground-truth message.
+
+    Args:
+        path: folder of the bag.
+        scenario: in place of the one in the bag.
 
     Raises:
         ConfigError: not a bag, not closed, or it lacks what a flight needs.
     """
-    try:
-        with Reader(path) as reader:
-            return _flight(reader, path)
-    except (OSError, ValueError, KeyError, AssertionError) as error:
-        raise ConfigError(f"{path}: cannot be read as a bag of this suite ({error}).") from error
-    except Exception as error:
-        if type(error).__module__.startswith("rosbags"):
-            raise ConfigError(f"{path}: is not a readable rosbag2 folder ({error}).") from error
-        raise
+    with opened(path) as reader:
+        return _flight(reader, path, scenario)
 
 
-def _flight(reader: Reader, path: Path) -> Flight:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types = {}
-    for connection in reader.connections:
-        if connection.msgtype.startswith("rotor_msgs/"):
-            types.update(get_types_from_msg(connection.msgdef.data, connection.msgtype))
-    store.register({k: v for k, v in types.items() if k not in store.fielddefs})
-    scenario = scenario_from_tree(parse_tree(_custom_data(path, "scenario"), f"{path}: scenario"))
+def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
+    scenario = scenario or scenario_from_tree(parse_tree(_scenario_text(path), f"{path}: scenario"))
     names = [e.name for e in scenario.model.entities]
     groups = teams(scenario.model)
     truth: dict[str, dict[int, np.ndarray]] = {n: {} for n in names}
     cables: dict[int, tuple[list, list]] = {}
     commands: dict[int, np.ndarray] = {}
+    efforts: dict[int, np.ndarray] = {}
+    sampled: dict[str, dict[int, np.ndarray]] = {t.entity: {} for t in groups}
     plans: dict[str, list[tuple[float, Plan]]] = {
         name: [] for t in groups for name in (t.entity, *(t.vehicles if t.cables else ()))
     }
@@ -75,9 +76,10 @@ def _flight(reader: Reader, path: Path) -> Flight:
             "events",
             "diagnostics",
             "joint_states",
+            "reference",
         ):
             continue
-        message: Any = store.deserialize_cdr(raw, connection.msgtype)
+        message: Any = reader.deserialize(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         if kind == "ground_truth":
             truth[topic.split("/")[-2]][stamp] = _state(message)
@@ -86,6 +88,7 @@ def _flight(reader: Reader, path: Path) -> Flight:
         elif kind == "team_command":
             table = {c.name: _numbers(c) for c in message.commands}
             commands[stamp] = np.array([table[n] for n in vehicles])
+            efforts[stamp] = np.concatenate([c.joint_efforts for c in message.commands])
         elif kind == "plan":
             coefficients = message.coefficients.reshape(
                 len(message.durations), AXES, message.degree + 1
@@ -96,6 +99,9 @@ def _flight(reader: Reader, path: Path) -> Flight:
                     Plan(message.durations, coefficients, message.radius, message.rotation),
                 )
             )
+        elif kind == "reference":
+            if message.entity in sampled:
+                sampled[message.entity][stamp] = _reference(message)
         elif kind == "events":
             events.append(_event(message, stamp * NANO, joint_names))
         elif kind == "joint_states":
@@ -122,7 +128,15 @@ def _flight(reader: Reader, path: Path) -> Flight:
         )
     time = np.array(common) * NANO
     states = np.array([[truth[n][s] for n in names] for s in common])
-    references = np.stack([_references(plans, team, time) for team in groups], axis=1)
+    references = np.stack(
+        [
+            _references(plans, team, time)
+            if plans[team.entity]
+            else _sampled(sampled[team.entity], common)
+            for team in groups
+        ],
+        axis=1,
+    )
     n_cables = len(scenario.model.cables)
     tensions = np.array(
         [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]
@@ -137,6 +151,13 @@ def _flight(reader: Reader, path: Path) -> Flight:
     flight = Flight(
         scenario, time, states, references, held, tensions, taut, events, wall, 0, extra
     )
+    sent = sorted(commands)
+    if len(sent) > len(common):
+        flight.sent = Commands(
+            np.array(sent) * NANO,
+            np.array([commands[s] for s in sent]),
+            np.array([efforts[s] for s in sent]),
+        )
     if arms:
         flight.joints = np.array([np.concatenate([joints[n][s] for n in arms]) for s in common])
     return flight
@@ -160,11 +181,27 @@ def _references(
     return out
 
 
-def _custom_data(path: Path, key: str) -> str:
-    metadata = YAML(typ="safe", pure=True).load((path / "metadata.yaml").read_text())
-    text = (metadata["rosbag2_bagfile_information"].get("custom_data") or {}).get(key)
+def _sampled(references: dict[int, np.ndarray], stamps: list[int]) -> np.ndarray:
+    """References as they were published, (n, 28); NaN where none was."""
+    missing = np.full(REFERENCE, np.nan)
+    return np.array([references.get(s, missing) for s in stamps])
+
+
+def _reference(message: Any) -> np.ndarray:
+    out = np.zeros(REFERENCE)
+    for name, first in REFERENCE_VECTORS.items():
+        vector = getattr(message, name)
+        out[first : first + 3] = vector.x, vector.y, vector.z
+    q = message.orientation
+    out[ATTITUDE : ATTITUDE + 4] = q.w, q.x, q.y, q.z
+    out[YAW_ANGLE], out[YAW_RATE] = message.yaw, message.yaw_rate
+    return out
+
+
+def _scenario_text(path: Path) -> str:
+    text = custom_data(path, "scenario")
     if not text:
-        raise ConfigError(f"{path}: holds no {key}. Record it with `./rotor`.")
+        raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
     return text
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import math
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rotor_core.interface.errors import ConfigError, RotorError
+from rotor_lab.arguments import positive_number
 from rotor_lab.compare.command import add_compare_command
 from rotor_lab.live import add_live_commands
+from rotor_lab.prediction.command import add_replay_command
 from rotor_lab.trim_command import add_trim_command
 
 
@@ -134,27 +134,6 @@ def _up(options: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(options: argparse.Namespace) -> int:
-    from rotor_lab.replay_case import run_case
-    from rotor_lab.warm import warm
-
-    warm()
-    began = time.perf_counter()
-    out = Path(options.out)
-    run, events = run_case(Path(options.case), out, step=options.step)
-    counts = {
-        kind: sum(e.type == kind for e in run.events)
-        for kind in ("snap", "slack", "settle", "cut", "release")
-    }
-    text = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no events"
-    print(
-        f"{len(run.samples['t'])} samples to t = {run.samples['t'][-1]:g} s, {text}, "
-        f"{time.perf_counter() - began:.1f} s of wall time"
-    )
-    print(f"{out}, {events}")
-    return 0
-
-
 def _reproduce(options: argparse.Namespace) -> int:
     from rotor_lab.reproduce.report import reproduce
     from rotor_lab.results import new_folder
@@ -205,14 +184,6 @@ def _warm(_: argparse.Namespace) -> int:
 
     warm()
     return 0
-
-
-def positive_number(text: str) -> float:
-    """Argument type: finite and > 0."""
-    value = float(text)
-    if not (value > 0.0 and math.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"must be > 0 and finite, got {text}")
-    return value
 
 
 def seed(text: str) -> int:
@@ -324,22 +295,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--log-level", choices=["debug", "info", "warn", "error"], default="", help="of our nodes"
     )
-    sub = add(
-        "replay",
-        _replay,
-        "Replay an open-loop case.",
-        "./rotor replay tests/data/pendulum.json --out /tmp/result.npz",
-    )
-    sub.add_argument("case", help="JSON file of the case")
-    sub.add_argument(
-        "--out", required=True, metavar="FILE.npz", help="samples; the events go beside it as .json"
-    )
-    sub.add_argument(
-        "--step",
-        type=positive_number,
-        metavar="S",
-        help="fixed step (default: 0.001; cases with joints: adaptive steps)",
-    )
+    add_replay_command(add)
     add_compare_command(add)
     add_live_commands(add)
     add_trim_command(add)

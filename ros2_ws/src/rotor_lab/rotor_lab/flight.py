@@ -11,6 +11,28 @@ from rotor_core.config.teams import teams
 from rotor_core.interface.plan import ATTITUDE, POSITION
 from rotor_sim.events import Event
 
+SAME_TIME = 1e-7
+"""Times closer than this are the same, s."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands in the order of time, each held until the next.
+
+    Attributes:
+        time: of the state that each answers, (M,) s.
+        wrenches: (M, n_vehicles, 4).
+        efforts: of the joints, (M, n_joints).
+    """
+
+    time: np.ndarray
+    wrenches: np.ndarray
+    efforts: np.ndarray
+
+    def at(self, t: float) -> int:
+        """Row of the command that acts at ``t``; -1: none yet."""
+        return int(np.searchsorted(self.time, t + SAME_TIME, side="right")) - 1
+
 
 @dataclass
 class Flight:
@@ -31,6 +53,7 @@ class Flight:
         joints: angles and rates of all joints, vehicle by vehicle, (N, n_joints, 2).
         joint_references: wanted angles, rates and accelerations, (N, n_joints, 3).
         efforts: as commanded to the joints, (N, n_joints).
+        sent: every command of a recording whose states are rarer than its commands; None: one per row.
     """
 
     scenario: Scenario
@@ -47,6 +70,16 @@ class Flight:
     joints: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
     joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    sent: Commands | None = None
+
+    @property
+    def all_commands(self) -> Commands:
+        """What was commanded and when; without rows in which nothing was known."""
+        if self.sent is not None:
+            return self.sent
+        known = np.isfinite(self.commands).all(axis=(1, 2))
+        efforts = self.efforts[known] if self.efforts.size else np.zeros((int(known.sum()), 0))
+        return Commands(self.time[known], self.commands[known], efforts)
 
     def position_error(self, team: int = 0) -> np.ndarray:
         """Reference minus position of the planned entity, (N, 3) m."""

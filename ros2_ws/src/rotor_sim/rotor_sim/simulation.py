@@ -6,14 +6,14 @@ Reset, measure, step. The story of a run without ROS and the heart of the simula
 from __future__ import annotations
 
 import numpy as np
-from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import Grip, Scenario
-from rotor_core.interface.errors import ContractError, ModelError, SolverError
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ContractError, ModelError
 from rotor_core.lie.batch import rotation_matrices
 from rotor_sim import projection
 from rotor_sim.actuators import KINDS, start_internal_rotors
+from rotor_sim.changes import Schedule, make_change
 from rotor_sim.engine import Engine
 from rotor_sim.events import Event
 from rotor_sim.model.from_scenario import system_from_scenario
@@ -32,9 +32,6 @@ START_TIME = 1.0
 
 FARTHEST = 1e6
 """Positions, velocities and rates beyond this cannot be set, m, m/s, rad/s."""
-
-SAME_TIME = 1e-9
-"""Changes due this much after now are made now, s."""
 
 INSIDE = 0.02
 """Bodies may begin this deep inside each other, m: what stands sinks in by some millimetres."""
@@ -103,22 +100,25 @@ class Simulation:
         start_internal_rotors(engine, self.scenario, time)
         return engine
 
-    def reset(self, states: np.ndarray | None = None, *, time: float = START_TIME) -> np.ndarray:
+    def reset(
+        self, states: np.ndarray | None = None, *, time: float = START_TIME, elapsed: float = 0.0
+    ) -> np.ndarray:
         """Start again from ``states`` (n, 13), default the scenario's.
 
-        Uncuts cables, repeats the random streams.
+        Uncuts cables, repeats the random streams. ``elapsed``: time of the scenario that has passed by
+        then, s; what it changes before that is skipped.
 
         Returns:
             The motion of all entities, (n, 19).
         """
         self.engine = self._new_engine(time)
-        self._begin = time
+        self._begin = time - elapsed
         self._events: list[Event] = []
         self._touches = Touches()
         self._motors_on = (
             False  # the first command finds motors at their efforts, as rotors at speed
         )
-        self._changes = sorted(self.scenario.changes, key=lambda change: change.at_s)
+        self._changes = Schedule(self.scenario.changes, elapsed)
         self.externals.clear()
         for stream in (
             self.pose_sensor,
@@ -157,13 +157,16 @@ class Simulation:
         links[:, 3] = 1.0
         return np.vstack([states[:, :13], links])
 
-    def set_states(self, states: dict[str, np.ndarray], *, project: bool) -> float:
+    def set_states(
+        self, states: dict[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
+    ) -> float:
         """Put entities elsewhere; time goes on.
 
         Args:
             states: by entity, (13,). Entities on rigid links with them follow, all others stay.
             project: move everything to the nearest state that the cables allow, instead of
                 refusing one that they forbid.
+            joints: angles and rates of the arms' joints, (n_joints, 2); default as they are.
 
         Returns:
             How far the projection moved an entity at most, m.
@@ -194,7 +197,10 @@ class Simulation:
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
         there = trial.measure()[:, :13].copy()
-        joints = self.engine.joints.states
+        every = self.engine.joints.states.copy()
+        if joints is not None:
+            every[: self._n_joints] = joints
+        joints = every
         trial.set_state(there, joints=joints)  # what it cannot do must not touch the running world
         self.engine.set_state(there, joints=joints)
         there = there[: len(self.names)]
@@ -247,42 +253,17 @@ class Simulation:
         directions = np.einsum("kji,kj->ki", rotations[self._cable_ends], self.engine.directions)
         return self._load_cell.measure(self.engine.tensions, directions)
 
-    def _make_changes(self) -> None:
-        """Attach, release and cut what the scenario says for now."""
-        while self._changes and self._changes[0].at_s <= self.time - self._begin + SAME_TIME:
-            change = self._changes.pop(0)
-            if change.cut is not None:
-                self.engine.cut(change.cut - 1)
-            if change.release is not None:
-                self.release(change.release)
-            if change.attach is not None:
-                self._grip(change.attach)
-            if (fault := change.motor) is not None:
-                vehicle = self._vehicle(fault.vehicle)
-                if vehicle in self.rotor_heads.vehicles:
-                    self.rotor_heads.weaken(vehicle, fault.thrust_gain)
-                else:
-                    self._actuators.weaken(vehicle, fault.rotor - 1, fault.thrust_gain)
-            if change.battery is not None:
-                train = self.power[self._vehicle(change.battery.vehicle)]
-                train.sag = change.battery.voltage_factor
+    def weaken(self, vehicle: str, rotor: int, thrust_gain: float) -> None:
+        """Let a rotor give this share of its thrust (of a helicopter: its tail)."""
+        row = self.vehicle(vehicle)
+        if row in self.rotor_heads.vehicles:
+            self.rotor_heads.weaken(row, thrust_gain)
+        else:
+            self._actuators.weaken(row, rotor, thrust_gain)
 
-    def _vehicle(self, name: str) -> int:
+    def vehicle(self, name: str) -> int:
+        """Row of an entity."""
         return self.names.index(name)
-
-    def _grip(self, grip: Grip) -> None:
-        a, b = self._body(grip.to), self._body(grip.entity)
-        m = self.engine.measure()
-        hand = m[a, :3] + quat2mat(m[a, 3:7]) @ np.array(grip.point_m)
-        apart = float(np.linalg.norm(m[b, :3] - hand))
-        if apart > grip.within_m:
-            raise SolverError(
-                f"attach at t = {self.time:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of {grip.to!r}, "
-                f"more than within_m ({grip.within_m:g} m). Bring them together first.",
-                time=self.time,
-                state=m[:, :13].copy(),
-            )
-        self.attach(grip.to, grip.entity)
 
     def command(self, wrenches: np.ndarray, efforts: np.ndarray | None = None) -> None:
         """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m, and efforts of all joints.
@@ -317,7 +298,8 @@ class Simulation:
             self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
-        self._make_changes()
+        for change in self._changes.due(self.time - self._begin):
+            make_change(self, change)
 
     @property
     def applied(self) -> np.ndarray:
@@ -334,7 +316,7 @@ class Simulation:
         Raises:
             ContractError: an unknown body, or the child is held already; nothing is changed then.
         """
-        a, b = self._body(parent), self._body(child)
+        a, b = self.body(parent), self.body(child)
         system, states, joints = attached(self.engine, a, b)
         self._change(system, states, joints, Event(self.time, "attach", (), bodies=(parent, child)))
 
@@ -344,12 +326,17 @@ class Simulation:
         Raises:
             ContractError: an unknown entity, or nothing holds it; nothing is changed then.
         """
-        system = released(self.engine.system, self._body(child))
+        system = released(self.engine.system, self.body(child))
         states = self.engine.measure()[:, :13].copy()
         event = Event(self.time, "release", (), bodies=(child,))
         self._change(system, states, self.engine.joints.states, event)
 
-    def _body(self, name: str) -> int:
+    def body(self, name: str) -> int:
+        """Row of a body: an entity, or a link of an arm.
+
+        Raises:
+            ContractError: there is none of this name.
+        """
         if name not in self.body_names:
             known = ", ".join(self.body_names)
             raise ContractError(f"there is no body {name!r}; known are {known}.")

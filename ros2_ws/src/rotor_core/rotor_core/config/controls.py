@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from rotor_core.config.body import Vector
 from rotor_core.config.structure import bounded
+from rotor_core.config.units import rad_from_deg
+from rotor_core.interface.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,11 @@ class QuadrotorControl:
 
 @dataclass(frozen=True)
 class PointMassControl:
-    """One vehicle with a cable-suspended point mass: gains of the load position.
+    """Vehicles with a cable-suspended point mass: gains of the load position.
 
-    ``feedforward: nominal`` lets cable and vehicle turn as the plan needs it, ahead of any error;
-    ``paper`` leaves these terms at zero, as RotorTM does.
+    Cables of several vehicles lean outwards by ``spread_deg`` at rest, towards ``azimuths_deg`` (one per
+    vehicle; left out: spread evenly, the first towards x). ``feedforward: nominal`` lets cable and
+    vehicle turn as the plan needs it, ahead of any error; ``paper`` leaves these terms at zero, as RotorTM does.
     """
 
     type: Literal["point_mass"]
@@ -46,8 +51,26 @@ class PointMassControl:
     velocity: Vector = bounded(ge=0.0)
     integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: Literal["paper", "nominal"] = "paper"
+    spread_deg: float = bounded(30.0, gt=0.0, le=60.0)
+    azimuths_deg: tuple[float, ...] = ()
     error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
+
+    def outward(self, n: int) -> np.ndarray:
+        """Horizontal unit vectors towards which the cables of ``n`` vehicles lean, (n, 3); zero for one.
+
+        Raises:
+            ConfigError: there is not one azimuth per vehicle.
+        """
+        if n == 1:
+            return np.zeros((1, 3))
+        if self.azimuths_deg and len(self.azimuths_deg) != n:
+            raise ConfigError(
+                f"controller.azimuths_deg: must name one direction for each of {n} vehicles, got "
+                f"{len(self.azimuths_deg)}."
+            )
+        angles = np.array([rad_from_deg(a) for a in self.azimuths_deg or 360.0 * np.arange(n) / n])
+        return np.stack([np.cos(angles), np.sin(angles), np.zeros(n)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
+from rotor_core.config.controls import PointMassControl
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import RigidLink
 from rotor_core.config.schema import Scenario
-from rotor_core.config.units import wxyz_from_rpy_deg
+from rotor_core.config.teams import teams
+from rotor_core.config.units import rad_from_deg, wxyz_from_rpy_deg
 
 P, Q, V, OMEGA = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 """Columns of a state.
@@ -24,8 +26,9 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     """States of all entities in the order of ``model.entities``, (n, 13).
 
     Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked
-    ones and cargo where their link holds them; vehicles on cables straight above the attachment point, one
-    cable length away, moving with it; free vehicles at the origin, 1 m apart along y (helicopters three radii).
+    ones and cargo where their link holds them; vehicles on cables straight above the attachment point (around
+    a point mass: leaning as its controller wants them), one cable length away, moving with it;
+    free vehicles at the origin, 1 m apart along y (helicopters three radii).
     """
     model = plant_model(scenario)
     entities = [e.name for e in model.entities]
@@ -59,6 +62,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     for link in model.rigid_links:
         if link.child not in done:
             follow(link)
+    leans = _leans(scenario)
     for cable in model.cables:
         upper, lower = (cable.a, cable.a_point_m), (cable.b, cable.b_point_m)
         if cable.a in done:
@@ -67,7 +71,8 @@ def initial_states(scenario: Scenario) -> np.ndarray:
             continue
         load, vehicle = states[entities.index(lower[0])], states[entities.index(upper[0])]
         R, offset = quat2mat(load[Q]), np.array(lower[1])
-        vehicle[P] = load[P] + R @ offset + [0.0, 0.0, cable.length_m] - np.array(upper[1])
+        along = leans.get(upper[0], np.array([0.0, 0.0, 1.0]))
+        vehicle[P] = load[P] + R @ offset + cable.length_m * along - np.array(upper[1])
         vehicle[V] = load[V] + R @ np.cross(load[OMEGA], offset)
         done.add(upper[0])
     free = [v.name for v in model.vehicles if v.name not in done]
@@ -77,3 +82,20 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     for link in cargo:
         follow(link)
     return states
+
+
+def _leans(scenario: Scenario) -> dict[str, np.ndarray]:
+    """Directions (3,) from a shared point mass to its vehicles, by vehicle."""
+    control, out = scenario.controller, {}
+    if not isinstance(control, PointMassControl):
+        return out
+    for team in teams(scenario.model):
+        if team.payload and len(team.cables) > 1:
+            spread = rad_from_deg(control.spread_deg)
+            leaning = control.outward(len(team.vehicles)) * np.sin(spread) + [
+                0.0,
+                0.0,
+                np.cos(spread),
+            ]
+            out |= dict(zip(team.vehicles, leaning, strict=True))
+    return out

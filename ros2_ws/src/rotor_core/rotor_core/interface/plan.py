@@ -30,6 +30,17 @@ REFERENCE = 28
 Position to snap in W; attitude (w first), body rate and its derivative; yaw.
 """
 
+REFERENCE_VECTORS = {
+    "position": POSITION,
+    "velocity": VELOCITY,
+    "acceleration": ACCELERATION,
+    "jerk": JERK,
+    "snap": SNAP,
+    "angular_velocity": RATE,
+    "angular_acceleration": ANGULAR_ACCELERATION,
+}
+"""First columns of the vectors of a reference, by their names in messages."""
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -25,20 +25,11 @@ from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface import plan as columns
 from rotor_core.interface.errors import ContractError
 from rotor_core.interface.joint_plan import JointPlan
-from rotor_core.interface.plan import AXES, Plan
+from rotor_core.interface.plan import AXES, REFERENCE_VECTORS, Plan
 
 WORLD_FRAME = "world"
 ALL_VALID = 2 * Reference.YAW - 1
 STATE = 13
-REFERENCE_VECTORS = {
-    "position": columns.POSITION,
-    "velocity": columns.VELOCITY,
-    "acceleration": columns.ACCELERATION,
-    "jerk": columns.JERK,
-    "snap": columns.SNAP,
-    "angular_velocity": columns.RATE,
-    "angular_acceleration": columns.ANGULAR_ACCELERATION,
-}
 
 
 def stamp_from_seconds(seconds: float, *, offset_ns: int = 0) -> Time:

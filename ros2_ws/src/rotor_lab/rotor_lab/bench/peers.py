@@ -78,8 +78,8 @@ class _MujocoWorld:
         import mujoco  # pyright: ignore[reportMissingImports]
 
         self._mujoco: Any = mujoco
-        self._model = mujoco.MjModel.from_xml_string(mjcf(case, step, integrator))
-        self._data = mujoco.MjData(self._model)
+        self._model = self._mujoco.MjModel.from_xml_string(mjcf(case, step, integrator))
+        self._data = self._mujoco.MjData(self._model)
         for i, s in enumerate(states(case)):
             self._data.qvel[6 * i : 6 * i + 6] = np.concatenate([s[7:10], s[10:13]])
         self._data.ctrl[:] = case.hover_speed**2 * 1e-6

@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from rotor_core.interface.errors import ConfigError
-from rotor_lab.recordings.track import Samples
+from rotor_lab.recordings.track import Samples, known_in
 
 KINDS = ("rigid", "yaw", "translation", "none")
 """Turn and shift; turn about the vertical and shift; shift; leave as it is."""
@@ -54,7 +54,7 @@ class Alignment:
     def applied(self, body: str, real: Samples) -> Samples:
         """Motion of the body in the frame of the simulation."""
         positions, attitudes = real.positions, None
-        known = np.isfinite(positions).all(axis=1)
+        known = known_in(real)
         marker, turn = self.markers.get(body), self.turns.get(body, Rotation.identity())
         rates = real.rates
         if real.attitudes is not None:
@@ -100,7 +100,8 @@ def align(
             )
         if pairs[body][1].attitudes is None:
             raise ConfigError(
-                f"marker of {body}: the real recording has no attitude of it, so nothing tells where the marker points. "
+                f"marker of {body}: the real recording has no attitude of it, so nothing tells where the marker "
+                "points. "
                 "Leave it out, or record a rigid body of at least three markers."
             )
     for body in fitted:
@@ -120,9 +121,7 @@ def align(
 
 
 def _known(sim: Samples, real: Samples) -> tuple[Samples, Samples]:
-    rows = np.flatnonzero(
-        np.isfinite(sim.positions).all(axis=1) & np.isfinite(real.positions).all(axis=1)
-    )
+    rows = np.flatnonzero(known_in(sim) & known_in(real))
     rows = rows[:: max(1, len(rows) // MOST)]
     return sim.at(rows), real.at(rows)
 
@@ -154,7 +153,8 @@ def _frames(
         spread = float(np.sqrt((b[:, :2] ** 2).sum(axis=1).mean()))
         if spread < LEAST_SPREAD:
             raise ConfigError(
-                f"--align yaw: the positions spread by {1e3 * spread:.0f} mm about the vertical, {1e3 * LEAST_SPREAD:.0f} mm "
+                f"--align yaw: the positions spread by {1e3 * spread:.0f} mm about the vertical, "
+                f"{1e3 * LEAST_SPREAD:.0f} mm "
                 "are needed to find a heading. Take --align translation or --align none."
             )
         turn = np.arctan2(
@@ -168,10 +168,12 @@ def _frames(
         if arms[0] < LEAST_SPREAD:
             axis = ", ".join(f"{v:.2f}" for v in vectors[:, 2])
             raise ConfigError(
-                f"--align rigid: all positions lie within {1e3 * arms[0]:.0f} mm of one line (direction {axis}), so the turn "
-                f"about it is not determined ({1e3 * LEAST_SPREAD:.0f} mm are needed). Take --align yaw, translation or none."
+                f"--align rigid: all positions lie within {1e3 * arms[0]:.0f} mm of one line (direction {axis}), "
+                "so the turn "
+                f"about it is not determined ({1e3 * LEAST_SPREAD:.0f} mm are needed). Take --align yaw, "
+                "translation or none."
             )
-        rotation, _ = Rotation.align_vectors(a, b)
+        rotation = Rotation.align_vectors(a, b)[0]
     else:
         arms = np.array([])
     residual = a - rotation.apply(b)
@@ -182,7 +184,8 @@ def _frames(
         if sigma > LARGEST_SIGMA:
             raise ConfigError(
                 f"--align {kind}: the turn is uncertain by {np.degrees(sigma):.1f} deg (residual "
-                f"{1e3 * np.sqrt((residual**2).sum(axis=1).mean()):.0f} mm over arms of {1e3 * arms.min():.0f} mm), at most "
+                f"{1e3 * np.sqrt((residual**2).sum(axis=1).mean()):.0f} mm over arms of {1e3 * arms.min():.0f} "
+                "mm), at most "
                 f"{np.degrees(LARGEST_SIGMA):.0f} deg is allowed. Take --align yaw, translation or none."
             )
     return Alignment(
@@ -224,7 +227,8 @@ def _with_markers(
         if s.max() > LARGEST_MARKER_SIGMA or values[0] < 1e-9:
             raise ConfigError(
                 f"--fit-marker {body}: its attitude changes too little to tell the marker from the frame (uncertain by "
-                f"{1e3 * min(s.max(), 9.999):.0f} mm, at most {1e3 * LARGEST_MARKER_SIGMA:.0f} mm is allowed). Say it: --marker "
+                f"{1e3 * min(s.max(), 9.999):.0f} mm, at most {1e3 * LARGEST_MARKER_SIGMA:.0f} mm is allowed). "
+                "Say it: --marker "
                 f"{body}=X,Y,Z, or fly a manoeuvre that tilts and turns it."
             )
     found = unpacked(solution.x)

@@ -133,7 +133,9 @@ def _end(entity: str, point: tuple[float, ...], bodies: dict[str, Samples]) -> n
     return out
 
 
-def _balanced(model: Model, gravity: float, bodies: dict[str, Samples], ends: dict, step: float) -> dict[str, np.ndarray]:  # fmt: skip
+def _balanced(
+    model: Model, gravity: float, bodies: dict[str, Samples], ends: dict, step: float
+) -> dict[str, np.ndarray]:
     """Tensions of cables at point masses that hang on nothing else, by name."""
     out: dict[str, np.ndarray] = {}
     for payload in model.payloads:

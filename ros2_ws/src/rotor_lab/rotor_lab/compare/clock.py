@@ -80,7 +80,8 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
             (np.arange(len(lags)) < low) | (np.arange(len(lags)) > high), correlation, -1.0
         )
         raise ConfigError(
-            f"time offset: the motion repeats: offsets {STEP * float(lags[int(np.argmax(rest))] - lags[best]):+.2f} s apart "
+            "time offset: the motion repeats: offsets "
+            f"{STEP * float(lags[int(np.argmax(rest))] - lags[best]):+.2f} s apart "
             f"fit alike (correlation {peak:.3f} and {others.max():.3f}). {REMEDY}"
         )
     shift = float(lags[best])
@@ -104,8 +105,8 @@ def _speeds(track: Track, begin: int) -> np.ndarray:
         return np.full(len(positions), np.nan)
     filled = np.where(np.isnan(positions), 0.0, positions)
     velocity = savgol_filter(filled, WINDOW, 3, deriv=1, delta=STEP, axis=0)
-    unknown = np.convolve(np.isnan(positions[:, 0]), np.ones(WINDOW), "same") > 0.5
-    return np.where(unknown, np.nan, np.linalg.norm(velocity, axis=1))
+    unknown = np.convolve(np.isnan(positions[:, 0]).astype(float), np.ones(WINDOW), "same") > 0.5
+    return np.where(unknown, np.nan, np.linalg.norm(np.asarray(velocity), axis=1))
 
 
 def _products(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:

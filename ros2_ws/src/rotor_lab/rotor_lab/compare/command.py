@@ -32,20 +32,71 @@ def add_compare_command(add: Callable[..., argparse.ArgumentParser]) -> None:
     sub.add_argument("sim", help=f"simulated: {kinds}")
     sub.add_argument("real", help=f"real: {kinds}")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
-    sub.add_argument("--body", action="append", default=[], metavar="SIM=REAL", help="who is who, where names differ; compares these only")  # fmt: skip
-    sub.add_argument("--sim-topic", action="append", default=[], metavar="BODY=TOPIC", help="where SIM shows a body (default: ground truth, then motion capture, odometry, TF)")  # fmt: skip
-    sub.add_argument("--real-topic", action="append", default=[], metavar="BODY=TOPIC", help="the same of REAL")  # fmt: skip
-    sub.add_argument("--clock", choices=["header", "receive"], default="header", help="which times of bags count: of the messages' headers (default) or of their reception")  # fmt: skip
-    sub.add_argument("--rotation", choices=["rotvec", "euler-fixed-xyz", "euler-moving-xyz"], default="", help="what RX, RY, RZ of a Vicon CSV mean")  # fmt: skip
-    sub.add_argument("--time-offset", type=float, metavar="S", help="to add to the stamps of REAL (default: found by correlation)")  # fmt: skip
-    sub.add_argument("--align", choices=["rigid", "yaw", "translation", "none"], default="rigid", help="how the frame of REAL is brought to that of SIM (default: rigid)")  # fmt: skip
-    sub.add_argument("--marker", action="append", default=[], metavar="BODY=X,Y,Z", help="origin of a body in the axes of its markers, m")  # fmt: skip
-    sub.add_argument("--fit-marker", action="append", default=[], metavar="BODY", help="find it (and the turn of the markers) from the motion")  # fmt: skip
+    sub.add_argument(
+        "--body",
+        action="append",
+        default=[],
+        metavar="SIM=REAL",
+        help="who is who, where names differ; compares these only",
+    )
+    sub.add_argument(
+        "--sim-topic",
+        action="append",
+        default=[],
+        metavar="BODY=TOPIC",
+        help="where SIM shows a body (default: ground truth, then motion capture, odometry, TF)",
+    )
+    sub.add_argument(
+        "--real-topic", action="append", default=[], metavar="BODY=TOPIC", help="the same of REAL"
+    )
+    sub.add_argument(
+        "--clock",
+        choices=["header", "receive"],
+        default="header",
+        help="which times of bags count: of the messages' headers (default) or of their reception",
+    )
+    sub.add_argument(
+        "--rotation",
+        choices=["rotvec", "euler-fixed-xyz", "euler-moving-xyz"],
+        default="",
+        help="what RX, RY, RZ of a Vicon CSV mean",
+    )
+    sub.add_argument(
+        "--time-offset",
+        type=float,
+        metavar="S",
+        help="to add to the stamps of REAL (default: found by correlation)",
+    )
+    sub.add_argument(
+        "--align",
+        choices=["rigid", "yaw", "translation", "none"],
+        default="rigid",
+        help="how the frame of REAL is brought to that of SIM (default: rigid)",
+    )
+    sub.add_argument(
+        "--marker",
+        action="append",
+        default=[],
+        metavar="BODY=X,Y,Z",
+        help="origin of a body in the axes of its markers, m",
+    )
+    sub.add_argument(
+        "--fit-marker",
+        action="append",
+        default=[],
+        metavar="BODY",
+        help="find it (and the turn of the markers) from the motion",
+    )
     sub.add_argument("--from", dest="start", type=float, metavar="S", help="begin, since the start of SIM")  # fmt: skip
     sub.add_argument("--to", dest="end", type=float, metavar="S", help="end, since the start of SIM")  # fmt: skip
     sub.add_argument("--no-evo", action="store_true", help="do not call evo")
     for name, (_, unit) in LIMITS.items():
-        sub.add_argument(f"--{name}", type=float, metavar=unit.upper().replace("/", "_"), help=f"exit with 1 where a body is above it, {unit}")  # fmt: skip
+        sub.add_argument(
+            f"--{name}",
+            type=float,
+            metavar=unit.upper().replace("/", "_"),
+            help=f"exit with 1 where a body is above it, {unit}",
+        )
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -20,8 +20,7 @@ from rotor_lab.compare.clock import ClockOffset, clock_offset
 from rotor_lab.compare.errors import BodyErrors, body_errors
 from rotor_lab.compare.evo_program import evo_statistics
 from rotor_lab.recordings.recording import Recording
-from rotor_lab.recordings.track import NANO, Samples, Track, resampled
-
+from rotor_lab.recordings.track import NANO, Samples, Track, known_in, resampled
 
 REFINED_WITHIN = 0.05
 """The offset is refined within this of that from the speeds, s."""
@@ -121,7 +120,13 @@ def compare(sim: Recording, real: Recording, wishes: Wishes) -> Comparison:
     moved = {b: alignment.applied(b, r) for b, (_, r) in sampled.items()}
     errors = {b: body_errors(b, stamps, s, moved[b]) for b, (s, _) in sampled.items()}
     scenario = _scenario(sim) or _scenario(real)
-    cables = {} if scenario is None else _cables(scenario, sim, real, {b: s for b, (s, _) in sampled.items()}, moved, stamps, shift)  # fmt: skip
+    cables = (
+        {}
+        if scenario is None
+        else _cables(
+            scenario, sim, real, {b: s for b, (s, _) in sampled.items()}, moved, stamps, shift
+        )
+    )
     evo: dict[str, dict[str, dict[str, float]]] = {}
     if wishes.evo:
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # each call is a program
@@ -222,7 +227,8 @@ def _common(
     end = min(min(int(s.stamps[-1]), int(r.stamps[-1]) + shift) for s, r in pairs.values())
     if begin >= end:
         raise ConfigError(
-            f"the recordings do not overlap in time: {sim.path} ends {(begin - end) * NANO:.3f} s before the other begins. "
+            f"the recordings do not overlap in time: {sim.path} ends {(begin - end) * NANO:.3f} s before the "
+            "other begins. "
             "Leave --time-offset out, or mend it."
         )
     start = int(first.stamps[0])
@@ -270,7 +276,7 @@ def _cables(
 def _evo(
     pair: tuple[Track, Track], stamps: np.ndarray, sim: Samples, real: Samples
 ) -> dict[str, dict[str, float]]:
-    known = np.isfinite(sim.positions).all(axis=1) & np.isfinite(real.positions).all(axis=1)
+    known = known_in(sim) & known_in(real)
     tracks = [
         Track(t.body, t.source, stamps[known], samples.at(known))
         for t, samples in zip(pair, (sim, real), strict=True)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from rotor_lab.compare.runs import longest
 from rotor_lab.flight import largest, rms
-from rotor_lab.recordings.track import NANO, Samples
+from rotor_lab.recordings.track import NANO, Samples, known_in
 
 RATE_SPAN = 0.05
 """Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
@@ -88,7 +88,7 @@ class BodyErrors:
 
 def body_errors(body: str, stamps: np.ndarray, sim: Samples, real: Samples) -> BodyErrors:
     """Errors of a body at common stamps (ns), both motions in the frame of the simulation."""
-    known = np.isfinite(sim.positions).all(axis=1) & np.isfinite(real.positions).all(axis=1)
+    known = known_in(sim) & known_in(real)
     attitude = rate = None
     if sim.attitudes is not None and real.attitudes is not None:
         attitude = np.full((len(stamps), 3), np.nan)

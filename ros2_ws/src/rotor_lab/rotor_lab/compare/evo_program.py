@@ -41,7 +41,12 @@ def evo_statistics(sim: Track, real: Track, *, with_attitude: bool) -> dict[str,
         write_tum(folder / "sim.tum", sim)
         write_tum(folder / "real.tum", real)
         for measure, (program, options) in MEASURES.items():
-            found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))  # fmt: skip
+            found = shutil.which(
+                program,
+                path=os.pathsep.join(
+                    (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
+                ),
+            )
             if found is None:
                 return {}
             if measure == "ape_deg" and not with_attitude:

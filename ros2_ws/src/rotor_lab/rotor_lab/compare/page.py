@@ -112,7 +112,10 @@ def rows_of(summary: dict) -> list[tuple[str, str]]:
         if f["rate_rmse_deg_s"] is not None:
             rows.append((f"{body}: rate RMSE", number(f["rate_rmse_deg_s"], "deg/s", 1.0, 1)))
     for name, c in summary["cables"].items():
-        lengths = f"{number(c['sim']['length_median_m'], 'm', 1.0, 4)} and {number(c['real']['length_median_m'], 'm', 1.0, 4)}"
+        lengths = (
+            f"{number(c['sim']['length_median_m'], 'm', 1.0, 4)} and "
+            f"{number(c['real']['length_median_m'], 'm', 1.0, 4)}"
+        )
         rows.append((f"{name}: length", f"{lengths} (rest {c['rest_length_m']:.4f} m)"))
         if c["tension_rmse_n"] is not None:
             rows.append((f"{name}: tension RMSE", number(c["tension_rmse_n"], "N", 1.0, 4)))
@@ -138,7 +141,7 @@ def _page(comparison: Comparison, summary: dict) -> str:
     time = next(iter(comparison.bodies.values())).time
     shared, line = Range1d(time[0], time[-1]), Span(dimension="height", line_color="#999999")
 
-    def axes(title: str, unit: str):  # noqa: ANN202 - the class is made by bokeh
+    def axes(title: str, unit: str):
         plot = figure(
             title=title, width=WIDTH, height=HEIGHT, x_range=shared, y_axis_label=unit,
             tools="xpan,xwheel_zoom,xbox_zoom,reset,save,hover", active_drag="xbox_zoom", sizing_mode="stretch_width",
@@ -146,7 +149,7 @@ def _page(comparison: Comparison, summary: dict) -> str:
         plot.add_tools(CrosshairTool(overlay=line))
         return plot
 
-    def finish(plot) -> object:  # noqa: ANN001
+    def finish(plot) -> object:
         if plot.legend:
             plot.legend.click_policy, plot.legend.location = "hide", "top_right"
         return plot

@@ -159,16 +159,19 @@ class _Messages:
         for team, row in zip(teams(self._model), self._flight.references[i], strict=True):
             if np.isnan(row).any():
                 continue
-            vectors = [
-                self._vector(row[k : k + 3])
-                for k in (at.POSITION, at.VELOCITY, at.ACCELERATION, at.JERK, at.SNAP)
-            ]
-            turns = [self._vector(row[k : k + 3]) for k in (at.RATE, at.ANGULAR_ACCELERATION)]
-            yield stamp, f"{team.entity}/reference", self._make(
-                "rotor_msgs/msg/Reference", self._header(stamp), team.entity, ALL_VALID, *vectors,
-                self._quaternion(row[at.ATTITUDE : at.ATTITUDE + 4]), *turns,
-                float(row[at.YAW_ANGLE]), float(row[at.YAW_RATE]),
-            )  # fmt: skip
+            vectors = {
+                name: self._vector(row[k : k + 3]) for name, k in at.REFERENCE_VECTORS.items()
+            }
+            message = self._types["rotor_msgs/msg/Reference"](
+                header=self._header(stamp),
+                entity=team.entity,
+                valid=ALL_VALID,
+                orientation=self._quaternion(row[at.ATTITUDE : at.ATTITUDE + 4]),
+                yaw=float(row[at.YAW_ANGLE]),
+                yaw_rate=float(row[at.YAW_RATE]),
+                **vectors,
+            )
+            yield stamp, f"{team.entity}/reference", message
 
     def _cables(self, i: int, stamp: int) -> Any:
         flight, rows = self._flight, []
@@ -201,7 +204,8 @@ class _Messages:
                 rows = self._flight.joints[i, first : first + len(names)]
                 first += len(names)
                 yield stamp, f"{vehicle.name}/joint_states", self._make(
-                    "sensor_msgs/msg/JointState", self._header(stamp, ""), names, rows[:, 0].copy(), rows[:, 1].copy(), np.zeros(0)
+                    "sensor_msgs/msg/JointState", self._header(stamp, ""), names, rows[:, 0].copy(),
+                    rows[:, 1].copy(), np.zeros(0),
                 )  # fmt: skip
 
     def _event(self, event: Any, stamp: int) -> Any:

@@ -21,7 +21,8 @@ Row = tuple[str, Any, str, np.ndarray]
 """Body, stamp of the message, frame, and 13 numbers as in a state; NaN where a message does not say."""
 
 GENERIC = frozenset(
-    "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world base_link root".split()
+    "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
+    "base_link root".split()
 )
 """Parts of a topic that name no body."""
 
@@ -85,7 +86,9 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
         _track(body, topic, found) for (body, topic), found in rows.items() if len(found) >= LEAST
     )
     if not tracks:
-        raise ConfigError(f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}.")  # fmt: skip
+        raise ConfigError(
+            f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."
+        )
     return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables)
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.recording import Recording
 
-KINDS = "a ROS 2 bag (folder, .mcap, .db3), a ROS 1 bag (.bag), a Vicon CSV (.csv), a TUM file (.tum, .txt) or a flight (.npz)"
+KINDS = (
+    "a ROS 2 bag (folder, .mcap, .db3), a ROS 1 bag (.bag), a Vicon CSV (.csv), a TUM file (.tum, "
+    ".txt) or a flight (.npz)"
+)
 
 
 def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> Recording:

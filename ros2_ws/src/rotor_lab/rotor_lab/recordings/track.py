@@ -47,6 +47,11 @@ class Samples:
         return self.positions, self.attitudes, self.velocities, self.rates
 
 
+def known_in(samples: Samples) -> np.ndarray:
+    """Where the position is known, (N,) bool."""
+    return np.isfinite(samples.positions).all(axis=1)
+
+
 @dataclass(frozen=True)
 class Track:
     """Recorded motion of one body, in the order of time.

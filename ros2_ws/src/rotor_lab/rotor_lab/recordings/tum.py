@@ -33,7 +33,8 @@ def read_tum(path: Path) -> Recording:
             rows.append([float(w) for w in words[1:]])
         except (ValueError, OverflowError, InvalidOperation) as error:
             raise ConfigError(
-                f"{path}:{number}: a line must hold timestamp tx ty tz qx qy qz qw, got {line.strip()[:60]!r} ({error})."
+                f"{path}:{number}: a line must hold timestamp tx ty tz qx qy qz qw, got {line.strip()[:60]!r} "
+                f"({error})."
             ) from error
     values = np.array(rows).reshape(-1, COLUMNS - 1)
     body = path.stem.split(".")[0]

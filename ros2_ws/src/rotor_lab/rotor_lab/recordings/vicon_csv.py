@@ -35,7 +35,8 @@ def read_vicon_csv(path: Path, rotation: str = "") -> Recording:
         rotation: one of :data:`ROTATIONS`; needed where rotations have three columns.
 
     Raises:
-        ConfigError: no section with paths, a line or unit that cannot be read, or rotations that would have to be guessed.
+        ConfigError: no section with paths, a line or unit that cannot be read, or rotations that would have to be
+            guessed.
     """
     rows = list(csv.reader(path.read_text(errors="replace").splitlines()))
     tracks: list[Track] = []
@@ -63,7 +64,12 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
     if not rate > 0.0:
         raise ConfigError(f"{path}:{first + 2}: the rate must be > 0 Hz, got {rate:g}.")
     subjects, columns, units = rows[2], rows[3], rows[4]
-    data = np.array([[_number(path, first + 6 + i, v) for v in _padded(r, len(columns))] for i, r in enumerate(rows[5:])])  # fmt: skip
+    data = np.array(
+        [
+            [_number(path, first + 6 + i, v) for v in _padded(r, len(columns))]
+            for i, r in enumerate(rows[5:])
+        ]
+    )
     if columns[0].strip() != "Frame" or np.isnan(data[:, 0]).any():
         raise ConfigError(
             f"{path}:{first + 4}: the first column must be Frame with a number in every line."
@@ -81,7 +87,9 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
     return tracks
 
 
-def _samples(where: str, data: np.ndarray, words: dict[str, int], units: list[str], rotation: str) -> Samples | None:  # fmt: skip
+def _samples(
+    where: str, data: np.ndarray, words: dict[str, int], units: list[str], rotation: str
+) -> Samples | None:
     def taken(names: tuple[str, ...], scales: dict[str, float]) -> np.ndarray:
         scaled = []
         for name in names:
@@ -105,7 +113,8 @@ def _samples(where: str, data: np.ndarray, words: dict[str, int], units: list[st
         return Samples(positions, data[:, [words[k] for k in ("RW", "RX", "RY", "RZ")]])
     if rotation not in ROTATIONS:
         raise ConfigError(
-            f"{where}: RX, RY, RZ may be a rotation vector or Euler angles; the file does not say which. Add --rotation "
+            f"{where}: RX, RY, RZ may be a rotation vector or Euler angles; the file does not say which. Add "
+            "--rotation "
             f"{' or '.join(ROTATIONS)} as the export was set, or export quaternions."
         )
     angles = taken(("RX", "RY", "RZ"), ANGLES)

@@ -1,0 +1,61 @@
+"""`./rotor replay CASE|BAG`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from rotor_lab.arguments import positive_number
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from rotor_lab.prediction.run import replay_case, replay_recording
+    from rotor_lab.warm import warm
+
+    warm()
+    is_case = options.recording.endswith(".json")
+    return replay_case(options) if is_case else replay_recording(options)
+
+
+def add_replay_command(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the command to a parser; ``add`` as in :func:`rotor_lab.cli.parser`."""
+    sub = add(
+        "replay",
+        _replay,
+        "Predict a recorded flight from one of its states, or replay an open-loop case.",
+        "./rotor replay results/demo/bag --at 3 --for 2 --feed reference",
+    )
+    sub.add_argument("recording", help="bag, flight (.npz), or JSON file of a case")
+    sub.add_argument(
+        "--out",
+        metavar="PATH",
+        help="result folder; of a case: FILE.npz (the events go beside it as .json)",
+    )
+    sub.add_argument(
+        "--at", type=float, default=0.0, metavar="S", help="begin, since the start of the recording"
+    )
+    sub.add_argument(
+        "--for", dest="duration", type=positive_number, metavar="S", help="default: to its end"
+    )
+    sub.add_argument(
+        "--feed",
+        choices=["commands", "reference"],
+        default="commands",
+        help="what drives it: the recorded commands, or the recorded reference and our controller",
+    )
+    sub.add_argument(
+        "--windows",
+        type=positive_number,
+        nargs="+",
+        metavar="S",
+        help="many predictions of these lengths in place of one",
+    )
+    sub.add_argument(
+        "--scenario", default="", help="in place of that of the recording: shipped name or path"
+    )
+    sub.add_argument(
+        "--step",
+        type=positive_number,
+        metavar="S",
+        help="fixed step of a case (default: 0.001; cases with joints: adaptive steps)",
+    )

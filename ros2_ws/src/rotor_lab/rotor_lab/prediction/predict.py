@@ -1,0 +1,186 @@
+"""What the simulator says would have happened: from a recorded state on, with the recorded commands or references.
+
+With the commands of the recording the plant alone is judged; with its references plant and controller are. This is how
+the paper validates its collision model (Li, Sun, Loianno 2023, section VI).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rotor_control.controller import Controller, make_controller
+from rotor_core.interface.errors import ConfigError, ContractError, SolverError
+from rotor_core.interface.plan import ATTITUDE
+from rotor_lab.flight import SAME_TIME, Flight
+from rotor_sim.simulation import Simulation
+
+Feed = Literal["commands", "reference"]
+
+Hook = Callable[[Simulation, float], None]
+"""Called with the simulation and the time of the recording before every control period."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted flight.
+
+    Attributes:
+        flight: one row per control period, at times of the recording; it ends early where nothing could go on.
+        shift: how far the recorded state was moved to fit the cables, m.
+        ended: why it ended early; empty: it did not.
+    """
+
+    flight: Flight
+    shift: float
+    ended: str = ""
+
+
+def predict(
+    record: Flight, at: float = 0.0, duration: float | None = None, feed: Feed = "commands",
+    hook: Hook = lambda simulation, t: None,
+) -> Prediction:  # fmt: skip
+    """Predict a recorded flight from one of its states.
+
+    Rotor speeds begin where the command at that time holds them; the integral of the controller at zero.
+
+    Args:
+        record: what was recorded.
+        at: where to begin, s since its start; the row nearest to it counts.
+        duration: s; None: to the end of the recording.
+        feed: what drives the prediction.
+        hook: to change what only the caller knows.
+
+    Raises:
+        ConfigError: the recording lacks what is fed, or a part of the state.
+    """
+    scenario = record.scenario
+    begin = int(np.abs(record.time - record.time[0] - at).argmin())
+    start = float(record.time[begin])
+    end = float(record.time[-1]) if duration is None else start + duration
+    states = record.states[begin]
+    if np.isnan(states).any():
+        raise ConfigError(
+            f"--at {at:g}: the recording does not know the state of every entity there. Begin elsewhere."
+        )
+    if begin and any(v.helicopter for v in scenario.model.vehicles):
+        raise ConfigError(
+            "--at: the blades of a helicopter are not recorded; it can be replayed from its start only."
+        )
+    simulation = Simulation(scenario)
+    simulation.reset(time=start, elapsed=start - float(record.time[0]))
+    _make_past(record, simulation, start)
+    shift = _put(simulation, record, begin)
+    controller = make_controller(scenario) if feed == "reference" else None
+    commands = record.all_commands
+    if feed == "commands" and commands.at(start) < 0:
+        raise ConfigError(
+            f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "
+            "later (--at), "
+            "or take --feed reference."
+        )
+    if controller is None:
+        first = commands.at(start)
+        simulation.command(commands.wrenches[first], _efforts(commands.efforts, first))
+    return _run(record, simulation, controller, (start, end), shift, hook)
+
+
+def _run(
+    record: Flight, simulation: Simulation, controller: Controller | None, span: tuple[float, float],
+    shift: float, hook: Hook,
+) -> Prediction:  # fmt: skip
+    scenario, commands = record.scenario, record.all_commands
+    period = scenario.time.control_s
+    n = int((span[1] - span[0]) / period + SAME_TIME)
+    entities, cables = len(simulation.names), len(scenario.model.cables)
+    times = span[0] + period * np.arange(n + 1)
+    states, sent = np.empty((n + 1, entities, 13)), np.empty((n + 1, simulation.n_vehicles, 4))
+    tensions, taut = np.zeros((n + 1, cables)), np.zeros((n + 1, cables), bool)
+    references = np.full((n + 1, *record.references.shape[1:]), np.nan)
+    joints = np.empty((n + 1, *simulation.joint_states.shape))
+    ended, last = "", n
+    for i, t in enumerate(times):
+        hook(simulation, float(t))
+        references[i] = _reference(record, float(t))
+        try:
+            if controller is not None:
+                if np.isnan(references[i]).any():
+                    raise ConfigError(
+                        "--feed reference: the recording has no reference of a team at "
+                        f"{t - record.time[0]:.3f} s (its "
+                        "vehicles flew alone, or nothing was planned). Take --feed commands, or another part."
+                    )
+                wrench = controller.command(
+                    simulation.measure(), references[i], simulation.joint_states
+                )
+                simulation.command(wrench, controller.efforts)
+            else:
+                k = commands.at(float(t))
+                wrench = commands.wrenches[k]
+                simulation.command(wrench, _efforts(commands.efforts, k))
+            states[i], sent[i], joints[i] = (
+                simulation.motion[:, :13],
+                wrench,
+                simulation.joint_states,
+            )
+            if cables:
+                tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
+            if i < n:
+                simulation.step()
+        except (SolverError, ContractError) as error:
+            ended, last = f"after {t - span[0]:.3f} s: {error}", i
+            break
+    kept = slice(0, max(last, 1) + (not ended))
+    flight = Flight(
+        scenario, times[kept], states[kept], references[kept], sent[kept], tensions[kept], taut[kept],
+        simulation.take_events(), joints=joints[kept],
+    )  # fmt: skip
+    return Prediction(flight, shift, ended)
+
+
+def _put(simulation: Simulation, record: Flight, begin: int) -> float:
+    states = {
+        name: s / _scale(s) for name, s in zip(simulation.names, record.states[begin], strict=True)
+    }
+    joints = record.joints[begin] if record.joints.size else None
+    return simulation.set_states(states, project=True, joints=joints)
+
+
+def _scale(state: np.ndarray) -> np.ndarray:
+    """Divisor that brings the quaternion of a recorded state to unit length."""
+    out = np.ones(13)
+    out[3:7] = np.linalg.norm(state[3:7])
+    return out
+
+
+def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
+    """Cut what had been cut by then."""
+    for event in record.events:
+        if event.time >= start:
+            break
+        if event.type == "cut":
+            for k in event.cables:
+                simulation.engine.cut(k)
+        elif event.type in ("attach", "release"):
+            raise ConfigError(
+                f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} "
+                "s came "
+                "before; a replay begins before it, or without it."
+            )
+
+
+def _reference(record: Flight, t: float) -> np.ndarray:
+    """References at a time, between two rows along the straight line, (n_teams, 28)."""
+    i = int(np.clip(np.searchsorted(record.time, t), 1, len(record.time) - 1))
+    share = np.clip((t - record.time[i - 1]) / (record.time[i] - record.time[i - 1]), 0.0, 1.0)
+    out = (1.0 - share) * record.references[i - 1] + share * record.references[i]
+    attitude = out[:, ATTITUDE : ATTITUDE + 4]
+    attitude /= np.maximum(np.linalg.norm(attitude, axis=1, keepdims=True), 1e-9)
+    return out
+
+
+def _efforts(efforts: np.ndarray, row: int) -> np.ndarray | None:
+    return efforts[row] if efforts.shape[1] else None

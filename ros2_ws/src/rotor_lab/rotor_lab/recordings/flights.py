@@ -1,0 +1,56 @@
+"""Flights with everything in them, from recordings: for replay, identification and viewing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.config.loader import dump_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.bag import read_flight
+from rotor_lab.flight import Flight
+from rotor_lab.recordings.recording import CableRows, Recording
+from rotor_lab.recordings.track import NANO, Samples, ordered
+
+
+def open_flight(name: str, scenario: Scenario | None = None) -> Flight:
+    """A flight from a bag or from logs of Crazyflies.
+
+    Args:
+        name: folder or file; a result folder of `./rotor` holds its bag.
+        scenario: in place of the recording's own.
+
+    Raises:
+        ConfigError: there is no such recording, or it lacks what a flight needs.
+    """
+    path = Path(name).expanduser()
+    if not path.exists():
+        raise ConfigError(f"{name}: there is no such file or folder.")
+    if path.suffix == ".npz":
+        from rotor_lab.recordings.crazyflie_flights import crazyflie_flight
+        from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team
+
+        return crazyflie_flight(read_crazyflie_team(path), scenario)
+    if path.is_dir() and not (path / "metadata.yaml").exists():
+        inside = sorted(path.glob("*/metadata.yaml"))
+        if len(inside) != 1:
+            raise ConfigError(
+                f"{name}: is a folder without metadata.yaml. Give the folder of a bag."
+            )
+        path = inside[0].parent
+    return read_flight(path, scenario)
+
+
+def recording_of(flight: Flight, path: str) -> Recording:
+    """The paths of a flight, for comparisons."""
+    stamps = np.rint(flight.time / NANO).astype(np.int64)
+    tracks = []
+    for i, entity in enumerate(flight.scenario.model.entities):
+        s = flight.states[:, i]
+        samples = Samples(s[:, :3], s[:, 3:7], s[:, 7:10], s[:, 10:13])
+        tracks.append(ordered(entity.name, f"{entity.name}/ground_truth", stamps, samples, "world"))
+    known = flight.tensions.size > 0 and bool(np.isfinite(flight.tensions).any())
+    cables = CableRows(stamps, flight.tensions, flight.taut) if known else None
+    return Recording(path, "flight", tuple(tracks), dump_scenario(flight.scenario), cables)
