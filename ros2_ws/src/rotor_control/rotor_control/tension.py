@@ -59,6 +59,7 @@ class Tension:
         N = np.eye(3 * n) - self.inverse @ P
         if outward is None:
             outward = (points - points.mean(axis=0)) * np.array([1.0, 1.0, 0.0])
+        outward = np.asarray(outward)
         sizes = np.linalg.norm(outward, axis=1, keepdims=True)
         outward = np.divide(outward, sizes, out=np.zeros_like(outward), where=sizes > 0.0)
         internal = N @ (np.tan(spread) * weight / n * outward).ravel()

@@ -101,6 +101,7 @@ def _up(options: argparse.Namespace) -> int:
     scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
     wanted = GraphOptions(
         options.scenario,
+        plant=options.plant,
         controller=options.controller,
         planner=options.planner,
         seed=options.seed,
@@ -270,6 +271,12 @@ def parser() -> argparse.ArgumentParser:
         choices=["node", "external"],
         default="node",
         help="external: start your own planner",
+    )
+    sub.add_argument(
+        "--plant",
+        choices=["simulator", "laboratory"],
+        default="simulator",
+        help="laboratory: a hall with motion capture in MuJoCo in the simulator's place",
     )
     sub.add_argument("--paused", action="store_true", help="begin paused; ~/play lets it go")
     sub.add_argument(

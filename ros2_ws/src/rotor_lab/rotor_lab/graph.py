@@ -14,7 +14,10 @@ from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.topics import recorded_topics
 
-STOP_ORDER = ("recorder", "simulator", "controller", "planner")
+PLANTS = ("simulator", "laboratory")
+"""What may be flown; every graph has one of them."""
+
+STOP_ORDER = ("recorder", *PLANTS, "controller", "planner")
 """The recorder first, while what it has not read yet is still in the queues of living publishers."""
 
 RVIZ_CONFIGS = ("overview", "tuning", "wide")
@@ -76,6 +79,7 @@ class GraphOptions:
 
     Attributes:
         scenario: shipped name or path.
+        plant: ``simulator``, or ``laboratory``: a hall in MuJoCo in its place (docs/laboratory.md).
         controller, planner: ``node``, or ``external`` to leave it to the user; ``px4`` or ``crazyswarm``
             in place of the controller answer to setpoints of those autopilots.
         bag: folder to record into; None: no recorder.
@@ -97,6 +101,7 @@ class GraphOptions:
     """
 
     scenario: str
+    plant: str = "simulator"
     controller: str = "node"
     planner: str = "node"
     bag: Path | None = None
@@ -115,6 +120,7 @@ class GraphOptions:
 
     def __post_init__(self) -> None:
         for name, value, known in (
+            ("plant", self.plant, PLANTS),
             ("controller", self.controller, ("node", "external", *ADAPTERS)),
             ("planner", self.planner, ("node", "external")),
             ("recorder", self.recorder, ("ours", "ros2bag")),
@@ -157,6 +163,8 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             f"controller: the scenario takes commands of single vehicles (command_input: "
             f"{scenario.command_input}), which our controller does not send. Choose external."
         )
+    if options.plant == "laboratory" and find_spec("mujoco") is None:
+        raise ConfigError("the laboratory needs MuJoCo: ./rotor python -m pip install mujoco")
     if options.controller in ADAPTERS and find_spec(ADAPTERS[options.controller]) is None:
         raise ConfigError(
             f"controller: {options.controller} needs the package {ADAPTERS[options.controller]}, which is not here. It "
@@ -176,17 +184,30 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             namespace=options.namespace, log_level=options.log_level,
         )  # fmt: skip
 
-    simulator = node(
-        "simulator", "rotor_sim",
-        pacing=options.pacing, real_time_factor=float(options.real_time_factor),
-        duration_s=float(options.duration), linger=options.linger, paused=options.paused,
-        wait_for_recorder=options.bag is not None and options.recorder == "ours",
-    )  # fmt: skip
+    timing: dict[str, object] = {
+        "pacing": options.pacing, "duration_s": float(options.duration), "linger": options.linger,
+        "wait_for_recorder": options.bag is not None and options.recorder == "ours",
+    }  # fmt: skip
+    if options.plant == "laboratory":
+        if not timing["pacing"]:
+            timing["pacing"] = scenario.time.pacing
+        simulator = node("laboratory", "rotor_lab", **timing)
+    else:
+        factor = float(options.real_time_factor)
+        simulator = node(
+            "simulator", "rotor_sim", real_time_factor=factor, paused=options.paused, **timing
+        )
     plan: dict[str, NodePlan | ProgramPlan] = {"simulator": simulator}
     if options.bag is not None:
-        sources = ["simulator"]
+        sources = [options.plant]
         sources += [n for n in ("planner", "controller") if getattr(options, n) == "node"]
-        ours = node("recorder", "rotor_lab", bag=str(options.bag), wait_for=" ".join(sources))
+        ours = node(
+            "recorder",
+            "rotor_lab",
+            bag=str(options.bag),
+            wait_for=" ".join(sources),
+            plant=options.plant,
+        )
         plan["recorder"] = _recorder(options, scenario, ours)
     # whatever is on simulation time listens to the absolute name
     names = [t.name for t in recorded_topics(scenario) if not t.name.startswith("/")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotor_core.interface.errors import ConfigError
+from rotor_lab.arguments import positive_number
 
 if TYPE_CHECKING:  # the command line answers `--help` without NumPy
     import numpy as np
@@ -47,6 +48,16 @@ def _put(options: argparse.Namespace) -> int:
     return 0
 
 
+def _play(options: argparse.Namespace) -> int:
+    from rotor_lab.ros.player_node import main
+
+    arguments = ["--ros-args", "-p", f"bag:='{options.bag}'", "-p", f"rate:={options.rate}"]
+    arguments += ["-p", f"start_s:={options.start}"]
+    if options.topics:
+        arguments += ["-p", f"topics:='{' '.join(options.topics)}'"]
+    return main(arguments)
+
+
 def add_live_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the commands to a parser; ``add`` as in :func:`rotor_lab.cli.parser`."""
     sub = add(
@@ -74,3 +85,15 @@ def add_live_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
         action="store_true",
         help="then play: the planner begins its trajectory anew, from there",
     )
+    sub = add(
+        "play",
+        _play,
+        "Publish the messages of a bag, where `ros2 bag play` is not installed.",
+        "./rotor play results/demo/bag --topics /rotor/plan",
+    )
+    sub.add_argument("bag", help="folder of a bag")
+    sub.add_argument("--topics", nargs="+", metavar="TOPIC", help="default: all but /clock")
+    sub.add_argument(
+        "--rate", type=positive_number, default=1.0, metavar="F", help="recorded over wall time"
+    )
+    sub.add_argument("--start", type=float, default=0.0, metavar="S", help="begin there")

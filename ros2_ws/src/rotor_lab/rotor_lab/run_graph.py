@@ -21,11 +21,11 @@ from rclpy.utilities import try_shutdown
 
 from rotor_core.interface.errors import RotorError
 from rotor_core.ros import qos
-from rotor_lab.graph import STOP_ORDER, NodePlan, ProgramPlan
+from rotor_lab.graph import PLANTS, STOP_ORDER, NodePlan, ProgramPlan
 from rotor_lab.processes import Child, ProcessGroup
 from rotor_sim.ros.session import FINISHED
 
-MAY_END = ("simulator", "rviz", "foxglove_bridge")
+MAY_END = (*PLANTS, "rviz", "foxglove_bridge")
 """Who ends by itself: the simulator when its time is over, a viewer when it is closed."""
 
 LISTEN = 0.7
@@ -45,7 +45,7 @@ class Watcher(Node):
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if status.name == "rotor: simulator":
+            if status.name in ("rotor: simulator", "rotor: laboratory"):
                 self.text = status.message
                 self.values = {v.key: v.value for v in status.values}
 
@@ -175,7 +175,8 @@ def _watch(
     on_progress: Callable[[dict[str, str], str], None],
 ) -> bool:
     seen: dict[str, str] = {}
-    while group.children["simulator"].running and watcher.text != FINISHED:
+    plant = next(child for name, child in group.children.items() if name in PLANTS)
+    while plant.running and watcher.text != FINISHED:
         executor.spin_once(timeout_sec=0.2)
         _check(group)
         if watcher.values != seen:

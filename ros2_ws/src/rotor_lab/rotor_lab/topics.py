@@ -6,7 +6,7 @@ Topics, types, and how their publishers offer them.
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
@@ -34,6 +34,21 @@ class Topic:
     best_effort: bool = False
     source: str = "simulator"
     stamp_at: int | None = 4
+
+
+def laboratory_topics(scenario: Scenario) -> list[Topic]:
+    """Topics of a flight in the laboratory: what a real hall gives, and the truth apart."""
+    pose, transform = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/TransformStamped"
+    here, common = "laboratory", {t.name: t for t in recorded_topics(scenario)}
+    out = [replace(common[name], source=here) for name in ("clock", "/diagnostics")]
+    out += [common[TEAM_COMMAND], common["rotor/plan"]]
+    for name in (e.name for e in scenario.model.entities):
+        out += [
+            Topic(f"vrpn_mocap/{name}/pose", pose, best_effort=True, source=here),
+            Topic(f"vicon/{name}/{name}", transform, source=here),
+            Topic(f"laboratory/{name}/ground_truth", "nav_msgs/msg/Odometry", source=here),
+        ]
+    return [*out, replace(common[TEAM_STATE], source=here)]
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:

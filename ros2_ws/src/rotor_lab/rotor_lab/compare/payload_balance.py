@@ -23,7 +23,7 @@ def acceleration(positions: np.ndarray, step: float) -> np.ndarray:
     n = max(5, round(WINDOW / step) | 1)
     if len(positions) < n:
         return np.full_like(positions, np.nan)
-    unknown: np.ndarray = np.isnan(positions).any(axis=1)
+    unknown = np.asarray(np.isnan(positions).any(axis=1))
     filled = np.where(unknown[:, None], 0.0, positions)
     out = np.asarray(savgol_filter(filled, n, 3, deriv=2, delta=step, axis=0))
     near = np.convolve(unknown, np.ones(n), "same") > 0.5

@@ -84,6 +84,11 @@ class Recording:
                 sources = ", ".join(t.source for t in found)
                 raise ConfigError(f"{self.path}: {body} is not in {source}; it is in {sources}.")
             return named[0]
-        return min(
-            found, key=lambda t: next((i for i, w in enumerate(RANKS) if w in t.source), len(RANKS))
-        )
+        return min(found, key=_rank)
+
+
+def _rank(track: Track) -> int:
+    """Place among the sources of a body; the truth of a laboratory is what a comparison must not see."""
+    if "laboratory/" in track.source:
+        return len(RANKS) + 1
+    return next((i for i, word in enumerate(RANKS) if word in track.source), len(RANKS))

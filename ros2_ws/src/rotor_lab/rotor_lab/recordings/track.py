@@ -49,7 +49,7 @@ class Samples:
 
 def known_in(samples: Samples) -> np.ndarray:
     """Where the position is known, (N,) bool."""
-    return np.isfinite(samples.positions).all(axis=1)
+    return np.asarray(np.isfinite(samples.positions).all(axis=1))
 
 
 @dataclass(frozen=True)

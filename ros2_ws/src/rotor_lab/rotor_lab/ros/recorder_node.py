@@ -29,7 +29,13 @@ from rotor_core.interface.errors import ConfigError
 from rotor_core.ros import qos
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
 from rotor_lab.message_store import STORAGE_VERSION, message_store, offered_qos
-from rotor_lab.topics import TEAM_COMMAND, TEAM_STATE, Topic, recorded_topics
+from rotor_lab.topics import (
+    TEAM_COMMAND,
+    TEAM_STATE,
+    Topic,
+    laboratory_topics,
+    recorded_topics,
+)
 from rotor_sim.simulation import START_TIME
 
 READY_LIMIT = 10.0
@@ -63,7 +69,10 @@ class RecorderNode(Node):
                 f"parameter bag: {path} exists already. Name a new folder, or remove it."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        topics = recorded_topics(scenario)
+        plant = str(
+            declare(self, "plant", "simulator", "what is recorded: simulator or laboratory")
+        )
+        topics = laboratory_topics(scenario) if plant == "laboratory" else recorded_topics(scenario)
         store = message_store(t.type for t in topics)
         self._writer: Writer | None = Writer(
             path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP
