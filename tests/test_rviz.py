@@ -228,7 +228,8 @@ def test_marker_rules_over_a_run(name):
     from visualization_msgs.msg import Marker
 
     from rotor_core.config.loader import load_scenario
-    from rotor_sim.ros.markers import SLACK_COLOUR, TAUT_COLOUR, MarkerPublisher
+    from rotor_sim.ros.markers import MarkerPublisher
+    from rotor_sim.shapes import SLACK_COLOUR, TAUT_COLOUR
     from rotor_sim.simulation import Simulation
 
     scenario = load_scenario(name)
@@ -281,7 +282,7 @@ def test_marker_rules_over_a_run(name):
 
 
 def test_slack_cables_sag_by_about_their_length():
-    from rotor_sim.ros.markers import cable_points
+    from rotor_sim.shapes import cable_points
 
     for distance in (0.2, 0.5, 0.9, 0.99):
         line = cable_points(np.zeros(3), np.array([distance, 0.0, 0.0]), 1.0)

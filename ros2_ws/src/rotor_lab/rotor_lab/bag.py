@@ -25,6 +25,7 @@ from rotor_core.interface.plan import (
 )
 from rotor_lab.flight import Commands, Flight
 from rotor_lab.recordings.bags import custom_data, opened
+from rotor_lab.view.disc_fit import DiscFit
 from rotor_sim.events import EVENT_NAMES, Event
 
 NANO = 1e-9
@@ -61,6 +62,8 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
     arms = [v.name for v in scenario.model.vehicles if v.moving_joints]
     joints: dict[str, dict[int, np.ndarray]] = {n: {} for n in arms}
     joint_names = [f"{v.name}/{j.name}" for v in scenario.model.vehicles for j in v.moving_joints]
+    fits: dict[str, DiscFit] = {}
+    discs: dict[str, dict[int, np.ndarray]] = {}
     events: list[Event] = []
     extra: dict = {}
     wall = float("nan")
@@ -77,6 +80,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
             "diagnostics",
             "joint_states",
             "reference",
+            "main_rotor",
         ):
             continue
         message: Any = reader.deserialize(raw, connection.msgtype)
@@ -104,6 +108,10 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
                 sampled[message.entity][stamp] = _reference(message)
         elif kind == "events":
             events.append(_event(message, stamp * NANO, joint_names))
+        elif kind == "main_rotor":
+            name = topic.split("/")[-2]
+            fit = fits.setdefault(name, DiscFit())
+            discs.setdefault(name, {})[stamp] = fit.add(message.azimuth, message.flap)
         elif kind == "joint_states":
             name = topic.split("/")[-2]
             if name in joints:  # not the rotor of a helicopter, which nobody commands by joints
@@ -151,6 +159,11 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
     flight = Flight(
         scenario, time, states, references, held, tensions, taut, events, wall, 0, extra
     )
+    if discs:
+        unknown = np.full(3, np.nan)
+        flight.discs = np.array(
+            [[discs.get(n, {}).get(s, unknown) for n in vehicles] for s in common]
+        )
     sent = sorted(commands)
     if len(sent) > len(common):
         flight.sent = Commands(

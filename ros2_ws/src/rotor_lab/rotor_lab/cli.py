@@ -15,6 +15,7 @@ from rotor_lab.compare.command import add_compare_command
 from rotor_lab.live import add_live_commands
 from rotor_lab.prediction.command import add_replay_command
 from rotor_lab.trim_command import add_trim_command
+from rotor_lab.view.command import add_view_commands
 
 
 def _scenarios(_: argparse.Namespace) -> int:
@@ -304,6 +305,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_replay_command(add)
     add_compare_command(add)
+    add_view_commands(add)
     add_live_commands(add)
     add_trim_command(add)
     sub = add(

@@ -53,6 +53,8 @@ class Flight:
         joints: angles and rates of all joints, vehicle by vehicle, (N, n_joints, 2).
         joint_references: wanted angles, rates and accelerations, (N, n_joints, 3).
         efforts: as commanded to the joints, (N, n_joints).
+        discs: coning and tilt of the discs of helicopters, as of :class:`rotor_lab.view.picture.Picture`,
+            (N, n_vehicles, 3) rad; empty: not recorded.
         sent: every command of a recording whose states are rarer than its commands; None: one per row.
     """
 
@@ -70,6 +72,7 @@ class Flight:
     joints: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
     joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    discs: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
 
     @property

@@ -8,17 +8,15 @@ from dataclasses import asdict
 
 import numpy as np
 
-from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
-from rotor_core.config.units import nanoseconds
 from rotor_core.interface.errors import ConfigError
 from rotor_core.interface.plan import Plan
+from rotor_lab.closed_loop import ClosedLoop
 from rotor_lab.flight import Flight
-from rotor_lab.mission_pilot import MissionPilot
 from rotor_lab.outcome import outcome
 from rotor_planning.arms import JointPlans
 from rotor_planning.trajectories import make_plans
-from rotor_sim.simulation import START_TIME, Simulation
+from rotor_sim.simulation import START_TIME
 
 LONGEST = 20000.0
 """Longest flight, s: every control period is kept in memory."""
@@ -58,12 +56,9 @@ def fly(
         ConfigError: the controller does not fit the model, or the flight is too long to keep.
         SolverError: the integration cannot go on.
     """
-    simulation, controller = Simulation(scenario), make_controller(scenario)
-    pilot = MissionPilot(scenario, simulation) if scenario.mission and plans is None else None
-    plans = make_plans(scenario) if plans is None else plans
-    ordered = [plans[team.entity] for team in controller.teams]
-    arms = JointPlans(scenario)
-    total = _duration(scenario, plans, arms) if duration is None else duration
+    loop = ClosedLoop(scenario, plans)
+    simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
+    total = _duration(scenario, loop.plans, arms) if duration is None else duration
     if pilot is not None and scenario.mission and duration is None:
         total = scenario.mission.limit_s
     if not total <= LONGEST:
@@ -75,7 +70,7 @@ def fly(
     entities, cables = len(simulation.names), len(scenario.model.cables)
     times = np.empty(n + 1)
     states = np.empty((n + 1, entities, 13))
-    references = np.empty((n + 1, len(ordered), controller.references.shape[1]))
+    references = np.empty((n + 1, len(controller.teams), controller.references.shape[1]))
     commands = np.empty((n + 1, simulation.n_vehicles, 4))
     tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
     joints, wanted = np.empty((n + 1, arms.n, 2)), np.empty((n + 1, arms.n, 3))
@@ -85,31 +80,21 @@ def fly(
     last = n
     for i in range(n + 1):
         t = simulation.time
-        measured = simulation.measure()
-        if pilot is None:
-            for k, plan in enumerate(ordered):
-                controller.follow(k, plan, t - START_TIME)
-        else:
-            pilot.update(measured)
-            controller.follow_board(pilot.board, nanoseconds(t))
-            if duration is None and last == n and pilot.is_over:
-                last = min(n, i + round(scenario.settle_s / scenario.time.control_s))
-        references[i] = controller.references
-        if arms.n:
-            wanted[i] = arms.sample(t - START_TIME)
-            joints[i] = simulation.joint_states
-        command = controller.command(measured, references[i], joints[i], wanted[i])
-        efforts[i] = controller.efforts
+        command = loop.decide()
+        over = pilot is not None and duration is None and last == n and pilot.is_over
+        if over:
+            last = min(n, i + round(scenario.settle_s / scenario.time.control_s))
+        references[i], efforts[i] = controller.references, controller.efforts
         if i < last:
-            simulation.command(command, efforts[i])
+            loop.act()
         times[i], states[i], commands[i] = t, simulation.motion[:, :13], command
         if arms.n:  # as the state after what has been changed
-            joints[i] = simulation.joint_states
+            joints[i], wanted[i] = simulation.joint_states, loop.wanted
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
         limited += controller.limited > 0
         if i < last:
-            simulation.step()
+            loop.step()
         if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
             reported = wall.perf_counter()
             progress(t - START_TIME, total)

@@ -15,6 +15,12 @@ from rotor_lab.recordings.recording import CableRows, Recording
 from rotor_lab.recordings.track import NANO, Samples, ordered
 
 
+def is_recording(name: str) -> bool:
+    """Whether a name is that of a recording (not of a scenario): a bag, a result folder, or logs."""
+    path = Path(name).expanduser()
+    return path.is_dir() or path.suffix in (".npz", ".mcap", ".db3")
+
+
 def open_flight(name: str, scenario: Scenario | None = None) -> Flight:
     """A flight from a bag or from logs of Crazyflies.
 

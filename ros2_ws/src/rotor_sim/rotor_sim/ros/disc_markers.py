@@ -7,11 +7,11 @@ from transforms3d.quaternions import mat2quat, quat2mat
 from visualization_msgs.msg import Marker
 
 from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector
-from rotor_sim.ros.bodies import Colour, marker, point
+from rotor_sim.ros.bodies import marker, point
+from rotor_sim.shapes import DISC_COLOUR, Colour
 from rotor_sim.simulation import Simulation
 from rotor_sim.tip_path import TipPath, tip_path
 
-DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
 PATH_COLOUR: Colour = (0.90, 0.35, 0.10, 1.0)
 
 MAGNIFIED = 10.0

@@ -12,34 +12,23 @@ from visualization_msgs.msg import Marker, MarkerArray
 from rotor_core.lie.batch import rotation_matrices
 from rotor_core.ros import qos
 from rotor_core.ros.convert import WORLD_FRAME, set_vector
-from rotor_sim.ros.bodies import Colour, body_markers, colour, marker, point
+from rotor_sim.ros.bodies import body_markers, colour, marker, point
 from rotor_sim.ros.disc_markers import DiscMarkers
 from rotor_sim.ros.entities import Entities
+from rotor_sim.shapes import (
+    SLACK_COLOUR,
+    TAUT_COLOUR,
+    THRUST_COLOUR,
+    THRUST_SCALE,
+    Colour,
+    cable_points,
+)
 from rotor_sim.simulation import Simulation
 
-TAUT_COLOUR: Colour = (0.10, 0.11, 0.14, 1.0)
-SLACK_COLOUR: Colour = (0.95, 0.55, 0.10, 1.0)
-THRUST_COLOUR: Colour = (0.15, 0.65, 0.35, 0.9)
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
-TEXT_COLOUR: Colour = (0.10, 0.11, 0.14, 1.0)
 
-SAG_POINTS = 8
-"""Segments of a slack cable."""
-THRUST_SCALE = 0.06
-"""Length of a thrust or force arrow, m/N."""
 SHORTEST_ARROW = 1e-3
 """RViz complains of arrows without length, m."""
-
-
-def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarray:
-    """Polyline of a cable, (m, 3): straight when taut, a parabola of about its length when slack."""
-    distance = float(np.linalg.norm(end - start))
-    slack = length - distance
-    if slack <= 1e-6 or distance < 1e-9:
-        return np.array([start, end])
-    s = np.linspace(0.0, 1.0, SAG_POINTS + 1)[:, None]
-    sag = np.sqrt(3.0 / 8.0 * slack * max(distance, slack))  # arc length of a flat parabola
-    return start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag])
 
 
 class MarkerPublisher:
@@ -56,7 +45,7 @@ class MarkerPublisher:
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
         height = (0.0, 0.0, 0.06)
         self._texts = [
-            marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TEXT_COLOUR, height)
+            marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TAUT_COLOUR, height)
             for k in range(len(model.cables))
         ]
         self._lengths = [c.length_m for c in simulation.scenario.model.cables]

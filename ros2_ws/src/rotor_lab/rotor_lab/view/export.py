@@ -1,0 +1,78 @@
+"""Write a recorded flight as a page that replays it by itself, as a picture, or as a film."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.flight import Flight
+from rotor_lab.recordings.flights import open_flight
+from rotor_lab.view.drawing import draw_film, draw_picture
+from rotor_lab.view.scene import TRAIL_COLOUR, Scene
+from rotor_lab.view.serve import serve
+from rotor_lab.view.sources import RecordedFlight, planned_names
+
+FIRST_PORT = 18080
+"""A page is written through a server on the loopback address, which ends before the command does."""
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write what the options ask for.
+
+    Raises:
+        ConfigError: nothing is asked for, a file exists already or cannot be written, or the recording cannot be read.
+    """
+    wanted = {
+        kind: getattr(options, kind) for kind in ("html", "png", "gif") if getattr(options, kind)
+    }
+    if not wanted:
+        raise ConfigError("export: say what to write: --html, --png or --gif FILE.")
+    for kind, name in wanted.items():
+        path = Path(name)
+        if path.exists() or not path.parent.is_dir():
+            why = "exists already" if path.exists() else "its folder does not exist"
+            raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
+    flight = open_flight(options.recording)
+    duration = float(flight.time[-1] - flight.time[0])
+    at = 0.5 * duration if options.at is None else options.at
+    if not 0.0 <= at <= duration:
+        raise ConfigError(f"--at: must be within the recording, 0 to {duration:.3f} s, got {at:g}.")
+    if "html" in wanted:
+        Path(wanted["html"]).write_text(page(flight, options.rate))
+    if "png" in wanted:
+        draw_picture(flight, at, Path(wanted["png"]))
+    if "gif" in wanted:
+        draw_film(flight, options.rate, Path(wanted["gif"]))
+    print(", ".join(wanted.values()))
+    return 0
+
+
+def page(flight: Flight, rate: float) -> str:
+    """HTML that replays a flight in the browser, with nothing from elsewhere."""
+    source = RecordedFlight(flight)
+    server = serve(source, "127.0.0.1", FIRST_PORT)
+    try:
+        scene = Scene(server, flight.scenario)
+        names = [e.name for e in flight.scenario.model.entities]
+        for k, name in enumerate(planned_names(flight.scenario)):
+            scene.draw_path(name, flight.states[:, names.index(name), :3], TRAIL_COLOUR)
+            scene.draw_path(f"{name}_reference", flight.references[:, k, :3])
+        rows = film_rows(flight, rate)
+        scene.show(source.at(int(rows[0])))
+        serializer = server.get_scene_serializer()
+        for row in rows:
+            scene.show(source.at(int(row)))
+            serializer.insert_sleep(1.0 / rate)
+        return serializer.as_html()
+    finally:
+        server.stop()
+
+
+def film_rows(flight: Flight, rate: float) -> np.ndarray:
+    """Rows of a flight at a rate of pictures, Hz."""
+    times = flight.time - flight.time[0]
+    wanted = np.arange(0.0, times[-1] + 1e-9, 1.0 / rate)
+    return np.clip(np.searchsorted(times, wanted - 1e-9), 0, len(times) - 1)

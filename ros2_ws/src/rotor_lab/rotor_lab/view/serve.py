@@ -1,0 +1,94 @@
+"""Open what a user names and serve its page."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import viser
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.recordings.flights import is_recording, open_flight
+from rotor_lab.view.app import Viewer
+from rotor_lab.view.sources import RecordedFlight, RunningFlight, Source
+from rotor_lab.warm import warm
+
+TRIES = 20
+"""Ports that are tried, from the one asked for."""
+
+
+def free_port(host: str, port: int) -> int:
+    """The first port from ``port`` on which nobody listens.
+
+    Raises:
+        ConfigError: there is none near, or the address is not of this machine.
+    """
+    for candidate in range(port, port + TRIES):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, candidate))
+            except PermissionError as error:
+                raise ConfigError(
+                    f"--port {candidate}: needs rights that you lack; take one above 1023."
+                ) from error
+            except (OSError, OverflowError) as error:
+                if (
+                    isinstance(error, OverflowError)
+                    or candidate == port + TRIES - 1
+                    or error.errno == 99
+                ):
+                    raise ConfigError(
+                        f"--host {host} --port {port}: cannot listen there ({error})."
+                    ) from error
+                continue
+            return candidate
+    raise AssertionError
+
+
+def open_source(what: str, *, live: bool = False, seed: int | None = None) -> Source:
+    """A scenario that flies here, the graph that flies it, or a recording.
+
+    Raises:
+        ConfigError: there is no such thing, or it cannot be shown.
+    """
+    if is_recording(what):
+        if live:
+            raise ConfigError(
+                f"--live: shows a running scenario, but {what} is a recording. Name the scenario."
+            )
+        return RecordedFlight(open_flight(what))
+    scenario = load_scenario(what, seed=seed)
+    if live:
+        from rotor_lab.ros.graph_source import GraphSource
+
+        return GraphSource(scenario)
+    warm()
+    return RunningFlight(scenario)
+
+
+def serve(source: Source, host: str, port: int) -> viser.ViserServer:
+    """A server that nobody but this machine reaches, unless ``host`` says so."""
+    logging.getLogger("websockets").setLevel(logging.ERROR)
+    server = viser.ViserServer(host=host, port=free_port(host, port), label="rotor", verbose=False)
+    server.initial_camera.position, server.initial_camera.look_at = (
+        (2.5, -3.5, 2.5),
+        (0.0, 0.0, 0.5),
+    )
+    return server
+
+
+def view(what: str, *, live: bool, host: str, port: int, seed: int | None) -> int:
+    """Serve a page until Ctrl-C."""
+    source = open_source(what, live=live, seed=seed)
+    server = serve(source, host, port)
+    is_scenario = not live and not isinstance(source, RecordedFlight)
+    opener = (lambda name: open_source(name, seed=seed)) if is_scenario else None
+    viewer = Viewer(server, source, opener)
+    print(f"http://{host}:{server.get_port()}  (Ctrl-C ends it)", flush=True)
+    try:
+        viewer.run()
+    finally:
+        server.stop()
+    return 0
