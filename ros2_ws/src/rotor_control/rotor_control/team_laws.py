@@ -236,6 +236,13 @@ class CableLaw(TeamLaw):
         self._nominal_forces = self.forces.copy()
         self._use_nominal_motion(control, len(team.vehicles))
 
+    def lean(self, internal: np.ndarray, share: float = 1.0) -> None:
+        """Let the cables pull against each other with forces in payload axes (n, 3) N whose sum is zero.
+
+        They take the place of those for ``spread_deg``; ``share`` of the way from the present ones.
+        """
+        self.tension.internal[:] += share * (internal.ravel() - self.tension.internal)
+
     def _look_ahead(self, preview: Preview) -> None:
         p = preview
         cables_ahead(

@@ -62,7 +62,8 @@ class Tension:
         outward = np.asarray(outward)
         sizes = np.linalg.norm(outward, axis=1, keepdims=True)
         outward = np.divide(outward, sizes, out=np.zeros_like(outward), where=sizes > 0.0)
-        internal = N @ (np.tan(spread) * weight / n * outward).ravel()
+        self.internal = N @ (np.tan(spread) * weight / n * outward).ravel()
+        """Forces that lean the cables, (3 n,) N; they may be changed in place."""
         lean = outward * np.sin(spread) + [0.0, 0.0, np.cos(spread)]
         C = np.zeros((n, 3 * n))
         for k in range(n):
@@ -72,7 +73,7 @@ class Tension:
         bound = np.array([-1.0 if least is None else least, STEEPEST * weight / n])
         self.packed = (
             self.inverse,
-            internal,
+            self.internal,
             np.ascontiguousarray(lean),
             np.ascontiguousarray(N @ C.T),
             np.ascontiguousarray(A),

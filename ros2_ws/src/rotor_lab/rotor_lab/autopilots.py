@@ -114,12 +114,20 @@ class Autopilot:
         return normalised * self.largest[1:]
 
     def hold_attitude(
-        self, state: np.ndarray, q: np.ndarray, thrust: float, yaw_rate: float = 0.0
+        self,
+        state: np.ndarray,
+        q: np.ndarray,
+        thrust: float,
+        yaw_rate: float = 0.0,
+        rates: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Wrench (4,) that turns to an attitude (w first) with a thrust in N."""
+        """Wrench (4,) that turns to an attitude (w first) with a thrust in N.
+
+        ``rates``: of the body that go with it, (3,) rad/s; None: the yaw rate only.
+        """
         R = quat2mat(state[3:7])
         R_des = quat2mat(q)
-        rate = yaw_rate * R_des[2]
+        rate = yaw_rate * R_des[2] if rates is None else rates
         return np.array([thrust, *self._moment(R, state, R_des, rate, self.vehicle.gains.attitude)])
 
     def hold_rates(self, state: np.ndarray, rates: np.ndarray, thrust: float) -> np.ndarray:

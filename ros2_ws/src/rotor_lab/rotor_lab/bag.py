@@ -33,21 +33,24 @@ SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
 
 
-def read_flight(path: Path, scenario: Scenario | None = None) -> Flight:
+def read_flight(
+    path: Path, scenario: Scenario | None = None, states: str = "ground_truth"
+) -> Flight:
     """Read a bag made by our recorder; one row per ground-truth message.
 
     Args:
         path: folder of the bag.
         scenario: in place of the one in the bag.
+        states: ``ground_truth``, or ``odom``: what controllers had.
 
     Raises:
         ConfigError: not a bag, not closed, or it lacks what a flight needs.
     """
     with opened(path) as reader:
-        return _flight(reader, path, scenario)
+        return _flight(reader, path, scenario, states)
 
 
-def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
+def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str) -> Flight:
     scenario = scenario or scenario_from_tree(parse_tree(_scenario_text(path), f"{path}: scenario"))
     names = [e.name for e in scenario.model.entities]
     groups = teams(scenario.model)
@@ -72,7 +75,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
         topic = connection.topic
         kind = topic.rsplit("/", 1)[-1]
         if kind not in (
-            "ground_truth",
+            which,
             "cables",
             "team_command",
             "plan",
@@ -85,7 +88,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None) -> Flight:
             continue
         message: Any = reader.deserialize(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        if kind == "ground_truth":
+        if kind == which:
             truth[topic.split("/")[-2]][stamp] = _state(message)
         elif kind == "cables":
             cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])

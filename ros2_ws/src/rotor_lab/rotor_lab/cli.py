@@ -12,6 +12,7 @@ from pathlib import Path
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.arguments import positive_number
 from rotor_lab.compare.command import add_compare_command
+from rotor_lab.identify.command import add_identify_command
 from rotor_lab.live import add_live_commands
 from rotor_lab.prediction.command import add_replay_command
 from rotor_lab.trim_command import add_trim_command
@@ -305,6 +306,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_replay_command(add)
     add_compare_command(add)
+    add_identify_command(add)
     add_view_commands(add)
     add_live_commands(add)
     add_trim_command(add)

@@ -24,7 +24,7 @@ from rotor_core.config.propulsion import Propeller
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.structure import bounded, build, convert, suggestion
-from rotor_core.config.tree import Tree, parse_tree, read_tree
+from rotor_core.config.tree import Tree, parse_tree, read_tree, tree_of
 from rotor_core.config.urdf import read_urdf
 from rotor_core.interface.errors import ConfigError
 
@@ -354,16 +354,8 @@ def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
                 "position_m": point,
                 "rpy_deg": (0.0, 0.0, yaw),
             }
-        out.append(_tree_of(entry, item))
+        out.append(tree_of(entry, item))
     return out
-
-
-def _tree_of(value: Any, at: Tree) -> Tree:
-    if isinstance(value, dict):
-        return at.with_value({k: _tree_of(v, at) for k, v in value.items()})
-    if isinstance(value, (list, tuple)):
-        return at.with_value([_tree_of(v, at) for v in value])
-    return at.with_value(value)
 
 
 def plant_model(scenario: Scenario) -> Model:

@@ -163,3 +163,12 @@ def plain(tree: Tree) -> Any:
     if isinstance(tree.value, list):
         return [plain(child) for child in tree.value]
     return tree.value
+
+
+def tree_of(value: Any, at: Tree) -> Tree:
+    """A tree of plain data, all of it at the place of ``at``."""
+    if isinstance(value, dict):
+        return at.with_value({k: tree_of(v, at) for k, v in value.items()})
+    if isinstance(value, (list, tuple)):
+        return at.with_value([tree_of(v, at) for v in value])
+    return at.with_value(value)

@@ -101,11 +101,10 @@ def cable_motions(
         if recorded is not None and taut is not None:
             tension, slack, source = recorded[:, k], ~taut[:, k], "recorded"
         else:
-            length = np.nanmedian(distances) if np.isfinite(distances).any() else np.nan
             tension = tensions.get(name, np.full(len(distances), np.nan))
-            slack = distances < length - SLACK_GAP
+            slack = slack_rows(distances, step)
             source = "balance of the payload" if name in tensions else ""
-        out[name] = CableMotion(distances, tension, _lasting(slack, step), source)
+        out[name] = CableMotion(distances, tension, slack, source)
     return out
 
 
@@ -155,10 +154,12 @@ def _balanced(
     return out
 
 
-def _lasting(slack: np.ndarray, step: float) -> np.ndarray:
-    """The same without runs shorter than :data:`BRIEF`."""
-    out = slack.copy()
-    for begin, end in runs(slack):
+def slack_rows(distances: np.ndarray, step: float) -> np.ndarray:
+    """Where the ends of a cable are nearer than they mostly are, for longer than noise lasts, (N,) bool."""
+    if not np.isfinite(distances).any():
+        return np.zeros(len(distances), bool)
+    out = distances < np.nanmedian(distances) - SLACK_GAP
+    for begin, end in runs(out):
         if (end - begin) * step < BRIEF:
             out[begin:end] = False
     return out

@@ -21,12 +21,15 @@ def is_recording(name: str) -> bool:
     return path.is_dir() or path.suffix in (".npz", ".mcap", ".db3")
 
 
-def open_flight(name: str, scenario: Scenario | None = None) -> Flight:
+def open_flight(
+    name: str, scenario: Scenario | None = None, *, states: str = "ground_truth"
+) -> Flight:
     """A flight from a bag or from logs of Crazyflies.
 
     Args:
         name: folder or file; a result folder of `./rotor` holds its bag.
         scenario: in place of the recording's own.
+        states: of a bag: ``ground_truth`` or ``odom``.
 
     Raises:
         ConfigError: there is no such recording, or it lacks what a flight needs.
@@ -46,7 +49,7 @@ def open_flight(name: str, scenario: Scenario | None = None) -> Flight:
                 f"{name}: is a folder without metadata.yaml. Give the folder of a bag."
             )
         path = inside[0].parent
-    return read_flight(path, scenario)
+    return read_flight(path, scenario, states)
 
 
 def recording_of(flight: Flight, path: str) -> Recording:

@@ -133,7 +133,10 @@ class Scene:
             )
         ]
         slack = [
-            add(f"{name}/slack{i}", CABLE_RADIUS, length / SAG_POINTS, rgb(SLACK_COLOUR), radial_segments=8, position=HIDDEN)
+            add(
+                f"{name}/slack{i}", CABLE_RADIUS, length / SAG_POINTS, rgb(SLACK_COLOUR),
+                radial_segments=8, position=HIDDEN,
+            )
             for i in range(SAG_POINTS)
         ]  # fmt: skip
         return taut, slack
