@@ -1,6 +1,4 @@
-"""Write docs/results/real_flights.md: python docs/make_real_flights.py FOLDER (of the "
-"recordings; default ../shared/flight_data/col_trans_2024).
-"""
+"""Write docs/results/real_flights.md: python docs/make_real_flights.py [FOLDER of the recordings]."""
 
 import sys
 from pathlib import Path

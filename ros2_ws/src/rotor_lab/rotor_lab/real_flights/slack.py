@@ -1,6 +1,4 @@
-"""The flight in which a cable goes slack: when, how far, what it pulled before and after, and "
-"what the simulator says.
-"""
+"""The flight in which a cable goes slack: when, how far, what it pulled, and what the simulator says."""
 
 from __future__ import annotations
 

@@ -1,0 +1,248 @@
+"""The browser viewer and exports: sources, a page in headless Chromium, files."""
+
+import re
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import open_page, outside, pixels
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.cli import main
+from rotor_lab.flight import Flight
+from rotor_lab.fly import fly
+from rotor_lab.recordings.bag_writer import write_bag
+from rotor_lab.view.disc_fit import DiscFit
+from rotor_lab.view.scene import along
+from rotor_lab.view.sources import RecordedFlight, RunningFlight
+from rotor_sim.body_poses import BodyPoses
+
+ORANGE = (242, 115, 26)
+"""Of trails and recorded paths."""
+
+
+@pytest.fixture(scope="module")
+def flight() -> Flight:
+    return fly(load_scenario("slalom"), duration=3.0)
+
+
+@pytest.fixture(scope="module")
+def bag(flight, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "bag"
+    write_bag(flight, path)
+    return path
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+def test_a_running_flight_is_the_flight_without_ros(flight):
+    """The viewer shows what `fly` flies: the same loop, the same bits."""
+    source = RunningFlight(load_scenario("slalom"))
+    for _ in range(20):
+        source.advance(0.05)
+    picture = source.picture()
+    row = int(np.abs(flight.time - flight.time[0] - picture.time).argmin())
+    assert picture.time == pytest.approx(1.0, abs=1e-9)
+    assert np.array_equal(picture.states, flight.states[row])
+    assert np.array_equal(picture.tensions, flight.tensions[row])
+
+
+def test_a_dragged_goal_is_flown_to():
+    """The payload rests at the goal after the time that was announced and what the loop takes to settle."""
+    source = RunningFlight(load_scenario("three_dragonflies_triangular_1m"))
+    text = source.goal("payload", np.array([0.5, -0.3, 0.4]))
+    duration = float(re.search(r"in ([\d.]+) s", text)[1])
+    for _ in range(int((duration + 8.0) / 0.1)):
+        source.advance(0.1)
+    picture = source.picture()
+    row = [e.name for e in source.scenario.model.entities].index("payload")
+    assert picture.states[row, :3] == pytest.approx([0.5, -0.3, 0.4], abs=0.01)
+
+
+def test_recordings_are_sought_and_repeat(flight):
+    source = RecordedFlight(flight)
+    source.seek(1.5)
+    assert source.picture().time == pytest.approx(1.5, abs=0.005)
+    source.advance(2.0)  # beyond the end: from the beginning
+    assert source.picture().time == 0.0
+    assert "recording" in source.goal("payload", np.zeros(3))
+
+
+@pytest.mark.parametrize("name", ["pick_and_place", "helicopter_hover", "slalom"])
+def test_links_are_where_the_engine_has_them(name):
+    """Kinematics for viewers against the world that flies."""
+    from rotor_sim.simulation import Simulation
+
+    simulation = Simulation(load_scenario(name))
+    simulation.step(np.zeros((simulation.n_vehicles, 4)))
+    poses = BodyPoses(simulation.scenario)
+    joints = simulation.engine.joints.states
+    shown = poses.at(simulation.motion[:, :13], joints)
+    assert poses.names == simulation.body_names
+    assert shown == pytest.approx(simulation.engine.motion[:, :7], abs=1e-12)
+
+
+def test_disc_of_two_blades_from_their_flap_angles():
+    """A rotor whose blades flap by the first harmonic: coning and tilt come back exactly."""
+    fit, found = DiscFit(), None
+    for azimuth in np.arange(0.0, 12.0, 0.7):
+        psi = azimuth + np.array([0.0, np.pi])
+        found = fit.add(azimuth, 0.05 + 0.02 * np.cos(psi) - 0.01 * np.sin(psi))
+    assert found == pytest.approx([0.05, 0.02, -0.01], abs=1e-12)
+
+
+def test_directions_turn_z():
+    from transforms3d.quaternions import quat2mat
+
+    for direction in ([0, 0, 1], [0, 0, -1], [1, 2, -3], [1, 0, 0], [0, 1e-9, -1]):
+        unit = np.array(direction) / np.linalg.norm(direction)
+        assert quat2mat(along(np.array(direction, float)))[:, 2] == pytest.approx(unit, abs=1e-6)
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served():
+    """Serve a source in a thread while a test looks at its page."""
+    import viser
+
+    from rotor_lab.view.app import Viewer
+    from rotor_lab.view.serve import open_source, serve
+
+    running: list = []
+
+    def start(what: str) -> tuple[str, Viewer, viser.ViserServer]:
+        server = serve(open_source(what), "127.0.0.1", 8120)
+        viewer = Viewer(server, open_source(what), open_source)
+        over = threading.Event()
+        thread = threading.Thread(target=viewer.run, args=(over.is_set,), daemon=True)
+        thread.start()
+        running.append((server, over, thread))
+        return f"http://127.0.0.1:{server.get_port()}", viewer, server
+
+    yield start
+    for server, over, thread in running:
+        over.set()
+        thread.join(10.0)
+        server.stop()
+
+
+def wait_until(condition, seconds: float = 40.0) -> None:
+    """Software WebGL is slow: wait for what is to come, not for a time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.2)
+
+
+def is_drawn(page) -> bool:
+    """Something besides paper: the grid, bodies; far from all pixels alike."""
+    shown = pixels(page)[:, :560]
+    return len(np.unique(shown.reshape(-1, 3), axis=0)) > 200
+
+
+def test_the_page_of_a_scenario_draws_plays_and_obeys(served):
+    address, viewer, server = served("slalom")
+    assert server.get_host() == "127.0.0.1"
+    with open_page(address) as (page, requests):
+        wait_until(lambda: is_drawn(page))
+        page.get_by_text("pause", exact=True).click()
+        wait_until(lambda: not viewer._playing)
+        held = viewer._source.picture().time
+        time.sleep(0.5)
+        assert viewer._source.picture().time == held
+        page.get_by_text("play", exact=True).click()
+        wait_until(lambda: viewer._source.picture().time > held + 0.2)
+        page.get_by_text("restart", exact=True).click()
+        wait_until(lambda: viewer._source.picture().time < held)
+        assert page.get_by_text("error / mm").count() and page.get_by_text("tension / N").count()
+        assert outside(requests) == []
+
+
+def test_the_page_of_a_bag_is_scrubbed(served, bag):
+    address, viewer, _ = served(str(bag))
+    with open_page(address) as (page, requests):
+        wait_until(lambda: is_drawn(page))
+        assert page.get_by_text("time / s").count()
+        page.get_by_text("pause", exact=True).click()
+        wait_until(lambda: not viewer._playing)
+        viewer._seeking = 2.0
+        wait_until(lambda: abs(viewer._source.picture().time - 2.0) < 0.01)
+        assert page.get_by_text("2.00 s").count() or page.get_by_text("1.99 s").count()
+        assert outside(requests) == []
+
+
+def test_switching_the_scenario(served):
+    _, viewer, _ = served("slalom")
+    viewer._wanted = "hover"
+    wait_until(lambda: viewer._source.scenario.name == "hover")
+    viewer._wanted = "no_such_scenario"
+    wait_until(lambda: "no_such_scenario" in viewer._message.content)
+    assert viewer._source.scenario.name == "hover"
+
+
+# --- exports --------------------------------------------------------------------------------------
+
+
+def test_exports_of_a_bag(bag, tmp_path, capsys):
+    names = {kind: tmp_path / f"flight.{kind}" for kind in ("html", "png", "gif")}
+    options = [f"--{kind}={name}" for kind, name in names.items()]
+    assert main(["export", str(bag), *options, "--rate", "4"]) == 0
+    page = names["html"].read_text()
+    assert "__VISER_EMBED_DATA__" in page
+    from PIL import Image
+
+    with Image.open(names["gif"]) as film:
+        assert film.n_frames == 13  # 3 s at 4 Hz, and the first
+        first = np.asarray(film.convert("RGB"), int)
+        film.seek(12)
+        assert np.abs(np.asarray(film.convert("RGB"), int) - first).max() > 100  # it moves
+    with Image.open(names["png"]) as picture:
+        assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 100
+    capsys.readouterr()
+    assert main(["export", str(bag), f"--png={names['png']}"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    with open_page(names["html"].as_uri()) as (shown, requests):
+        wait_until(lambda: is_drawn(shown))
+        colours = pixels(shown).astype(int)
+        near = np.abs(colours - ORANGE).sum(axis=2) < 60
+        wait_until(lambda: (np.abs(pixels(shown).astype(int) - ORANGE).sum(axis=2) < 60).any())
+        assert near.shape == colours.shape[:2]
+        assert outside(requests) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["export", "{bag}"], "--html, --png or --gif"),
+        (["export", "{bag}", "--png", "{tmp}/no/such/folder.png"], "folder does not exist"),
+        (["export", "{bag}", "--png", "{tmp}/a.png", "--at", "99"], "within the recording"),
+        (["export", "{tmp}/nothing", "--png", "{tmp}/a.png"], "no such file"),
+        (["view", "no_such_scenario"], "no shipped scenario"),
+        (["view", "{bag}", "--live"], "is a recording"),
+        (["view", "{bag}", "--host", "203.0.113.7"], "cannot listen"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, words, bag, tmp_path, capsys):
+    assert main([a.format(bag=bag, tmp=tmp_path) for a in arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+def test_ports_that_are_taken_are_skipped():
+    import socket
+
+    from rotor_lab.view.serve import free_port
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port("127.0.0.1", port) > port
+    with pytest.raises(ConfigError, match="cannot listen"):
+        free_port("127.0.0.1", 65536)
