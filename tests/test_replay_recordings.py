@@ -70,7 +70,9 @@ BROKEN = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=BROKEN[n])) if n in BROKEN else n
+        pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=BROKEN[n]))
+        if n in BROKEN
+        else n
         for n in DURATIONS
     ],
 )
@@ -89,7 +91,14 @@ def test_a_flight_comes_back(flown, bags, name):
         np.testing.assert_array_equal(back.joints, flight.joints)
     assert len(back.events) == len(flight.events)
     for a, b in zip(back.events, flight.events, strict=True):
-        assert (a.type, a.cause, a.cables, a.at_length, a.joints, a.bodies) == (b.type, b.cause, b.cables, b.at_length, b.joints, b.bodies)
+        assert (a.type, a.cause, a.cables, a.at_length, a.joints, a.bodies) == (
+            b.type,
+            b.cause,
+            b.cables,
+            b.at_length,
+            b.joints,
+            b.bodies,
+        )
         assert a.time == pytest.approx(b.time, abs=0.6e-9)
         assert a.impulses == b.impulses and a.closing_speeds == b.closing_speeds
 
@@ -100,7 +109,10 @@ def test_events_are_among_what_comes_back(flown):
     assert len(flown("collision_point_mass").events) > 0
 
 
-@pytest.mark.xfail(strict=True, reason="write_bag leaves the efforts of joints out (and read_flight drops those of a bag with one command per row)")
+@pytest.mark.xfail(
+    strict=True,
+    reason="write_bag leaves the efforts of joints out (and read_flight drops those of a bag with one command per row)",
+)
 def test_efforts_come_back(flown, bags):
     flight, back = flown("arm_coupled"), read_flight(bags("arm_coupled"))
     assert np.abs(flight.efforts).max() > 0.1
@@ -111,7 +123,10 @@ def test_what_is_unknown_is_left_out(flown, tmp_path):
     """Rows without commands, a reference that was not planned, a state that nobody saw."""
     flight = flown("dragonfly_point_mass")
     holed = replace(
-        flight, commands=flight.commands.copy(), references=flight.references.copy(), states=flight.states.copy()
+        flight,
+        commands=flight.commands.copy(),
+        references=flight.references.copy(),
+        states=flight.states.copy(),
     )
     holed.commands[:10] = np.nan
     holed.references[20:30] = np.nan
@@ -125,7 +140,7 @@ def test_what_is_unknown_is_left_out(flown, tmp_path):
 
 
 def test_nothing_is_overwritten(flown, bags):
-    with pytest.raises(ConfigError, match="exists already. Name a new folder"):
+    with pytest.raises(ConfigError, match=r"exists already\. Name a new folder"):
         write_bag(flown("hover"), bags("hover"))
 
 
@@ -149,7 +164,9 @@ def test_an_independent_reader_sees_the_flight(flown, bags):
             assert stamp == log_time == round(flight.time[k] * 1e9)
             assert m.header.frame_id == "world" and m.child_frame_id == f"{name}/base_link"
             p, q = m.pose.pose.position, m.pose.pose.orientation
-            np.testing.assert_array_equal([p.x, p.y, p.z, q.w, q.x, q.y, q.z], flight.states[k, i, :7])
+            np.testing.assert_array_equal(
+                [p.x, p.y, p.z, q.w, q.x, q.y, q.z], flight.states[k, i, :7]
+            )
             w, x, y, z = flight.states[k, i, 3:7]
             R = np.array([
                 [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -167,7 +184,9 @@ def test_an_independent_reader_sees_the_flight(flown, bags):
             # taut cables are at their length; the unit vector points from the vehicle to the load
             assert cable.distance == pytest.approx(cable.rest_length, abs=1e-9)
             assert cable.direction.z < 0.0
-            assert np.linalg.norm([cable.direction.x, cable.direction.y, cable.direction.z]) == pytest.approx(1.0)
+            assert np.linalg.norm(
+                [cable.direction.x, cable.direction.y, cable.direction.z]
+            ) == pytest.approx(1.0)
 
 
 def test_a_bag_is_a_recording_too(flown, bags):
@@ -188,7 +207,9 @@ def test_a_bag_is_a_recording_too(flown, bags):
         np.testing.assert_array_equal(one.cables.tensions, flight.tensions)
     found = compare(direct, bag, Wishes(offset=0.0, align="none", evo=False))
     for body in found.bodies.values():
-        assert body.figures()["position_rmse_m"] == 0.0 and body.figures()["attitude_rmse_deg"] < 1e-6
+        assert (
+            body.figures()["position_rmse_m"] == 0.0 and body.figures()["attitude_rmse_deg"] < 1e-6
+        )
     for cable in found.cables.values():
         assert cable.figures()["tension_rmse_n"] == 0.0 and cable.sim.tension_from == "recorded"
 
@@ -249,7 +270,9 @@ def test_recorded_commands_repeat_the_flight(flown, name, at, duration):
     np.testing.assert_array_equal(prediction.flight.taut, record.taut[rows])
     assert prediction.shift < 1e-9
     begin, end = prediction.flight.time[[0, -1]]
-    assert begin == pytest.approx(record.time[0] + at) and end == pytest.approx(record.time[-1] if duration is None else begin + duration)
+    assert begin == pytest.approx(record.time[0] + at) and end == pytest.approx(
+        record.time[-1] if duration is None else begin + duration
+    )
     again = [e.type for e in prediction.flight.events]
     assert again == [e.type for e in record.events if begin < e.time <= end]
 
@@ -274,7 +297,10 @@ def test_an_arm_repeats_its_flight(flown):
     check_same(flown("arm_coupled"), predict(flown("arm_coupled"), 0.5), 1e-8)
 
 
-@pytest.mark.xfail(strict=True, reason="efforts of joints are not in the bag: the arm is predicted limp, and nothing says so")
+@pytest.mark.xfail(
+    strict=True,
+    reason="efforts of joints are not in the bag: the arm is predicted limp, and nothing says so",
+)
 def test_the_bag_of_an_arm_repeats_its_flight(flown, bags):
     record, read = flown("arm_coupled"), open_flight(str(bags("arm_coupled")))
     try:
@@ -284,7 +310,10 @@ def test_the_bag_of_an_arm_repeats_its_flight(flown, bags):
     check_same(record, prediction, 1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="Simulation.set_states projects with the joints as they were and sets those asked for afterwards")
+@pytest.mark.xfail(
+    strict=True,
+    reason="Simulation.set_states projects with the joints as they were and sets those asked for afterwards",
+)
 def test_a_load_on_an_arm_is_not_moved(flown):
     """The arm has turned since the start; a state of the flight itself fits its cable and stays where it is."""
     record = flown("arm_slung_load")
@@ -294,7 +323,10 @@ def test_a_load_on_an_arm_is_not_moved(flown):
     np.testing.assert_allclose(prediction.flight.states[0], record.states[200], atol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="--feed reference holds the joints at their first angles: the recorded joint references are not fed")
+@pytest.mark.xfail(
+    strict=True,
+    reason="--feed reference holds the joints at their first angles: the recorded joint references are not fed",
+)
 def test_references_of_joints_are_fed(flown):
     record = flown("arm_coupled")
     assert np.ptp(record.joint_references[:, :, 0], axis=0).max() > 0.5
@@ -305,7 +337,10 @@ def test_references_of_joints_are_fed(flown):
     check_same(record, prediction, 1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="--feed reference gives laws with nominal feed-forward no plan: they fall back without a word")
+@pytest.mark.xfail(
+    strict=True,
+    reason="--feed reference gives laws with nominal feed-forward no plan: they fall back without a word",
+)
 def test_nominal_motion_is_fed(flown):
     """From the start, where nothing is hidden."""
     record = flown("four_dragonflies_box_spread")
@@ -338,7 +373,9 @@ def test_all_commands_hold_until_the_next(flown):
     commands = holed.all_commands
     assert len(commands.time) == len(record.time) - 3
     for k in (5, 6, 7):
-        np.testing.assert_array_equal(commands.wrenches[commands.at(record.time[k])], record.commands[4])
+        np.testing.assert_array_equal(
+            commands.wrenches[commands.at(record.time[k])], record.commands[4]
+        )
     assert commands.at(record.time[0] - 1.0) == -1
 
 
@@ -357,8 +394,10 @@ def test_states_are_moved_onto_their_cables(flown):
     assert moved.max() == pytest.approx(prediction.shift, abs=1e-9)
     right = predict(record, 1.0, 0.2).flight.states[0]
     names = [e.name for e in record.scenario.model.entities]
+
     def length(states):
         return np.linalg.norm(states[names.index("payload"), :3] - states[names.index("quad1"), :3])
+
     assert length(first) == pytest.approx(length(right), abs=1e-4)
 
 
@@ -386,14 +425,15 @@ def test_quaternions_are_brought_to_unit_length(flown):
 def test_what_is_not_recorded_cannot_be_fed(flown, feed, spoil, message):
     record = flown("hover")
     wrong = replace(record, **{spoil: getattr(record, spoil).copy()})
-    begin = 0 if spoil != "commands" else 0
     end = 150 if spoil == "commands" else len(record.time)
-    getattr(wrong, spoil)[begin:end] = np.nan
+    getattr(wrong, spoil)[:end] = np.nan
     with pytest.raises(ConfigError, match=message):
         predict(wrong, 0.5, 0.1, feed)
 
 
-@pytest.mark.xfail(strict=True, reason="--at beyond the recording is taken for its last row without a word")
+@pytest.mark.xfail(
+    strict=True, reason="--at beyond the recording is taken for its last row without a word"
+)
 @pytest.mark.parametrize("at", [99.0, -5.0, float("nan")])
 def test_a_beginning_outside_the_recording(flown, at):
     with pytest.raises(ConfigError, match="--at"):
@@ -412,9 +452,12 @@ def breaking(when):
 
     def hook(simulation, t):
         if t >= when - 1e-9:
+
             def step(*_):
                 raise SolverError("the integration cannot go on")
+
             simulation.step = step
+
     return hook
 
 
@@ -425,7 +468,9 @@ def test_a_lost_prediction_says_when(flown):
     assert prediction.ended.startswith("after 0.200 s: the integration cannot go on")
     assert prediction.flight.time[-1] <= start + 0.2 + 1e-9
     assert np.isfinite(prediction.flight.states).all()
-    np.testing.assert_allclose(prediction.flight.states, record.states[rows_of(record, prediction.flight)], atol=1e-9)
+    np.testing.assert_allclose(
+        prediction.flight.states, record.states[rows_of(record, prediction.flight)], atol=1e-9
+    )
 
 
 def test_a_prediction_that_is_lost_at_once(flown):
@@ -468,7 +513,10 @@ def test_lost_windows_count(flown):
     assert figures["lost"] == lost.sum() > 1 and figures["median_m"] == float("inf")
 
 
-@pytest.mark.xfail(strict=True, reason="the end of a window is compared with the nearest row: half a period at full speed is counted as an error")
+@pytest.mark.xfail(
+    strict=True,
+    reason="the end of a window is compared with the nearest row: half a period at full speed is counted as an error",
+)
 def test_windows_that_end_between_rows(flown):
     """States at 100 Hz, commands at 200 Hz, windows of 105 ms: the prediction is exact, the report must say so.
 
@@ -491,20 +539,40 @@ def test_the_command(flown, bags, tmp_path, capsys, feed):
     assert main(["replay", bag, "--at", "1", "--for", "1", "--feed", feed, "--out", str(out)]) == 0
     text = capsys.readouterr().out
     assert f"fed with the recorded {feed}" in text and "moved to fit the cables" in text
+
     def refuse(word):
         raise AssertionError(word)
+
     summary = json.loads((out / "summary.json").read_text(), parse_constant=refuse)
     for body in summary["bodies"].values():
         assert body["position_rmse_m"] < 1e-7 and body["poses"] == 201
     again = read_flight(out / "bag")
-    assert again.time[[0, -1]] == pytest.approx(flown("dragonfly_point_mass").time[0] + np.array([1.0, 2.0]))
+    assert again.time[[0, -1]] == pytest.approx(
+        flown("dragonfly_point_mass").time[0] + np.array([1.0, 2.0])
+    )
 
 
 def test_the_command_over_windows(bags, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["replay", str(bags("dragonfly_point_mass")), "--windows", "0.1", "0.5", "--out", str(out)]) == 0
+    assert (
+        main(
+            [
+                "replay",
+                str(bags("dragonfly_point_mass")),
+                "--windows",
+                "0.1",
+                "0.5",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     windows = json.loads((out / "windows.json").read_text())
-    assert {name: [w["horizon_s"] for w in rows] for name, rows in windows.items()} == {"quad1": [0.1, 0.5], "payload": [0.1, 0.5]}
+    assert {name: [w["horizon_s"] for w in rows] for name, rows in windows.items()} == {
+        "quad1": [0.1, 0.5],
+        "payload": [0.1, 0.5],
+    }
     assert all(w["median_m"] < 1e-7 and w["lost"] == 0 for rows in windows.values() for w in rows)
     assert "payload: after 0.5 s" in capsys.readouterr().out
 
@@ -527,7 +595,10 @@ def test_files_that_are_no_recordings(tmp_path, capsys):
     assert "there is no such file or folder" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(strict=True, reason="a prediction that is lost within ten periods is refused as `holds n poses`; why it ended is not said")
+@pytest.mark.xfail(
+    strict=True,
+    reason="a prediction that is lost within ten periods is refused as `holds n poses`; why it ended is not said",
+)
 def test_the_command_says_why_a_prediction_ended(bags, tmp_path, capsys, monkeypatch):
     import rotor_lab.prediction.run as run
 
