@@ -94,8 +94,10 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
         elif kind == "team_command":
             table = {c.name: _numbers(c) for c in message.commands}
-            commands[stamp] = np.array([table[n] for n in vehicles])
-            efforts[stamp] = np.concatenate([c.joint_efforts for c in message.commands])
+            commands[stamp] = np.array([table[n] for n in vehicles]).reshape(-1, 4)
+            efforts[stamp] = np.concatenate(
+                [np.zeros(0), *(c.joint_efforts for c in message.commands)]
+            )
         elif kind == "plan":
             coefficients = message.coefficients.reshape(
                 len(message.durations), AXES, message.degree + 1
@@ -167,6 +169,9 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
         flight.discs = np.array(
             [[discs.get(n, {}).get(s, unknown) for n in vehicles] for s in common]
         )
+    if arms and efforts:
+        limp = np.full(max(len(e) for e in efforts.values()), np.nan)
+        flight.efforts = np.array([efforts.get(s, limp) for s in common])
     sent = sorted(commands)
     if len(sent) > len(common):
         flight.sent = Commands(

@@ -134,8 +134,8 @@ class Engine(Readings):
         self._restart(impact.STATE_SET)
         self.measure()
 
-    def trial(self, states: np.ndarray, leaders: Collection[int]) -> Engine:
-        """Another engine with the same cables cut, in the state that ``leaders`` (members) give.
+    def trial(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> Engine:
+        """Another engine with the same cables cut, in the state that ``leaders`` (members) and joints give.
 
         Members on rigid links with them follow; cables may be too long there.
 
@@ -145,7 +145,7 @@ class Engine(Readings):
         other = Engine(self.system, step=self.step_length, time=self.time)
         other.world.cable_int[:, at.ALIVE] = self.world.cable_int[:, at.ALIVE]
         other.joints.take_over(self.joints)
-        other.joints.write_state(self.joints.states)
+        other.joints.write_state(joints)
         other.swash.take_over(self.swash)
         place(
             self.system, other.groups, other.forest, other.world,

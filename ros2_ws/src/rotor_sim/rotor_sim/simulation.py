@@ -189,7 +189,10 @@ class Simulation:
                 )
             wanted[self.names.index(name)] = state
         leaders = [self.names.index(name) for name in states]
-        trial = self.engine.trial(self._with_links(wanted), leaders)
+        every = self.engine.joints.states.copy()
+        if joints is not None:
+            every[: self._n_joints] = joints
+        trial = self.engine.trial(self._with_links(wanted), leaders, every)
         asked = trial.measure()[: len(self.names)].copy()
         self._check_links(asked, {m: wanted[m] for m in leaders})
         if project:
@@ -197,12 +200,8 @@ class Simulation:
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
         there = trial.measure()[:, :13].copy()
-        every = self.engine.joints.states.copy()
-        if joints is not None:
-            every[: self._n_joints] = joints
-        joints = every
-        trial.set_state(there, joints=joints)  # what it cannot do must not touch the running world
-        self.engine.set_state(there, joints=joints)
+        trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
+        self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
         return float(np.max(np.linalg.norm(there[:, :3] - asked[:, :3], axis=1)))

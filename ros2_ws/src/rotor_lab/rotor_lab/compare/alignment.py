@@ -79,6 +79,7 @@ def align(
     *,
     markers: dict[str, np.ndarray] | None = None,
     fitted: Sequence[str] = (),
+    certain: bool = True,
 ) -> Alignment:
     """Find the transform.
 
@@ -87,12 +88,18 @@ def align(
         kind: one of :data:`KINDS`.
         markers: places that are known, by body, (3,) m.
         fitted: bodies whose marker is to be found.
+        certain: refuse a turn that is not certain; False for a trial on the way to a clock.
 
     Raises:
         ConfigError: the motion does not determine the turn, or the place of a marker.
     """
     given = dict(markers or {})
     known = {body: _known(*pair) for body, pair in pairs.items()}
+    if not any(len(s.positions) for s, _ in known.values()):
+        raise ConfigError(
+            f"no pose of {', '.join(pairs)} is known in both recordings at one time. Mend --time-offset, "
+            "--from or --to."
+        )
     for body in (*given, *fitted):
         if body not in pairs:
             raise ConfigError(
@@ -106,7 +113,7 @@ def align(
             )
     for body in fitted:
         given.pop(body, None)
-    found = _frames(known, kind, given)
+    found = _frames(known, kind, given, certain)
     if fitted:
         found = _with_markers(known, found, given, list(fitted))
     # the attitude of a marker cluster is a convention of whoever named it: only asked for is it taken out
@@ -141,7 +148,10 @@ def _bodies(
 
 
 def _frames(
-    known: dict[str, tuple[Samples, Samples]], kind: str, markers: dict[str, np.ndarray]
+    known: dict[str, tuple[Samples, Samples]],
+    kind: str,
+    markers: dict[str, np.ndarray],
+    certain: bool,
 ) -> Alignment:
     sim, real = _bodies(known, markers)
     if kind == "none":
@@ -181,7 +191,7 @@ def _frames(
         # the error of a model is no white noise: one independent value per body and second, as a cautious guess
         n = max(4.0, len(b) / 100.0)
         sigma = float(np.sqrt((residual**2).mean() / n) / arms.min())
-        if sigma > LARGEST_SIGMA:
+        if certain and sigma > LARGEST_SIGMA:
             raise ConfigError(
                 f"--align {kind}: the turn is uncertain by {np.degrees(sigma):.1f} deg (residual "
                 f"{1e3 * np.sqrt((residual**2).sum(axis=1).mean()):.0f} mm over arms of {1e3 * arms.min():.0f} "

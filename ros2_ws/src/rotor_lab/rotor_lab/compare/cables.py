@@ -75,7 +75,7 @@ class CableComparison:
 
 def cable_motions(
     model: Model, gravity: float, bodies: dict[str, Samples], step: float,
-    recorded: np.ndarray | None = None, taut: np.ndarray | None = None,
+    recorded: dict[str, tuple[np.ndarray, np.ndarray]],
 ) -> dict[str, CableMotion]:  # fmt: skip
     """Motions of the cables whose two ends are known, by name.
 
@@ -84,22 +84,22 @@ def cable_motions(
         gravity: m/s^2.
         bodies: motion by entity, every ``step`` s.
         step: s.
-        recorded: tensions as recorded, (N, n_cables) N.
-        taut: the same of flags.
+        recorded: tensions (N,) N and flags (N,) as recorded, by cable; empty: not recorded.
     """
     out: dict[str, CableMotion] = {}
     ends = {
         name: (_end(c.a, c.a_point_m, bodies), _end(c.b, c.b_point_m, bodies))
         for name, c in _named(model)
     }
-    tensions = {} if recorded is not None else _balanced(model, gravity, bodies, ends, step)
-    for k, (name, _) in enumerate(_named(model)):
+    tensions = {} if recorded else _balanced(model, gravity, bodies, ends, step)
+    for name, _ in _named(model):
         a, b = ends[name]
         if a is None or b is None:
             continue
         distances = np.linalg.norm(a - b, axis=1)
-        if recorded is not None and taut is not None:
-            tension, slack, source = recorded[:, k], ~taut[:, k], "recorded"
+        if name in recorded:
+            tension, taut = recorded[name]
+            slack, source = ~taut, "recorded"
         else:
             tension = tensions.get(name, np.full(len(distances), np.nan))
             slack = slack_rows(distances, step)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rotor_core.interface.errors import ConfigError
+from rotor_lab.arguments import finite_number
 
 if TYPE_CHECKING:  # the command line answers `--help` without NumPy
     import numpy as np
@@ -63,7 +64,7 @@ def add_compare_command(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     sub.add_argument(
         "--time-offset",
-        type=float,
+        type=finite_number,
         metavar="S",
         help="to add to the stamps of REAL (default: found by correlation)",
     )
@@ -87,13 +88,13 @@ def add_compare_command(add: Callable[..., argparse.ArgumentParser]) -> None:
         metavar="BODY",
         help="find it (and the turn of the markers) from the motion",
     )
-    sub.add_argument("--from", dest="start", type=float, metavar="S", help="begin, since the start of SIM")  # fmt: skip
-    sub.add_argument("--to", dest="end", type=float, metavar="S", help="end, since the start of SIM")  # fmt: skip
+    sub.add_argument("--from", dest="start", type=finite_number, metavar="S", help="begin, since the start of SIM")
+    sub.add_argument("--to", dest="end", type=finite_number, metavar="S", help="end, since the start of SIM")
     sub.add_argument("--no-evo", action="store_true", help="do not call evo")
     for name, (_, unit) in LIMITS.items():
         sub.add_argument(
             f"--{name}",
-            type=float,
+            type=finite_number,
             metavar=unit.upper().replace("/", "_"),
             help=f"exit with 1 where a body is above it, {unit}",
         )

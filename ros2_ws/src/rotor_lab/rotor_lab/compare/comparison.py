@@ -118,13 +118,21 @@ def compare(sim: Recording, real: Recording, wishes: Wishes) -> Comparison:
     shift = round(clock.seconds / NANO)
     sampled = _sampled(pairs, stamps, shift)
     moved = {b: alignment.applied(b, r) for b, (_, r) in sampled.items()}
-    errors = {b: body_errors(b, stamps, s, moved[b]) for b, (s, _) in sampled.items()}
+    origin = int(next(iter(pairs.values()))[0].stamps[0])
+    errors = {b: body_errors(b, stamps, s, moved[b], origin) for b, (s, _) in sampled.items()}
     scenario = _scenario(sim) or _scenario(real)
     cables = (
         {}
         if scenario is None
         else _cables(
-            scenario, sim, real, {b: s for b, (s, _) in sampled.items()}, moved, stamps, shift
+            scenario,
+            sim,
+            real,
+            {b: s for b, (s, _) in sampled.items()},
+            moved,
+            stamps,
+            shift,
+            origin,
         )
     )
     evo: dict[str, dict[str, dict[str, float]]] = {}
@@ -187,9 +195,12 @@ def _refined(
     if len(stamps) < 10:
         return coarse
 
+    # a constant error of position, left in on request, must not be traded for time
+    kind = "translation" if wishes.align == "none" else wishes.align
+
     def misfit(seconds: float) -> float:
         sampled = _sampled(pairs, stamps, start + round(seconds / NANO))
-        alignment = align(sampled, wishes.align, markers=markers)
+        alignment = align(sampled, kind, markers=markers, certain=False)
         errors = [s.positions - alignment.applied(b, r).positions for b, (s, r) in sampled.items()]
         return float(np.nanmean(np.square(errors)))
 
@@ -209,6 +220,13 @@ def _matched(sim: Recording, real: Recording, wishes: Wishes) -> dict[str, tuple
             f"no body has the same name in both: {sim.path} holds {', '.join(sim.bodies)}; {real.path} holds "
             f"{', '.join(real.bodies)}. Say who is who: --body SIM=REAL."
         )
+    for option, given in (("--sim-topic", wishes.sim_topics), ("--real-topic", wishes.real_topics)):
+        for body in given:
+            if body not in names:
+                raise ConfigError(
+                    f"{option} {body}: is none of the bodies that are compared (by their names in SIM): "
+                    f"{', '.join(names)}."
+                )
     return {
         s: (
             sim.track(s, wishes.sim_topics.get(s, "")),
@@ -221,20 +239,25 @@ def _matched(sim: Recording, real: Recording, wishes: Wishes) -> dict[str, tuple
 def _common(
     pairs: dict[str, tuple[Track, Track]], shift: int, sim: Recording, wishes: Wishes
 ) -> np.ndarray:
-    """Stamps (of SIM) at which to compare: those of its first body, inside both recordings."""
+    """Stamps (of SIM) at which to compare: at its rate, while both recordings know one of the bodies."""
     first = next(iter(pairs.values()))[0]
-    begin = max(max(int(s.stamps[0]), int(r.stamps[0]) + shift) for s, r in pairs.values())
-    end = min(min(int(s.stamps[-1]), int(r.stamps[-1]) + shift) for s, r in pairs.values())
-    if begin >= end:
+    spans = [
+        (max(s.stamps[0], r.stamps[0] + shift), min(s.stamps[-1], r.stamps[-1] + shift))
+        for s, r in pairs.values()
+    ]
+    together = [(int(b), int(e)) for b, e in spans if b < e]
+    if not together:
+        apart = min(int(b - e) for b, e in spans) * NANO
         raise ConfigError(
-            f"the recordings do not overlap in time: {sim.path} ends {(begin - end) * NANO:.3f} s before the "
-            "other begins. "
-            "Leave --time-offset out, or mend it."
+            f"the recordings do not overlap in time: {sim.path} is {apart:.3f} s away from the other one. Leave "
+            "--time-offset out, or mend it."
         )
-    start = int(first.stamps[0])
+    start, step = int(first.stamps[0]), int(np.median(np.diff(first.stamps)))
+    begin, end = min(b for b, _ in together), max(e for _, e in together)
     begin = begin if wishes.start is None else max(begin, start + round(wishes.start / NANO))
     end = end if wishes.end is None else min(end, start + round(wishes.end / NANO))
-    stamps = first.stamps[(first.stamps >= begin) & (first.stamps <= end)]
+    # every step, so that what is missing is a gap and not a jump
+    stamps = start + step * np.arange(-((start - begin) // step), (end - start) // step + 1)
     if len(stamps) < 10:
         raise ConfigError(
             f"only {len(stamps)} poses of {sim.path} lie in the part that is compared. Mend --from or --to."
@@ -253,19 +276,22 @@ def _scenario(recording: Recording) -> Scenario | None:
 
 def _cables(
     scenario: Scenario, sim: Recording, real: Recording, simulated: dict[str, Samples], moved: dict[str, Samples],
-    stamps: np.ndarray, shift: int,
+    stamps: np.ndarray, shift: int, origin: int,
 ) -> dict[str, CableComparison]:  # fmt: skip
     step = float(np.median(np.diff(stamps))) * NANO
     gravity = scenario.environment.gravity_m_s2
     motions = []
     for recording, bodies, at in ((sim, simulated, stamps), (real, moved, stamps - shift)):
         rows = recording.cables
-        recorded = (None, None) if rows is None else rows.nearest(at)
-        motions.append(cable_motions(scenario.model, gravity, bodies, step, *recorded))
+        known = {}
+        if rows is not None:
+            tensions, taut = rows.nearest(at)
+            known = {n: (tensions[:, k], taut[:, k]) for k, n in enumerate(rows.names)}
+        motions.append(cable_motions(scenario.model, gravity, bodies, step, known))
     lengths = dict(
         zip(scenario.model.cable_names, (c.length_m for c in scenario.model.cables), strict=True)
     )
-    time = (stamps - stamps[0]) * NANO
+    time = (stamps - origin) * NANO
     return {
         name: CableComparison(name, lengths[name], motions[0][name], motions[1][name], time)
         for name in motions[0]

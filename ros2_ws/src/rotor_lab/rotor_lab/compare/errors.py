@@ -66,7 +66,7 @@ class BodyErrors:
             "poses": int(np.isfinite(distance).sum()),
             "position_rmse_m": rms(distance),
             "position_rmse_xyz_m": [rms(self.position[:, i]) for i in range(3)],
-            "position_mean_xyz_m": np.nanmean(self.position, axis=0).tolist(),
+            "position_mean_xyz_m": _mean(self.position),
             "position_error_max_m": largest(distance),
             "attitude_rmse_deg": None,
             "attitude_error_max_deg": None,
@@ -80,14 +80,23 @@ class BodyErrors:
         if self.attitude is not None and np.isfinite(self.attitude).any():
             angle = np.degrees(np.linalg.norm(self.attitude, axis=1))
             out["attitude_rmse_deg"], out["attitude_error_max_deg"] = rms(angle), largest(angle)
-            out["attitude_mean_deg"] = np.degrees(np.nanmean(self.attitude, axis=0)).tolist()
+            out["attitude_mean_deg"] = np.degrees(_mean(self.attitude)).tolist()
         if self.rate is not None and np.isfinite(self.rate).any():
             out["rate_rmse_deg_s"] = float(np.degrees(rms(np.linalg.norm(self.rate, axis=1))))
         return out
 
 
-def body_errors(body: str, stamps: np.ndarray, sim: Samples, real: Samples) -> BodyErrors:
-    """Errors of a body at common stamps (ns), both motions in the frame of the simulation."""
+def _mean(values: np.ndarray) -> list[float]:
+    """Mean of the rows that are known; NaN where there is none."""
+    known = values[np.isfinite(values).all(axis=1)]
+    return known.mean(axis=0).tolist() if len(known) else [float("nan")] * values.shape[1]
+
+
+def body_errors(
+    body: str, stamps: np.ndarray, sim: Samples, real: Samples, origin: int
+) -> BodyErrors:
+    """Errors of a body at common stamps (ns), both motions in the frame of the simulation; times "
+    "from ``origin`` (ns)."""
     known = known_in(sim) & known_in(real)
     attitude = rate = None
     if sim.attitudes is not None and real.attitudes is not None:
@@ -97,7 +106,7 @@ def body_errors(body: str, stamps: np.ndarray, sim: Samples, real: Samples) -> B
         a, b = (_rates(s, stamps) for s in (sim, real))
         rate = np.where(known[:, None], a - b, np.nan)
     nan = np.where(known, 0.0, np.nan)[:, None]
-    time = (stamps - stamps[0]) * NANO
+    time = (stamps - origin) * NANO
     return BodyErrors(body, time, sim.positions + nan, real.positions + nan, attitude, rate)
 
 

@@ -49,9 +49,11 @@ def evo_statistics(sim: Track, real: Track, *, with_attitude: bool) -> dict[str,
             )
             if found is None:
                 return {}
-            if measure == "ape_deg" and not with_attitude:
+            second = max(1, round(sim.rate_hz))
+            too_short = "{second}" in options and len(sim.stamps) <= second
+            if too_short or (measure == "ape_deg" and not with_attitude):
                 continue
-            wanted = [o.format(second=max(1, round(sim.rate_hz))) for o in options]
+            wanted = [o.format(second=second) for o in options]
             out[measure] = _run(folder, found, measure, wanted)
     return out
 

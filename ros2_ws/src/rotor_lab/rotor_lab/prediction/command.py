@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from rotor_lab.arguments import positive_number
+from rotor_lab.arguments import finite_number, positive_number
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -32,7 +32,11 @@ def add_replay_command(add: Callable[..., argparse.ArgumentParser]) -> None:
         help="result folder; of a case: FILE.npz (the events go beside it as .json)",
     )
     sub.add_argument(
-        "--at", type=float, default=0.0, metavar="S", help="begin, since the start of the recording"
+        "--at",
+        type=finite_number,
+        default=0.0,
+        metavar="S",
+        help="begin, since the start of the recording",
     )
     sub.add_argument(
         "--for", dest="duration", type=positive_number, metavar="S", help="default: to its end"

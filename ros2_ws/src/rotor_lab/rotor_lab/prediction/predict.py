@@ -58,6 +58,9 @@ def predict(
         ConfigError: the recording lacks what is fed, or a part of the state.
     """
     scenario = record.scenario
+    length = float(record.time[-1] - record.time[0])
+    if not 0.0 <= at <= length:
+        raise ConfigError(f"--at: must be within the recording, 0 to {length:.3f} s, got {at:g}.")
     begin = int(np.abs(record.time - record.time[0] - at).argmin())
     start = float(record.time[begin])
     end = float(record.time[-1]) if duration is None else start + duration
@@ -74,7 +77,7 @@ def predict(
     simulation.reset(time=start, elapsed=start - float(record.time[0]))
     _make_past(record, simulation, start)
     shift = _put(simulation, record, begin)
-    controller = make_controller(scenario) if feed == "reference" else None
+    controller = _controller(record) if feed == "reference" else None
     commands = record.all_commands
     if feed == "commands" and commands.at(start) < 0:
         raise ConfigError(
@@ -82,6 +85,11 @@ def predict(
             "later (--at), "
             "or take --feed reference."
         )
+    if feed == "commands" and any(v.moving_joints for v in scenario.model.vehicles):
+        if not commands.efforts.shape[1]:
+            raise ConfigError(
+                "--feed commands: the recording has no efforts of the joints. Take --feed reference."
+            )
     if controller is None:
         first = commands.at(start)
         simulation.command(commands.wrenches[first], _efforts(commands.efforts, first))
@@ -114,7 +122,10 @@ def _run(
                         "vehicles flew alone, or nothing was planned). Take --feed commands, or another part."
                     )
                 wrench = controller.command(
-                    simulation.measure(), references[i], simulation.joint_states
+                    simulation.measure(),
+                    references[i],
+                    simulation.joint_states,
+                    _joint_reference(record, float(t)),
                 )
                 simulation.command(wrench, controller.efforts)
             else:
@@ -139,6 +150,26 @@ def _run(
         simulation.take_events(), joints=joints[kept],
     )  # fmt: skip
     return Prediction(flight, shift, ended)
+
+
+def _controller(record: Flight) -> Controller:
+    """Our controller, where the recording has all that it follows.
+
+    Raises:
+        ConfigError: it follows plans, or joints, which the recording does not hold.
+    """
+    scenario = record.scenario
+    if getattr(scenario.controller, "feedforward", "") == "nominal":
+        raise ConfigError(
+            "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds "
+            "references only. Take "
+            "--feed commands."
+        )
+    if any(v.moving_joints for v in scenario.model.vehicles) and not record.joint_references.size:
+        raise ConfigError(
+            "--feed reference: the recording has no references of the joints. Take --feed commands."
+        )
+    return make_controller(scenario)
 
 
 def _put(simulation: Simulation, record: Flight, begin: int) -> float:
@@ -172,11 +203,24 @@ def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
             )
 
 
+def between(time: np.ndarray, rows: np.ndarray, t: float) -> np.ndarray:
+    """Rows at a time, along the straight line between two of them."""
+    i = int(np.clip(np.searchsorted(time, t), 1, len(time) - 1))
+    share = np.clip((t - time[i - 1]) / (time[i] - time[i - 1]), 0.0, 1.0)
+    if share in (0.0, 1.0):  # an unknown neighbour does not matter then
+        return rows[i - 1 + int(share)].copy()
+    return (1.0 - share) * rows[i - 1] + share * rows[i]
+
+
+def _joint_reference(record: Flight, t: float) -> np.ndarray | None:
+    if not record.joint_references.size:
+        return None
+    return between(record.time, record.joint_references, t)
+
+
 def _reference(record: Flight, t: float) -> np.ndarray:
-    """References at a time, between two rows along the straight line, (n_teams, 28)."""
-    i = int(np.clip(np.searchsorted(record.time, t), 1, len(record.time) - 1))
-    share = np.clip((t - record.time[i - 1]) / (record.time[i] - record.time[i - 1]), 0.0, 1.0)
-    out = (1.0 - share) * record.references[i - 1] + share * record.references[i]
+    """References at a time, (n_teams, 28)."""
+    out = between(record.time, record.references, t)
     attitude = out[:, ATTITUDE : ATTITUDE + 4]
     attitude /= np.maximum(np.linalg.norm(attitude, axis=1, keepdims=True), 1e-9)
     return out

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.compare.comparison import Wishes, compare
 from rotor_lab.compare.page import rows_of, write_report
 from rotor_lab.flight import Flight
@@ -17,6 +17,7 @@ from rotor_lab.prediction.predict import predict
 from rotor_lab.prediction.windows import predict_windows
 from rotor_lab.recordings.bag_writer import write_bag
 from rotor_lab.recordings.flights import open_flight, recording_of
+from rotor_lab.recordings.track import LEAST
 from rotor_lab.report import format_table
 from rotor_lab.results import new_folder, write_json, write_scenario
 
@@ -53,6 +54,8 @@ def replay_recording(options: argparse.Namespace) -> int:
     if options.windows:
         return _windows(record, options)
     prediction = predict(record, options.at, options.duration, options.feed)
+    if prediction.ended and len(prediction.flight.time) < LEAST:
+        raise RotorError(f"the prediction ended {prediction.ended}")
     folder = new_folder(options.out, f"replay-{record.scenario.name}")
     wishes = Wishes(offset=0.0, align="none", evo=False)
     comparison = compare(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_lab.flight import Flight
-from rotor_lab.prediction.predict import Feed, Hook, predict
+from rotor_lab.prediction.predict import Feed, Hook, between, predict
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ def predict_windows(
         if prediction.ended:
             continue
         end = prediction.flight
-        k = int(np.abs(record.time - end.time[-1]).argmin())
-        errors[i] = np.linalg.norm(end.states[-1, :, :3] - record.states[k, :, :3], axis=1)
-        cosine = np.abs((end.states[-1, :, 3:7] * record.states[k, :, 3:7]).sum(axis=1))
+        there = between(record.time, record.states, float(end.time[-1]))
+        there[:, 3:7] /= np.linalg.norm(there[:, 3:7], axis=1, keepdims=True)
+        errors[i] = np.linalg.norm(end.states[-1, :, :3] - there[:, :3], axis=1)
+        cosine = np.abs((end.states[-1, :, 3:7] * there[:, 3:7]).sum(axis=1))
         attitudes[i] = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0))
     return Windows(horizon, starts, errors, attitudes)

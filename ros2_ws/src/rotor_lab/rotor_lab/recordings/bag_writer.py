@@ -18,6 +18,7 @@ from rotor_core.interface.errors import ConfigError
 from rotor_lab.flight import Flight
 from rotor_lab.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_lab.topics import TEAM_COMMAND, Topic
+from rotor_sim.body_poses import BodyPoses
 from rotor_sim.events import EVENT_NAMES
 
 ALL_VALID = 511
@@ -85,6 +86,7 @@ class _Messages:
 
     def __init__(self, flight: Flight, types: dict[str, Any]) -> None:
         self._flight, self._model, self._types = flight, flight.scenario.model, types
+        self._poses = BodyPoses(flight.scenario)
         self._stamps = [nanoseconds(float(t)) for t in flight.time]
 
     def all(self) -> Iterator[Entry]:
@@ -92,7 +94,7 @@ class _Messages:
             yield from self._bodies(i, stamp)
             yield from self._commands(i, stamp)
             yield from self._references(i, stamp)
-            if self._model.cables:
+            if self._model.cables and np.isfinite(self._flight.states[i]).all():
                 yield stamp, "cables", self._cables(i, stamp)
             yield from self._joints(i, stamp)
         for event in self._flight.events:
@@ -139,14 +141,17 @@ class _Messages:
         row = self._flight.commands[i]
         if np.isnan(row).any():
             return
-        commands = []
+        efforts = self._flight.efforts[i] if self._flight.efforts.size else None
+        commands, first = [], 0
         for vehicle, command in zip(self._model.vehicles, row, strict=True):
-            swashplate = vehicle.helicopter is not None
+            swashplate, joints = vehicle.helicopter is not None, len(vehicle.moving_joints)
             mode, numbers = (SWASHPLATE, np.zeros(4)) if swashplate else (0, command)
+            own = np.zeros(0) if efforts is None else efforts[first : first + joints].copy()
+            first += joints
             commands.append(
                 self._make(
                     "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, float(numbers[0]), self._vector(numbers[1:]),
-                    np.zeros(0), np.zeros(0), command if swashplate else np.zeros(4),
+                    np.zeros(0), own, command if swashplate else np.zeros(4),
                 )
             )  # fmt: skip
         yield (
@@ -175,12 +180,13 @@ class _Messages:
 
     def _cables(self, i: int, stamp: int) -> Any:
         flight, rows = self._flight, []
-        states = dict(zip((e.name for e in self._model.entities), flight.states[i], strict=True))
+        joints = flight.joints[i] if flight.joints.size else np.zeros((0, 2))
+        poses = dict(zip(self._poses.names, self._poses.at(flight.states[i], joints), strict=True))
 
         def end(entity: str, point: tuple[float, ...]) -> np.ndarray:
             if entity == WORLD:
                 return np.array(point)
-            return states[entity][:3] + quat2mat(states[entity][3:7]) @ np.array(point)
+            return poses[entity][:3] + quat2mat(poses[entity][3:7]) @ np.array(point)
 
         for k, (name, cable) in enumerate(
             zip(self._model.cable_names, self._model.cables, strict=True)

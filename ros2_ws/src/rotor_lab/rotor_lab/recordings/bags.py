@@ -13,7 +13,7 @@ from rosbags.typesys import Stores, get_typestore
 from ruamel.yaml import YAML, YAMLError
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.interface.errors import ConfigError
+from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.recordings.recording import CableRows, Recording
 from rotor_lab.recordings.track import LEAST, Samples, Track, ordered
 
@@ -44,18 +44,12 @@ def opened(path: Path) -> Iterator[AnyReader]:
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
             yield reader
-    except (OSError, ValueError, KeyError, IndexError, AssertionError) as error:
-        raise ConfigError(f"{path}: cannot be read as a bag ({error}).") from error
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] in (
-            "rosbags",
-            "apsw",
-            "lz4",
-            "backports",
-            "zstandard",
-        ):
-            raise ConfigError(f"{path}: is not a readable bag ({error}).") from error
+    except RotorError:
         raise
+    except Exception as error:  # readers of damaged files fail in many ways
+        raise ConfigError(
+            f"{path}: is not a readable bag ({type(error).__name__}: {error})."
+        ) from error
 
 
 def read_bag(path: Path, clock: str = "header") -> Recording:
@@ -68,7 +62,8 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
     Raises:
         ConfigError: it is no bag, or holds no topic with poses.
     """
-    rows: dict[tuple[str, str], list[tuple[int, str, np.ndarray]]] = {}
+    rows: dict[tuple[str, str, str], list[tuple[int, str, np.ndarray]]] = {}
+    children: set[str] = set()
     with opened(path) as reader:
         known = [c for c in reader.connections if _reader_of(c.msgtype) and not _is_wanted(c.topic)]
         types = sorted({c.msgtype for c in reader.connections})
@@ -76,14 +71,21 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
             message = reader.deserialize(raw, connection.msgtype)
             read = _reader_of(connection.msgtype)
             assert read is not None
+            for transform in getattr(message, "transforms", ()):
+                children.add(transform.child_frame_id.strip("/"))
             for body, stamp, frame, numbers in read(message, connection.topic):
                 time = stamp.sec * 10**9 + stamp.nanosec
                 time = received if clock == "receive" or time == 0 else time
-                rows.setdefault((body, connection.topic), []).append((time, frame, numbers))
+                # one TF topic shows many pairs of frames
+                parent = frame.strip("/") if hasattr(message, "transforms") else ""
+                rows.setdefault((body, connection.topic, parent), []).append((time, frame, numbers))
         kind = "ROS 2 bag" if reader.is2 else "ROS 1 bag"
-        cables = _cables(reader)
+        cables = _cables(reader, clock)
     tracks = tuple(
-        _track(body, topic, found) for (body, topic), found in rows.items() if len(found) >= LEAST
+        _track(body, topic, found)
+        for (body, topic, parent), found in rows.items()
+        # what is seen from a body that moves itself is no path
+        if parent not in children and sum(_is_known(n) for _, _, n in found) >= LEAST
     )
     if not tracks:
         raise ConfigError(
@@ -104,12 +106,25 @@ def custom_data(path: Path, key: str) -> str:
         return ""
 
 
-def _cables(reader: AnyReader) -> CableRows | None:
+def _is_known(numbers: np.ndarray) -> bool:
+    """Whether a row is a pose, and not a dropout."""
+    attitude = numbers[3:7]
+    turned = bool(np.isnan(attitude).all()) or bool(np.isfinite(attitude).all() and attitude.any())
+    return bool(np.isfinite(numbers[:3]).all()) and turned
+
+
+def _cables(reader: AnyReader, clock: str) -> CableRows | None:
     found = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/CableStates"]
     rows: dict[int, tuple[list[float], list[bool]]] = {}
-    for connection, _, raw in reader.messages(found) if found else ():
+    names: tuple[str, ...] = ()
+    for connection, received, raw in reader.messages(found) if found else ():
         message: Any = reader.deserialize(raw, connection.msgtype)
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        if clock == "receive" or stamp == 0:
+            stamp = received
+        names = names or tuple(c.name for c in message.cables)
+        if tuple(c.name for c in message.cables) != names:
+            continue  # of another team
         rows[stamp] = [c.tension for c in message.cables], [c.taut for c in message.cables]
     if len(rows) < 2:
         return None
@@ -118,6 +133,7 @@ def _cables(reader: AnyReader) -> CableRows | None:
         np.array(stamps, np.int64),
         np.array([rows[s][0] for s in stamps]),
         np.array([rows[s][1] for s in stamps], bool),
+        names,
     )
 
 
@@ -140,7 +156,7 @@ def _is_wanted(topic: str) -> bool:
 def body_of_topic(topic: str) -> str:
     """Name of the body that a topic speaks of: ``/vicon/quad1/base``, ``/quad1/odom``, ``/vrpn_mocap/quad1/pose``."""
     parts = [p for p in topic.split("/") if p]
-    if "vicon" in parts[:-1]:
+    if "vicon" in parts[:-1] and parts[parts.index("vicon") + 1] not in GENERIC:
         return parts[parts.index("vicon") + 1]
     named = [p for p in parts if p not in GENERIC]
     return named[-1] if named else topic

@@ -113,7 +113,7 @@ def read_crazyflie_team(path: Path) -> CrazyflieTeam:
     try:
         with np.load(path) as data:
             arrays = {key: data[key] for key in data.files}
-    except (OSError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
         raise ConfigError(f"{path}: cannot be read as arrays ({error}).") from error
     names = sorted({key.partition("/")[0] for key in arrays if "/" in key})
     if not names:

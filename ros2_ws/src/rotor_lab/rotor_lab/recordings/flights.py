@@ -61,5 +61,9 @@ def recording_of(flight: Flight, path: str) -> Recording:
         samples = Samples(s[:, :3], s[:, 3:7], s[:, 7:10], s[:, 10:13])
         tracks.append(ordered(entity.name, f"{entity.name}/ground_truth", stamps, samples, "world"))
     known = flight.tensions.size > 0 and bool(np.isfinite(flight.tensions).any())
-    cables = CableRows(stamps, flight.tensions, flight.taut) if known else None
+    cables = (
+        CableRows(stamps, flight.tensions, flight.taut, tuple(flight.scenario.model.cable_names))
+        if known
+        else None
+    )
     return Recording(path, "flight", tuple(tracks), dump_scenario(flight.scenario), cables)

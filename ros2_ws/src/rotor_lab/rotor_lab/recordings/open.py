@@ -54,6 +54,10 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
                 from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team
 
                 return read_crazyflie_team(path).recording()
+    except ConfigError as error:
+        if name in str(error) or path.name in str(error):
+            raise
+        raise ConfigError(f"{name}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{name}: cannot be read ({error.strerror}).") from error
     raise ConfigError(f"{name}: is none of the known kinds. Give {KINDS}.")

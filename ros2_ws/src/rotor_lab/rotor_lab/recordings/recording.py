@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_core.interface.errors import ConfigError
-from rotor_lab.recordings.track import Track
+from rotor_lab.recordings.track import GAP, NANO, Track
 
 RANKS = (
     "ground_truth",
@@ -31,17 +31,20 @@ class CableRows:
         stamps: ns, (N,).
         tensions: (N, n_cables) N.
         taut: (N, n_cables).
+        names: of the cables.
     """
 
     stamps: np.ndarray
     tensions: np.ndarray
     taut: np.ndarray
+    names: tuple[str, ...]
 
     def nearest(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Tensions and flags of the rows nearest in time."""
+        """Tensions and flags of the rows nearest in time; NaN and taut where none is within :data:`GAP`."""
         i = np.clip(np.searchsorted(self.stamps, stamps), 1, len(self.stamps) - 1)
         i -= stamps - self.stamps[i - 1] < self.stamps[i] - stamps
-        return self.tensions[i], self.taut[i]
+        far = np.abs(self.stamps[i] - stamps) > round(GAP / NANO)
+        return np.where(far[:, None], np.nan, self.tensions[i]), self.taut[i] | far[:, None]
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def resampled(track: Track, stamps: np.ndarray) -> Samples:
     t, at = track.seconds(origin), (inside - origin) * NANO
     next_one = np.clip(np.searchsorted(track.stamps, inside), 1, len(t) - 1)
     recorded = np.isin(inside, track.stamps)
-    known = (stamps == inside) & ((t[next_one] - t[next_one - 1] <= GAP) | recorded)
+    gaps = track.stamps[next_one] - track.stamps[next_one - 1]
+    known = (stamps == inside) & ((gaps <= round(GAP / NANO)) | recorded)
 
     def line(values: np.ndarray | None) -> np.ndarray | None:
         if values is None:

@@ -29,7 +29,10 @@ def read_tum(path: Path) -> Recording:
         try:
             if len(words) != COLUMNS:
                 raise ValueError(f"{len(words)} numbers")
-            stamps.append(int(Decimal(words[0]).scaleb(9)))  # a float of an epoch loses nanoseconds
+            stamp = int(Decimal(words[0]).scaleb(9))  # a float of an epoch loses nanoseconds
+            if abs(stamp) >= 2**63:
+                raise ValueError("stamp beyond the year 2262")
+            stamps.append(stamp)
             rows.append([float(w) for w in words[1:]])
         except (ValueError, OverflowError, InvalidOperation) as error:
             raise ConfigError(
@@ -56,4 +59,5 @@ def write_tum(path: Path, track: Track) -> None:
     with path.open("w") as file:
         for stamp, p, q in zip(track.stamps.tolist(), samples.positions, attitudes, strict=True):
             numbers = " ".join(f"{v:.9f}" for v in (*p, *q[1:], q[0]))
-            file.write(f"{stamp // 10**9}.{stamp % 10**9:09d} {numbers}\n")
+            sign, whole = "-" * (stamp < 0), abs(stamp)
+            file.write(f"{sign}{whole // 10**9}.{whole % 10**9:09d} {numbers}\n")

@@ -8,6 +8,7 @@ the file does not say which, so the user must.
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,19 @@ from scipy.spatial.transform import Rotation
 
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.recording import Recording
-from rotor_lab.recordings.track import Samples, Track, ordered
+from rotor_lab.recordings.track import LEAST, Samples, Track, known_in, ordered
 
 SECTIONS = ("Segments", "Objects", "Trajectories")
 """The others (joints, devices) hold no paths."""
 
 ROTATIONS = ("rotvec", "euler-fixed-xyz", "euler-moving-xyz")
 """Meaning of RX, RY, RZ: rotation vector; turns about the fixed x, y, z axes; turns about the moving x, y, z axes."""
+
+ANGLES_OF = "Global Angle "
+"""What Tracker writes before the name of an object."""
+
+HEAD = 4000
+"""Characters from which the separator is found."""
 
 LENGTHS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
 ANGLES = {"deg": np.pi / 180.0, "rad": 1.0}
@@ -38,7 +45,12 @@ def read_vicon_csv(path: Path, rotation: str = "") -> Recording:
         ConfigError: no section with paths, a line or unit that cannot be read, or rotations that would have to be
             guessed.
     """
-    rows = list(csv.reader(path.read_text(errors="replace").splitlines()))
+    text = path.read_text(errors="replace")
+    comma = max(",;\t", key=text[:HEAD].count)  # spreadsheets of some countries write semicolons
+    try:
+        rows = list(csv.reader(text.splitlines(), delimiter=comma))
+    except csv.Error as error:
+        raise ConfigError(f"{path}: cannot be read as CSV ({error}).") from error
     tracks: list[Track] = []
     at = 0
     while at < len(rows):
@@ -52,7 +64,7 @@ def read_vicon_csv(path: Path, rotation: str = "") -> Recording:
         raise ConfigError(
             f"{path}: holds no section named {', '.join(SECTIONS)}. Export the trial as CSV with one of them."
         )
-    return Recording(str(path), "Vicon CSV", tuple(tracks))
+    return Recording(str(path), "Vicon CSV", tuple(_short_names(tracks)))
 
 
 def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> list[Track]:
@@ -64,6 +76,10 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
     if not rate > 0.0:
         raise ConfigError(f"{path}:{first + 2}: the rate must be > 0 Hz, got {rate:g}.")
     subjects, columns, units = rows[2], rows[3], rows[4]
+    if not any(s.strip() for s in subjects) or not any(c.strip() for c in columns):
+        raise ConfigError(
+            f"{path}:{first + 3}: the section {rows[0][0]} must name its subjects and its columns in two lines."
+        )
     data = np.array(
         [
             [_number(path, first + 6 + i, v) for v in _padded(r, len(columns))]
@@ -80,10 +96,10 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
     for start, end in zip(starts, [*starts[1:], len(columns)], strict=True):
         words = {columns[i].strip().rstrip("'"): i for i in range(start, end) if columns[i].strip()}
         where = f"{path}:{first + 4}: {subjects[start].strip()}"
-        body = subjects[start].strip().split(":")[0 if rows[0][0].strip() != "Trajectories" else -1]
+        title = subjects[start].strip().removeprefix(ANGLES_OF).strip()
         samples = _samples(where, data, words, units, rotation)
-        if samples is not None and np.isfinite(samples.positions).all(axis=1).any():
-            tracks.append(ordered(body, subjects[start].strip(), stamps, samples, "vicon"))
+        if samples is not None and int(known_in(samples).sum()) >= LEAST:  # less is a ghost
+            tracks.append(ordered(title, subjects[start].strip(), stamps, samples, "vicon"))
     return tracks
 
 
@@ -128,6 +144,17 @@ def _samples(
         )
     attitudes[known] = turned.as_quat(scalar_first=True)
     return Samples(positions, attitudes)
+
+
+def _short_names(tracks: list[Track]) -> list[Track]:
+    """Bodies by their subject (``quad1:quad1`` is ``quad1``), markers by their name, where that is theirs alone."""
+    out = []
+    for track in tracks:
+        subject, _, part = track.body.partition(":")
+        short = part if part and track.samples.attitudes is None else subject
+        rivals = [t for t in tracks if short in t.body.split(":") and t.body != track.body]
+        out.append(replace(track, body=track.body if rivals else short))
+    return out
 
 
 def _padded(row: list[str], n: int) -> list[str]:

@@ -53,7 +53,8 @@ class Viewer:
         self._seeking: float | None = None
         self._plotted = 0.0
         self._page = server.gui
-        self._page.configure_theme(control_layout="collapsible", show_logo=False)
+        self._page.configure_theme(show_logo=False, show_share_button=False)
+        self._page.main_panel.dock_right()
         self._take(source)
 
     # --- set up -----------------------------------------------------------------------------------
