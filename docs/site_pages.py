@@ -6,7 +6,6 @@ there. A link to another file of the repository gets a page that shows it.
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import sys
@@ -19,12 +18,7 @@ from mkdocs.structure.files import File, Files
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
-PACKAGES = ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning", "rotor_lab")
-
-os.environ.setdefault("ROTOR_CONFIG_DIR", str(REPOSITORY / "config"))
-for folder in (HERE, *(REPOSITORY / "ros2_ws/src" / package for package in PACKAGES)):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+sys.path.insert(0, str(HERE))  # MkDocs takes it away again once the hook is loaded
 
 from site_equations import anchor_equations, tags_of  # noqa: E402
 from site_reference import reference_pages  # noqa: E402

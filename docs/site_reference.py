@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import sys
 import types
 import typing
 from pathlib import Path
@@ -18,6 +19,11 @@ SCENARIOS = ("slalom", "delivery", "helicopter_slung_load", "pick_and_place")
 
 def reference_pages() -> dict[str, str]:
     """Text of every generated page by its path."""
+    os.environ["ROTOR_CONFIG_DIR"] = str(REPOSITORY / "config")
+    for package in PACKAGES:
+        folder = str(SOURCES / package)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
     pages = {
         "reference/command_line.md": command_line(),
         "reference/schema.md": schema(),

@@ -24,9 +24,10 @@ def site(tmp_path_factory):
     for tool in ("mkdocs", "material", "mkdocstrings", "l2m4m"):
         pytest.importorskip(tool)
     folder = tmp_path_factory.mktemp("site")
+    alone = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "ROTOR_CONFIG_DIR")}
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=120,
+        cwd=ROOT, env={**alone, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=120,
     )  # fmt: skip
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
