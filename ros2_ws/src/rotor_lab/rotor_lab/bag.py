@@ -141,14 +141,18 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
         )
     time = np.array(common) * NANO
     states = np.array([[truth[n][s] for n in names] for s in common])
-    references = np.stack(
-        [
-            _references(plans, team, time)
-            if plans[team.entity]
-            else _sampled(sampled[team.entity], common)
-            for team in groups
-        ],
-        axis=1,
+    references = (
+        np.zeros((len(common), 0, REFERENCE))
+        if not groups
+        else np.stack(
+            [
+                _references(plans, team, time)
+                if plans[team.entity]
+                else _sampled(sampled[team.entity], common)
+                for team in groups
+            ],
+            axis=1,
+        )
     )
     n_cables = len(scenario.model.cables)
     tensions = np.array(

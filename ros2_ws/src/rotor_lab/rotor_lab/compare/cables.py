@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -75,7 +77,7 @@ class CableComparison:
 
 def cable_motions(
     model: Model, gravity: float, bodies: dict[str, Samples], step: float,
-    recorded: dict[str, tuple[np.ndarray, np.ndarray]],
+    recorded: Mapping[str, tuple[np.ndarray, np.ndarray]] = MappingProxyType({}),
 ) -> dict[str, CableMotion]:  # fmt: skip
     """Motions of the cables whose two ends are known, by name.
 

@@ -88,8 +88,16 @@ def add_compare_command(add: Callable[..., argparse.ArgumentParser]) -> None:
         metavar="BODY",
         help="find it (and the turn of the markers) from the motion",
     )
-    sub.add_argument("--from", dest="start", type=finite_number, metavar="S", help="begin, since the start of SIM")
-    sub.add_argument("--to", dest="end", type=finite_number, metavar="S", help="end, since the start of SIM")
+    sub.add_argument(
+        "--from",
+        dest="start",
+        type=finite_number,
+        metavar="S",
+        help="begin, since the start of SIM",
+    )
+    sub.add_argument(
+        "--to", dest="end", type=finite_number, metavar="S", help="end, since the start of SIM"
+    )
     sub.add_argument("--no-evo", action="store_true", help="do not call evo")
     for name, (_, unit) in LIMITS.items():
         sub.add_argument(

@@ -286,7 +286,10 @@ def _cables(
         known = {}
         if rows is not None:
             tensions, taut = rows.nearest(at)
-            known = {n: (tensions[:, k], taut[:, k]) for k, n in enumerate(rows.names)}
+            known = {
+                n: (tensions[:, k], taut[:, k])
+                for k, n in enumerate(rows.names or scenario.model.cable_names)
+            }
         motions.append(cable_motions(scenario.model, gravity, bodies, step, known))
     lengths = dict(
         zip(scenario.model.cable_names, (c.length_m for c in scenario.model.cables), strict=True)

@@ -93,10 +93,12 @@ def _mean(values: np.ndarray) -> list[float]:
 
 
 def body_errors(
-    body: str, stamps: np.ndarray, sim: Samples, real: Samples, origin: int
+    body: str, stamps: np.ndarray, sim: Samples, real: Samples, origin: int | None = None
 ) -> BodyErrors:
-    """Errors of a body at common stamps (ns), both motions in the frame of the simulation; times "
-    "from ``origin`` (ns)."""
+    """Errors of a body at common stamps (ns), both motions in the frame of the simulation.
+
+    Times count from ``origin`` (ns); None: from the first stamp.
+    """
     known = known_in(sim) & known_in(real)
     attitude = rate = None
     if sim.attitudes is not None and real.attitudes is not None:
@@ -106,7 +108,7 @@ def body_errors(
         a, b = (_rates(s, stamps) for s in (sim, real))
         rate = np.where(known[:, None], a - b, np.nan)
     nan = np.where(known, 0.0, np.nan)[:, None]
-    time = (stamps - origin) * NANO
+    time = (stamps - (stamps[0] if origin is None else origin)) * NANO
     return BodyErrors(body, time, sim.positions + nan, real.positions + nan, attitude, rate)
 
 
@@ -120,12 +122,13 @@ def _rates(samples: Samples, stamps: np.ndarray) -> np.ndarray:
     step = float(np.median(np.diff(stamps))) * NANO
     k = max(1, round(0.5 * RATE_SPAN / step))
     before, after = samples.attitudes[: -2 * k], samples.attitudes[2 * k :]
-    rows = np.flatnonzero(np.isfinite(before[:, 0]) & np.isfinite(after[:, 0]))
+    spans = (stamps[2 * k :] - stamps[: -2 * k]) * NANO
+    known = np.isfinite(before[:, 0]) & np.isfinite(after[:, 0]) & (spans < 3.0 * k * step)
+    rows = np.flatnonzero(known)
     if len(rows):
         turned = _rotation(before[rows]).inv() * _rotation(after[rows])
-        spans = (stamps[2 * k :] - stamps[: -2 * k])[rows] * NANO
         # over a turn of 0.1 rad the mean rate differs from that in the middle by second order only
-        out[rows + k] = turned.as_rotvec() / spans[:, None]
+        out[rows + k] = turned.as_rotvec() / spans[rows, None]
     return out
 
 

@@ -79,7 +79,7 @@ def follow_scenario(team: CrazyflieTeam, model: TeamModel, law: Law) -> Scenario
 
 
 def follow(team: CrazyflieTeam, grid: Grid, model: TeamModel, law: Law) -> np.ndarray:
-    """Path of the simulated payload on the grid, (N, 3) m; NaN from where the flight was lost.
+    """Path of the simulated payload as motion capture tells it, (N, 3) m; NaN from where the flight was lost.
 
     Attitude and rates reach the controller at once (they are measured on board), positions and velocities late.
     """
@@ -126,14 +126,15 @@ def _fly(
         )
         if grid.formation[i].any():
             cable_law.lean(grid.formation[i], share=STEP / FORMATION_TIME)
-        path[i] = simulation.motion[n, :3]
         cut = (grid.commands[i, :, 0] < CUT) & (grid.time[i] < SETTLED)
-        for _ in range(periods):
+        for period in range(periods):
             now = simulation.measure()
             seen = [*seen[-late:], now.copy()]
             measured = now.copy()
             for columns in (slice(0, 3), slice(7, 10)):
                 measured[:, columns] = seen[max(0, len(seen) - 1 - late)][:, columns]
+            if period == 0:  # as the vehicles are told, and as it was recorded: late
+                path[i] = measured[n, :3]
             command = controller.command(measured, reference)
             command[cut] = 0.0
             simulation.command(command)

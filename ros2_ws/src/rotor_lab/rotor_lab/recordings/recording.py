@@ -31,13 +31,13 @@ class CableRows:
         stamps: ns, (N,).
         tensions: (N, n_cables) N.
         taut: (N, n_cables).
-        names: of the cables.
+        names: of the cables; empty: in the order of the scenario.
     """
 
     stamps: np.ndarray
     tensions: np.ndarray
     taut: np.ndarray
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
     def nearest(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Tensions and flags of the rows nearest in time; NaN and taut where none is within :data:`GAP`."""

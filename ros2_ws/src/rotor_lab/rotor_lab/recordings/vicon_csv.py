@@ -61,8 +61,14 @@ def read_vicon_csv(path: Path, rotation: str = "") -> Recording:
             at = end
         at += 1
     if not tracks:
+        there = any(row and row[0].strip().lstrip("\ufeff") in SECTIONS for row in rows)
+        what = (
+            f"no path of at least {LEAST} poses"
+            if there
+            else f"no section named {', '.join(SECTIONS)}"
+        )
         raise ConfigError(
-            f"{path}: holds no section named {', '.join(SECTIONS)}. Export the trial as CSV with one of them."
+            f"{path}: holds {what}. Export the trial as CSV with segments, objects or trajectories."
         )
     return Recording(str(path), "Vicon CSV", tuple(_short_names(tracks)))
 
@@ -152,7 +158,14 @@ def _short_names(tracks: list[Track]) -> list[Track]:
     for track in tracks:
         subject, _, part = track.body.partition(":")
         short = part if part and track.samples.attitudes is None else subject
-        rivals = [t for t in tracks if short in t.body.split(":") and t.body != track.body]
+        kind = track.samples.attitudes is None
+        rivals = [
+            t
+            for t in tracks
+            if short in t.body.split(":")
+            and t.body != track.body
+            and (t.samples.attitudes is None) == kind
+        ]
         out.append(replace(track, body=track.body if rivals else short))
     return out
 

@@ -136,7 +136,7 @@ class Viewer:
             control = self._server.scene.add_transform_controls(
                 f"/goal_{name}", scale=0.35, disable_rotations=True, disable_sliders=True
             )
-            control.on_drag_end(lambda _, n=name, c=control: self._send(n, np.array(c.position)))
+            control.on_update(lambda event, n=name: self._on_goal(event, n))
             self._controls[name] = control
 
     # --- what the user does -----------------------------------------------------------------------
@@ -152,6 +152,10 @@ class Viewer:
 
     def _on_follow(self, name: str) -> None:
         self._follow, self._centre = name, None
+
+    def _on_goal(self, event: Any, name: str) -> None:
+        if event.phase == "end":
+            self._send(name, np.array(event.target.position))
 
     def _send(self, name: str, place: np.ndarray) -> None:
         self._message.content = self._source.goal(name, place)
