@@ -28,6 +28,12 @@ LARGEST_SIGMA = np.radians(1.0)
 LARGEST_MARKER_SIGMA = 0.005
 """The same of a marker's place, m."""
 
+STRETCHES = 20
+"""Of a flight, that count as independent in the certainty of a marker."""
+
+LEAST_EXCITED = 1e-9
+"""Smallest eigenvalue of the normal equations per pose with which markers and frame can be told apart, m^2."""
+
 MOST = 2000
 """Poses of a body that a fit looks at."""
 
@@ -229,12 +235,21 @@ def _with_markers(
         return (sim - now.rotation.apply(real) - now.translation).ravel()
 
     solution = least_squares(residuals, np.zeros(turning + shifting + 3 * len(fitted)))
-    variance = 2.0 * solution.cost / max(4.0, len(sim) / 100.0)
-    normal = solution.jac.T @ solution.jac / (len(sim))
-    values, vectors = np.linalg.eigh(normal)
-    sigma = np.sqrt((vectors**2 / np.maximum(values, 1e-12)).sum(axis=1) * variance / len(sim))
+    normal = solution.jac.T @ solution.jac
+    values = np.linalg.eigvalsh(normal / len(sim))
+    sigma = np.full(len(solution.x), np.inf)
+    if values[0] >= LEAST_EXCITED:
+        # errors of a simulation vary slowly: whole stretches of a flight are what is independent, not poses
+        groups = [
+            np.arange(len(s.positions)) * STRETCHES // len(s.positions) for s, _ in known.values()
+        ]
+        stretch = np.repeat(np.concatenate(groups), 3)
+        scores = np.zeros((STRETCHES, len(solution.x)))
+        np.add.at(scores, stretch, solution.jac * solution.fun[:, None])
+        inverse = np.linalg.inv(normal)
+        sigma = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
     for body, s in zip(fitted, sigma[turning + shifting :].reshape(-1, 3), strict=True):
-        if s.max() > LARGEST_MARKER_SIGMA or values[0] < 1e-9:
+        if s.max() > LARGEST_MARKER_SIGMA:
             raise ConfigError(
                 f"--fit-marker {body}: its attitude changes too little to tell the marker from the frame (uncertain by "
                 f"{1e3 * min(s.max(), 9.999):.0f} mm, at most {1e3 * LARGEST_MARKER_SIGMA:.0f} mm is allowed). "

@@ -286,10 +286,9 @@ def _cables(
         known = {}
         if rows is not None:
             tensions, taut = rows.nearest(at)
-            known = {
-                n: (tensions[:, k], taut[:, k])
-                for k, n in enumerate(rows.names or scenario.model.cable_names)
-            }
+            names = rows.names or scenario.model.cable_names
+            if len(names) == tensions.shape[1]:  # else they are of another scenario
+                known = {n: (tensions[:, k], taut[:, k]) for k, n in enumerate(names)}
         motions.append(cable_motions(scenario.model, gravity, bodies, step, known))
     lengths = dict(
         zip(scenario.model.cable_names, (c.length_m for c in scenario.model.cables), strict=True)

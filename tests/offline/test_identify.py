@@ -1,0 +1,137 @@
+"""Identification on flights whose truth is known: other masses, lengths and gains, noise and delay."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import PlantChange
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.cli import main
+from rotor_lab.flight import Flight
+from rotor_lab.fly import fly
+from rotor_lab.identify.fit import identify
+from rotor_lab.identify.parameters import chosen, default_names, known_parameters, with_values
+from rotor_lab.identify.rollouts import make_windows, misses
+from rotor_lab.recordings.bag_writer import write_bag
+
+NAME = "three_dragonflies_triangular_1m"
+DELAY = 4
+"""Control periods (20 ms) by which measured states are late."""
+
+PLANT = (
+    PlantChange(entity="payload", mass_kg=0.320),
+    PlantChange(entity="quad1", thrust_gain=0.95),
+    PlantChange(entity="quad2", thrust_gain=0.97),
+    PlantChange(entity="quad3", thrust_gain=0.93),
+    PlantChange(cable=1, length_m=1.02),
+    PlantChange(cable=2, length_m=0.99),
+)
+TRUTH = {
+    "payload.mass_kg": 0.320, "cable1.length_m": 1.02, "cable2.length_m": 0.99, "cable3.length_m": 1.0,
+    "quad1.thrust_gain": 0.95, "quad2.thrust_gain": 0.97, "quad3.thrust_gain": 0.93, "latency_s": 0.020,
+}  # fmt: skip
+
+
+def measured(flight: Flight, seed: int) -> Flight:
+    """As motion capture sees it: late and noisy."""
+    rng = np.random.default_rng(seed)
+    states = flight.states.copy()
+    states[DELAY:] = flight.states[:-DELAY]
+    for columns, sigma in ((slice(0, 3), 5e-4), (slice(3, 7), 1e-3), (slice(7, 13), 1e-2)):
+        states[:, :, columns] += sigma * rng.normal(size=states[:, :, columns].shape)
+    states[:, :, 3:7] /= np.linalg.norm(states[:, :, 3:7], axis=2, keepdims=True)
+    return Flight(**{**vars(flight), "states": states})
+
+
+@pytest.fixture(scope="module")
+def flown() -> Flight:
+    """What a team with other parameters does under the controller of the nominal model."""
+    return fly(replace(load_scenario(NAME), plant=PLANT), duration=14.0)
+
+
+def test_true_values_are_inside_the_intervals(flown):
+    """Eight parameters at once; all errors of prediction shrink to what the noise of the first states leaves."""
+    scenario = load_scenario(NAME)
+    windows = make_windows(measured(flown, 1), scenario, 0.4, 1.0)
+    found = identify(windows, chosen(scenario, default_names(scenario)))
+    assert {e.parameter.name for e in found.estimates} == set(TRUTH)
+    for e in found.estimates:
+        assert e.low <= TRUTH[e.parameter.name] <= e.high, e
+    lengths = [e for e in found.estimates if "length" in e.parameter.name]
+    assert all(e.high - e.low < 0.01 for e in lengths)  # and the intervals say something
+    # 1 cm/s of noise, smoothed over 23 samples, over 0.4 s: a few millimetres at most
+    assert found.check_after < 3e-3 < 0.1 * found.check_before
+
+
+def test_without_noise_the_values_come_back(flown):
+    """Three parameters, the rest known: to a thousandth."""
+    scenario = replace(
+        load_scenario(NAME), plant=tuple(c for c in PLANT if c.entity != "payload" and c.cable != 1)
+    )
+    windows = make_windows(flown, scenario, 0.4, 1.0)
+    found = identify(windows, chosen(scenario, ["payload.mass_kg", "cable1.length_m"]))
+    mass, length = (e.value for e in found.estimates)
+    assert mass == pytest.approx(0.320, rel=1e-3) and length == pytest.approx(1.02, rel=1e-3)
+
+
+def test_the_true_model_misses_nothing(flown):
+    """Rollouts from true states with true parameters and commands: the smoothing is all that is left."""
+    windows = make_windows(flown, flown.scenario, 0.4, 2.0)
+    assert np.abs(misses(windows, flown.scenario, 0.0)).max() < 2e-4
+
+
+def test_parameters_are_put_where_they_belong():
+    scenario = load_scenario(NAME)
+    known = known_parameters(scenario)
+    names = [
+        "payload.inertia_yy_kg_m2",
+        "payload.drag_n_s_per_m",
+        "quad2.drag_n_s_per_m",
+        "cable3.length_m",
+    ]
+    there = with_values(scenario, [known[n] for n in names], np.array([0.01, 0.2, 0.1, 1.1]))
+    payload, quad2 = there.model.payloads[0], there.model.vehicles[1]
+    assert np.array(payload.inertia_kg_m2)[1, 1] == 0.01
+    assert payload.drag.linear_n_s_per_m == (0.2,) * 3 and quad2.drag.linear_n_s_per_m == (0.1,) * 3
+    assert [c.length_m for c in there.model.cables] == [1.0, 1.0, 1.1]
+    assert (
+        with_values(scenario, [known["payload.mass_kg"]], np.array([0.278]))
+        .model.payloads[0]
+        .mass_kg
+        == 0.278
+    )
+
+
+def test_what_cannot_be_told_apart_is_refused(flown):
+    scenario = load_scenario(NAME)
+    windows = make_windows(flown, scenario, 0.4, 1.0)
+    with pytest.raises(ConfigError, match=r"there is none; known are .*payload\.mass_kg"):
+        chosen(scenario, ["payload.weight"])
+    with pytest.raises(ConfigError, match="cannot determine"):
+        identify(replace_rows(windows, 12), chosen(scenario, default_names(scenario)))
+    with pytest.raises(ConfigError, match="at least 6"):
+        make_windows(flown, scenario, 5.0)
+
+
+def replace_rows(windows, n):
+    return replace(windows, rows=windows.rows[:n])
+
+
+def test_the_command_writes_a_scenario(flown, tmp_path, capsys):
+    """From a bag: the new scenario loads, and flies with the new mass; JSON says the same."""
+    import json
+
+    bag = tmp_path / "bag"
+    write_bag(flown, bag)
+    out = tmp_path / "out"
+    arguments = ["--parameters", "payload.mass_kg", "thrust_gain", "length_m", "--out", str(out)]
+    assert main(["identify", str(bag), *arguments, "--horizon", "0.4"]) == 0
+    table = capsys.readouterr().out
+    assert "windows held back" in table and "payload.mass_kg" in table
+    data = json.loads((out / "identified.json").read_text())
+    found = load_scenario(str(out / "identified.yaml"))
+    mass = data["parameters"]["payload.mass_kg"]["value"]
+    assert found.model.payloads[0].mass_kg == mass == pytest.approx(0.320, rel=0.02)
+    assert data["prediction_rms_m"]["held_back"][1] < 0.1 * data["prediction_rms_m"]["held_back"][0]
