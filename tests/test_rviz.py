@@ -296,10 +296,11 @@ def test_slack_cables_sag_by_about_their_length():
 def test_plates_look_outwards():
     """Faces wound the wrong way are dark: the enclosed volume, by the divergence theorem, is that of the plate."""
     from rotor_core.config.loader import load_scenario
-    from rotor_sim.ros.bodies import payload_markers
+    from rotor_sim.ros.bodies import shape_marker
+    from rotor_sim.shapes import payload_shapes
 
     payload = load_scenario("slalom").model.payloads[0]
-    plate = payload_markers(payload)[0]
+    plate = shape_marker(payload_shapes(payload)[0], 0)
     corners = np.array([[p.x, p.y, p.z] for p in plate.points]).reshape(-1, 3, 3)
     volume = (
         np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0

@@ -87,6 +87,8 @@ class WaypointsPlan:
     ``rest`` is the highest derivative that is zero at both ends (k-1). ``waypoints_file`` in place of
     ``waypoints_m``: a table of x, y, z. ``corridor_m``: every component of the distance from the
     straight line between two waypoints stays within this, at ``corridor_checks`` times per segment.
+    ``speed_m_s`` and ``acceleration_m_s2`` allot times to the segments with a wide margin, so that flight is much
+    slower than they say; ``duration_s`` sets the whole time.
     """
 
     type: Literal["waypoints"]

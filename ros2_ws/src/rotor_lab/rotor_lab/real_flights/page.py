@@ -283,7 +283,10 @@ to their recorded attitude and judge thrust, cables and payload.
 """
 
 WORTH = """
-The thrust gain is worth most. Rigid rods predict as the simulator does without lag and gain, to the
-millimetre: while all cables are taut they are the same mechanics, by another code. Lag matters
-where thrust changes quickly; in these flights it hardly does.
+The thrust gain is worth most: without it the payload is 0.27 m off after a second, with it 0.09 m.
+Rigid rods predict as the simulator does without lag and gain, to a few per cent: while all cables
+are taut they are the same mechanics, by another code. The fitted lag makes predictions worse. It is
+that of thrust against smoothed accelerations, filters of the log included, and the vehicles turn to
+their recorded attitude through the same motors; replaying references asks for 10 to 35 ms. A lag of
+motors alone cannot be had from these logs.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,8 @@ def export(options: argparse.Namespace) -> int:
 def page(flight: Flight, rate: float) -> str:
     """HTML that replays a flight in the browser, with nothing from elsewhere."""
     source = RecordedFlight(flight)
-    server = serve(source, "127.0.0.1", FIRST_PORT)
+    with contextlib.redirect_stdout(None):  # it tells of a server that nobody needs
+        server = serve(source, "127.0.0.1", FIRST_PORT)
     try:
         scene = Scene(server, flight.scenario)
         names = [e.name for e in flight.scenario.model.entities]
@@ -68,7 +70,8 @@ def page(flight: Flight, rate: float) -> str:
             serializer.insert_sleep(1.0 / rate)
         return serializer.as_html()
     finally:
-        server.stop()
+        with contextlib.redirect_stdout(None):
+            server.stop()
 
 
 def film_rows(flight: Flight, rate: float) -> np.ndarray:

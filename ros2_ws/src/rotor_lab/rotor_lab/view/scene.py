@@ -38,11 +38,11 @@ TRAIL_COLOUR: Colour = (0.95, 0.45, 0.10, 1.0)
 GOAL_COLOUR: Colour = (0.10, 0.65, 0.30, 0.6)
 PATH_COLOUR: Colour = (0.35, 0.35, 0.40, 1.0)
 
-DISC_THRUST = 0.25
+DISC_THRUST = 0.1
 """Thrust arrows of helicopters over those of small rotors: they lift ten kilograms."""
 
 UNIT_ARROW = 0.5
-"""Length of the arrow that a thrust moves; what is longer than the thrust is inside the vehicle's shaft, m."""
+"""Length of the arrow that thrusts scale, m."""
 
 
 def rgb(colour: Colour) -> tuple[int, int, int]:
@@ -71,7 +71,7 @@ class Scene:
         height = scenario.environment.ground_m if grounded else 0.0
         scene.add_grid(f"{root}/grid", 20.0, 20.0, position=(0.0, 0.0, height), shadow_opacity=0.25)
         self._frames = [
-            scene.add_frame(f"{root}/bodies/{name}", show_axes=False) for name in self._poses.names
+            scene.add_frame(self._node(name), show_axes=False) for name in self._poses.names
         ]
         counts: dict[str, int] = {}
         for shape in [
@@ -79,8 +79,8 @@ class Scene:
             *(s for v in model.vehicles for s in arm_shapes(v)),
         ]:
             number = counts[shape.body] = counts.get(shape.body, 0) + 1
-            place = "" if shape.body == "world" else f"/bodies/{shape.body}"
-            self._add(shape, f"{root}{place}/{shape.group.replace('/', '_')}_{number}")
+            place = root if shape.body == "world" else self._node(shape.body)
+            self._add(shape, f"{place}/{shape.group}_{number}")
         rows = {name: i for i, name in enumerate(self._poses.names)}
         self._ends = [
             (rows.get(c.a, -1), np.array(c.a_point_m), rows.get(c.b, -1), np.array(c.b_point_m))
@@ -98,6 +98,10 @@ class Scene:
             )
             for t in teams(model)
         ]
+
+    def _node(self, body: str) -> str:
+        """Name of a body's frame; a slash would hang a link below its vehicle, and its pose is in the world."""
+        return f"{self._root}/bodies/{body.replace('/', '.')}"
 
     def _add(self, shape: Shape, name: str) -> None:
         scene = self._server.scene
@@ -173,7 +177,8 @@ class Scene:
                 self._show_cable(k, ends[0], ends[1], bool(picture.taut[k]), gone)
             for i, arrow in enumerate(self._arrows):
                 up = turned[i].apply([0.0, 0.0, 1.0])
-                self._show_arrow(arrow, poses[i, :3], up, float(picture.thrusts[i]))
+                scale = DISC_THRUST if self._discs[i] is not None else 1.0
+                self._show_arrow(arrow, poses[i, :3], up, scale * float(picture.thrusts[i]))
             self._show_discs(picture, poses, turned)
             for goal, place in zip(self._goals, picture.goals, strict=True):
                 goal.position = HIDDEN if np.isnan(place).any() else place
@@ -192,7 +197,7 @@ class Scene:
             handle.position, handle.wxyz = (start + end) / 2.0, along(end - start)
 
     def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, thrust: float) -> None:
-        """Its tip at the length of the thrust; the rest of it below is hidden by moving it out where there is none."""
+        """As long as the thrust is large."""
         reach = THRUST_SCALE * thrust
         if not reach > 1e-3:
             arrow.position = HIDDEN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 
+import numpy as np
 import viser
 
 from rotor_core.config.loader import load_scenario
@@ -13,6 +14,9 @@ from rotor_lab.recordings.flights import is_recording, open_flight
 from rotor_lab.view.app import Viewer
 from rotor_lab.view.sources import RecordedFlight, RunningFlight, Source
 from rotor_lab.warm import warm
+
+VIEW_FROM = np.array([1.9, -2.6, 1.3])
+"""Where the camera is at first, over the size of what is shown."""
 
 TRIES = 20
 """Ports that are tried, from the one asked for."""
@@ -72,10 +76,15 @@ def serve(source: Source, host: str, port: int) -> viser.ViserServer:
     """A server that nobody but this machine reaches, unless ``host`` says so."""
     logging.getLogger("websockets").setLevel(logging.ERROR)
     server = viser.ViserServer(host=host, port=free_port(host, port), label="rotor", verbose=False)
-    server.initial_camera.position, server.initial_camera.look_at = (
-        (2.5, -3.5, 2.5),
-        (0.0, 0.0, 0.5),
-    )
+    picture = source.picture()
+    centre, size = np.array([0.0, 0.0, 0.5]), 1.0
+    if picture is not None:
+        places = picture.states[:, :3]
+        centre = places.mean(axis=0)
+        spans = [v.span for v in source.scenario.model.vehicles]
+        size = max(0.6, float(np.linalg.norm(places - centre, axis=1).max()), *spans)
+    server.initial_camera.look_at = tuple(centre)
+    server.initial_camera.position = tuple(centre + size * VIEW_FROM)
     return server
 
 

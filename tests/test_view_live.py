@@ -1,0 +1,109 @@
+"""The viewer on the running graph, and bags played into it: real processes over DDS."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from rotor_msgs.msg import TeamState
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.ros import qos
+from rotor_lab.bag import read_flight
+from rotor_lab.fly import fly
+from rotor_lab.graph import NodePlan
+
+
+def test_the_viewer_shows_the_graph_and_asks_the_planner(tmp_path, monkeypatch):
+    """States, thrusts and references come over DDS; a goal that is let go is flown to."""
+    from rotor_lab.ros.graph_source import GraphSource
+
+    name = "dragonfly_point_mass"
+    with graph.bench(tmp_path) as bench:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(bench.node.context.get_domain_id()))
+        source = GraphSource(load_scenario(name))
+        try:
+            for node in ("simulator", "planner", "controller"):
+                bench.start(node, scenario=name)
+
+            def look():
+                source.advance(0.0)
+                return source.picture()
+
+            bench.until(lambda: look() is not None, "the first state")
+            bench.until(lambda: np.isfinite(look().goals).all(), "a reference")
+            bench.until(lambda: look().thrusts[0] > 0.0, "a command")
+            picture = look()
+            assert picture.states.shape == (2, 13) and picture.taut.shape == (1,)
+            assert picture.time > 1.0
+            target = picture.states[1, :3] + [0.3, 0.2, 0.1]
+            assert "asked the planner" in source.goal("payload", target)
+            bench.until(lambda: np.linalg.norm(look().states[1, :3] - target) < 0.05, "the goal")
+        finally:
+            source.close()
+
+
+def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
+    """A bag recorded with a planner; then the same plan from the bag, without one: the same flight."""
+    name = "hover"
+    flown = fly(
+        load_scenario("slalom"), duration=0.1
+    )  # kernels are warm before anything has to be in time
+    assert len(flown.time)
+    bag = tmp_path / "bag"
+    with graph.bench(tmp_path / "first") as bench:
+        bench.start(
+            "simulator",
+            scenario=name,
+            pacing="lockstep",
+            duration_s=2.0,
+            linger=True,
+            wait_for_recorder=True,
+        )
+        bench.start(
+            "recorder", scenario=name, bag=str(bag), wait_for="simulator planner controller"
+        )
+        bench.start("planner", scenario=name)
+        bench.start("controller", scenario=name)
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        bench.until(lambda: states and states[-1].step >= 395, "the end")
+    first = read_flight(bag)
+    again = tmp_path / "again"
+    with graph.bench(tmp_path / "second") as bench:
+        bench.start(
+            "simulator",
+            scenario=name,
+            pacing="lockstep",
+            duration_s=2.0,
+            linger=True,
+            wait_for_recorder=True,
+        )
+        bench.start("recorder", scenario=name, bag=str(again), wait_for="simulator controller")
+        bench.start("controller", scenario=name)
+        bench.group.start(
+            NodePlan("player", "rotor_lab", "player", {"bag": str(bag), "topics": "/rotor/plan"})
+        )
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        bench.until(lambda: states and states[-1].step >= 395, "the end")
+    second = read_flight(again)
+    n = min(len(first.time), len(second.time))
+    assert n > 150 and np.allclose(first.states[:n], second.states[:n], atol=1e-9)
+
+
+def test_an_unknown_topic_is_refused(tmp_path, capfd):
+    from rotor_lab.cli import main
+    from rotor_lab.recordings.bag_writer import write_bag
+
+    write_bag(fly(load_scenario("hover"), duration=0.2), tmp_path / "bag")
+    before = dict(os.environ)
+    try:
+        assert main(["play", str(tmp_path / "bag"), "--topics", "/no/such"]) != 0
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    assert "holds no topic /no/such" in capfd.readouterr().err
+    assert Path(tmp_path / "bag").exists()
