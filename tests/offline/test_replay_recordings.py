@@ -566,3 +566,68 @@ def test_the_command_says_why_a_prediction_ended(bags, tmp_path, capsys, monkeyp
     main(["replay", str(bags("hover")), "--for", "0.5", "--out", str(tmp_path / "out")])
     printed = capsys.readouterr()
     assert "the integration cannot go on" in printed.out + printed.err
+
+
+# -- bags of real halls -------------------------------------------------------------------------------------------
+
+
+def hall_bag(path, flight, *, commands=True):
+    """What a hall records: poses of all bodies at 100 Hz, wrenches as they were sent."""
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    T = {name.rpartition("/")[2]: store.types[name] for name in store.types}
+    model = flight.scenario.model
+
+    def header(stamp, frame):
+        return T["Header"](T["Time"](*divmod(stamp, 10**9)), frame)
+
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        poses = [
+            writer.add_connection(
+                f"/vrpn_mocap/{e.name}/pose", "geometry_msgs/msg/PoseStamped", typestore=store
+            )
+            for e in model.entities
+        ]
+        wrenches = [
+            writer.add_connection(
+                f"/{v.name}/cmd/wrench", "geometry_msgs/msg/WrenchStamped", typestore=store
+            )
+            for v in model.vehicles
+        ]
+        for k, t in enumerate(flight.time):
+            stamp = round(t * 1e9)
+            for i, connection in enumerate(poses if k % 2 == 0 else ()):
+                p, (w, x, y, z) = flight.states[k, i, :3], flight.states[k, i, 3:7]
+                pose = T["Pose"](T["Point"](*p), T["Quaternion"](x, y, z, w))
+                message = T["PoseStamped"](header(stamp, "world"), pose)
+                writer.write(connection, stamp, store.serialize_cdr(message, connection.msgtype))
+            for i, connection in enumerate(wrenches if commands else ()):
+                f, *moment = flight.commands[k, i]
+                wrench = T["Wrench"](T["Vector3"](0.0, 0.0, f), T["Vector3"](*moment))
+                message = T["WrenchStamped"](header(stamp, "quad/base_link"), wrench)
+                writer.write(connection, stamp, store.serialize_cdr(message, connection.msgtype))
+    return path
+
+
+def test_a_bag_of_a_hall_is_replayed(tmp_path, capsys):
+    """Poses and wrenches only: velocities from moving cubics (0.11 s) leave a millimetre after half a second."""
+    name = "three_dragonflies_triangular_1m"
+    flight = fly(load_scenario(name), duration=4.0)
+    bag = hall_bag(tmp_path / "bag", flight)
+    assert main(["replay", str(bag), "--at", "1"]) == 2
+    assert "--scenario NAME" in capsys.readouterr().err
+    out = tmp_path / "out"
+    assert (
+        main(
+            ["replay", str(bag), "--scenario", name, "--at", "1", "--for", "0.5", "--out", str(out)]
+        )
+        == 0
+    )
+    figures = json.loads((out / "summary.json").read_text())["bodies"]
+    assert max(f["position_error_max_m"] for f in figures.values()) < 1e-3
+    bare = hall_bag(tmp_path / "bare", flight, commands=False)
+    capsys.readouterr()
+    assert main(["replay", str(bare), "--scenario", name, "--at", "1"]) == 2
+    assert "holds no commands" in capsys.readouterr().err

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.signal import welch
-from scipy.spatial.transform import Rotation
 
 from rotor_lab.compare.runs import longest
 from rotor_lab.flight import largest, rms
+from rotor_lab.recordings.derivatives import angular_velocity
 from rotor_lab.recordings.track import NANO, Samples, known_in
-
-RATE_SPAN = 0.05
-"""Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
 
 SEGMENT = 256
 """Longest segment of the spectrum (Welch), samples."""
@@ -105,32 +102,8 @@ def body_errors(
         attitude = np.full((len(stamps), 3), np.nan)
         turned = real.at(known).rotations.inv() * sim.at(known).rotations
         attitude[known] = turned.as_rotvec()
-        a, b = (_rates(s, stamps) for s in (sim, real))
+        a, b = (angular_velocity(s, stamps) for s in (sim, real))
         rate = np.where(known[:, None], a - b, np.nan)
     nan = np.where(known, 0.0, np.nan)[:, None]
     time = (stamps - (stamps[0] if origin is None else origin)) * NANO
     return BodyErrors(body, time, sim.positions + nan, real.positions + nan, attitude, rate)
-
-
-def _rates(samples: Samples, stamps: np.ndarray) -> np.ndarray:
-    """Angular velocity as recorded, or from the turn between neighbours, (N, 3) rad/s."""
-    if samples.rates is not None:
-        return samples.rates
-    out = np.full((len(stamps), 3), np.nan)
-    if len(stamps) < 3 or samples.attitudes is None:
-        return out
-    step = float(np.median(np.diff(stamps))) * NANO
-    k = max(1, round(0.5 * RATE_SPAN / step))
-    before, after = samples.attitudes[: -2 * k], samples.attitudes[2 * k :]
-    spans = (stamps[2 * k :] - stamps[: -2 * k]) * NANO
-    known = np.isfinite(before[:, 0]) & np.isfinite(after[:, 0]) & (spans < 3.0 * k * step)
-    rows = np.flatnonzero(known)
-    if len(rows):
-        turned = _rotation(before[rows]).inv() * _rotation(after[rows])
-        # over a turn of 0.1 rad the mean rate differs from that in the middle by second order only
-        out[rows + k] = turned.as_rotvec() / spans[rows, None]
-    return out
-
-
-def _rotation(attitudes: np.ndarray) -> Rotation:
-    return Rotation.from_quat(attitudes, scalar_first=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.signal import savgol_filter
+
+from rotor_lab.recordings.derivatives import moving_cubic
 
 WINDOW = 0.25
 """Of the polynomial (cubic) from which accelerations are taken, s: 0.3 mm of noise at 100 Hz become 0.07 m/s^2."""
@@ -20,15 +21,7 @@ def acceleration(positions: np.ndarray, step: float) -> np.ndarray:
         positions: every ``step`` seconds, (N, 3) m; NaN in gaps.
         step: s.
     """
-    n = max(5, round(WINDOW / step) | 1)
-    if len(positions) < n:
-        return np.full_like(positions, np.nan)
-    unknown = np.asarray(np.isnan(positions).any(axis=1))
-    filled = np.where(unknown[:, None], 0.0, positions)
-    out = np.asarray(savgol_filter(filled, n, 3, deriv=2, delta=step, axis=0))
-    near = np.convolve(unknown, np.ones(n), "same") > 0.5
-    near[: n // 2] = near[-(n // 2) :] = True
-    return np.where(near[:, None], np.nan, out)
+    return moving_cubic(positions, step, WINDOW, 2)
 
 
 def balanced_tensions(

@@ -79,6 +79,11 @@ def predict(
     shift = _put(simulation, record, begin)
     controller = _controller(record) if feed == "reference" else None
     commands = record.all_commands
+    if feed == "commands" and not len(commands.time):
+        raise ConfigError(
+            "--feed commands: the recording holds no commands (rotor/team_command, or <vehicle>/cmd/wrench "
+            "of all vehicles)."
+        )
     if feed == "commands" and commands.at(start) < 0:
         raise ConfigError(
             f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "

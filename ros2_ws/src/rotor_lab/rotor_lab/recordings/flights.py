@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rotor_core.config.loader import dump_scenario
+from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.schema import Scenario
+from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.bag import read_flight
 from rotor_lab.flight import Flight
+from rotor_lab.recordings.bags import custom_data, opened
+from rotor_lab.recordings.pose_flights import flight_of_poses
 from rotor_lab.recordings.recording import CableRows, Recording
 from rotor_lab.recordings.track import NANO, Samples, ordered
 
@@ -49,7 +52,22 @@ def open_flight(
                 f"{name}: is a folder without metadata.yaml. Give the folder of a bag."
             )
         path = inside[0].parent
-    return read_flight(path, scenario, states)
+    if has_states(path, states):
+        return read_flight(path, scenario, states)
+    text = custom_data(path, "scenario")
+    if scenario is None and not text:
+        raise ConfigError(f"{name}: holds no scenario. Say what flew: --scenario NAME.")
+    scenario = scenario or scenario_from_tree(parse_tree(text, f"{name}: scenario"))
+    return flight_of_poses(path, scenario)
+
+
+def has_states(path: Path, kind: str) -> bool:
+    """Whether a bag holds states as our simulator publishes them."""
+    with opened(path) as reader:
+        return any(
+            c.topic.endswith(f"/{kind}") and c.msgtype.endswith("/Odometry")
+            for c in reader.connections
+        )
 
 
 def recording_of(flight: Flight, path: str) -> Recording:
