@@ -10,7 +10,7 @@ setup(
     ],
     install_requires=["setuptools"],
     extras_require={"test": ["pytest"], "peers": ["mujoco", "pin"], "laboratory": ["mujoco"]},
-    package_data={"rotor_lab.bench": ["kernel.cpp"]},
+    package_data={"rotor_lab.bench": ["kernel.cpp"], "rotor_lab.real_flights": ["laws.yaml"]},
     zip_safe=False,
     maintainer="rotor maintainers",
     maintainer_email="maintainers@rotor.invalid",

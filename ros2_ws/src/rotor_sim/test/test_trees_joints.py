@@ -226,7 +226,7 @@ def test_a_trial_of_another_state_has_driven_joints_where_they_are():
     engine = Engine(replace(rod(), joints=(replace(rod().joints[0], driven=True),)))
     engine.set_state(at_rest(1))
     engine.joints.prescribe(0, np.array([0.7]))
-    other = engine.trial(engine.measure(), [0])
+    other = engine.trial(engine.measure(), [0], engine.joints.states)
     np.testing.assert_allclose(other.measure()[0, :7], engine.motion[0, :7], atol=1e-15)
 
 

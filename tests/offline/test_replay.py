@@ -10,7 +10,7 @@ import pytest
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.replay_case import event_record, load_case, replay, run_case
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1]
 CASES = HERE.parents[1] / "shared" / "cases"
 INDEX = json.loads((CASES / "index.json").read_text()) if (CASES / "index.json").exists() else {}
 
