@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.track import Samples, known_in
+from rotor_lab.rotations import wxyz_from
 
 KINDS = ("rigid", "yaw", "translation", "none")
 """Turn and shift; turn about the vertical and shift; shift; leave as it is."""
@@ -69,7 +70,7 @@ class Alignment:
                 positions = positions.copy()
                 positions[known] += rotations.apply(marker)
             attitudes = np.full((len(positions), 4), np.nan)
-            attitudes[known] = (self.rotation * rotations * turn).as_quat(scalar_first=True)
+            attitudes[known] = wxyz_from(self.rotation * rotations * turn)
             rates = None if rates is None else rates @ turn.as_matrix()
         velocities = (
             None if real.velocities is None else real.velocities @ self.rotation.as_matrix().T

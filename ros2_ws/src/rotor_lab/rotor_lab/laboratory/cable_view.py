@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.config.model import Model
-from rotor_lab.laboratory.rotations import rotation_from
+from rotor_lab.rotations import rotation_from
 
 SHORTEST = 1e-9
 """Ends closer than this have no direction, m."""

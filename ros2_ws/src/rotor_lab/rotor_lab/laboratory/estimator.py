@@ -30,8 +30,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from rotor_lab.laboratory.imu import Reading
-from rotor_lab.laboratory.rotations import rotation_from, wxyz_from
 from rotor_lab.laboratory.settings import OnboardSettings
+from rotor_lab.rotations import rotation_from, wxyz_from
 
 REMEMBERED = 0.5
 """Estimates this old are forgotten, s; frames older than that are too late to use."""

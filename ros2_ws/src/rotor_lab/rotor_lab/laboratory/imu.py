@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from rotor_lab.laboratory.rotations import rotation_from
 from rotor_lab.laboratory.settings import OnboardSettings
+from rotor_lab.rotations import rotation_from
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from rotor_lab.laboratory.rotations import rotation_from, wxyz_from
 from rotor_lab.laboratory.settings import MocapSettings
+from rotor_lab.rotations import rotation_from, wxyz_from
 
 SAME_TIME = 1e-9
 """Times closer than this are the same, s."""

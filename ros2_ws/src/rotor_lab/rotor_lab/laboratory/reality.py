@@ -10,8 +10,8 @@ from rotor_core.config.body import inertia_matrix
 from rotor_core.config.initial import initial_states
 from rotor_core.config.model import CableAttachment, Model
 from rotor_core.config.schema import Scenario
-from rotor_lab.laboratory.rotations import rotation_from
 from rotor_lab.laboratory.settings import LaboratorySettings
+from rotor_lab.rotations import rotation_from
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter, savgol_filter
-from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.tree import Tree, tree_of
 from rotor_lab.real_flights.grid import GRAVITY, STEP, Grid
 from rotor_lab.recordings.crazyflie_teams import PAYLOAD_MASS, CrazyflieTeam
+from rotor_lab.rotations import rotation_from
 
 SETTLED = 2.5
 """Flights are looked at from here on, s: one vehicle cuts its thrust when the trajectory starts."""
@@ -88,7 +88,7 @@ def fit_team(team: CrazyflieTeam, grid: Grid) -> TeamModel:
     rows = grid.time > SETTLED
     fits, masses = {}, []
     for i, (name, log) in enumerate(team.vehicles.items()):
-        R = Rotation.from_quat(grid.attitudes[:, i], scalar_first=True).as_matrix()
+        R = rotation_from(grid.attitudes[:, i]).as_matrix()
         need = team.mass * (grid.accelerations[:, i] + [0.0, 0.0, GRAVITY])
         cable = (
             -grid.tensions[:, i, None] * grid.directions[:, i]

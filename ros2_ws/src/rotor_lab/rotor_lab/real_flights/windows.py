@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from rotor_core.interface.errors import RotorError
 from rotor_lab.autopilots import Autopilot
@@ -14,6 +13,7 @@ from rotor_lab.real_flights.grid import STEP, Grid
 from rotor_lab.real_flights.rods import rod_motion
 from rotor_lab.real_flights.team_model import SETTLED, TeamModel, team_scenario
 from rotor_lab.recordings.crazyflie_teams import PAYLOAD_MASS, CrazyflieTeam
+from rotor_lab.rotations import rotation_from
 from rotor_sim.simulation import Simulation
 
 EVERY = 0.5
@@ -129,10 +129,7 @@ def rods_predicted(
     """The same by the simplest model: rods, thrust as asked at once, attitude as recorded."""
     n, longest = len(team.vehicles), max(horizons)
     up = np.stack(
-        [
-            Rotation.from_quat(grid.attitudes[:, i], scalar_first=True).apply([0.0, 0.0, 1.0])
-            for i in range(n)
-        ],
+        [rotation_from(grid.attitudes[:, i]).apply([0.0, 0.0, 1.0]) for i in range(n)],
         axis=1,
     )
     forces = grid.commands[:, :, :1] * up

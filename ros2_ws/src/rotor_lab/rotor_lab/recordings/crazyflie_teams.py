@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.recording import Recording
 from rotor_lab.recordings.track import NANO, Samples, Track, ordered
+from rotor_lab.rotations import wxyz_from
 
 ARM = 0.046 / np.sqrt(2.0)
 """Lever of a motor about the x and y axes, m."""
@@ -139,7 +140,7 @@ def _log(own: dict[str, np.ndarray], where: str) -> VehicleLog:
     if "quat_wxyz" in own:
         attitude = own["quat_wxyz"] / np.linalg.norm(own["quat_wxyz"], axis=1, keepdims=True)
     elif "rpy" in own:
-        attitude = Rotation.from_euler("xyz", own["rpy"]).as_quat(scalar_first=True)
+        attitude = wxyz_from(Rotation.from_euler("xyz", own["rpy"]))
     else:
         raise ConfigError(f"{where} holds no attitude (quat_wxyz or rpy).")
     if "motor_part_cmd" in own:

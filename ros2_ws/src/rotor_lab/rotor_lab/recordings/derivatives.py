@@ -7,6 +7,7 @@ from scipy.signal import savgol_filter
 from scipy.spatial.transform import Rotation
 
 from rotor_lab.recordings.track import NANO, Samples
+from rotor_lab.rotations import rotation_from
 
 RATE_SPAN = 0.05
 """Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
@@ -53,4 +54,4 @@ def angular_velocity(samples: Samples, stamps: np.ndarray) -> np.ndarray:
 
 
 def _rotation(attitudes: np.ndarray) -> Rotation:
-    return Rotation.from_quat(attitudes, scalar_first=True)
+    return rotation_from(attitudes)

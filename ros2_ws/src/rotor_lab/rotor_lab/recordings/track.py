@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
 from rotor_core.interface.errors import ConfigError
+from rotor_lab.rotations import rotation_from, wxyz_from
 
 NANO = 1e-9
 GAP = 0.1
@@ -37,7 +38,7 @@ class Samples:
     def rotations(self) -> Rotation:
         """Attitudes; only where all of them are known."""
         assert self.attitudes is not None
-        return Rotation.from_quat(self.attitudes, scalar_first=True)
+        return rotation_from(self.attitudes)
 
     def at(self, rows: np.ndarray) -> Samples:
         """The rows of an index or mask."""
@@ -134,6 +135,6 @@ def resampled(track: Track, stamps: np.ndarray) -> Samples:
     assert positions is not None
     attitudes = None
     if track.samples.attitudes is not None:
-        turned = Slerp(t, track.samples.rotations)(at).as_quat(scalar_first=True)
+        turned = wxyz_from(Slerp(t, track.samples.rotations)(at))
         attitudes = np.where(known[:, None], turned, np.nan)
     return Samples(positions, attitudes, line(track.samples.velocities), line(track.samples.rates))

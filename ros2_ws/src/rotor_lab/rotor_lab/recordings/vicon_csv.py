@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.recording import Recording
 from rotor_lab.recordings.track import LEAST, Samples, Track, known_in, ordered
+from rotor_lab.rotations import wxyz_from
 
 SECTIONS = ("Segments", "Objects", "Trajectories")
 """The others (joints, devices) hold no paths."""
@@ -148,7 +149,7 @@ def _samples(
         turned = Rotation.from_euler(
             "xyz" if rotation == "euler-fixed-xyz" else "XYZ", angles[known]
         )
-    attitudes[known] = turned.as_quat(scalar_first=True)
+    attitudes[known] = wxyz_from(turned)
     return Samples(positions, attitudes)
 
 

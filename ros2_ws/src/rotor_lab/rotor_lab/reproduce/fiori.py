@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_lab.reproduce.rows import Row
+from rotor_lab.rotations import rotation_from
 from rotor_sim.engine import Engine
 from rotor_sim.model.body import Body
 from rotor_sim.model.system import Rotor, System
@@ -101,7 +102,7 @@ def run_to(simulation: Simulation, t: float) -> tuple[np.ndarray, np.ndarray]:
 
 def matrix(wxyz: np.ndarray) -> np.ndarray:
     """Rotation matrix of a quaternion."""
-    return Rotation.from_quat(wxyz, scalar_first=True).as_matrix()
+    return rotation_from(wxyz).as_matrix()
 
 
 def angle(A: np.ndarray, B: np.ndarray) -> float:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from rotor_control.cascaded_pid import ERROR_SUM, LIFT, STARTED, CascadedPidLaw
 from rotor_control.controller import make_controller
@@ -21,6 +20,7 @@ from rotor_core.interface.plan import YAW_ANGLE, Plan, hold
 from rotor_lab.flight import Flight
 from rotor_lab.fly import fly
 from rotor_lab.outcome import Outcome, outcome
+from rotor_lab.rotations import rotation_from
 from rotor_sim.simulation import Simulation
 
 HEIGHT = 5.0
@@ -167,7 +167,7 @@ class Errors:
 
 def cardan(attitudes: np.ndarray) -> np.ndarray:
     """Cardan angles X-Y-Z (C.27) of attitudes (n, 4), (n, 3) rad."""
-    return Rotation.from_quat(attitudes, scalar_first=True).as_euler("XYZ")
+    return rotation_from(attitudes).as_euler("XYZ")
 
 
 def errors(flight: Flight) -> Errors:

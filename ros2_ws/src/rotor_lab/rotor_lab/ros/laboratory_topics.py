@@ -24,7 +24,7 @@ from rotor_core.ros.team_wire import MOTION, Heading, TeamStateWire
 from rotor_lab.laboratory.cable_view import cable_view
 from rotor_lab.laboratory.hall import Hall
 from rotor_lab.laboratory.mocap import Frame
-from rotor_lab.laboratory.rotations import rotation_from
+from rotor_lab.rotations import rotation_from
 
 try:
     from motion_capture_tracking_interfaces.msg import NamedPose, NamedPoseArray

@@ -14,6 +14,7 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 from scipy.spatial.transform import Rotation
 
 from rotor_lab.flight import Flight
+from rotor_lab.rotations import rotation_from
 from rotor_lab.view.picture import Picture
 from rotor_lab.view.sources import RecordedFlight, planned_names
 from rotor_sim.body_poses import BodyPoses
@@ -82,7 +83,7 @@ class _Drawing:
         axes, picture = self._axes, self._source.at(row)
         axes.clear()
         poses = self._poses.at(picture.states, picture.joints)
-        turned = Rotation.from_quat(poses[:, 3:7], scalar_first=True)
+        turned = rotation_from(poses[:, 3:7])
         rows = {name: i for i, name in enumerate(self._poses.names)}
         for body, points, colour in self._outlines:
             i = rows[body]

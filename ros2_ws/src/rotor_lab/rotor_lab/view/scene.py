@@ -12,6 +12,7 @@ from transforms3d.euler import euler2quat
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_lab.rotations import rotation_from
 from rotor_lab.view.picture import Picture
 from rotor_sim.body_poses import BodyPoses
 from rotor_sim.shapes import (
@@ -167,7 +168,7 @@ class Scene:
         with self._server.atomic():
             for frame, pose in zip(self._frames, poses, strict=True):
                 frame.position, frame.wxyz = pose[:3], pose[3:7]
-            turned = Rotation.from_quat(poses[:, 3:7], scalar_first=True)
+            turned = rotation_from(poses[:, 3:7])
             for k, (a, a_point, b, b_point) in enumerate(self._ends):
                 ends = [
                     r if row < 0 else poses[row, :3] + turned[row].apply(r)
