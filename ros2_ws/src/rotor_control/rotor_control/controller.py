@@ -110,6 +110,7 @@ class Controller:
     Attributes:
         teams: in the order of references.
         singles: vehicles of cable teams, which may fly alone, and the number of their team.
+        limits, limits_on: of the rotors, and whether commands are kept within them.
         limited: vehicles whose last command was beyond their rotors.
         efforts: last commands to the joints, vehicle by vehicle, (n_joints,).
     """
@@ -124,8 +125,8 @@ class Controller:
         self.efforts = np.zeros(len(self._joint_starts))
         self._rows = [np.array([model.index(v) for v in team.vehicles]) for team in self.teams]
         self._outs = [np.zeros((len(team.vehicles), 4)) for team in self.teams]
-        self._limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
-        self._limits_on = scenario.actuation.limits
+        self.limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
+        self.limits_on = scenario.actuation.limits
         first = self.laws[0] if len(self.laws) == 1 else None
         whole = bool(np.all(self._rows[0] == np.arange(len(model.vehicles)))) if first else False
         self._only = first if whole and not isinstance(first, ArmLaw) else None
@@ -210,8 +211,8 @@ class Controller:
         else:
             for i, reference in enumerate(references):
                 self._command_team(i, states, reference, joints, joint_references)
-        if self._limits_on:
-            self.limited = self._limits.apply(self.commands)
+        if self.limits_on:
+            self.limited = self.limits.apply(self.commands)
         return self.commands
 
     def _command_team(

@@ -91,6 +91,7 @@ class TeamLaw:
         team: whose law it is.
         vehicles, load: packed parameters, (n, VEHICLE) and (LOAD,).
         gain_scale: attitude and rate gains of the load are packed times this.
+        rows: of the vehicles, then the payload, in the states.
         memory: integral of the position error, (3,).
         ahead: nominal motion (n, AHEAD), without rows where the law does not use it.
     """
@@ -105,7 +106,7 @@ class TeamLaw:
         self._preview: Preview | None = None
         model = scenario.model
         members = [*team.vehicles, team.payload] if team.payload else team.vehicles
-        self._rows = np.array([model.index(name) for name in members])
+        self.rows = np.array([model.index(name) for name in members])
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the commands (n, 4) of the team for ``states`` (N, >= 13) and ``reference`` (28,)."""
@@ -136,21 +137,25 @@ class TeamLaw:
 
 
 class QuadrotorLaw(TeamLaw):
-    """One free vehicle, with cargo or without."""
+    """One free vehicle, with cargo or without.
+
+    Attributes:
+        cargo: what it carries and how that changes its mass; None: it cannot carry.
+    """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         super().__init__(scenario, team)
-        vehicle = scenario.model.vehicles[self._rows[0]]
+        vehicle = scenario.model.vehicles[self.rows[0]]
         self.vehicles = np.array([g.vehicle_row(vehicle)])
         own = vehicle.gains
         self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position
         self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity
-        self._cargo = Cargo(scenario.model, vehicle) if cargo_of(scenario.model, vehicle) else None
+        self.cargo = Cargo(scenario.model, vehicle) if cargo_of(scenario.model, vehicle) else None
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
-        if self._cargo is not None:
-            self._cargo.weigh(states, self.vehicles[0])
-        quadrotor_command(states, reference, self.vehicles, self.load, self._rows, self.memory, out)
+        if self.cargo is not None:
+            self.cargo.weigh(states, self.vehicles[0])
+        quadrotor_command(states, reference, self.vehicles, self.load, self.rows, self.memory, out)
 
 
 class RigidTeamLaw(TeamLaw):
@@ -174,7 +179,7 @@ class RigidTeamLaw(TeamLaw):
                 f"team of payload {team.payload!r}: its vehicles cannot produce every moment."
             )
         if control.allocation == "rotors":
-            vehicles = [scenario.model.vehicles[row] for row in self._rows[:-1]]
+            vehicles = [scenario.model.vehicles[row] for row in self.rows[:-1]]
             self.allocation = allocation_by_rotors(A, [rotor_set(v.rotors) for v in vehicles])
         else:
             self.allocation = allocation_by_moments(A, np.array(control.allocation_weights))
@@ -189,7 +194,7 @@ class RigidTeamLaw(TeamLaw):
             states,
             reference,
             self.load,
-            self._rows[-1:],
+            self.rows[-1:],
             self.allocation,
             self.memory,
             self.ahead,
@@ -215,7 +220,7 @@ class CableLaw(TeamLaw):
         self.vehicles = np.array(
             [
                 g.vehicle_row(model.vehicles[row], cable_length=l, point=p)
-                for row, l, p in zip(self._rows[:-1], lengths, points, strict=True)
+                for row, l, p in zip(self.rows[:-1], lengths, points, strict=True)
             ]
         )
         least, outward, spread = None, None, rad_from_deg(control.spread_deg)
@@ -257,7 +262,7 @@ class CableLaw(TeamLaw):
             return
         self.forces[:] = self.told
         pull_as_told(
-            states, reference, self.vehicles, self.load, self._rows, self.forces, NO_NOMINAL_MOTION, out
+            states, reference, self.vehicles, self.load, self.rows, self.forces, NO_NOMINAL_MOTION, out
         )  # fmt: skip
 
 
@@ -272,7 +277,7 @@ class PointMassLaw(CableLaw):
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         point_mass_command(
-            states, reference, self.vehicles, self.load, self._rows, self.memory, self.forces,
+            states, reference, self.vehicles, self.load, self.rows, self.memory, self.forces,
             self.ahead, out,
         )  # fmt: skip
 
@@ -292,7 +297,7 @@ class CableTeamLaw(CableLaw):
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         cable_team_command(
-            states, reference, self.vehicles, self.load, self._rows, self.tension.packed,
+            states, reference, self.vehicles, self.load, self.rows, self.tension.packed,
             self.memory, self.forces, self.ahead, out,
         )  # fmt: skip
 

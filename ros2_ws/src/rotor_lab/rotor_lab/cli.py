@@ -15,6 +15,8 @@ from rotor_lab.compare.command import add_compare_command
 from rotor_lab.identify.command import add_identify_command
 from rotor_lab.live import add_live_commands
 from rotor_lab.prediction.command import add_replay_command
+from rotor_lab.recordings.recover_command import add_recover_command
+from rotor_lab.sweep.command import add_sweep_command
 from rotor_lab.trim_command import add_trim_command
 from rotor_lab.view.command import add_view_commands
 
@@ -307,6 +309,8 @@ def parser() -> argparse.ArgumentParser:
     add_replay_command(add)
     add_compare_command(add)
     add_identify_command(add)
+    add_recover_command(add)
+    add_sweep_command(add)
     add_view_commands(add)
     add_live_commands(add)
     add_trim_command(add)

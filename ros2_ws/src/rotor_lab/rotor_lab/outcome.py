@@ -32,9 +32,8 @@ class Outcome:
 
 def outcome(flight: Flight) -> Outcome:
     """How the flight of all vehicles of a scenario ended."""
-    lost = [found for found in (_tilt(flight), _error(flight), _touchdown(flight)) if found]
-    if lost:
-        when, text = min(lost)
+    if lost := loss(flight):
+        when, text = lost
         return Outcome("lost", f"{when - flight.time[0]:.2f} s after the start: {text}")
     vehicles = len(flight.scenario.model.vehicles)
     speed = float(np.linalg.norm(flight.states[-1, :vehicles, 7:10], axis=1).max())
@@ -45,6 +44,12 @@ def outcome(flight: Flight) -> Outcome:
     error = np.linalg.norm(flight.position_error()[-1])
     where = "alone" if np.isnan(error) else f"at rest within {error:.3f} m of its reference"
     return Outcome("flying", where)
+
+
+def loss(flight: Flight) -> tuple[float, str] | None:
+    """When and how the flight was lost first; None: it was not, wherever it was at its end."""
+    found = [lost for lost in (_tilt(flight), _error(flight), _touchdown(flight)) if lost]
+    return min(found) if found else None
 
 
 def _tilt(flight: Flight) -> tuple[float, str] | None:

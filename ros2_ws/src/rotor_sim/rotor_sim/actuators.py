@@ -25,6 +25,7 @@ class Actuators(ABC):
     """What all kinds share.
 
     Attributes:
+        limits: of the rotors; None: they have none.
         applied: wrenches after limits, (n_vehicles, 4).
         health: of every rotor of every vehicle, thrust that it gives over what it should.
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
@@ -33,7 +34,7 @@ class Actuators(ABC):
 
     def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
         self.sets = sets
-        self._limits = rotor_limits(sets) if scenario.actuation.limits else None
+        self.limits = rotor_limits(sets) if scenario.actuation.limits else None
         self.applied = np.zeros((len(sets), 4))
         self.health = [np.ones(s.count) for s in sets]
         self.fastest = np.full(len(sets), np.inf)
@@ -58,8 +59,8 @@ class Actuators(ABC):
     def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
         """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
         self.applied[:] = wrenches
-        if self._limits:
-            self._limits.apply(self.applied)
+        if self.limits:
+            self.limits.apply(self.applied)
         if not self._is_bounded:
             return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
         return [
@@ -79,20 +80,24 @@ class Actuators(ABC):
 
 
 class WrenchActuators(Actuators):
-    """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits."""
+    """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits.
+
+    Attributes:
+        gain: thrust gains, (n_vehicles, 1).
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         vehicles = scenario.model.vehicles
         gains = [thrust_gain(scenario, v.name) for v in vehicles]
         sets = [rotor_set(v.rotors, thrust_gain=k) for v, k in zip(vehicles, gains, strict=True)]
         super().__init__(scenario, sets)
-        self._gain = np.array(gains).reshape(-1, 1)
+        self.gain = np.array(gains).reshape(-1, 1)
 
     def command(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        np.multiply(self._gain, wrenches, out=self.applied)
-        if self._limits:
-            self._limits.apply(self.applied)
+        np.multiply(self.gain, wrenches, out=self.applied)
+        if self.limits:
+            self.limits.apply(self.applied)
         if self._is_bounded:
             self._bound()
         engine.hold(self.applied)

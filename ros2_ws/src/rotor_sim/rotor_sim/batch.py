@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -166,7 +167,7 @@ class Batch:
             raise ContractError(f"batch: {len(systems)} systems for {self.size} initial states.")
         if not self.size:
             raise ContractError("batch: needs at least one world.")
-        options = {"step": step, "integrator": integrator, "tolerance": tolerance}
+        options: dict[str, Any] = {"step": step, "integrator": integrator, "tolerance": tolerance}
         first = systems if isinstance(systems, System) else systems[0]
         options["log_rows"] = LOG_ROWS + LOG_ROWS_PER_CABLE * len(first.cables)
         engine = Engine(first, **options)
@@ -196,6 +197,9 @@ class Batch:
                 raise
             self.ints[w], self.floats[w] = engine.ints, engine.floats
             self._poses[w] = engine.member_pose
+        self._systems = None if isinstance(systems, System) else systems
+        self._options = options
+        self._first = self.ints.copy(), self.floats.copy()
 
     def _fits(self, engine: Engine) -> bool:
         mine, other = self._reference, engine
@@ -210,6 +214,23 @@ class Batch:
     def time(self) -> np.ndarray:
         """Times of all worlds, (n_worlds,) s."""
         return self.floats[:, at.TIME]
+
+    def restart(self, world: int, states: np.ndarray | None = None) -> None:
+        """Put one world back to its start, or at the time of its start into other states (n_members, 13).
+
+        Raises:
+            ContractError: states of the wrong shape, or not finite.
+            ModelError: states that the cables or rigid links forbid; the world is as it was then.
+        """
+        ints, floats = self._first[0][world], self._first[1][world]
+        if states is not None:
+            engine = self._reference
+            if self._systems is not None:
+                engine = Engine(self._systems[world], **self._options)
+            engine.ints[:], engine.floats[:] = ints, floats
+            engine.set_state(states)
+            ints, floats = engine.ints, engine.floats
+        self.ints[world], self.floats[world] = ints, floats
 
     def rollout(
         self,

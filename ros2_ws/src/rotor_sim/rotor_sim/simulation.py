@@ -58,7 +58,8 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
-        self._actuators = KINDS[scenario.actuation.mode](scenario)
+        self.actuators = KINDS[scenario.actuation.mode](scenario)
+        """What becomes of commands."""
         self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
         self._supply = PowerSupply(scenario)
         self.rotor_heads = RotorHeads(scenario, self._n_joints)
@@ -124,7 +125,7 @@ class Simulation:
             self.pose_sensor,
             self._imu,
             self._load_cell,
-            self._actuators,
+            self.actuators,
             self._supply,
             self.rotor_heads,
         ):
@@ -258,7 +259,7 @@ class Simulation:
         if row in self.rotor_heads.vehicles:
             self.rotor_heads.weaken(row, thrust_gain)
         else:
-            self._actuators.weaken(row, rotor, thrust_gain)
+            self.actuators.weaken(row, rotor, thrust_gain)
 
     def vehicle(self, name: str) -> int:
         """Row of an entity."""
@@ -286,15 +287,15 @@ class Simulation:
                 every, at_once=not self._motors_on, only=self._arm_joints
             )
             self._motors_on = True
-        running = self._actuators.is_running
+        running = self.actuators.is_running
         if self.power and running:
-            self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
+            self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         wrenches = self.rotor_heads.limited(wrenches)
-        self._actuators.command(self.engine, wrenches)
+        self.actuators.command(self.engine, wrenches)
         if len(self.rotor_heads):
             self.rotor_heads.command(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
-            self._supply.run(self.time, self.rotor_speeds(), self._actuators.fastest)
+            self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
         for change in self._changes.due(self.time - self._begin):
@@ -303,11 +304,11 @@ class Simulation:
     @property
     def applied(self) -> np.ndarray:
         """Wrenches that act after gains and rotor limits (with rotors: that are asked of them), (n_vehicles, 4)."""
-        return self._actuators.applied
+        return self.actuators.applied
 
     def rotor_speeds(self) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
-        return self._actuators.speeds(self.engine)
+        return self.actuators.speeds(self.engine)
 
     def attach(self, parent: str, child: str) -> None:
         """Fix an entity to a body (an entity, or a link of an arm) where it is now: a plastic capture (T.14).

@@ -10,7 +10,8 @@ from rotor_core.config.structure import suggestion
 from rotor_core.interface.errors import ConfigError
 
 FOLDERS = (
-    "scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories", "remaps"
+    "scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories", "remaps",
+    "studies",
 )  # fmt: skip
 
 
@@ -76,6 +77,5 @@ def locate(folder: str, name: str, *, place: str = "") -> Path:
     if shipped_path.is_file():
         return shipped_path
     names = shipped(folder)
-    raise ConfigError(
-        f"{place}{name!r}: no shipped {folder.rstrip('s')} of this name{suggestion(name, names)}"
-    )
+    kind = "study" if folder == "studies" else folder.rstrip("s")
+    raise ConfigError(f"{place}{name!r}: no shipped {kind} of this name{suggestion(name, names)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import types
 import typing
@@ -44,8 +45,7 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
         raise ConfigError(
             f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {_describe(tree.value)}."
         )
-    hints = typing.get_type_hints(cls)
-    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
+    hints, fields = _fields(cls)
     for key, child in tree.value.items():
         if key not in fields:
             raise ConfigError(
@@ -97,6 +97,12 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
     )
 
 
+@functools.cache
+def _fields(cls: type) -> tuple[dict[str, Any], dict[str, dataclasses.Field]]:
+    """Types and fields of a dataclass; kept, because annotations are texts that are compiled."""
+    return typing.get_type_hints(cls), {f.name: f for f in dataclasses.fields(cls) if f.init}
+
+
 def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
     if tree.value is None and type(None) in arguments:
         return None
@@ -121,7 +127,7 @@ def _build_by_type(choices: list, tree: Tree, path: str) -> Any:
         raise ConfigError(
             f"{tree.place}: {path}: must be a mapping with a key 'type', got {_describe(tree.value)}."
         )
-    table = {typing.get_args(typing.get_type_hints(c)["type"])[0]: c for c in choices}
+    table = {typing.get_args(_fields(c)[0]["type"])[0]: c for c in choices}
     if "type" not in tree.value:
         raise ConfigError(
             f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}."

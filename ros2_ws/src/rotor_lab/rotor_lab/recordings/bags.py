@@ -31,8 +31,6 @@ WANTED = frozenset(
 )
 """Parts of a topic that shows what is wanted, not what is."""
 
-CLOCKS = ("header", "receive")
-
 
 @contextmanager
 def opened(path: Path) -> Iterator[AnyReader]:
@@ -41,6 +39,10 @@ def opened(path: Path) -> Iterator[AnyReader]:
     Raises:
         ConfigError: it is no bag, is not closed, or holds a message that does not decode.
     """
+    if path.is_dir() and not (path / "metadata.yaml").exists() and any(path.glob("*.mcap")):
+        raise ConfigError(
+            f"{path}: was cut off while it was recorded. Make it whole: ./rotor recover {path}"
+        )
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
             yield reader

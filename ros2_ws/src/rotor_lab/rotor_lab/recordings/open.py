@@ -33,7 +33,8 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
                 inside = sorted(path.glob("*/metadata.yaml"))
                 if len(inside) == 1:  # a result folder of `./rotor`
                     return open_recording(str(inside[0].parent), clock=clock, rotation=rotation)
-                raise ConfigError(f"{name}: is a folder without metadata.yaml. Give {KINDS}.")
+                if not any(path.glob("*.mcap")):
+                    raise ConfigError(f"{name}: is a folder without metadata.yaml. Give {KINDS}.")
             from rotor_lab.recordings.bags import read_bag
 
             return read_bag(path, clock)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
-import re
 from pathlib import Path
 
-import markdown as markdown_library
 import matplotlib.pyplot as plt
 
+from rotor_lab.html_page import html_page
 from rotor_lab.reproduce.rows import Row, markdown
 
 PAPERS = {
@@ -20,14 +18,6 @@ PAPERS = {
     "rotortm": "rotor_lab.reproduce.rotortm",
 }
 """Modules with SECTIONS (title to rows and paragraphs), FIGURES (name to function), TITLE and NOTE."""
-
-STYLE = """
-body { font: 15px/1.5 sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
-th, td { border-bottom: 1px solid #ddd; padding: 0.25em 0.7em; text-align: left; }
-th { border-bottom: 2px solid #888; }
-img { max-width: 100%; }
-"""
 
 
 def reproduce(paper: str, folder: Path) -> bool:
@@ -61,20 +51,5 @@ def reproduce(paper: str, folder: Path) -> bool:
         pictures.append(f"![{name}]({name}.png)")
     text = "\n\n".join([*parts[:2], *pictures, *parts[2:]]) + "\n"
     (folder / "report.md").write_text(text)
-    (folder / "report.html").write_text(_page(module.TITLE, text, folder))
+    (folder / "report.html").write_text(html_page(module.TITLE, text, folder))
     return all(r.passes for r in rows)
-
-
-def _page(title: str, text: str, folder: Path) -> str:
-    """One page that needs no other file."""
-    body = markdown_library.markdown(text, extensions=["tables"])
-
-    def embedded(match: re.Match) -> str:
-        data = base64.b64encode((folder / match.group(1)).read_bytes()).decode()
-        return f'src="data:image/png;base64,{data}"'
-
-    body = re.sub(r'src="([^"]+\.png)"', embedded, body)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )

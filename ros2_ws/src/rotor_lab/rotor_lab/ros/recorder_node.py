@@ -13,6 +13,7 @@ import importlib
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
@@ -20,7 +21,9 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rclpy.timer import Timer
+from rosbags.interfaces import Connection
+from rosbags.typesys.store import Typestore
 from std_msgs.msg import Bool
 
 from rotor_core.config.loader import dump_scenario
@@ -28,7 +31,8 @@ from rotor_core.config.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.interface.errors import ConfigError
 from rotor_core.ros import qos
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
-from rotor_lab.message_store import STORAGE_VERSION, message_store, offered_qos
+from rotor_lab.message_store import message_store, offered_qos
+from rotor_lab.recordings.live_bag import LiveBag
 from rotor_lab.topics import (
     TEAM_COMMAND,
     TEAM_STATE,
@@ -42,7 +46,7 @@ READY_LIMIT = 10.0
 """A topic that nobody publishes by then is given up, s."""
 
 CHECK = 0.1
-"""Wall time between two looks at what is heard, s."""
+"""Wall time between two looks at what is heard, and at what waits to be written, s."""
 
 DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
 """A stopping recorder waits this long for one more message, and in all at most this long, s."""
@@ -68,18 +72,12 @@ class RecorderNode(Node):
             raise ConfigError(
                 f"parameter bag: {path} exists already. Name a new folder, or remove it."
             )
-        path.parent.mkdir(parents=True, exist_ok=True)
         plant = str(
             declare(self, "plant", "simulator", "what is recorded: simulator or laboratory")
         )
         topics = laboratory_topics(scenario) if plant == "laboratory" else recorded_topics(scenario)
         store = message_store(t.type for t in topics)
-        self._writer: Writer | None = Writer(
-            path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP
-        )
-        self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-        self._writer.open()
-        self._writer.set_custom_data("scenario", dump_scenario(scenario))
+        self._bag = LiveBag(path, dump_scenario(scenario))
         self._last_ns = nanoseconds(START_TIME)
         self._count = 0
         self._heard: set[str] = set()
@@ -89,11 +87,13 @@ class RecorderNode(Node):
         self._recording = self.create_publisher(Bool, "rotor/recording", qos.LATCHED)
         self._began = time.monotonic()
         self._subscriptions_of = [(topic, self._record(topic, store)) for topic in topics]
-        self._look = self.create_timer(
-            CHECK, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._look = self._every_now_and_then(self._check)
+        self._every_now_and_then(self._bag.flush_if_due)
 
-    def _record(self, topic: Topic, store: object) -> Subscription:
+    def _every_now_and_then(self, call: Callable[[], None]) -> Timer:
+        return self.create_timer(CHECK, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _record(self, topic: Topic, store: Typestore) -> Subscription:
         reliability = (
             ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE
         )
@@ -106,7 +106,7 @@ class RecorderNode(Node):
             reliability=reliability,
             durability=durability,
         )
-        connections: list = []
+        connections: list[Connection] = []
 
         def write(data: bytes) -> None:
             self._heard.add(topic.name)
@@ -116,14 +116,8 @@ class RecorderNode(Node):
             message_class(topic.type), topic.name, write, profile, raw=True
         )
         # the bag says what the graph says: namespaces and remaps included
-        assert self._writer is not None
         connections.append(
-            self._writer.add_connection(
-                subscription.topic_name,
-                topic.type,
-                typestore=store,
-                offered_qos_profiles=[offered_qos(topic)],
-            )
+            self._bag.add(subscription.topic_name, topic.type, store, [offered_qos(topic)])
         )
         return subscription
 
@@ -153,18 +147,15 @@ class RecorderNode(Node):
         if missing:
             self.get_logger().warning(f"nobody publishes {', '.join(missing)}: recording the rest")
         self._look.cancel()
-        assert self._writer is not None
-        self.get_logger().info(f"recording to {self._writer.path}")
+        self.get_logger().info(f"recording to {self._bag.path}")
         self._recording.publish(Bool(data=True))
 
-    def _write(self, connection: object, at: int | None, data: bytes) -> None:
-        if self._writer is None:
-            return
+    def _write(self, connection: Connection, at: int | None, data: bytes) -> None:
         if at is not None and len(data) >= at + 8:
             seconds, rest = struct.unpack_from("<iI" if data[1] else ">iI", data, at)
             stamp = seconds * NANOSECONDS_PER_SECOND + rest
             self._last_ns = stamp or self._last_ns  # zero: "whenever", as in static markers
-        self._writer.write(connection, self._last_ns, data)
+        self._bag.write(connection, self._last_ns, data)
         self._count += 1
 
     def drain(self, executor: Executor) -> None:
@@ -177,9 +168,7 @@ class RecorderNode(Node):
 
     def destroy_node(self) -> None:
         """Close the bag, then the node."""
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            writer.close()
+        self._bag.close()
         super().destroy_node()
 
 

@@ -81,6 +81,10 @@ SMALL_VECTORS = 8  # work vectors of length n_cables
 class World(NamedTuple):
     """Views of one world. Mathematics only; see the column names of this module."""
 
+    def __reduce__(self) -> tuple:
+        """Pickled as what it shows, so that a copy shows the copy."""
+        return world_of, (self.head.base, self.scalars.base)
+
     head: np.ndarray
     cable_int: np.ndarray
     pairs: np.ndarray
@@ -269,3 +273,8 @@ def views(ints, floats):
         shaped(floats[f20:f21], (n_discs, DISC))[0],
         shaped(floats[f21 : f21 + n_discs * HISTORY * SAMPLE], (n_discs, HISTORY, SAMPLE))[0],
     )
+
+
+def world_of(ints: np.ndarray, floats: np.ndarray) -> World:
+    """Views for Python."""
+    return views.py_func(ints, floats)

@@ -1,0 +1,32 @@
+"""A report as one HTML file, from its Markdown and the pictures beside it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import markdown as markdown_library
+
+STYLE = """
+body { font: 15px/1.5 sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
+th, td { border-bottom: 1px solid #ddd; padding: 0.25em 0.7em; text-align: left; }
+th { border-bottom: 2px solid #888; }
+img { max-width: 100%; }
+"""
+
+
+def html_page(title: str, text: str, folder: Path) -> str:
+    """One page that needs no other file; ``folder`` holds the pictures that the text names."""
+    body = markdown_library.markdown(text, extensions=["tables"])
+
+    def embedded(match: re.Match) -> str:
+        data = base64.b64encode((folder / match.group(1)).read_bytes()).decode()
+        return f'src="data:image/png;base64,{data}"'
+
+    body = re.sub(r'src="([^"]+\.png)"', embedded, body)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )

@@ -1,0 +1,34 @@
+"""`./rotor recover`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+
+def _recover(options: argparse.Namespace) -> int:
+    from rotor_lab.recordings.recover import recover
+
+    out = Path(options.out) if options.out else None
+    found = recover(Path(options.bag), out)
+    flown = f"{found.messages} messages, {found.span:.2f} s"
+    if found.kept is None and out is None:
+        print(f"{found.path}: is whole ({flown}); nothing was changed")
+        return 0
+    print(f"{found.path}: {flown}; {found.lost} bytes at the end were of no whole message")
+    if found.kept is not None:
+        print(f"{found.kept}: the damaged bag, as it was")
+    return 0
+
+
+def add_recover_command(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the command to a parser; ``add`` as in :func:`rotor_lab.cli.parser`."""
+    sub = add(
+        "recover",
+        _recover,
+        "Make a bag whole that was cut off while it was recorded (MCAP).",
+        "./rotor recover results/demo-slalom/bag",
+    )
+    sub.add_argument("bag", help="folder of the bag, a result folder, or the .mcap file")
+    sub.add_argument("--out", metavar="DIR", help="write the whole bag there; default: in place")

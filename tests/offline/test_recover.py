@@ -1,0 +1,196 @@
+"""Bags that were cut off: what a kill, a full disk or a torn file leaves, and what comes back."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+
+from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.interface.errors import RotorError
+from rotor_lab.bag import read_flight
+from rotor_lab.cli import main
+from rotor_lab.fly import fly
+from rotor_lab.message_store import message_store
+from rotor_lab.recordings.bag_writer import write_bag
+from rotor_lab.recordings.live_bag import CHUNK_NS, RESERVE, SCENARIO_FILE, LiveBag
+from rotor_lab.recordings.open import open_recording
+from rotor_lab.recordings.recover import recover
+
+STEP_NS = 10**7
+KIND = "std_msgs/msg/String"
+
+
+def live(path: Path, count: int, pause: float = 0.0, **options) -> LiveBag:
+    """A bag with ``count`` numbered messages, 10 ms apart, that is not closed."""
+    store = message_store([KIND])
+    bag = LiveBag(path, "name: cut\n", **options)
+    connection = bag.add("/numbers", KIND, store, [])
+    String = store.types[KIND]
+    for i in range(count):
+        bag.write(connection, (i + 1) * STEP_NS, store.serialize_cdr(String(f"{i:06d}"), KIND))
+        bag.flush_if_due()
+        time.sleep(pause)
+    return bag
+
+
+def stamps(path: Path) -> list[int]:
+    """Times of all messages, by another library than the one that wrote them."""
+    with next(path.glob("*.mcap")).open("rb") as file:
+        return [m.log_time for _, _, m in make_reader(file).iter_messages()]
+
+
+@pytest.fixture(scope="module")
+def flown(tmp_path_factory):
+    """A flight, and a bag of it."""
+    folder = tmp_path_factory.mktemp("flown")
+    flight = fly(load_scenario("dragonfly_point_mass"), duration=3.0)
+    write_bag(flight, folder / "bag")
+    return flight, folder / "bag"
+
+
+WRITER = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from test_recover import live
+live(Path({bag!r}), 10**6, pause=0.01)
+"""
+
+
+def test_a_killed_writer_loses_less_than_a_second(tmp_path):
+    bag = tmp_path / "bag"
+    code = WRITER.format(tests=str(Path(__file__).parent), bag=str(bag))
+    process = subprocess.Popen([sys.executable, "-c", code])
+    size = bag / "bag.mcap"
+    end = time.monotonic() + 60.0
+    while not (size.exists() and size.stat().st_size > 2000):  # three chunks or more
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(2.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with pytest.raises(RotorError, match="rotor recover"):
+        open_recording(str(bag))
+    found = recover(bag)
+    times = stamps(bag)
+    assert times == [(i + 1) * STEP_NS for i in range(len(times))]  # nothing between is missing
+    assert found.messages == len(times) and found.kept == tmp_path / "bag.damaged"
+    # 10 ms a message at least: 2.2 s gave up to 220 of them, of which a chunk may be lost
+    assert len(times) >= 50
+    assert not (bag / SCENARIO_FILE).exists() and "cut" in (bag / "metadata.yaml").read_text()
+
+
+def test_what_waits_is_less_than_a_second_in_either_time(tmp_path):
+    """Simulated time may run faster than the clock on the wall, or slower."""
+    quick = live(tmp_path / "quick", 1000)
+    assert 1000 * STEP_NS - stamps_unclosed(tmp_path / "quick")[-1] <= CHUNK_NS
+    quick.close()
+    slow = live(tmp_path / "slow", 30, pause=0.03)  # 0.3 s simulated in 0.9 s
+    assert stamps_unclosed(tmp_path / "slow")
+    slow.close()
+
+
+def stamps_unclosed(path: Path) -> list[int]:
+    out = path.with_name(path.name + "-copy")
+    recover(path, out)
+    return stamps(out)
+
+
+def test_every_cut_of_a_flight_comes_back(flown, tmp_path):
+    """Torn anywhere, the bag opens again and holds a beginning of the flight, to the bit."""
+    flight, whole = flown
+    data = (whole / "bag.mcap").read_bytes()
+    rng = np.random.default_rng(5)
+    cuts = sorted(int(c) for c in rng.integers(len(data) // 3, len(data) - 1, 12))
+    counts = []
+    for cut in cuts:
+        torn = tmp_path / f"torn{cut}"
+        torn.mkdir()
+        (torn / "torn.mcap").write_bytes(data[:cut])
+        (torn / SCENARIO_FILE).write_text(dump_scenario(flight.scenario))
+        try:
+            recover(torn)
+        except RotorError as error:
+            assert "no whole message" in str(error)
+            counts.append(0)
+            continue
+        back = read_flight(torn)
+        counts.append(len(back.time))
+        rows = np.searchsorted(flight.time, back.time - 1e-6)
+        np.testing.assert_allclose(back.states, flight.states[rows], atol=1e-12)
+    assert counts == sorted(counts) and counts[-1] > 0
+
+
+def test_a_whole_bag_stays_as_it_is(flown, capsys):
+    _, whole = flown
+    before = {p.name: p.read_bytes() for p in whole.iterdir()}
+    assert main(["recover", str(whole)]) == 0
+    assert "is whole" in capsys.readouterr().out
+    assert {p.name: p.read_bytes() for p in whole.iterdir()} == before
+
+
+def test_a_bag_without_metadata_comes_back(flown, tmp_path):
+    """A kill between the end of the file and the metadata."""
+    flight, whole = flown
+    bag = tmp_path / "bag"
+    bag.mkdir()
+    (bag / "bag.mcap").write_bytes((whole / "bag.mcap").read_bytes())
+    (bag / SCENARIO_FILE).write_text(dump_scenario(flight.scenario))
+    recover(bag)
+    np.testing.assert_allclose(read_flight(bag).states, flight.states, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda p: None, "no such file"),
+        (lambda p: p.mkdir(), "holds no .mcap"),
+        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"")), "no whole message"),
+        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(os.urandom(5000))), "no whole message"),
+    ],
+)
+def test_what_is_no_bag_is_refused(tmp_path, make, text, capsys):
+    make(tmp_path / "bag")
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["recover", str(tmp_path / "bag")]) == 2
+    assert text in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before  # nothing is left of the attempt
+
+
+def test_recording_ends_whole_before_the_disk_is_full(tmp_path):
+    room = iter([RESERVE * 2, RESERVE * 2, RESERVE - 1])
+    with pytest.raises(RotorError, match="disk space"):
+        live(tmp_path / "bag", 1000, free=lambda _: next(room))
+    times = stamps(tmp_path / "bag")
+    assert len(times) * STEP_NS >= CHUNK_NS and (tmp_path / "bag" / "metadata.yaml").exists()
+
+
+def test_no_recording_begins_on_a_full_disk(tmp_path):
+    with pytest.raises(RotorError, match="nothing was recorded"):
+        LiveBag(tmp_path / "bag", "", free=lambda _: 0)
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_write_that_fails_says_how_to_go_on(tmp_path):
+    """A limit on the size of files stands for a disk that fills at once."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, before[1]))
+    try:
+        with pytest.raises(RotorError, match="rotor recover") as caught:
+            live(tmp_path / "bag", 10**5)
+        assert isinstance(caught.value.__cause__, OSError)
+        assert caught.value.__cause__.errno in (errno.EFBIG, errno.ENOSPC)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert recover(tmp_path / "bag").messages > 0
+    assert stamps(tmp_path / "bag")[0] == STEP_NS
