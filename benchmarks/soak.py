@@ -219,7 +219,8 @@ def report(docs: Path, result: dict, soak: Soak) -> None:
     text = f"""# Soak of the node graph
 
 Made by `./rotor python benchmarks/soak.py --minutes {result["minutes"]:g} --report docs`:
-`{result["scenario"]}` in real time, recorded, with a new order to the planner every {ORDER:g} s, on {os.cpu_count()} cores.
+`{result["scenario"]}` in real time, recorded, with a new order to the planner every {ORDER:g} s,
+on {os.cpu_count()} cores.
 
 | | measured | limit |
 |---|---|---|

@@ -79,7 +79,7 @@ class Tension:
             np.ascontiguousarray(A),
             bound,
             np.zeros((6 + 2 * n, n)),
-            np.zeros((2, n), np.int64),
+            np.zeros((4, n), np.int64),
         )
         """What :func:`distribute` reads, and its scratch."""
 
@@ -120,7 +120,9 @@ def distribute(F, M, R, tension, mu):
             short = short or b[k] > 0.0
         if short:  # (C.24), (C.25)
             block, L, vectors = scratch[6 : 6 + n], scratch[6 + n : 6 + 2 * n], scratch[3:6]
-            code = solve_complementarity(A, b, n, z, w, integers[0], integers[1], block, L, vectors)
+            code = solve_complementarity(
+                A, b, n, z, w, integers[0], integers[1], integers[2], integers[3], block, L, vectors
+            )
             bounded = code >= 0
             if bounded:
                 push_apart(coupling, z, bound[1], mu)

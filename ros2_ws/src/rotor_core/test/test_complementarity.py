@@ -12,9 +12,20 @@ from rotor_core.linear.complementarity import solve_complementarity
 def pivot(A, b):
     n = len(b)
     z, w = np.zeros(n), np.zeros(n)
-    inside, place = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    inside, place, low, low_block = np.zeros((4, n), np.int64)
     exchanges = solve_complementarity(
-        np.tril(A), b, n, z, w, inside, place, np.zeros((n, n)), np.zeros((n, n)), np.zeros((3, n))
+        np.tril(A),
+        b,
+        n,
+        z,
+        w,
+        inside,
+        place,
+        low,
+        low_block,
+        np.zeros((n, n)),
+        np.zeros((n, n)),
+        np.zeros((3, n)),
     )
     return exchanges, z, w
 

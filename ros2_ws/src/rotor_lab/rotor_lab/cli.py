@@ -12,6 +12,7 @@ from pathlib import Path
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.arguments import positive_number
 from rotor_lab.compare.command import add_compare_command
+from rotor_lab.fly_command import add_fly_commands
 from rotor_lab.identify.command import add_identify_command
 from rotor_lab.live import add_live_commands
 from rotor_lab.prediction.command import add_replay_command
@@ -52,44 +53,6 @@ def _demo(options: argparse.Namespace) -> int:
         pacing=options.pacing,
         duration=options.duration,
     )
-
-
-def _fly(options: argparse.Namespace) -> int:
-    if options.print_config:
-        return _print_config(options.scenario, options.seed)
-    from rotor_core.config.advice import notes
-    from rotor_core.config.loader import load_scenario
-    from rotor_lab.fly import fly
-    from rotor_lab.report import format_table, summary_rows
-    from rotor_lab.results import new_folder, write_flight, write_scenario
-    from rotor_lab.warm import warm
-
-    scenario = load_scenario(options.scenario, seed=options.seed)
-    for note in notes(scenario):
-        print(f"note: {note}", file=sys.stderr)
-    warm()
-    wanted = options.out or options.record
-    folder = new_folder(options.out, f"fly-{scenario.name}") if wanted else None
-
-    def progress(flown: float, total: float) -> None:
-        if sys.stdout.isatty():
-            print(f"\r{flown:7.1f} / {total:.1f} s", end="", flush=True)
-
-    flight = fly(scenario, duration=options.duration, progress=progress)
-    if sys.stdout.isatty():
-        print("\r", end="")
-    summary = flight.summary()
-    if folder is not None:
-        write_scenario(folder, scenario)
-        summary = write_flight(folder, flight)
-    if folder is not None and options.record:
-        from rotor_lab.recordings.bag_writer import write_bag
-
-        write_bag(flight, folder / "bag")
-    print(format_table(summary_rows(summary)))
-    if folder is not None:
-        print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
-    return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
 
 
 def _up(options: argparse.Namespace) -> int:
@@ -245,17 +208,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--print-config", action="store_true", help="print the resolved scenario and stop"
     )
-    sub = add(
-        "fly",
-        _fly,
-        "Close the loop without ROS, as fast as the machine can.",
-        "./rotor fly four_dragonflies_box --out /tmp/box",
-    )
-    common(sub)
-    sub.add_argument("--record", action="store_true", help="write a bag into the result folder")
-    sub.add_argument(
-        "--print-config", action="store_true", help="print the resolved scenario and stop"
-    )
+    add_fly_commands(add, common)
     sub = add(
         "up", _up, "Run the ROS 2 nodes of a scenario until Ctrl-C.", "./rotor up hover --record"
     )

@@ -40,6 +40,8 @@ def fly(
     duration: float | None = None,
     plans: dict[str, Plan] | None = None,
     progress: Callable[[float, float], None] | None = None,
+    loop: ClosedLoop | None = None,
+    put_away: Callable[[ClosedLoop], object] | None = None,
 ) -> Flight:
     """Fly a scenario in closed loop.
 
@@ -48,6 +50,8 @@ def fly(
         duration: s; default the trajectory and the scenario's ``settle_s``.
         plans: of the planned entities, in place of the scenario's trajectory.
         progress: called about ten times a second with (flown, total) s.
+        loop: goes on from where it is, in place of the start; ``duration`` counts from there.
+        put_away: called with the loop before its last decision: what is saved then goes on with the same bits.
 
     Returns:
         The flight, one row per control period, from the start to the end.
@@ -56,9 +60,11 @@ def fly(
         ConfigError: the controller does not fit the model, or the flight is too long to keep.
         SolverError: the integration cannot go on.
     """
-    loop = ClosedLoop(scenario, plans)
+    begun = 0.0 if loop is None else loop.simulation.time - START_TIME
+    loop = loop or ClosedLoop(scenario, plans)
     simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
-    total = _duration(scenario, loop.plans, arms) if duration is None else duration
+    rest = _duration(scenario, loop.plans, arms) - begun
+    total = rest if duration is None else duration
     if pilot is not None and scenario.mission and duration is None:
         total = scenario.mission.limit_s
     if not total <= LONGEST:
@@ -80,6 +86,8 @@ def fly(
     last = n
     for i in range(n + 1):
         t = simulation.time
+        if i == last and put_away is not None:
+            put_away(loop)
         command = loop.decide()
         over = pilot is not None and duration is None and last == n and pilot.is_over
         if over:
@@ -97,7 +105,7 @@ def fly(
             loop.step()
         if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
             reported = wall.perf_counter()
-            progress(t - START_TIME, total)
+            progress(t - START_TIME - begun, total)
         if i == last:
             break
     kept = slice(0, last + 1)

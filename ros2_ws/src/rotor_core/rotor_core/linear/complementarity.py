@@ -25,7 +25,7 @@ SOLVED = 1e-6
 
 
 @kernel
-def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
+def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L, vectors):
     """Solve the problem for the first n rows of A (lower triangle).
 
     Args:
@@ -35,6 +35,8 @@ def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
         z, w: solution and slack, written.
         inside, place: integer scratch, (>= n,); ``inside[i]`` ends as 1 where the constraint is
             active.
+        low: envelope of A (:mod:`rotor_core.linear.factor`), (>= n,).
+        low_block: integer scratch, (>= n,).
         block, L: scratch of the shape of A.
         vectors: scratch, three rows of length >= n.
 
@@ -58,9 +60,13 @@ def solve_complementarity(A, b, n, z, w, inside, place, block, L, vectors):
             for j in range(i + 1):
                 block[i, j] = A[place[i], place[j]]
             vectors[0, i] = b[place[i]]
-        redundant = factorize(block, L, m)
+            first = i
+            while first > 0 and place[first - 1] >= low[place[i]]:
+                first -= 1
+            low_block[i] = first
+        redundant = factorize(block, L, m, low_block)
         if m > 0:
-            solve(block, L, m, redundant, vectors[0], vectors[1], vectors[2])
+            solve(block, L, m, redundant, vectors[0], vectors[1], vectors[2], low_block)
         for i in range(n):
             z[i] = 0.0
         for i in range(m):

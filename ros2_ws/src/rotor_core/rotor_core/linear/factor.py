@@ -1,11 +1,14 @@
 """Small symmetric systems A x = b: one factor, several right sides, and dependent rows.
 
-A is positive semidefinite, given by its lower triangle.
+A is positive semidefinite, given by its lower triangle. Where unknowns come in groups that know nothing
+of each other, rows have an envelope: ``low[i]``, which never falls with i, is a column before which row i
+is zero. Larger systems are solved within it (Jennings 1966): with groups of equal size the cost grows with
+the unknowns, not with their cube.
 """
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
+from rotor_core._jit import inlined, kernel
 
 SINGULAR_PIVOT = 1e-10
 """Relative pivot under which rows of A count as dependent (redundant taut cables).
@@ -23,8 +26,63 @@ Rounding in the undetermined direction stays below 1e-16 / 1e-6.
 """
 
 
+SMALL = 8
+"""Up to so many unknowns the plain loops below are fastest, and envelopes are not looked at."""
+
+
+@kernel
+def factorize_large(A, L, n, low):
+    """As :func:`factorize`, within the envelope, with inner loops along rows, which run on vectors."""
+    redundant = False
+    for attempt in range(2):
+        shift = DEPENDENT_SHIFT if attempt == 1 else 0.0
+        redundant = attempt == 1
+        broken = False
+        end = 0
+        for j in range(n):
+            while end < n and low[end] <= j:
+                end += 1
+            for i in range(j, end):
+                L[j, i] = A[i, j]
+            L[j, j] = A[j, j] * (1.0 + shift)
+            reach = j  # rows from here on do not begin by column m
+            for m in range(low[j], j):
+                entry = L[j, m]
+                while reach < end and low[reach] <= m:
+                    reach += 1
+                for i in range(j, reach):
+                    L[j, i] -= L[m, i] * entry
+            if attempt == 0 and L[j, j] < SINGULAR_PIVOT * A[j, j]:
+                broken = True
+                break
+            inverse = 1.0 / L[j, j]
+            L[j, j] = inverse
+            for i in range(j + 1, end):
+                L[i, j] = L[j, i] * inverse
+        if not broken:
+            break
+    return redundant
+
+
+@kernel
+def substitute_large(L, n, x, low):
+    """As :func:`substitute`, within the envelope."""
+    for i in range(n):
+        value = x[i]
+        for m in range(low[i], i):
+            value -= L[i, m] * x[m]
+        x[i] = value
+    for i in range(n):
+        x[i] *= L[i, i]
+    for back in range(n):
+        i = n - 1 - back
+        value = x[i]
+        for m in range(low[i], i):
+            x[m] -= L[i, m] * value
+
+
 @inlined
-def factorize(A, L, n):
+def factorize(A, L, n, low):
     """A = L D L^T from the lower triangle of A: L below the diagonal, 1/D on it, L D above.
 
     True where rows are dependent. (Square roots of a Cholesky factor would cost more than all else.)
@@ -32,6 +90,8 @@ def factorize(A, L, n):
     Dependent rows (two cables between the same points) get a small relative shift; :func:`solve`
     then refines, which gives the pulls of smallest norm.
     """
+    if n > SMALL:
+        return factorize_large(A, L, n, low)
     redundant = False
     for attempt in range(2):
         shift = DEPENDENT_SHIFT if attempt == 1 else 0.0
@@ -58,8 +118,11 @@ def factorize(A, L, n):
 
 
 @inlined
-def substitute(L, n, x):
+def substitute(L, n, x, low):
     """Solve L D L^T x = b in place. The newest entry stays in a register: the next one waits for it."""
+    if n > SMALL:
+        substitute_large(L, n, x, low)
+        return
     newest = x[0]
     for i in range(1, n):
         value = x[i]
@@ -79,8 +142,13 @@ def substitute(L, n, x):
 
 
 @inlined
-def substitute_three(L, n, x, y, z):
+def substitute_three(L, n, x, y, z, low):
     """:func:`substitute` for three right sides at once: they do not wait for each other."""
+    if n > SMALL:
+        substitute_large(L, n, x, low)
+        substitute_large(L, n, y, low)
+        substitute_large(L, n, z, low)
+        return
     for i in range(1, n):
         p, q, r = x[i], y[i], z[i]
         for m in range(i):
@@ -101,14 +169,14 @@ def substitute_three(L, n, x, y, z):
 
 
 @inlined
-def solve(A, L, n, redundant, b, x, residual):
+def solve(A, L, n, redundant, b, x, residual, low):
     """Solve A x = b with the factor of :func:`factorize`.
 
     X of smallest norm where rows are dependent.
     """
     for i in range(n):
         x[i] = b[i]
-    substitute(L, n, x)
+    substitute(L, n, x, low)
     if not redundant:
         return
     for _ in range(REFINEMENTS):
@@ -117,6 +185,6 @@ def solve(A, L, n, redundant, b, x, residual):
             for j in range(n):
                 value -= A[max(i, j), min(i, j)] * x[j]
             residual[i] = value
-        substitute(L, n, residual)
+        substitute(L, n, residual, low)
         for i in range(n):
             x[i] += residual[i]

@@ -38,7 +38,8 @@ class Variable:
 
     ``at``: dotted places in the scenario as ``--print-config`` prints it, such as
     ``model.payloads.payload.mass_kg``, ``plant.quad1.thrust_gain``, ``plant.cable2.length_m`` or
-    ``initial.payload.position_m.x``; entries of lists by name or number (from 1); several places get the same number. ``how``: the number replaces what stands there, scales it, or is added to it.
+    ``initial.payload.position_m.x``; entries of lists by name or number (from 1); several places get
+    the same number. ``how``: the number replaces what stands there, scales it, or is added to it.
     One of: ``distribution``; ``between``: uniform; ``values``: one of them.
     """
 

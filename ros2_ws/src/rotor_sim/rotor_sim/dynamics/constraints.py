@@ -23,7 +23,7 @@ from rotor_core.lie.vec3 import (
     scale,
     sub,
 )
-from rotor_core.linear.factor import factorize, solve, substitute, substitute_three
+from rotor_core.linear.factor import SMALL, factorize, solve, substitute, substitute_three
 from rotor_sim.dynamics.articulated import tree_motion
 from rotor_sim.dynamics.contact import contact_wrenches
 from rotor_sim.dynamics.links import settle_trees
@@ -130,10 +130,26 @@ def measure(world, k, state, slope, trees):
 
 
 @inlined
+def find_envelope(world, n):
+    """The envelope of A (:mod:`rotor_core.linear.factor`), into ``world.order[3]``."""
+    for i in range(n):
+        coupled_from = world.cable_int[world.order[0, i], at.COUPLED_FROM]
+        first = i
+        while first > 0 and world.order[0, first - 1] >= coupled_from:
+            first -= 1
+        world.order[3, i] = first
+    for back in range(1, n):
+        i = n - 1 - back
+        world.order[3, i] = min(world.order[3, i], world.order[3, i + 1])
+
+
+@inlined
 def assemble(ints, floats, world, n, trees):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
     place = world.order[1]
     A = world.matrix
+    if n > SMALL:
+        find_envelope(world, n)
     for k in range(world.head[at.N_CABLES]):
         place[k] = -1
     for i in range(n):
@@ -244,7 +260,7 @@ def least_norm(world, n, x):
     b = world.small[0]
     for i in range(n):
         b[i] = x[i]
-    solve(world.matrix, world.factor, n, True, b, x, world.small[2])
+    solve(world.matrix, world.factor, n, True, b, x, world.small[2], world.order[3])
 
 
 @inlined
@@ -313,7 +329,7 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
         if n == 0:
             return
         assemble(ints, floats, world, n, trees)
-        redundant = factorize(world.matrix, world.factor, n)
+        redundant = factorize(world.matrix, world.factor, n, world.order[3])
         world.head[at.DEPENDENT] = 1 if redundant else 0
         world.head[at.INCONSISTENT] = 0
         if redundant:
@@ -331,9 +347,9 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 least_norm(world, n, rate)
                 note_inconsistency(world, n, gap)
         elif what == TAUT_ONLY:
-            substitute(world.factor, n, tension)
+            substitute(world.factor, n, tension, world.order[3])
         else:
-            substitute_three(world.factor, n, tension, gap, rate)
+            substitute_three(world.factor, n, tension, gap, rate, world.order[3])
         if what != ALIGN:
             for i in range(n):
                 k = world.order[0, i]

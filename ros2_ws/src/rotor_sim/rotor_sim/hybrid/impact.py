@@ -105,7 +105,18 @@ def complement(ints, floats, n, column):
     z = world.small[1]
     w = world.small[2]
     exchanges = solve_complementarity(
-        world.matrix, b, n, z, w, inside, place, world.block, world.factor, world.small[3:6]
+        world.matrix,
+        b,
+        n,
+        z,
+        w,
+        inside,
+        place,
+        world.order[3],
+        world.order[4],
+        world.block,
+        world.factor,
+        world.small[3:6],
     )
     if exchanges < 0:
         world.head[at.UNSOLVED] = 1
@@ -350,7 +361,7 @@ def change(ints, floats, t, what, k):
         if impact:
             join_impact(world, k, settles, calming)
             n = candidates(ints, floats, world)
-            if settles and factorize(world.matrix, world.factor, n):
+            if settles and factorize(world.matrix, world.factor, n, world.order[3]):
                 settles = (
                     False  # speeds of dependent cables cannot all be taken out: some must leave
                 )

@@ -124,7 +124,7 @@ def hold_lengths(world, n, redundant, h):
             b[i] = gap / h
         if n == 0 or worst <= CLOSED:
             return
-        solve(world.matrix, world.factor, n, redundant, b, x, world.small[2])
+        solve(world.matrix, world.factor, n, redundant, b, x, world.small[2], world.order[3])
         for i in range(n):
             k = world.order[0, i]
             c = world.cables[k]

@@ -100,12 +100,15 @@ def assemble(system: System, max_external: int, log_rows: int = at.EVENTS) -> As
         world.cables[k, at.R_A : at.R_A + 3] = r_a
         world.cables[k, at.R_B : at.R_B + 3] = r_b
         world.cables[k, at.LENGTH] = system.cables[k].length
-        world.cable_int[k, at.TREE_A :] = forest.tree_of(a), forest.tree_of(b), -1, 0
+        world.cable_int[k, at.TREE_A : at.COUPLED_FROM] = (
+            forest.tree_of(a), forest.tree_of(b), -1, 0,
+        )  # fmt: skip
     for k, (number, side, angle) in enumerate(limits, start=len(ends)):
         world.cable_int[k, [at.BODY_A, at.BODY_B, at.ALIVE]] = ground, ground, 1
         tree = forest.tree_of(forest.n_bodies + number)
-        world.cable_int[k, at.TREE_A :] = tree, -1, number, side
+        world.cable_int[k, at.TREE_A : at.COUPLED_FROM] = tree, -1, number, side
         world.cables[k, at.LENGTH] = side * angle
+    _couple(world, len(forest.free))
     for i, pair in enumerate(
         sorted(pairs, key=lambda p: (p[at.PAIR_K], p[at.PAIR_ARM], p[at.PAIR_SIGN]))
     ):
@@ -205,6 +208,15 @@ def _pairs(ends: list[tuple], n_free: int) -> list[tuple[int, ...]]:
                         response = at.INV_ARM_B if side_j > 0 else at.INV_ARM_A
                         out.append((k, j, body, arm, response, side_k * side_j))
     return out
+
+
+def _couple(world: at.World, n_free: int) -> None:
+    """Note for every cable the first one that pulls at the same free body or tree."""
+    first: dict[tuple[str, int], int] = {}
+    for k, row in enumerate(world.cable_int):
+        held = [("body", int(b)) for b in row[[at.BODY_A, at.BODY_B]] if b < n_free]
+        held += [("tree", int(t)) for t in row[[at.TREE_A, at.TREE_B]] if t >= 0]
+        row[at.COUPLED_FROM] = min((first.setdefault(what, k) for what in held), default=k)
 
 
 def _fill_bodies(world: at.World, groups: tuple[Group, ...], forest: Forest) -> None:

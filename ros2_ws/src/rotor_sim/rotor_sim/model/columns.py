@@ -36,10 +36,11 @@ CABLE = 36
 
 # --- integers of a cable. HAS_ARM_A, HAS_ARM_B: the end is off the centre of mass of its body;
 #     TREE_A, TREE_B: tree of that body, or -1. A stop of a joint is a cable without bodies:
-#     STOP_JOINT is its joint or -1, STOP_SIDE +1 (largest angle) or -1 (smallest)
+#     STOP_JOINT is its joint or -1, STOP_SIDE +1 (largest angle) or -1 (smallest). COUPLED_FROM: first
+#     cable that pulls at what it pulls at
 BODY_A, BODY_B, ALIVE, TAUT, CANDIDATE, IGNORED, HAS_ARM_A, HAS_ARM_B = constants(*range(8))
-TREE_A, TREE_B, STOP_JOINT, STOP_SIDE = constants(8, 9, 10, 11)
-CABLE_INT = 12
+TREE_A, TREE_B, STOP_JOINT, STOP_SIDE, COUPLED_FROM = constants(8, 9, 10, 11, 12)
+CABLE_INT = 13
 
 # --- a pair of cables k > j that share a body: columns of the arm of k and of the response of j there;
 #     +1 where both have the same end there, -1 elsewhere; KEY is the same where all about k is

@@ -148,7 +148,7 @@ def sizes(shape: Sequence[int]) -> tuple[int, int]:
         + ROTOR_INT * n_rotors
         + DRAG_INT * n_drags
         + BODY_INT * rows
-        + 3 * nc
+        + 5 * nc
         + TREE_INT * n_trees
         + JOINT_INT * nj
         + CONTACT_INT * n_contacts
@@ -202,7 +202,7 @@ def views(ints, floats):
     i5 = i4 + ROTOR_INT * n_rotors
     i6 = i5 + DRAG_INT * n_drags
     i7 = i6 + BODY_INT * nb
-    i8 = i7 + 3 * nc
+    i8 = i7 + 5 * nc
     i9 = i8 + TREE_INT * n_trees
     f0 = SCALARS
     f1 = f0 + STATES * nb * STATE
@@ -243,7 +243,7 @@ def views(ints, floats):
         shaped(ints[i4:i5], (n_rotors, ROTOR_INT))[0],
         shaped(ints[i5:i6], (n_drags, DRAG_INT))[0],
         shaped(ints[i6:i7], (nb, BODY_INT))[0],
-        shaped(ints[i7:i8], (3, nc))[0],
+        shaped(ints[i7:i8], (5, nc))[0],
         floats[0:f0],
         shaped(floats[f0:f1], (STATES, nb, STATE))[0],
         shaped(floats[f1:f2], (SLOPES, nb, SLOPE))[0],
