@@ -1,0 +1,179 @@
+"""A flight in one compiled call, and a flight that is put away in the middle: the same bits as in one go."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_core.config.catalog import shipped
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab import resume
+from rotor_lab.cli import main
+from rotor_lab.closed_loop import ClosedLoop
+from rotor_lab.compiled_flight import fly_compiled, suits
+from rotor_lab.fly import fly
+from rotor_lab.resume import load, save
+
+COMPILED = (
+    "hover", "dragonfly_point_mass", "three_crazyflies_point_mass", "three_dragonflies_triangular_rigid",
+    "heterogeneous_triangular_1m", "collision_triangular", "six_dragonflies_box",
+)  # fmt: skip
+"""One of each law, with events, with limits that act."""
+
+ARRAYS = ("time", "states", "references", "commands", "tensions", "taut")
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_the_same_bits_as_step_by_step(name):
+    scenario = load_scenario(name)
+    whole = fly(scenario, duration=3.0)
+    loop = ClosedLoop(scenario)
+    assert suits(loop)
+    compiled = fly_compiled(loop, 3.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    assert whole.events == compiled.events and whole.limited == compiled.limited
+
+
+def test_plant_that_differs_is_flown_alike():
+    """Wrong mass, weak rotors (whose limits differ from those the controller knows)."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    from rotor_core.config.schema import PlantChange
+
+    scenario = replace(
+        scenario,
+        plant=(
+            PlantChange(entity="payload", mass_kg=0.35),
+            PlantChange(entity="quad1", thrust_gain=0.8),
+        ),
+    )
+    whole, compiled = fly(scenario, duration=4.0), fly_compiled(ClosedLoop(scenario), 4.0)
+    np.testing.assert_array_equal(whole.states, compiled.states)
+
+
+@pytest.mark.parametrize("periods, every", [(100, 1), (100, 7), (101, 50), (3, 10)])
+def test_rows_are_those_of_the_whole_flight(periods, every):
+    scenario = load_scenario("dragonfly_point_mass")
+    duration = periods * scenario.time.control_s
+    whole = fly(scenario, duration=duration)
+    thinned = fly_compiled(ClosedLoop(scenario), duration, every)
+    rows = np.unique([*range(0, periods + 1, every), periods])
+    np.testing.assert_array_equal(thinned.time, whole.time[rows])
+    np.testing.assert_array_equal(thinned.states, whole.states[rows])
+    np.testing.assert_array_equal(thinned.tensions, whole.tensions[rows])
+
+
+def test_what_needs_python_between_the_steps_is_left_to_it():
+    for name in (
+        "hexacopter_wind",
+        "pick_and_place",
+        "delivery",
+        "helicopter_hover",
+        "arm_coupled",
+    ):
+        assert not suits(ClosedLoop(load_scenario(name))), name
+
+
+# --- put away and go on -----------------------------------------------------------------------------
+
+RESUMED = [n for n in shipped("scenarios") if load_scenario(n).mission is None]
+
+
+def advance(loop: ClosedLoop, periods: int) -> None:
+    for _ in range(periods):
+        loop.decide()
+        loop.act()
+        loop.step()
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_flight_goes_on_with_the_same_bits(name, tmp_path):
+    """Every shipped scenario: sensors with noise and delay, wind, inflow, batteries, contacts, random streams."""
+    loop = ClosedLoop(load_scenario(name))
+    advance(loop, 40)
+    save(loop, tmp_path / "half")
+    again = load(tmp_path / "half")
+    advance(loop, 80)
+    advance(again, 80)
+    for one, other in ((loop.simulation.engine, again.simulation.engine),):
+        np.testing.assert_array_equal(one.floats, other.floats)
+        np.testing.assert_array_equal(one.ints, other.ints)
+    np.testing.assert_array_equal(loop.decide(), again.decide())
+    assert loop.simulation.take_events() == again.simulation.take_events()
+
+
+def test_two_halves_by_the_command_line_are_the_whole(tmp_path, capsys):
+    """Noise and delay of motion capture; the second half begins where the first ends."""
+    name, half = "three_dragonflies_motion_capture", str(tmp_path / "half")
+    whole = fly(load_scenario(name), duration=2.0)
+    assert main(["fly", name, "--duration", "1", "--save", half]) == 0
+    loop = load(tmp_path / "half")
+    rest = fly(loop.simulation.scenario, loop=loop, duration=1.0)
+    n = len(rest.time)
+    np.testing.assert_array_equal(rest.time, whole.time[-n:])
+    np.testing.assert_array_equal(rest.states, whole.states[-n:])
+    np.testing.assert_array_equal(rest.commands, whole.commands[-n:])
+    capsys.readouterr()
+    assert main(["resume", half, "--duration", "0.1"]) == 0
+    assert "goes on 1.000 s after" in capsys.readouterr().out
+    assert main(["fly", name, "--duration", "0.1", "--save", half]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_a_mission_is_refused_before_it_is_flown(tmp_path, capsys):
+    assert main(["fly", "delivery", "--save", str(tmp_path / "x")]) == 2
+    assert "mission" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+class _Runs:
+    def __reduce__(self):
+        return os.system, ("true",)
+
+
+class _Digs:
+    """The way from an allowed function to everything."""
+
+    def __reduce__(self):
+        from rotor_sim.model.layout import world_of
+
+        return getattr, (world_of, "__globals__")
+
+
+def _file(data: bytes, version: bytes | None = None) -> bytes:
+    digest = hashlib.sha256(data).hexdigest().encode()
+    return resume.MAGIC + (version or resume._version()) + digest + b"\n" + data
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "is no flight that was put away"),
+        (b"hello", "is no flight that was put away"),
+        (_file(pickle.dumps(_Runs())), "posix.system"),
+        (_file(pickle.dumps(_Digs())), "__globals__"),
+        (_file(pickle.dumps([1, 2])), "is no flight"),
+        (_file(b"garbage"), "is no flight"),
+        (_file(pickle.dumps([1, 2]))[:-1], "is not whole"),
+        (_file(pickle.dumps([1, 2]), b"other\n"), "another version"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_flights_are_refused(tmp_path, content, text):
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=text):
+        load(file)
+
+
+def test_determinism_and_reset():
+    """The same seed, the same bits; reset repeats the run."""
+    scenario = load_scenario("three_dragonflies_motion_capture")
+    one, other = fly(scenario, duration=1.0), fly(scenario, duration=1.0)
+    np.testing.assert_array_equal(one.states, other.states)
+    third = fly(replace(scenario, seed=scenario.seed + 1), duration=1.0)
+    assert not np.array_equal(one.states, third.states)

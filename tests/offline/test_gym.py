@@ -1,0 +1,99 @@
+"""Environments for learning: Gymnasium's own checks, single and vectorised alike, and something is learned."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import rotor_lab.gym  # noqa: F401
+from rotor_core.interface.errors import ConfigError
+
+SCENARIOS = (
+    "hover", "dragonfly_point_mass", "three_dragonflies_triangular_1m", "three_dragonflies_triangular_rigid",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_gymnasium_accepts_it(name):
+    """Warnings are errors here."""
+    env = gymnasium.make("rotor/Team-v0", scenario=name)
+    check_env(env.unwrapped)
+
+
+def test_single_and_vectorised_worlds_are_the_same_bits():
+    """World i of a vector with seed s is the environment with seed s + i, through resets too."""
+    n, steps = 3, 160  # longer than an episode of 100 periods
+    vector = gymnasium.make_vec("rotor/Team-v0", num_envs=n, scenario="hover", limit_s=2.0)
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    singles = [gymnasium.make("rotor/Team-v0", scenario="hover", limit_s=2.0) for _ in range(n)]
+    seen, _ = vector.reset(seed=7)
+    for i, env in enumerate(singles):
+        np.testing.assert_array_equal(env.reset(seed=7 + i)[0], seen[i])
+    random = np.random.default_rng(0)
+    over = np.zeros(n, bool)
+    ended = 0
+    for _ in range(steps):
+        actions = random.uniform(-0.1, 0.1, (n, 4)).astype(np.float32)
+        seen, rewards, failed, late, _ = vector.step(actions)
+        for i, env in enumerate(singles):
+            if over[i]:
+                expected, reward, ends, out = env.reset()[0], 0.0, False, False
+            else:
+                expected, reward, ends, out, _ = env.step(actions[i])
+            np.testing.assert_array_equal(expected, seen[i])
+            assert (reward, ends, out) == (rewards[i], failed[i], late[i])
+        over = failed | late
+        ended += int(over.sum())
+    assert ended >= n
+
+
+def test_hovering_at_the_goal_is_best():
+    env = gymnasium.make(
+        "rotor/Team-v0", scenario="three_dragonflies_triangular_1m", spread_m=0.0, speed_m_s=0.0, tilt_deg=0.0
+    )  # fmt: skip
+    env.reset(seed=0)
+    total, steps = 0.0, 0
+    over = False
+    while not over:
+        _, reward, failed, over, info = env.step(np.zeros(12, np.float32))
+        assert not failed
+        total, steps = total + reward, steps + 1
+    assert info["distance_m"] < 1e-6 and total == pytest.approx(steps, rel=1e-6)
+
+
+def test_a_fall_ends_the_episode():
+    env = gymnasium.make("rotor/Team-v0", scenario="hover", limit_s=60.0)
+    env.reset(seed=0)
+    for _ in range(200):
+        seen, reward, failed, over, info = env.step(np.array([-1.0, 0.0, 0.0, 0.0], np.float32))
+        assert np.isfinite(seen).all() and np.isfinite(reward)
+        if failed:
+            break
+    assert failed and not over and info["distance_m"] > 3.0
+
+
+@pytest.mark.parametrize(
+    "name", ["arm_coupled", "helicopter_hover", "sixteen_dragonflies_four_boxes"]
+)
+def test_scenarios_that_cannot_be_learned_are_refused(name):
+    with pytest.raises(ConfigError, match="one team of multirotors"):
+        gymnasium.make("rotor/Team-v0", scenario=name)
+
+
+def test_something_is_learned(capsys, monkeypatch):
+    """Twenty rounds of the example: from falling at once to returns above those of doing nothing.
+
+    Without any feedback a start that leans and moves ends after about 90 of 250 periods (return 37).
+    """
+    example = Path(__file__).parents[2] / "examples" / "11_learn_to_hover.py"
+    monkeypatch.setattr(sys, "argv", [str(example), "20"])
+    runpy.run_path(str(example))
+    out = capsys.readouterr().out
+    assert float(out.split("mean return ")[-1].split()[0].rstrip(";")) > 60.0

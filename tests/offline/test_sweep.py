@@ -1,0 +1,357 @@
+"""Studies: numbers, places, metrics, work that is stopped and goes on, and what comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.interface.errors import ConfigError
+from rotor_lab.cli import main
+from rotor_lab.fly import fly
+from rotor_lab.sweep.chunk import flown, fly_chunk
+from rotor_lab.sweep.metrics import METRICS
+from rotor_lab.sweep.places import prepared, read, varied
+from rotor_lab.sweep.run import CHUNKS, FLIGHTS, make_job, sweep
+from rotor_lab.sweep.sampling import sample
+from rotor_lab.sweep.sensitivity import first_order, rank_correlation
+from rotor_lab.sweep.study import Distribution, Study, Variable, load_study
+
+BASE = """schema: 1
+scenario: hover
+flights: {flights}
+method: {method}
+seed: 3
+duration_s: 0.5
+chunk: 4
+check_flights: {check}
+vary:
+{vary}
+metrics: [{metrics}]
+"""
+MASS = "  - {name: mass, at: [plant.quad1.mass_kg], how: scale, between: [0.8, 1.2]}"
+
+
+def study(tmp_path, *, flights=10, method="sobol", vary=MASS, metrics="position_rmse_m", check=0):
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        BASE.format(flights=flights, method=method, vary=vary, metrics=metrics, check=check)
+    )
+    return path
+
+
+# --- numbers ----------------------------------------------------------------------------------------
+
+
+def numbers(method: str, *variables: Variable, flights: int = 1024) -> np.ndarray:
+    return sample(
+        Study(1, "hover", variables, ("lost",), flights=flights, method=method, seed=1)  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("method", ["random", "latin_hypercube", "sobol"])
+def test_samples_have_their_distributions(method):
+    """Kolmogorov-Smirnov, and no correlation between the columns.
+
+    1024 numbers: a distance of 0.06 is reached by chance once in a thousand, a correlation of 0.12 too.
+    """
+    found = numbers(
+        method,
+        Variable(("a",), distribution=Distribution("norm", 2.0, 0.5)),
+        Variable(("b",), distribution=Distribution("triang", -1.0, 2.0, (0.3,))),
+        Variable(("c",), between=(4.0, 5.0)),
+        Variable(("d",), distribution=Distribution("norm", 0.0, 1.0, low=-1.0, high=0.5)),
+    )
+    kinds = [
+        stats.norm(2.0, 0.5).cdf, stats.triang(0.3, -1.0, 2.0).cdf, stats.uniform(4.0, 1.0).cdf,
+        stats.truncnorm(-1.0, 0.5).cdf,
+    ]  # fmt: skip
+    for column, cdf in zip(found.T, kinds, strict=True):
+        assert stats.kstest(column, cdf).statistic < 0.06
+    assert np.abs(np.corrcoef(found.T) - np.eye(4)).max() < 0.12
+    np.testing.assert_array_equal(found, numbers(
+        method,
+        Variable(("a",), distribution=Distribution("norm", 2.0, 0.5)),
+        Variable(("b",), distribution=Distribution("triang", -1.0, 2.0, (0.3,))),
+        Variable(("c",), between=(4.0, 5.0)),
+        Variable(("d",), distribution=Distribution("norm", 0.0, 1.0, low=-1.0, high=0.5)),
+    ))  # fmt: skip
+
+
+def test_points_fill_better_than_chance():
+    """Discrepancy of the mean: Sobol and Latin hypercube know the mean far better than 1/sqrt(n)."""
+    wide = Variable(("a",), between=(0.0, 1.0))
+    for method in ("latin_hypercube", "sobol"):
+        assert abs(numbers(method, wide).mean() - 0.5) < 0.1 / np.sqrt(12 * 1024)
+
+
+def test_a_grid_has_every_combination():
+    found = numbers(
+        "grid",
+        Variable(("a",), values=(1.0, 2.0, 3.0)),
+        Variable(("b",), between=(0.0, 1.0)),
+        flights=5,
+    )
+    expected = [(a, b) for a in (1.0, 2.0, 3.0) for b in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    np.testing.assert_allclose(found, expected)
+
+
+# --- places -----------------------------------------------------------------------------------------
+
+
+def test_places_are_found_and_written(tmp_path):
+    job, _ = make_job(
+        load_study(study(tmp_path, vary="\n".join([
+            "  - {at: [model.vehicles.quad1.mass_kg], between: [0.4, 0.6]}",
+            "  - {at: [initial.quad1.position_m.z], how: add, between: [0.1, 0.2]}",
+            "  - {at: [initial.quad1.quaternion_wxyz.x, seed], how: add, values: [0.0]}",
+            "  - {at: [model.vehicles.1.gains.position.3], how: scale, between: [2.0, 2.5]}",
+            "  - {at: [plant.quad1.thrust_gain], between: [0.9, 0.95]}",
+        ]))),
+        Path("study"),
+    )  # fmt: skip
+    base = load_scenario("hover")
+    scenario = job.scenario(0, [0.5, 0.15, 0.0, 2.0, 0.93])
+    assert scenario.model.vehicles[0].mass_kg == 0.5
+    assert scenario.initial[0].position_m[2] == pytest.approx(0.15)
+    assert (
+        scenario.model.vehicles[0].gains.position[2]
+        == 2.0 * base.model.vehicles[0].gains.position[2]
+    )
+    assert scenario.plant[0].thrust_gain == 0.93
+    assert (
+        scenario.model.vehicles[0].gains.position[:2] == base.model.vehicles[0].gains.position[:2]
+    )
+
+
+def test_cables_are_varied_by_number():
+    base = load_scenario("three_dragonflies_triangular_1m")
+    document = {"plant": []}
+    document = prepared(document, base, ["plant.cable2.length_m"])
+    assert read(document, "plant.cable2.length_m") == 1.0
+    v = Variable(("plant.cable2.length_m",), how="add", values=(0.01,))
+    assert varied(document, (v,), [0.01])["plant"] == [{"cable": 2, "length_m": 1.01}]
+
+
+@pytest.mark.parametrize(
+    ("vary", "text"),
+    [
+        ("  - {at: [model.vehicles.quad9.mass_kg], between: [1, 2]}", "no entry 'quad9'; it has quad1"),
+        ("  - {at: [model.vehicles.quad1.mas], between: [1, 2]}", "has no 'mas'; it has name, mass_kg"),
+        ("  - {at: [model.vehicles.quad1], between: [1, 2]}", "is no number but a group"),
+        ("  - {at: [name], between: [1, 2]}", "is no number but 'hover'"),
+        ("  - {at: [model.vehicles.quad1.mass_kg], between: [-2, -1]}", "must be > 0"),
+        ("  - {at: [model.vehicles.quad1.mass_kg], between: [2, 1]}", "between must be"),
+        ("  - {at: [model.vehicles.quad1.mass_kg]}", "one of distribution, between or values"),
+        ("  - {at: [settle_s], distribution: {name: normal}}", "no continuous distribution 'normal'"),
+        ("  - {at: [settle_s], distribution: {name: beta}}", "shape parameters a, b"),
+        ("  - {at: [settle_s], distribution: {name: norm, low: 3, high: 2}}", "nothing of norm"),
+        ("  - {at: [settle_s], distribution: {name: norm, scale: -1}}", "must be > 0"),
+        (MASS + "\n" + MASS, "same name"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_clear_line(tmp_path, vary, text, capsys):
+    path = study(tmp_path, vary=vary)
+    assert main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 2
+    found = capsys.readouterr().err
+    assert found.startswith("error: ") and text in found and "study" in found
+    assert "Traceback" not in found and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("rmse", "none called 'rmse'; known are"),
+        ("absent.py:f", "cannot be read"),
+        ("bad.py:f", "does not run"),
+        ("good.py:g", "has no function 'g'"),
+        ("good.py:fails", "fails on a flight (ZeroDivisionError"),
+    ],
+)
+def test_metrics_that_are_none(tmp_path, metric, text, capsys):
+    (tmp_path / "bad.py").write_text("import nothing_of_this_name\n")
+    (tmp_path / "good.py").write_text("def fails(flight):\n    return 1 / 0\n")
+    path = study(tmp_path, metrics=f"'{metric}'")
+    assert main(["sweep", str(path), "--out", str(tmp_path / "out"), "--workers", "0"]) == 2
+    assert text in capsys.readouterr().err
+
+
+# --- flights ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dragonfly_point_mass", "hexacopter_wind", "pick_and_place"])
+def test_flights_are_those_of_fly(name):
+    """By the compiled loop or not; thinned rows are rows of the whole."""
+    scenario = load_scenario(name)
+    whole, thin = fly(scenario, duration=0.5), flown(scenario, 0.5, 5)
+    rows = np.unique([*range(0, len(whole.time), 5), len(whole.time) - 1])
+    np.testing.assert_array_equal(thin.states, whole.states[rows])
+
+
+def test_every_metric_is_a_number_or_says_that_there_is_none():
+    for name in ("hover", "dragonfly_point_mass", "three_dragonflies_triangular_1m"):
+        flight = flown(load_scenario(name), 1.0, 2)
+        found = {key: metric(flight) for key, metric in METRICS.items()}
+        assert all(isinstance(v, float) for v in found.values())
+        cables = "tension_max_n" in found and np.isfinite(found["tension_max_n"])
+        assert cables == (name != "hover")
+    assert found["vehicle_distance_min_m"] == pytest.approx(
+        0.534, abs=0.01
+    )  # of the attachment points
+    assert found["slack_share"] == 0.0 and found["lost"] == 0.0 and found["snaps"] == 0.0
+
+
+def test_own_metrics_and_the_mean_of_a_known_answer(tmp_path):
+    """A heavier vehicle under a law without integral sinks by weight error over stiffness."""
+    (tmp_path / "mine.py").write_text(
+        "def sag(flight):\n"
+        "    return {'end': float(flight.references[-1, 0, 2] - flight.states[-1, 0, 2]), 'n': len(flight.time)}\n"
+    )
+    path = study(tmp_path, flights=8, metrics="'mine.py:sag', final_error_m")
+    text = path.read_text().replace("duration_s: 0.5", "duration_s: 8.0")
+    path.write_text(text)
+    done = sweep(str(path), out=str(tmp_path / "out"), workers=0)
+    base = load_scenario("hover")
+    vehicle, g = base.model.vehicles[0], base.environment.gravity_m_s2
+    factor, sag = done.table["mass"].to_numpy(), done.table["sag.end"].to_numpy()
+    # thrust m (g + k e) carries factor m g
+    np.testing.assert_allclose(sag, (factor - 1.0) * g / vehicle.gains.position[2], rtol=1e-3)
+    assert len(np.unique(factor)) == 8
+
+
+def test_a_flight_that_cannot_go_on_is_a_result(tmp_path):
+    """A speed at which positions overflow: what fails is counted, the others fly."""
+    path = study(tmp_path, vary="  - {at: [initial.quad1.velocity_m_s.x], values: [0.0, 1.0e+308]}",
+                 method="grid", metrics="final_error_m")  # fmt: skip
+    job, table = make_job(load_study(path), path)
+    rows = fly_chunk(job, 0, table)
+    assert rows[0]["failure"] == "" and np.isfinite(rows[0]["final_error_m"])
+    assert rows[1]["failure"] and "final_error_m" not in rows[1]
+
+
+# --- work -------------------------------------------------------------------------------------------
+
+
+def test_workers_a_kill_and_the_same_table(tmp_path):
+    """Workers in processes give the bits of one process; killed in the middle and gone on with, too.
+
+    One of the workers is killed as well: another one flies its chunk again.
+    """
+    path = study(tmp_path, flights=40, metrics="position_rmse_m, final_error_m", check=2)
+    alone = sweep(str(path), out=str(tmp_path / "alone"), workers=0)
+    text = path.read_text().replace("duration_s: 0.5", "duration_s: 0.5 ")
+    path.write_text(text)
+    code = f"import sys; from rotor_lab.cli import main; sys.exit(main(['sweep', {str(path)!r}, '--out', " \
+           f"{str(tmp_path / 'killed')!r}, '--workers', '2']))"  # fmt: skip
+    program = (
+        tmp_path / "program.py"
+    )  # workers start as new interpreters that read the main program
+    program.write_text(f"if __name__ == '__main__':\n    {code}\n")
+    process = subprocess.Popen([sys.executable, str(program)], start_new_session=True)
+    chunks = tmp_path / "killed" / CHUNKS
+    end = time.monotonic() + 120.0
+    while process.poll() is None and time.monotonic() < end:
+        if chunks.exists() and len(list(chunks.glob("*.parquet"))) >= 2:
+            break
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {f.name: f.stat().st_mtime_ns for f in chunks.glob("*.parquet")}
+    assert before
+    resumed = sweep("", resume=str(tmp_path / "killed"), workers=0)
+    after = {f.name: f.stat().st_mtime_ns for f in chunks.glob("*.parquet")}
+    assert {n: after[n] for n in before} == before  # what was flown was not flown again
+    assert len(after) == 10 and not list(chunks.glob("*.part"))
+    assert resumed.table.equals(alone.table)
+    assert resumed.step_errors.shape == (2,) and np.nanmax(resumed.step_errors) < 1e-5
+
+
+def test_a_worker_that_dies_costs_only_its_chunk(tmp_path):
+    """A metric kills its worker once; the study comes to its end and has every flight once."""
+    mark = tmp_path / "died"
+    (tmp_path / "deadly.py").write_text(
+        "import os, pathlib, signal\n"
+        f"MARK = pathlib.Path({str(mark)!r})\n"
+        "def metric(flight):\n"
+        "    if not MARK.exists():\n"
+        "        MARK.touch()\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return 1.0\n"
+    )
+    path = study(tmp_path, flights=12, metrics="'deadly.py:metric'")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "if __name__ == '__main__':\n    from rotor_lab.sweep.run import sweep\n"
+        f"    sweep({str(path)!r}, out={str(tmp_path / 'out')!r}, workers=2)\n"
+    )
+    subprocess.run([sys.executable, str(program)], check=True, timeout=200)
+    assert mark.exists()
+    table = pq.read_table(tmp_path / "out" / FLIGHTS)
+    assert table["flight"].to_pylist() == list(range(12))
+
+
+def test_the_command_reports_and_the_worst_flies_again(tmp_path, capsys):
+    path = study(tmp_path, flights=24, metrics="final_error_m, tilt_max_deg", check=1)
+    out = tmp_path / "out"
+    assert main(["sweep", str(path), "--out", str(out), "--workers", "0"]) == 0
+    assert "final_error_m" in capsys.readouterr().out
+    summary = json.loads((out / "summary.json").read_text())
+    table = pq.read_table(out / FLIGHTS)
+    assert summary["flights"] == 24 and summary["step_error_max_m"] < 1e-5
+    assert b"rotor.study" in table.schema.metadata and b"rotor.scenario" in table.schema.metadata
+    for name in ("report.html", "report.md", "distributions.png", "sensitivity.png"):
+        assert (out / name).stat().st_size > 500, name
+    worst = summary["worst"][0]
+    errors = table["final_error_m"].to_numpy()
+    assert worst["flight"] == int(np.argmax(errors))
+    again = flown(load_scenario(out / worst["file"]), 0.5, 1)
+    assert METRICS["final_error_m"](again) == errors.max()  # to the bit
+    assert main(["sweep", str(path), "--out", str(out)]) == 2  # never overwritten
+    assert main(["sweep", "--resume", str(tmp_path)]) == 2
+    assert "no folder of a sweep" in capsys.readouterr().err
+    assert (
+        main(
+            ["sweep", str(path), "--scheduler", "tcp://127.0.0.1:1", "--out", str(tmp_path / "o2")]
+        )
+        == 2
+    )
+    assert "does not answer" in capsys.readouterr().err
+
+
+def test_the_shipped_study_is_right():
+    from rotor_core.config.catalog import shipped
+    from rotor_lab.sweep.study import locate_study
+
+    for name in shipped("studies"):
+        job, table = make_job(load_study(locate_study(name)), Path(name))
+        assert job.scenario(0, table[0].tolist()).time.step_s == 0.004
+
+
+# --- sensitivity ------------------------------------------------------------------------------------
+
+
+def test_indices_of_a_known_function():
+    """Ishigami: first-order indices 0.3139, 0.4424, 0 (Ishigami and Homma 1990)."""
+    x = stats.qmc.Sobol(3, seed=2).random(4096) * 2.0 * np.pi - np.pi
+    y = np.sin(x[:, 0]) + 7.0 * np.sin(x[:, 1]) ** 2 + 0.1 * x[:, 2] ** 4 * np.sin(x[:, 0])
+    found = [first_order(x[:, i], y) for i in range(3)]
+    np.testing.assert_allclose(found, [0.3139, 0.4424, 0.0], atol=0.02)
+    assert rank_correlation(x[:, 0], x[:, 0] ** 3) == pytest.approx(1.0)
+    assert np.isnan(first_order(x[:, 0], np.ones(4096)))
+
+
+def test_a_study_of_nothing_is_refused(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("schema: 1\nscenario: hover\nvary: []\nmetrics: []\n")
+    with pytest.raises(ConfigError, match="metrics must name"):
+        load_study(path)
