@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rotor_msgs.msg import Swashplate, TeamCommand
 from std_msgs.msg import Float64MultiArray
@@ -22,6 +23,9 @@ try:
     from actuator_msgs.msg import Actuators
 except ImportError:
     Actuators = None  # not among the wheels; released for every supported distribution
+
+Own = Callable[[int, np.ndarray, Time], None]
+"""Takes the command of one vehicle: its number, the command, the stamp of what it answers."""
 
 LARGEST = 1e9
 """Forces, moments and speeds beyond this are no numbers of an aerial vehicle, N, N m, rad/s."""
@@ -65,12 +69,12 @@ def subscribe_team_commands(
 def subscribe_wrenches(
     entities: Entities,
     vehicles: list[str],
-    accept: Callable[[int, np.ndarray], None],
+    accept: Own,
     reject: Callable[[str], None],
 ) -> None:
     """``<vehicle>/cmd/wrench``: thrust is force.z, moments are the torque, in the body frame.
 
-    ``accept`` gets the index of the vehicle and its wrench (4,).
+    ``accept`` gets the index of the vehicle, its wrench (4,) and the stamp.
     """
     for index, name in enumerate(vehicles):
 
@@ -80,7 +84,7 @@ def subscribe_wrenches(
                 reject(f"cmd/wrench of {name!r}: {problem}.")
                 return
             torque = vector_from(message.wrench.torque)
-            accept(index, np.array([message.wrench.force.z, *torque]))
+            accept(index, np.array([message.wrench.force.z, *torque]), message.header.stamp)
 
         entities.subscribe(WrenchStamped, f"{name}/cmd/wrench", callback, qos.COMMAND)
 
@@ -88,12 +92,12 @@ def subscribe_wrenches(
 def subscribe_swashplates(
     entities: Entities,
     vehicles: list[str],
-    accept: Callable[[int, np.ndarray], None],
+    accept: Own,
     reject: Callable[[str], None],
 ) -> None:
     """``<vehicle>/cmd/swashplate``: angles and tail force of a helicopter.
 
-    ``accept`` gets the index of the vehicle and the four numbers.
+    ``accept`` gets the index of the vehicle, the four numbers and the stamp.
     """
     for index, name in enumerate(vehicles):
 
@@ -106,7 +110,7 @@ def subscribe_swashplates(
                     f"cmd/swashplate of {name!r}: must be finite and below {LARGEST:g}, got {numbers.tolist()}."
                 )
                 return
-            accept(index, numbers)
+            accept(index, numbers, message.header.stamp)
 
         entities.subscribe(Swashplate, f"{name}/cmd/swashplate", callback, qos.COMMAND)
 
@@ -140,7 +144,7 @@ def subscribe_efforts(
 def subscribe_motor_speeds(
     entities: Entities,
     simulation: Simulation,
-    accept: Callable[[int, np.ndarray], None],
+    accept: Own,
     reject: Callable[[str], None],
 ) -> None:
     """``<vehicle>/cmd/motor_speed``: ``velocity`` holds the speeds of all rotors, rad/s.
@@ -168,7 +172,7 @@ def subscribe_motor_speeds(
                 )
                 return
             thrusts = rotors.thrust_per_speed2 * speeds**2
-            accept(index, rotors.mixing @ thrusts)
+            accept(index, rotors.mixing @ thrusts, message.header.stamp)  # type: ignore[attr-defined]
 
         entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)
 

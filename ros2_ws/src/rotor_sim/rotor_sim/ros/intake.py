@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-from rotor_core.ros.convert import seconds_between
+from rotor_core.ros.convert import nanoseconds_from_stamp, seconds_between
 from rotor_core.ros.team_wire import Heading
 from rotor_core.rotors import rotor_set
 from rotor_sim.command_watch import FRESH, ZEROED, CommandWatch
@@ -148,8 +149,12 @@ class CommandIntake:
         self._efforts[:] = efforts
         self._take_answer(heading.step)
 
-    def _on_own(self, vehicle: int, wrench: np.ndarray) -> None:
+    def _on_own(self, vehicle: int, wrench: np.ndarray, stamp: Time) -> None:
         self._watch.accept(vehicle, wrench, self._simulation.time)
+        answered = nanoseconds_from_stamp(stamp)
+        now = nanoseconds_from_stamp(self._time.stamp())
+        if self._simulation.scenario.sensing.is_ideal and 0 < answered < now:
+            return  # to a state that was shown twice: the answer to this one is on its way
         self._heard_now.add(vehicle)
         if len(self._heard_now) == len(self._vehicles):
             self._take_answer(self.period)

@@ -1,0 +1,62 @@
+"""A team whose vehicles each have a controller in a namespace of its own.
+
+``ros2 launch rotor_bringup one_controller_each.launch.py scenario:=three_dragonflies_decentralised``. Simulator and
+planner as in sim.launch.py; the controllers are examples/12_one_controller_each.py, one process per vehicle.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from rotor_core.config.loader import load_scenario
+from rotor_lab.graph import GraphOptions, graph_plan
+
+PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "12_one_controller_each.py"
+
+
+def _actions(context: LaunchContext) -> list[Action]:
+    name = LaunchConfiguration("scenario").perform(context)
+    duration = float(LaunchConfiguration("duration").perform(context))
+    scenario = load_scenario(name)
+    options = GraphOptions(name, controller="external", duration=duration)
+    nodes: list[Action] = [
+        Node(
+            package=plan.package,
+            executable=plan.executable,
+            name=plan.name,
+            parameters=[plan.parameters],
+            output="screen",
+        )
+        for plan in graph_plan(options, scenario).values()
+    ]
+    for vehicle in scenario.model.vehicles:
+        words = [sys.executable, str(PROGRAM), name, vehicle.name]
+        words += ["--ros-args", "-r", f"__ns:=/{vehicle.name}"]
+        nodes.append(ExecuteProcess(cmd=words, name=f"{vehicle.name}_controller", output="screen"))
+    return nodes
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Arguments, and everything else once their values are known."""
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "scenario",
+                default_value="three_dragonflies_decentralised",
+                description="A scenario with one team and command_input: wrench.",
+            ),
+            DeclareLaunchArgument(
+                "duration",
+                default_value="0",
+                description="End after this simulated time, s; 0: never.",
+            ),
+            OpaqueFunction(function=_actions),
+        ]
+    )
