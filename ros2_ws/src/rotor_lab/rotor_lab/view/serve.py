@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
 
 import numpy as np
 import viser
@@ -12,6 +13,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.flights import is_recording, open_flight
 from rotor_lab.view.app import Viewer
+from rotor_lab.view.origin import GuardedServer, is_loopback
 from rotor_lab.view.sources import RecordedFlight, RunningFlight, Source
 from rotor_lab.warm import warm
 
@@ -75,7 +77,7 @@ def open_source(what: str, *, live: bool = False, seed: int | None = None) -> So
 def serve(source: Source, host: str, port: int) -> viser.ViserServer:
     """A server that nobody but this machine reaches, unless ``host`` says so."""
     logging.getLogger("websockets").setLevel(logging.ERROR)
-    server = viser.ViserServer(host=host, port=free_port(host, port), label="rotor", verbose=False)
+    server = GuardedServer(host, free_port(host, port), label="rotor")
     picture = source.picture()
     centre, size = np.array([0.0, 0.0, 0.5]), 1.0
     if picture is not None:
@@ -96,6 +98,13 @@ def view(what: str, *, live: bool, host: str, port: int, seed: int | None) -> in
     opener = (lambda name: open_source(name, seed=seed)) if is_scenario else None
     viewer = Viewer(server, source, opener)
     print(f"http://{host}:{server.get_port()}  (Ctrl-C ends it)", flush=True)
+    if not is_loopback(host):
+        print(
+            f"--host {host or repr('')}: everybody who reaches this machine there can watch and steer, without a "
+            "password and unencrypted. Without --host only this machine can.",
+            file=sys.stderr,
+            flush=True,
+        )
     try:
         viewer.run()
     finally:
