@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,3 +57,29 @@ def sockets_of(process: int) -> list[Socket]:
                 address, port = cells[1].split(":")
                 found.append(Socket(kind, _address(address), int(port, 16), cells[3]))
     return found
+
+
+def those_that_are_read(found: list[Socket], process: int, patience: float = 1.0) -> list[Socket]:
+    """The UDP sockets of a process whose datagrams it reads within a time.
+
+    Fast DDS also opens sockets that only send. The kernel takes datagrams for these too, and they stay in the queue.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for one in found:
+            target = "127.0.0.1" if one.address.is_unspecified else str(one.address)
+            sender.sendto(b"?", (target, one.port))
+    end, unread = time.monotonic() + patience, found
+    while unread and time.monotonic() < end:
+        time.sleep(0.05)
+        unread = [one for one in unread if _queued(one, process)]
+    return [one for one in found if one not in unread]
+
+
+def _queued(found: Socket, process: int) -> int:
+    """Bytes that wait in the receive queue."""
+    for line in Path(f"/proc/{process}/net/{found.kind}").read_text().splitlines()[1:]:
+        cells = line.split()
+        address, port = cells[1].split(":")
+        if (_address(address), int(port, 16)) == (found.address, found.port):
+            return int(cells[4].split(":")[1], 16)
+    return 0

@@ -55,6 +55,9 @@ def test_compose():
     for service in services.values():
         assert service["network_mode"] == "host" and service["ipc"] == "host"
         assert service["environment"]["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+        profile = service["environment"]["FASTRTPS_DEFAULT_PROFILES_FILE"]
+        _, inside = profile.split("/share/rotor_bringup/")  # of the installed workspace
+        assert (ROOT / inside).is_file()
         assert "ports" not in service  # with the host's network they would not apply
         assert not service["image"].endswith("latest")
         target = service.get("build", {}).get("target")

@@ -22,6 +22,7 @@ from rclpy.utilities import try_shutdown
 from rotor_core.interface.errors import RotorError
 from rotor_core.ros import qos
 from rotor_lab.graph import PLANTS, STOP_ORDER, NodePlan, ProgramPlan
+from rotor_lab.loopback import keep_to_loopback
 from rotor_lab.processes import Child, ProcessGroup
 from rotor_sim.ros.session import FINISHED
 
@@ -56,7 +57,7 @@ def environment(out: Path) -> dict[str, str]:
     Loopback only unless the user says otherwise, logs in the result folder.
     """
     env = dict(os.environ)
-    env.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_loopback(env)
     env["ROS_LOG_DIR"] = str((out / "log").resolve())
     env["PYTHONUNBUFFERED"] = "1"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -97,7 +98,8 @@ def _run(
     on_start: Callable[[Child], object],
 ) -> bool:
     env = environment(out)
-    os.environ.update({k: env[k] for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")})
+    keep_to_loopback(os.environ)
+    os.environ["ROS_LOG_DIR"] = env["ROS_LOG_DIR"]
     context = Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     watcher = Watcher(context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rotor_core.ros.convert import (
     vector_from,
     wxyz_from,
 )
+from rotor_lab.loopback import keep_to_loopback
 from rotor_lab.view.disc_fit import DiscFit
 from rotor_lab.view.picture import Picture
 
@@ -40,6 +42,7 @@ class GraphSource:
         self.scenario = scenario
         self.duration = float("inf")
         model = scenario.model
+        keep_to_loopback(os.environ)
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("viewer", start_parameter_services=False)
         self._executor = SingleThreadedExecutor()

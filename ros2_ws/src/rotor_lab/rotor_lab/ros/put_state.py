@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from std_srvs.srv import Trigger
 
 from rotor_core.interface.errors import RotorError
 from rotor_core.ros.convert import set_quaternion, set_vector
+from rotor_lab.loopback import keep_to_loopback
 
 PATIENCE = 10.0
 """For a simulator to appear and to answer, s."""
@@ -25,6 +27,7 @@ def put_state(states: dict[str, np.ndarray], *, project: bool, play: bool) -> st
     Raises:
         RotorError: no simulator answers, or it refuses the state.
     """
+    keep_to_loopback(os.environ)
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node("put_state")
     try:

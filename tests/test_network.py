@@ -1,0 +1,182 @@
+"""Nothing of a running graph listens to other machines, unless the user says so."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from rotor_msgs.msg import TeamState
+from sockets import Socket, sockets_of, those_that_are_read
+
+from rotor_core.ros import qos
+from rotor_lab.graph import NodePlan, ProgramPlan
+from rotor_lab.loopback import PROFILE_VARIABLES, keep_to_loopback
+from rotor_lab.processes import ProcessGroup, command_line
+from rotor_lab.run_graph import environment
+
+SCENARIO = "dragonfly_point_mass"
+RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
+SHIPPED = "loopback.xml"
+
+
+@pytest.fixture(autouse=True)
+def nothing_said(monkeypatch):
+    """As in the shell of a user who has set nothing."""
+    for name in (RANGE, PEERS, *PROFILE_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+
+
+# --- what the user may say ------------------------------------------------------------------------
+
+
+def test_nodes_keep_to_this_machine_by_default(tmp_path):
+    env = environment(tmp_path)
+    assert env[RANGE] == "LOCALHOST"
+    for name in PROFILE_VARIABLES:
+        assert Path(env[name]).name == SHIPPED and Path(env[name]).is_file()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{RANGE: "SUBNET"}, {RANGE: "OFF"}, {PEERS: "192.0.2.7"}]
+    + [{name: value} for name in PROFILE_VARIABLES for value in ("mine.xml", "")],
+)
+def test_what_the_user_says_is_left_alone(said):
+    env = dict(said)
+    keep_to_loopback(env)
+    assert env == {RANGE: "LOCALHOST"} | said
+
+
+# --- sockets --------------------------------------------------------------------------------------
+
+
+def reachable(process: int) -> list[Socket]:
+    """What another machine could reach in a process: TCP listeners, and UDP sockets that are read."""
+    away = [s for s in sockets_of(process) if not s.is_on_loopback]
+    datagrams = [s for s in away if s.kind.startswith("udp")]
+    return [s for s in away if s.takes_connections] + those_that_are_read(datagrams, process)
+
+
+def test_nodes_and_the_live_viewer_wait_on_the_loopback_interface_only(tmp_path):
+    """Real processes: no listener of TCP but the viewer's, no datagram from elsewhere is read."""
+    with graph.bench(tmp_path) as bench:
+        bag = tmp_path / "bag"
+        bench.start("simulator", scenario=SCENARIO)
+        bench.start("recorder", scenario=SCENARIO, bag=str(bag), wait_for="simulator planner")
+        for name in ("planner", "controller"):
+            bench.start(name, scenario=SCENARIO)
+        command = (sys.executable, "-m", "rotor_lab.cli", "view", SCENARIO, "--live")
+        bench.group.start(ProgramPlan("viewer", (*command, "--port", "8240")))
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        viewer = bench.group.children["viewer"]
+        bench.until(lambda: "Ctrl-C ends it" in viewer.log.read_text(), "the viewer")
+        bench.until(lambda: states and states[-1].step > 10, "a flight")
+        for name, child in bench.group.children.items():
+            found = sockets_of(child.process.pid)
+            waiting = [s for s in found if s.is_on_loopback and s.kind == "udp"]
+            assert those_that_are_read(waiting, child.process.pid), (name, found)
+            assert reachable(child.process.pid) == [], (name, found)
+            listeners = [s for s in found if s.takes_connections]
+            assert len(listeners) == (name == "viewer"), (name, listeners)
+
+
+# --- another machine ------------------------------------------------------------------------------
+
+
+class Machines:
+    """Two network namespaces with a cable between them; processes there share nothing else but files."""
+
+    def __init__(self) -> None:
+        tag = str(os.getpid())
+        self.here, self.there = f"rotor-{tag}-a", f"rotor-{tag}-b"
+        self.address = "10.77.0.1"
+
+    def __enter__(self) -> "Machines":
+        ends = ((self.here, self.address), (self.there, "10.77.0.2"))
+        for name, _ in ends:
+            _ip("netns", "add", name)
+        _ip("link", "add", "cable", "netns", self.here, "type", "veth", "peer", "name", "cable", "netns", self.there)  # fmt: skip
+        for name, address in ends:
+            _ip("-n", name, "addr", "add", f"{address}/24", "dev", "cable")
+            for device in ("lo", "cable"):
+                _ip("-n", name, "link", "set", device, "up")
+            _ip("-n", name, "route", "add", "239.0.0.0/8", "dev", "cable")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in (self.here, self.there):
+            with contextlib.suppress(subprocess.CalledProcessError):
+                _ip("netns", "del", name)
+
+    def command_here(self, *command: str) -> tuple[str, ...]:
+        return ("ip", "netns", "exec", self.here, *command)
+
+    def command_there(self, *command: str) -> tuple[str, ...]:
+        """With a shared memory of its own, as another machine has."""
+        alone = 'mount -t tmpfs none /dev/shm && exec "$@"'
+        return ("ip", "netns", "exec", self.there, "unshare", "-m", "sh", "-c", alone, "sh", *command)  # fmt: skip
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(("ip", *words), check=True, capture_output=True)
+
+
+@pytest.fixture
+def machines():
+    if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("unshare")):
+        pytest.skip("needs root, ip and unshare to make network namespaces")
+    two = Machines()
+    try:
+        two.__enter__()
+        subprocess.run(two.command_there("true"), check=True, capture_output=True)
+    except subprocess.CalledProcessError as error:
+        two.__exit__()
+        pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
+    yield two
+    two.__exit__()
+
+
+def spy(command: tuple[str, ...], env: dict[str, str], patience: float) -> dict:
+    """What a node that is started by a command finds."""
+    run = subprocess.run(command + (str(patience),), env=env, capture_output=True, text=True, timeout=60.0)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("reach", [None, "SUBNET"])
+def test_another_machine_gets_in_only_where_the_user_says_so(
+    reach, machines, tmp_path, monkeypatch
+):
+    """It knows our address and asks there, which LOCALHOST alone answers.
+
+    SUBNET shows that the experiment would see it. A program on this machine that has set nothing sees both.
+    """
+    if reach:
+        monkeypatch.setenv(RANGE, reach)
+    program = (sys.executable, str(Path(__file__).with_name("network_spy.py")))
+    curious = {**os.environ, RANGE: "SUBNET", "ROS_LOG_DIR": str(tmp_path / "spy")}
+    with ProcessGroup(tmp_path / "log", environment(tmp_path), ()) as group:
+        plan = NodePlan("simulator", "rotor_sim", "simulator", {"scenario": SCENARIO})
+        group.start(ProgramPlan("simulator", machines.command_here(*command_line(plan))))
+        beside = spy(machines.command_here(*program), curious, graph.PATIENCE)
+        assert beside["states"] and beside["paused"]
+        # what takes a second where it is let in has this long where it is not; two rounds of announcements
+        began = time.monotonic()
+        patience = graph.PATIENCE if reach else 7.0
+        afar = spy(machines.command_there(*program), curious | {PEERS: machines.address}, patience)
+        if reach:
+            assert afar["states"] and afar["paused"]
+        else:
+            assert afar == {"nodes": [], "states": 0, "paused": False}
+            assert time.monotonic() - began >= patience
+        assert group.ended() == []
