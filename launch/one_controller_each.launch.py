@@ -11,7 +11,8 @@ from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, EmitEvent, ExecuteProcess, OpaqueFunction
+from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -26,16 +27,19 @@ def _actions(context: LaunchContext) -> list[Action]:
     duration = float(LaunchConfiguration("duration").perform(context))
     scenario = load_scenario(name)
     options = GraphOptions(name, controller="external", duration=duration)
-    nodes: list[Action] = [
-        Node(
-            package=plan.package,
-            executable=plan.executable,
-            name=plan.name,
-            parameters=[plan.parameters],
-            output="screen",
+    nodes: list[Action] = []
+    for plan in graph_plan(options, scenario).values():
+        ends = [EmitEvent(event=Shutdown(reason="the simulator ended"))]
+        nodes.append(
+            Node(
+                package=plan.package,
+                executable=plan.executable,
+                name=plan.name,
+                parameters=[plan.parameters],
+                output="screen",
+                on_exit=ends if plan.name == "simulator" else None,
+            )
         )
-        for plan in graph_plan(options, scenario).values()
-    ]
     for vehicle in scenario.model.vehicles:
         words = [sys.executable, str(PROGRAM), name, vehicle.name]
         words += ["--ros-args", "-r", f"__ns:=/{vehicle.name}"]

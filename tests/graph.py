@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from rotor_lab.graph import STOP_ORDER, NodePlan
+from rotor_lab.loopback import PROFILE_VARIABLES, RANGE
 from rotor_lab.processes import ProcessGroup
 from rotor_lab.run_graph import environment
 
@@ -113,8 +114,8 @@ def bench(folder: Path, *, without: tuple[str, ...] = ()) -> Iterator[Bench]:
         _without(env, without)
         env["ROS_DOMAIN_ID"] = str(domain)
         context = Context()
-        before = {k: os.environ.get(k) for k in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOG_DIR")}
-        os.environ.update({k: env[k] for k in before})
+        before = {k: os.environ.get(k) for k in (RANGE, "ROS_LOG_DIR", *PROFILE_VARIABLES)}
+        os.environ.update({k: env[k] for k in before if k in env})
         rclpy.init(
             context=context,
             args=[],

@@ -54,7 +54,7 @@ def test_compose():
     assert set(services) == {"sim", "rviz-novnc", "rviz-x11", "foxglove"}
     for service in services.values():
         assert service["network_mode"] == "host" and service["ipc"] == "host"
-        assert service["environment"]["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+        assert service["environment"]["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
         profile = service["environment"]["FASTRTPS_DEFAULT_PROFILES_FILE"]
         _, inside = profile.split("/share/rotor_bringup/")  # of the installed workspace
         assert (ROOT / inside).is_file()

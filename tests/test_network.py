@@ -41,9 +41,15 @@ def nothing_said(monkeypatch):
 
 def test_nodes_keep_to_this_machine_by_default(tmp_path):
     env = environment(tmp_path)
-    assert env[RANGE] == "LOCALHOST"
+    assert env[RANGE] == "SYSTEM_DEFAULT"  # the profile says the rest
     for name in PROFILE_VARIABLES:
         assert Path(env[name]).name == SHIPPED and Path(env[name]).is_file()
+
+
+def test_other_middlewares_keep_their_range():
+    env = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}
+    keep_to_loopback(env)
+    assert env == {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", RANGE: "LOCALHOST"}
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import importlib.metadata
 import os
 import platform
 import sys
+from pathlib import Path
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, is_cached
+from rotor_lab.loopback import PROFILE_VARIABLES, RANGE, keep_to_loopback
 
 PACKAGES = (
     "numpy",
@@ -35,6 +37,16 @@ def _rmw() -> str:
     except ImportError as error:
         return f"rclpy cannot be imported ({error})"
     return str(get_rmw_implementation_identifier())
+
+
+def _reach() -> str:
+    """Who can reach the nodes."""
+    environment = dict(os.environ)
+    keep_to_loopback(environment)
+    profile = next((environment[n] for n in PROFILE_VARIABLES if environment.get(n)), "")
+    if Path(profile).name == "loopback.xml":
+        return "this machine only"
+    return environment[RANGE] + (f", profile {profile}" if profile else "")
 
 
 def _built() -> str:
@@ -71,10 +83,7 @@ def report() -> list[tuple[str, str]]:
         ),
         ("RMW", _rmw()),
         ("domain", os.environ.get("ROS_DOMAIN_ID", "0 (default)")),
-        (
-            "discovery",
-            os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "not set; ./rotor uses LOCALHOST"),
-        ),
+        ("discovery", _reach()),
         ("workspace", _built()),
         ("kernels", kernels),
         ("kernel cache", str(cache_directory())),

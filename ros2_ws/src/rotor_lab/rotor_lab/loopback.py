@@ -4,9 +4,8 @@ With ``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST`` nodes announce themselves to no
 sockets of Fast DDS are bound to every address and answer: a machine that names ours in
 ``ROS_STATIC_PEERS`` reads and commands. A profile binds them to 127.0.0.1.
 
-What rmw_fastrtps adds for LOCALHOST can then only send: packets of discovery go out twice, at no cost
-in CPU time that could be measured. A profile for SYSTEM_DEFAULT would send them once, but a graph whose
-profile is not found would be open to everybody.
+With that profile the range is SYSTEM_DEFAULT: for LOCALHOST rmw_fastrtps adds a transport of its own, which
+could then only send, and packets of discovery would go out twice.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import MutableMapping
 
 from rotor_core.config.catalog import config_directory
 
+RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 """What names the file of profiles to Fast DDS 2 and 3."""
 
@@ -22,11 +22,15 @@ PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES
 def keep_to_loopback(environment: MutableMapping[str, str]) -> None:
     """Let nodes that get this environment talk on this machine only.
 
-    A range other than LOCALHOST, static peers, or a file of profiles, also an empty name, are the user's word.
+    A range other than LOCALHOST, static peers, or a file of profiles, also an empty name, are the user's word. Other
+    middlewares than Fast DDS keep LOCALHOST.
     """
-    reach = environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    reach = environment.setdefault(RANGE, "LOCALHOST")
     if reach != "LOCALHOST" or environment.get("ROS_STATIC_PEERS"):
         return
-    if not any(name in environment for name in PROFILE_VARIABLES):
-        profile = str(config_directory() / "security" / "loopback.xml")
-        environment.update(dict.fromkeys(PROFILE_VARIABLES, profile))
+    middleware = environment.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+    profile = config_directory() / "security" / "loopback.xml"
+    said = any(name in environment for name in PROFILE_VARIABLES)
+    if middleware == "rmw_fastrtps_cpp" and profile.is_file() and not said:
+        environment.update(dict.fromkeys(PROFILE_VARIABLES, str(profile)))
+        environment[RANGE] = "SYSTEM_DEFAULT"

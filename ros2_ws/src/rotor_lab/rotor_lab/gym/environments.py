@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -81,7 +82,7 @@ class TeamVectorEnv(VectorEnv):
             seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
             for i, own in enumerate(seeds):
                 if own is not None:  # as gymnasium.Env makes it from a seed
-                    self._random[i] = gymnasium.utils.seeding.np_random(own)[0]
+                    self._random[i] = np_random(own)[0]
         for i in range(self.num_envs):
             self._worlds.restart(i, self._random[i])
         self._over[:] = False

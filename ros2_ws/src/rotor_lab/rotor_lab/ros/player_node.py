@@ -51,10 +51,10 @@ class PlayerNode(Node):
                 f"{self._bag}: holds no topic {', '.join(missing)}; it holds {', '.join(sorted(topics))}."
             )
         chosen = wanted or [t for t in topics if t != "/clock"]
-        self._publishers = {
+        self._outlets = {
             t: self._publisher(topics[t]) for t in chosen if _is_known(topics[t].msgtype)
         }
-        unknown = [t for t in chosen if t not in self._publishers]
+        unknown = [t for t in chosen if t not in self._outlets]
         if unknown:
             self.get_logger().warning(
                 f"types that are not installed: {', '.join(unknown)} not played"
@@ -76,12 +76,12 @@ class PlayerNode(Node):
         """Publish everything, in order, in time."""
         count = 0
         with Reader(self._bag) as reader:
-            connections = [c for c in reader.connections if c.topic in self._publishers]
+            connections = [c for c in reader.connections if c.topic in self._outlets]
             first = reader.start_time + round(self._start / NANO)
             began = time.monotonic()
             for connection, stamp, raw in reader.messages(connections):
                 latched = (
-                    self._publishers[connection.topic].qos_profile.durability
+                    self._outlets[connection.topic].qos_profile.durability
                     == DurabilityPolicy.TRANSIENT_LOCAL
                 )
                 if stamp < first and not latched:
@@ -91,12 +91,12 @@ class PlayerNode(Node):
                     executor.spin_once(timeout_sec=min(left, LONGEST_SPIN))
                 if not is_running():
                     break
-                self._publishers[connection.topic].publish(bytes(raw))
+                self._outlets[connection.topic].publish(bytes(raw))
                 count += 1
         self.get_logger().info(f"played {count} messages")
         while is_running() and any(
             p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-            for p in self._publishers.values()
+            for p in self._outlets.values()
         ):
             executor.spin_once(
                 timeout_sec=LONGEST_SPIN

@@ -191,7 +191,7 @@ def _results(
 @contextmanager
 def _client(workers: int | None, scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of workers on this machine that talk on loopback."""
-    import dask
+    import dask.config
     from distributed import Client, LocalCluster
 
     quiet = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import warnings
 
@@ -11,6 +12,9 @@ from scipy.stats import qmc
 
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.sweep.study import MOST_FLIGHTS, Distribution, Study, Variable
+
+SEED = "rng" if "rng" in inspect.signature(qmc.Sobol).parameters else "seed"
+"""What SciPy calls it: "rng" since 1.15."""
 
 INNER = 1e-12
 """Quantiles are taken this far inside 0..1, so that none is infinite."""
@@ -31,11 +35,11 @@ def sample(study: Study) -> np.ndarray:
         case "random":
             unit = np.random.default_rng(study.seed).random((n, d))
         case "latin_hypercube":
-            unit = qmc.LatinHypercube(d, seed=study.seed).random(n)
+            unit = qmc.LatinHypercube(d, **{SEED: study.seed}).random(n)
         case _:
             with warnings.catch_warnings():  # balanced only for powers of two: said by notes()
                 warnings.simplefilter("ignore", UserWarning)
-                unit = qmc.Sobol(d, seed=study.seed).random(n)
+                unit = qmc.Sobol(d, **{SEED: study.seed}).random(n)
     return np.stack([quantiles(v, unit[:, i]) for i, v in enumerate(study.vary)], axis=1)
 
 

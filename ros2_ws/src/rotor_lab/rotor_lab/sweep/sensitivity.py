@@ -35,4 +35,4 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     x, y = x[known], y[known]
     if len(y) < FEWEST or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
         return float("nan")
-    return float(spearmanr(x, y).statistic)
+    return float(spearmanr(x, y)[0])
