@@ -23,7 +23,7 @@ from rotor_core.config.plans import Plan
 from rotor_core.config.propulsion import Propeller
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
-from rotor_core.config.structure import bounded, build, convert, suggestion
+from rotor_core.config.structure import bounded, build, convert, describe, suggestion
 from rotor_core.config.tree import Tree, parse_tree, read_tree, tree_of
 from rotor_core.config.urdf import read_urdf
 from rotor_core.interface.errors import ConfigError
@@ -171,13 +171,15 @@ def _list(tree: Tree, what: str) -> list[Tree]:
 
 
 def _check_schema(tree: Tree) -> None:
-    schema = tree.value.get("schema")
+    schema = _mapping(tree, "the file").get("schema")
     if schema is None:
         raise ConfigError(
             f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`."
         )
     if schema.value != SCHEMA:
-        raise ConfigError(f"{schema.place}: schema: must be {SCHEMA}, got {schema.value!r}.")
+        raise ConfigError(
+            f"{schema.place}: schema: must be {SCHEMA}, got {describe(schema.value)}."
+        )
 
 
 def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
@@ -312,19 +314,24 @@ def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
             f"{item.place}: {what}.use: is missing; name a file of config/attachments."
         )
     use = fields["use"]
-    mechanism_tree = read_tree(
-        locate("attachments", str(use.value), place=f"{use.place}: {what}.use: ")
-    )
+    if not isinstance(use.value, str):
+        raise ConfigError(
+            f"{use.place}: {what}.use: must be the name of a file in config/attachments."
+        )
+    mechanism_tree = read_tree(locate("attachments", use.value, place=f"{use.place}: {what}.use: "))
     _mapping(mechanism_tree, str(use.value))
     _check_schema(mechanism_tree)
     mechanism = build(Mechanism, mechanism_tree)
     vehicles = (
-        [str(v.value) for v in _list(fields["vehicles"], f"{what}.vehicles")]
+        [
+            convert(str, v, f"{what}.vehicles[{i}]")
+            for i, v in enumerate(_list(fields["vehicles"], f"{what}.vehicles"))
+        ]
         if "vehicles" in fields
         else names.get("vehicles", [])
     )
     payload = (
-        str(fields["payload"].value)
+        convert(str, fields["payload"], f"{what}.payload")
         if "payload" in fields
         else next(iter(names.get("payloads", [])), "")
     )

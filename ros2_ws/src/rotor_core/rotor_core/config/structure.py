@@ -16,6 +16,9 @@ from typing import Any
 from rotor_core.config.tree import Tree
 from rotor_core.interface.errors import ConfigError
 
+LONGEST_WORD = 200
+"""Characters of a name that messages repeat as they are."""
+
 
 def bounded(
     default: Any = dataclasses.MISSING,
@@ -43,13 +46,13 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
         tree = tree.with_value({cls.SHORTHAND: tree})
     if not isinstance(tree.value, dict):
         raise ConfigError(
-            f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {_describe(tree.value)}."
+            f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {describe(tree.value)}."
         )
     hints, fields = _fields(cls)
     for key, child in tree.value.items():
         if key not in fields:
             raise ConfigError(
-                f"{child.place}: {_join(path, key)}: unknown key {key!r}{suggestion(key, list(fields))}"
+                f"{child.place}: {_join(path, key)}: unknown key {describe(key)}{suggestion(key, list(fields))}"
             )
     values = {}
     for name, field in fields.items():
@@ -77,7 +80,7 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         choices = ", ".join(str(a) for a in arguments)
         raise ConfigError(
             f"{tree.place}: {path}: must be one of {choices}; got "
-            f"{_describe(value)}{suggestion(value, list(arguments))}"
+            f"{describe(value)}{suggestion(value, list(arguments))}"
         )
     if origin is tuple:
         return _convert_tuple(arguments, tree, path)
@@ -93,7 +96,7 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         return value
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
     raise ConfigError(
-        f"{tree.place}: {path}: must be {names.get(hint, hint)}, got {_describe(value)}."
+        f"{tree.place}: {path}: must be {names.get(hint, hint)}, got {describe(value)}."
     )
 
 
@@ -125,7 +128,7 @@ def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
 def _build_by_type(choices: list, tree: Tree, path: str) -> Any:
     if not isinstance(tree.value, dict):
         raise ConfigError(
-            f"{tree.place}: {path}: must be a mapping with a key 'type', got {_describe(tree.value)}."
+            f"{tree.place}: {path}: must be a mapping with a key 'type', got {describe(tree.value)}."
         )
     table = {typing.get_args(_fields(c)[0]["type"])[0]: c for c in choices}
     if "type" not in tree.value:
@@ -133,17 +136,17 @@ def _build_by_type(choices: list, tree: Tree, path: str) -> Any:
             f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}."
         )
     kind = tree.value["type"]
-    if kind.value not in table:
+    if not isinstance(kind.value, str) or kind.value not in table:
         raise ConfigError(
             f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
-            f"{_describe(kind.value)}{suggestion(kind.value, list(table))}"
+            f"{describe(kind.value)}{suggestion(kind.value, list(table))}"
         )
     return build(table[kind.value], tree, path)
 
 
 def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
     if not isinstance(tree.value, list):
-        raise ConfigError(f"{tree.place}: {path}: must be a list, got {_describe(tree.value)}.")
+        raise ConfigError(f"{tree.place}: {path}: must be a list, got {describe(tree.value)}.")
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return tuple(
             convert(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
@@ -186,11 +189,17 @@ def suggestion(word: Any, known: list) -> str:
     return f". Known: {', '.join(words)}."
 
 
+def word(text: str) -> str:
+    """A foreign name for messages: as it is, or quoted and short where it cannot be printed on one line."""
+    return text if text.isprintable() and len(text) <= LONGEST_WORD else describe(text)
+
+
 def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    return f"{path}.{word(key)}" if path else word(key)
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """What was found, for messages: its kind, or the value itself, quoted and short."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

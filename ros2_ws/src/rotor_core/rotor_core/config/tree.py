@@ -22,6 +22,9 @@ MAX_NODES = 100_000
 Beyond them it is refused rather than read (alias bombs, wrong files).
 """
 
+LONGEST_NUMBER = 40
+"""Characters of what is no number that messages repeat."""
+
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -148,7 +151,9 @@ class _Builder:
                     .replace(".NaN", "nan")
                 )
         except ValueError as error:
-            raise ConfigError(f"{self.name}:{line}: {text!r} is not a number.") from error
+            raise ConfigError(
+                f"{self.name}:{line}: {text[:LONGEST_NUMBER]!r} is not a number."
+            ) from error
         if tag in ("str", "timestamp"):
             return text
         raise ConfigError(
