@@ -154,6 +154,17 @@ def test_unknown_scenarios_are_suggested():
         load_scenario("nowhere/else.yaml")
 
 
+@pytest.mark.parametrize(
+    "name", ["~nosuchuser/x.yaml", "x" * 300, "x" * 300 + ".yaml", "a/" * 3000, "a\0b", "a\0b.yaml", "a/\ud800"]
+)  # fmt: skip
+def test_names_that_cannot_be_files_are_explained(name):
+    with pytest.raises(
+        ConfigError, match=r"no shipped scenario of this name|there is no such file"
+    ) as caught:
+        load_scenario(name)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 2500
+
+
 LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=8), st.sampled_from(["1e400", "~", "dragonfly", "-0", "0x1F"]),
     st.lists(st.floats(allow_nan=True), max_size=4), st.dictionaries(st.text(max_size=4), st.integers(), max_size=2),

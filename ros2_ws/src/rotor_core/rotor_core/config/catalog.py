@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rotor_core.config.structure import suggestion
+from rotor_core.config.structure import describe, suggestion, word
 from rotor_core.interface.errors import ConfigError
 
 FOLDERS = (
@@ -66,16 +67,17 @@ def locate(folder: str, name: str, *, place: str = "") -> Path:
     Raises:
         ConfigError: there is no such file; the nearest shipped name is suggested.
     """
-    path = Path(name).expanduser()
-    if name.endswith((".yaml", ".yml")) or "/" in name:
+    is_path = name.endswith((".yaml", ".yml")) or "/" in name
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # no names of files; no such user
+        path = Path(name).expanduser() if is_path else config_directory() / folder / f"{name}.yaml"
         if path.is_file():
             return path
+    if is_path:
         raise ConfigError(
-            f"{place}{name}: there is no such file. Check the path, or use one of the shipped {folder}."
+            f"{place}{word(name)}: there is no such file. Check the path, or use one of the shipped {folder}."
         )
-    shipped_path = config_directory() / folder / f"{name}.yaml"
-    if shipped_path.is_file():
-        return shipped_path
     names = shipped(folder)
     kind = "study" if folder == "studies" else folder.rstrip("s")
-    raise ConfigError(f"{place}{name!r}: no shipped {kind} of this name{suggestion(name, names)}")
+    raise ConfigError(
+        f"{place}{describe(name)}: no shipped {kind} of this name{suggestion(name, names)}"
+    )
