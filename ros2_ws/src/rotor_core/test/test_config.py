@@ -124,6 +124,7 @@ MISTAKES = [
     ("seed: 3", "plant: [{entity: qad1, mass_kg: 1.0}]", r"plant\[0\]\.entity: there is no entity 'qad1'; did you mean \"quad1\"\?"),
     ("seed: 3", "plant: [{cable: 3, length_m: 1.0}]", r"plant\[0\]\.cable: must be 1\.\.2, got 3"),
     ("seed: 3", "initial: [{entity: quad1, position_m: [1, 2]}]", r"test\.yaml:14: initial\[0\]\.position_m: must have 3 entries, got 2"),
+    ("type: circle, radius_m: 1.0, period_s: 10.0, cruise_s: 5.0", "type: line, waypoints_m: []", r"test\.yaml:12: trajectory: waypoints_m must hold at least one point"),
     ("type: circle", "type: [circle]", r"test\.yaml:12: trajectory\.type: must be one of hover.*got a list"),
     ("type: circle", "type: {a: 1}", r"trajectory\.type: must be one of hover.*got a mapping"),
     ("schema: 1", "schema: [1]", r"test\.yaml:1: schema: must be 1, got a list\."),

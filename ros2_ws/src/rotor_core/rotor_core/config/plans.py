@@ -78,6 +78,9 @@ class LinePlan:
     speed_m_s: float = bounded(1.0, gt=0.0)
     acceleration_m_s2: float = bounded(1.0, gt=0.0)
 
+    def __post_init__(self) -> None:
+        check_points(self.waypoints_m)
+
 
 @dataclass(frozen=True)
 class WaypointsPlan:
@@ -105,8 +108,7 @@ class WaypointsPlan:
     corridor_checks: int = bounded(10, ge=1, le=100)
 
     def __post_init__(self) -> None:
-        if not self.waypoints_m:
-            raise ValueError("waypoints_m must hold at least one point.")
+        check_points(self.waypoints_m)
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,12 @@ class JointMoves:
         for joint in {m.joint for m in self.moves}:
             check_sequence([(m.from_s, m.to_s) for m in self.moves if m.joint == joint], joint)
         check_sequence([(m.from_s, m.to_s) for m in self.reaches], "reaches")
+
+
+def check_points(points: tuple[Vector, ...]) -> None:
+    """Raise ValueError where there is nowhere to go."""
+    if not points:
+        raise ValueError("waypoints_m must hold at least one point.")
 
 
 def check_times(begin: float, end: float) -> None:
