@@ -119,9 +119,13 @@ class ControllerNode(Node):
             return
         for cables in self.cables:
             cables.take_up(heading.stamp)
-        wrenches = self.controller.command(
-            self._states, self.controller.references, self._joints, wanted
-        )
+        try:
+            wrenches = self.controller.command(
+                self._states, self.controller.references, self._joints, wanted
+            )
+        except ContractError as error:  # no state that can be answered
+            self.get_logger().error(str(error), throttle_duration_sec=1.0)
+            return
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last = (heading.step, answer)
         self._commands.publish(answer)

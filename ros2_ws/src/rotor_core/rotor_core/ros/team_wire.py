@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from rotor_msgs.msg import ActuatorCommand, BodyState, CableState, TeamCommand, TeamState
 
+from rotor_core.interface.errors import ContractError
 from rotor_core.ros.cdr import FrozenMessage, doubles_of, quaternion_paths, stamp_in, vector_paths
 from rotor_core.ros.convert import (
     WORLD_FRAME,
@@ -27,6 +28,9 @@ from rotor_core.ros.convert import (
 MOTION = 19
 """Columns of a body: position, attitude (w first), velocity, body rate, acceleration, angular acceleration."""
 
+
+FARTHEST = 1e9
+"""Places, velocities and angles beyond this belong to no vehicle, m, m/s, rad, rad/s."""
 
 JOINT_FIELDS = ("positions", "velocities")
 
@@ -61,6 +65,20 @@ def _command_paths(path: str, is_helicopter: bool) -> list[str]:
     if is_helicopter:
         return [f"{path}.swashplate[{k}]" for k in range(4)]
     return [f"{path}.thrust", *vector_paths(f"{path}.moment")]
+
+
+def _message(data: bytes, kind: type) -> Any:
+    """The message that these bytes are.
+
+    Raises:
+        ContractError: they are none.
+    """
+    try:
+        return deserialize_message(data, kind)
+    except RuntimeError as error:  # of the middleware: RMWError
+        raise ContractError(
+            f"{kind.__name__}: {len(data)} bytes that are no such message. Who publishes them?"
+        ) from error
 
 
 class _Wire:
@@ -155,26 +173,35 @@ class TeamStateWire(_Wire):
         """States of the bodies into ``out`` (n, 13), angles and rates into ``joints`` (n_joints, 2).
 
         Raises:
-            ContractError: a body is missing, or its joints are not those of the scenario.
+            ContractError: a body is missing, its joints are not those of the scenario, or a number is not
+                finite; nothing is written then.
         """
         if self.frozen.fits(data):
             numbers = doubles_of(data)
-            out[:] = numbers[self._bodies[:, : out.shape[1]]]
-            if joints is not None:
-                joints[:] = numbers[self._joints]
-            return self.heading(data)
-        message = deserialize_message(data, TeamState)
-        states_from_team(message, self.names, out)
+            states, angles = numbers[self._bodies[:, : out.shape[1]]], numbers[self._joints]
+            heading = self.heading(data)
+        else:
+            message = _message(data, TeamState)
+            states = states_from_team(message, self.names, np.empty_like(out))
+            angles = joints_from_team(message, self.names, self.joint_counts)
+            heading = Heading(message.header.stamp, message.epoch, message.step)
+        # NaN fails the comparison too; controllers that integrate it would never forget it
+        if not all((np.abs(part) < FARTHEST).all() for part in (states, angles)):
+            raise ContractError(
+                f"TeamState: every number must be finite and below {FARTHEST:g}; in step {heading.step} of epoch "
+                f"{heading.epoch} one is not."
+            )
+        out[:] = states
         if joints is not None:
-            joints[:] = joints_from_team(message, self.names, self.joint_counts)
-        return Heading(message.header.stamp, message.epoch, message.step)
+            joints[:] = angles
+        return heading
 
     def taut(self, data: bytes) -> np.ndarray:
         """Which cables are taut, (n_cables,); those that the message does not name are not."""
         if self.frozen.fits(data):
             flags = [data[at] != 0 for at in self._taut_at]
         else:
-            told = {c.name: c.taut for c in deserialize_message(data, TeamState).cables}
+            told = {c.name: c.taut for c in _message(data, TeamState).cables}
             flags = [told.get(name, False) for name in self._cable_names]
         return np.array(flags, bool)
 
@@ -237,14 +264,14 @@ class TeamCommandWire(_Wire):
         """Heading, wrenches (n, 4) and efforts (n_joints,).
 
         Raises:
-            ContractError: see :func:`rotor_core.ros.convert.wrenches_from_command`.
+            ContractError: no TeamCommand, or see :func:`rotor_core.ros.convert.wrenches_from_command`.
         """
         if self.frozen.fits(data) and all(data[at] == mode for at, mode in self._modes):
             numbers = doubles_of(data)
             wrenches, efforts = numbers[self._wrenches], numbers[self._efforts]
             if np.isfinite(wrenches).all() and np.isfinite(efforts).all():
                 return self.heading(data), wrenches, efforts
-        message = deserialize_message(data, TeamCommand)
+        message = _message(data, TeamCommand)
         heading = Heading(message.header.stamp, message.epoch, message.step)
         wrenches = wrenches_from_command(message, self.names, self._helicopters)
         return heading, wrenches, efforts_from_command(message, self.names, self.joint_counts)
