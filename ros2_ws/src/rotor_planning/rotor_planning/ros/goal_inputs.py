@@ -32,11 +32,13 @@ def goal_from_pose(message: PoseStamped) -> tuple[np.ndarray, float]:
             f"goal_pose: frame must be {WORLD_FRAME} or map, got {message.header.frame_id!r}."
         )
     position, attitude = vector_from(message.pose.position), wxyz_from(message.pose.orientation)
-    if not (np.isfinite(position).all() and np.isfinite(attitude).all() and attitude.any()):
-        raise ContractError("goal_pose: position and orientation must be finite.")
+    with np.errstate(over="ignore"):
+        length = float(np.sqrt(np.sum(attitude**2)))
+    if not (np.isfinite(position).all() and np.isfinite(length) and length > 0.0):
+        raise ContractError("goal_pose: position and orientation must be finite, and no zero.")
     if abs(position[2]) < FLAT:
         position[2] = np.nan
-    return position, float(rpy_from_wxyz(attitude / np.linalg.norm(attitude))[2])
+    return position, float(rpy_from_wxyz(attitude / length)[2])
 
 
 def plan_from_trajectory(message: MultiDOFJointTrajectory, reference: np.ndarray) -> Plan:
