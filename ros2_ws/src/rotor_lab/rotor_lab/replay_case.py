@@ -54,7 +54,7 @@ def load_case(path: Path) -> dict:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}). Give the path of a case file."
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not valid JSON ({error}).") from error
     if not isinstance(case, dict):
         raise ConfigError(f"{path}: must hold a JSON object, got {type(case).__name__}.")
@@ -368,7 +368,14 @@ def run_case(path: Path, out: Path, *, step: float | None = None) -> tuple[CaseR
     try:
         check_signals(case, path)
         result = replay(case, step=step)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
         raise ConfigError(
             f"{path}: is not a complete case ({type(error).__name__}: {error})."
         ) from error
