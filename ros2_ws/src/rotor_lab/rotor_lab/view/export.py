@@ -36,6 +36,8 @@ def export(options: argparse.Namespace) -> int:
         if path.exists() or not path.parent.is_dir():
             why = "exists already" if path.exists() else "its folder does not exist"
             raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
+        if kind != "html" and path.suffix.lower() != f".{kind}":
+            raise ConfigError(f"--{kind} {name}: must end in .{kind}.")
     flight = open_flight(options.recording)
     duration = float(flight.time[-1] - flight.time[0])
     at = 0.5 * duration if options.at is None else options.at
