@@ -110,6 +110,8 @@ def test_replay_writes_samples_and_events(tmp_path):
         (["fly", "hover", "--duration", "inf"], "must be > 0 and finite"),
         (["demo", "slalmo"], 'did you mean "slalom"?'),
         (["dance"], "invalid choice"),
+        (["play", "it's"], "it's"),
+        (["play", b"\xff"], "arguments of the node"),
         (["fly"], "required"),
     ],
 )

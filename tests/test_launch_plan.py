@@ -125,6 +125,10 @@ def test_command_lines():
     assert ("-p", "paused:=true") in list(
         itertools.pairwise(command_line(plan(paused=True)["simulator"]))
     )
+    quoted = command_line(
+        NodePlan("controller", "rotor_control", "controller", {"scenario": "it's.yaml"})
+    )
+    assert "scenario:='it''s.yaml'" in quoted
     absent = NodePlan("rviz", "package_that_nobody_has", "rviz2")
     with pytest.raises(ConfigError, match="package_that_nobody_has is not installed here"):
         command_line(absent)

@@ -34,9 +34,10 @@ def state_at(flight: Flight, t: float) -> dict[str, np.ndarray]:
 
 
 def _push(options: argparse.Namespace) -> int:
+    from rotor_lab.processes import parameter_text
     from rotor_lab.ros.wrench_teleop_node import main
 
-    return main(["--ros-args", "-p", f"entity:='{options.entity}'"])
+    return main(["--ros-args", "-p", f"entity:={parameter_text(options.entity)}"])
 
 
 def _put(options: argparse.Namespace) -> int:
@@ -49,12 +50,19 @@ def _put(options: argparse.Namespace) -> int:
 
 
 def _play(options: argparse.Namespace) -> int:
+    from rotor_lab.processes import parameter_text
     from rotor_lab.ros.player_node import main
 
-    arguments = ["--ros-args", "-p", f"bag:='{options.bag}'", "-p", f"rate:={options.rate}"]
+    arguments = [
+        "--ros-args",
+        "-p",
+        f"bag:={parameter_text(options.bag)}",
+        "-p",
+        f"rate:={options.rate}",
+    ]
     arguments += ["-p", f"start_s:={options.start}"]
     if options.topics:
-        arguments += ["-p", f"topics:='{' '.join(options.topics)}'"]
+        arguments += ["-p", f"topics:={parameter_text(' '.join(options.topics))}"]
     return main(arguments)
 
 

@@ -21,6 +21,11 @@ GRACE = 5.0
 _PR_SET_PDEATHSIG = 1
 
 
+def parameter_text(text: str) -> str:
+    """A text as value of a parameter on a command line: quoted, so that 1 or true do not become numbers."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
     """What to execute for a plan.
 
@@ -47,7 +52,7 @@ def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
     for key, value in plan.parameters.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, str):
-            text = f"'{value}'"  # keep texts such as 1 or true from becoming numbers
+            text = parameter_text(value)
         command += ["-p", f"{key}:={text}"]
     return tuple(command)
 

@@ -120,7 +120,12 @@ def run(
         Exit code: 0 after a normal end or a signal, 2 for a user's mistake.
     """
     _stop.clear()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except (RuntimeError, UnicodeEncodeError) as error:  # of rcl: RCLError
+        what = str(error).splitlines()[0]
+        print(f"error: arguments of the node: {what}", file=sys.stderr, flush=True)
+        return 2
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _stop.set())
     node = None
