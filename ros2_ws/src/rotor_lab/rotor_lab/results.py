@@ -20,19 +20,18 @@ def new_folder(out: str | None, name: str) -> Path:
     Raises:
         ConfigError: it exists and is not empty, or cannot be made.
     """
-    folder = (
-        Path(out).expanduser()
-        if out
-        else Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(
-            f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten."
-        )
+    folder = Path(out or Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}")
     try:
+        folder = folder.expanduser()
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigError(
+                f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten."
+            )
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"--out {folder}: cannot be made ({error.strerror}).") from error
+    except RuntimeError as error:  # the home of an unknown user
+        raise ConfigError(f"--out {folder}: cannot be made ({error}).") from error
     return folder
 
 

@@ -49,11 +49,14 @@ def rviz_configuration(name: str) -> Path:
         ConfigError: there is no such file.
     """
     folder = config_directory().parent / "rviz"
-    for path in (folder / f"{name}.rviz", Path(name).expanduser()):
-        if path.is_file():
-            return path
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # as in :func:`locate`
+        for path in (folder / f"{name}.rviz", Path(name).expanduser()):
+            if path.is_file():
+                return path
     names = sorted(p.stem for p in folder.glob("*.rviz"))
-    raise ConfigError(f"{name!r}: no RViz configuration of this name{suggestion(name, names)}")
+    raise ConfigError(
+        f"{describe(name)}: no RViz configuration of this name{suggestion(name, names)}"
+    )
 
 
 def shipped(folder: str) -> list[str]:
