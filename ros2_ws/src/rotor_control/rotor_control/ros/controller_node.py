@@ -6,6 +6,7 @@ Answers every TeamState with a TeamCommand; gains are parameters. Topics and par
 from __future__ import annotations
 
 import sys
+from collections import deque
 
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
@@ -22,6 +23,7 @@ from rotor_core.interface.errors import ContractError
 from rotor_core.plan_queue import PlanBoard
 from rotor_core.ros import qos
 from rotor_core.ros.convert import nanoseconds_from_stamp, plan_from_message
+from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare_live, run, scenario_parameter
 from rotor_core.ros.team_wire import TeamCommandWire, TeamStateWire
 
@@ -53,7 +55,9 @@ class ControllerNode(Node):
             entities, scenario.model.cable_names, counts + [0] * len(scenario.model.payloads)
         )
         self._command_wire = TeamCommandWire(vehicles, counts, scenario.model.helicopters)
-        self._epoch = -1
+        self._epochs = Epochs()
+        self._early: deque[PolynomialTrajectory] = deque(maxlen=qos.PLAN.depth)
+        """Plans of epochs whose first state has not come yet."""
         self._last: tuple[int, bytes] | None = None
         self._gains = tunable_gains(scenario, self.controller)
         for name, gain in self._gains.items():
@@ -78,10 +82,11 @@ class ControllerNode(Node):
         return SetParametersResult(successful=True)
 
     def _on_plan(self, message: PolynomialTrajectory) -> None:
-        if message.entity not in self._board.queues or message.epoch < self._epoch:
+        if message.entity not in self._board.queues:
             return
-        if message.epoch > self._epoch:
-            self._begin_epoch(message.epoch)
+        if message.epoch != self._epochs.now:  # only states begin one
+            self._early.append(message)
+            return
         try:
             plan = plan_from_message(message)
         except ContractError as error:
@@ -90,13 +95,17 @@ class ControllerNode(Node):
         self._board.queues[message.entity].add(nanoseconds_from_stamp(message.header.stamp), plan)
 
     def _begin_epoch(self, epoch: int) -> None:
-        self._epoch = epoch
+        self._epochs.begin(epoch)
         self._last = None
         self.controller.reset()
         self._board.clear()
         self.arms.clear()
         for cables in self.cables:
             cables.clear()
+        early, self._early = list(self._early), deque(maxlen=self._early.maxlen)
+        for message in early:
+            if message.epoch >= epoch:
+                self._on_plan(message)
 
     def _on_state(self, data: bytes) -> None:
         try:
@@ -104,9 +113,9 @@ class ControllerNode(Node):
         except ContractError as error:
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
-        if heading.epoch < self._epoch:
+        if not self._epochs.admits(heading.epoch):
             return
-        if heading.epoch > self._epoch:
+        if heading.epoch != self._epochs.now:
             self._begin_epoch(heading.epoch)
         if self._last is not None and self._last[0] == heading.step:
             # asked again: the same answer, without integrating twice

@@ -16,6 +16,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.interface.errors import ConfigError, ContractError
 from rotor_core.ros import qos
 from rotor_core.ros.convert import frame_of, seconds_between
+from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import scenario_parameter
 from rotor_core.ros.team_wire import Heading, TeamStateWire
 from rotor_lab.autopilots import Autopilot
@@ -49,7 +50,7 @@ class Adapter(Node):
         counts = [len(v.moving_joints) for v in vehicles] + [0] * len(scenario.model.payloads)
         self._wire = TeamStateWire(entities, scenario.model.cable_names, counts)
         self._states = np.zeros((len(entities), 13))
-        self._epoch = -1
+        self._epochs = Epochs()
         self._stamp: Time | None = None
         self._setpoints: dict[str, tuple[Time, Act]] = {}
         self._commands = {
@@ -85,10 +86,10 @@ class Adapter(Node):
         except ContractError as error:
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
-        if heading.epoch < self._epoch:
+        if not self._epochs.admits(heading.epoch):
             return
-        if heading.epoch > self._epoch:
-            self._epoch = heading.epoch
+        if heading.epoch != self._epochs.now:
+            self._epochs.begin(heading.epoch)
             self._setpoints.clear()
         self._stamp = heading.stamp
         for state, (name, autopilot) in zip(self._states, self.autopilots.items(), strict=False):

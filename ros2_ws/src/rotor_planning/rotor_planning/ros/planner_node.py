@@ -33,6 +33,7 @@ from rotor_core.ros.convert import (
     stamp_from_seconds,
     stamp_later,
 )
+from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
 from rotor_core.ros.team_wire import Heading, TeamStateWire
 from rotor_planning import trajectories
@@ -82,7 +83,7 @@ class PlannerNode(Node):
         self._arms = {v.name: v for v in model.vehicles if v.moving_joints}
         self._states = np.zeros((len(model.entities), 13))
         self._heading: Heading | None = None
-        self._epoch = -1
+        self._epochs = Epochs()
         self._next_reference = 0.0
         self._publisher = PlanPublisher(self, self.entities, list(self._arms))
         self._mission = MissionFlight(self, self.scenario, self._board, self._start_plan)
@@ -100,12 +101,12 @@ class PlannerNode(Node):
         except ContractError as error:
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
-        if heading.epoch < self._epoch:
+        if not self._epochs.admits(heading.epoch):
             return
         # a state that comes again is one at which time stands: then everything is shown again
         again = self._heading == heading
         self._heading = heading
-        if heading.epoch > self._epoch:
+        if heading.epoch != self._epochs.now:
             self._begin_epoch(heading)
         now = nanoseconds_from_stamp(heading.stamp)
         if not again:
@@ -120,7 +121,7 @@ class PlannerNode(Node):
                 self._publisher.status(entity, kind, elapsed, duration, heading.stamp)
 
     def _begin_epoch(self, heading: Heading) -> None:
-        self._epoch = heading.epoch
+        self._epochs.begin(heading.epoch)
         self._next_reference = 0.0
         # at the very start the plan begins at the true initial pose, later (or put elsewhere) where it is seen
         is_initial = self._is_initial(heading)
@@ -164,7 +165,7 @@ class PlannerNode(Node):
         self._board.queues[entity].add(nanoseconds_from_stamp(start), plan)
         moves = plan.coefficients.shape[2] > 1
         self._flown[entity] = (kind, start, plan.duration if moves else 0.0)
-        self._publisher.plan(entity, plan, start, self._epoch)
+        self._publisher.plan(entity, plan, start, self._epochs.now)
         if entity in self.entities:
             end = plan.sample(plan.duration)
             self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])

@@ -1,0 +1,28 @@
+"""Which epoch counts for a node that hears states: the newest, or another where only that is heard any more."""
+
+from __future__ import annotations
+
+RESTART = 10
+"""So many older states in a row, and none of the present epoch: the simulator was started anew, or the present
+epoch was none of its own. One publisher's states come in order, so what a reset made void never comes so often."""
+
+
+class Epochs:
+    """The present epoch of a node.
+
+    Attributes:
+        now: the present epoch; -1 before the first state.
+    """
+
+    def __init__(self) -> None:
+        self.now = -1
+        self._older = 0
+
+    def admits(self, epoch: int) -> bool:
+        """Whether a state counts; if it does and its epoch is not :attr:`now`, the node must :meth:`begin` it."""
+        self._older = self._older + 1 if epoch < self.now else 0
+        return self._older in (0, RESTART)
+
+    def begin(self, epoch: int) -> None:
+        """From now on this epoch counts."""
+        self.now, self._older = epoch, 0
