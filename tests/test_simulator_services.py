@@ -112,6 +112,20 @@ def test_lifecycle(tmp_path):
         assert bench.group.children["simulator"].process.returncode == 0
 
 
+def test_what_rclpy_cannot_answer_is_refused(tmp_path):
+    """Transitions that the state does not have, and parameters of no type, end no node."""
+    with graph.bench(tmp_path) as bench:
+        states = team(bench, "hover")
+        for transition in (Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_CONFIGURE, 99):
+            assert not lifecycle(bench, transition)
+        nonsense = Parameter(name="seed", value=ParameterValue(type=255))
+        for node in ("simulator", "controller", "planner"):
+            request = SetParameters.Request(parameters=[nonsense])
+            assert not bench.call(SetParameters, f"/{node}/set_parameters", request).results
+        step = states[-1].step
+        bench.until(lambda: states[-1].step > step + 50, "flight")
+
+
 def test_play_pause_step_stop(tmp_path):
     with graph.bench(tmp_path) as bench:
         clocks = bench.collect(Clock, "/clock", DEEP)

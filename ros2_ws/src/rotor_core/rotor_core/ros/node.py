@@ -97,6 +97,31 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
+def guard_services(node: Node) -> None:
+    """Let rclpy's own services (parameters, lifecycle) refuse what ends in an error of theirs.
+
+    A transition that the present state does not have, or a parameter of a type that is none, would end the node.
+    """
+    for service in node.services:
+        if not getattr(service.callback, "__module__", "").startswith("rclpy."):
+            continue
+
+        def guarded(
+            request: object,
+            response: object,
+            answer: Callable = service.callback,
+            name: str = service.srv_name,
+        ) -> object:
+            try:
+                return answer(request, response)
+            except Exception as error:
+                what = str(error).splitlines()[0]
+                node.get_logger().warning(f"refused: {name}: {type(error).__name__}: {what}")
+                return response
+
+        service.callback = guarded
+
+
 def spin(node: Node, executor: Executor) -> None:
     """Serve callbacks until the node is told to stop."""
     while is_running():
@@ -131,6 +156,7 @@ def run(
     node = None
     try:
         node = make()
+        guard_services(node)
         executor = make_executor()
         executor.add_node(node)
         main(node, executor)
