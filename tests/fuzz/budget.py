@@ -1,0 +1,37 @@
+"""How many inputs each border gets, and the random stream of every input: all of it from the environment.
+
+``ROTOR_FUZZ_INPUTS``: inputs of all borders together. ``ROTOR_FUZZ_SEED``: another seed, other inputs.
+``ROTOR_FUZZ_ONLY=SUITE:NUMBER``: this input alone, to see a failure again.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+import numpy as np
+
+SHARES = {
+    "yaml": 0.45, "urdf": 0.15, "command_line": 0.15, "recordings": 0.075, "messages": 0.1, "services": 0.075
+}  # fmt: skip
+"""Part of all inputs that a border gets."""
+
+TOTAL = int(os.environ.get("ROTOR_FUZZ_INPUTS", "2000"))
+SEED = int(os.environ.get("ROTOR_FUZZ_SEED", "0"))
+ONLY = os.environ.get("ROTOR_FUZZ_ONLY", "")
+
+TIME_LIMIT = 300.0 + 0.05 * TOTAL
+"""Of one test, s: its share of the long mode takes minutes."""
+
+
+def numbers(suite: str) -> list[int]:
+    """Numbers of the inputs of a suite."""
+    if ONLY:
+        name, _, number = ONLY.partition(":")
+        return [int(number)] if name == suite else []
+    return list(range(max(1, round(TOTAL * SHARES[suite]))))
+
+
+def stream(suite: str, number: int) -> np.random.Generator:
+    """The random stream of an input: the same for the same seed, suite and number."""
+    return np.random.default_rng([SEED, zlib.crc32(suite.encode()), number])
