@@ -141,8 +141,8 @@ class CommandIntake:
         self._logger.warning(f"rejected: {why}", throttle_duration_sec=1.0)
 
     def _on_team(self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray) -> None:
-        if heading.epoch != self.epoch or heading.step > self.period:
-            return
+        if heading.epoch != self.epoch or not self._answered <= heading.step <= self.period:
+            return  # of another run, of a state that has not been, or older than what has been heard
         age = max(0.0, seconds_between(heading.stamp, self._time.stamp()))
         for i, wrench in enumerate(wrenches):
             self._watch.accept(i, wrench, self._simulation.time - age)

@@ -1,0 +1,53 @@
+"""Which commands count: the newest that was heard in this epoch."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+from builtin_interfaces.msg import Time
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.ros.team_wire import Heading, TeamCommandWire
+from rotor_sim.ros.intake import CommandIntake
+from rotor_sim.simulation import Simulation
+
+NOW = Time(sec=1)
+
+
+@pytest.fixture
+def world():
+    """An intake without a graph: callbacks by their topics."""
+    heard = {}
+    simulation = Simulation(load_scenario("hover"))
+    entities = SimpleNamespace(
+        subscribe=lambda kind, topic, callback, profile, raw=False: heard.__setitem__(topic, callback)
+    )  # fmt: skip
+    health = SimpleNamespace(
+        counts=dict.fromkeys(("rejected_commands", "stale_commands"), 0), answered=lambda: None
+    )
+    logger = SimpleNamespace(warning=lambda *_, **__: None)
+    intake = CommandIntake(entities, simulation, SimpleNamespace(stamp=lambda: NOW), health, logger)
+    return intake, heard["rotor/team_command"], simulation
+
+
+def test_an_older_answer_does_not_replace_a_newer_one(world):
+    intake, hear, simulation = world
+    wire = TeamCommandWire(["quad1"])
+
+    def answer(step, thrust, epoch=3):
+        hear(wire.write(Heading(NOW, epoch, step), np.array([[thrust, 0.0, 0.0, 0.0]])))
+
+    intake.begin(3, 7)
+    answer(7, 2.0)
+    assert intake.is_answered
+    for step, epoch in ((6, 3), (0, 3), (8, 3), (7, 2)):
+        answer(step, 0.5, epoch)
+    assert intake.is_answered
+    intake.apply()
+    assert simulation.applied[0, 0] == pytest.approx(2.0)
+    answer(7, 1.5)  # said again: the newest counts
+    intake.apply()
+    assert simulation.applied[0, 0] == pytest.approx(1.5)
