@@ -222,6 +222,7 @@ def test_exports_of_a_bag(bag, tmp_path, capsys):
         (["export", "{bag}"], "--html, --png or --gif"),
         (["export", "{bag}", "--png", "{tmp}/no/such/folder.png"], "folder does not exist"),
         (["export", "{bag}", "--png", "{tmp}/a.png", "--at", "99"], "within the recording"),
+        (["export", "{bag}", "--png", "{tmp}/" + "x" * 300 + ".png"], "cannot be written"),
         (["export", "{bag}", "--png", "{tmp}/a.jpg"], "must end in .png"),
         (["export", "{bag}", "--gif", "{tmp}/a.html"], "must end in .gif"),
         (["export", "{tmp}/nothing", "--png", "{tmp}/a.png"], "no such file"),

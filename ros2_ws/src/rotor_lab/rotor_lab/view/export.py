@@ -33,8 +33,12 @@ def export(options: argparse.Namespace) -> int:
         raise ConfigError("export: say what to write: --html, --png or --gif FILE.")
     for kind, name in wanted.items():
         path = Path(name)
-        if path.exists() or not path.parent.is_dir():
-            why = "exists already" if path.exists() else "its folder does not exist"
+        try:
+            taken, has_folder = path.exists(), path.parent.is_dir()
+        except OSError as error:
+            raise ConfigError(f"--{kind} {name}: cannot be written ({error.strerror}).") from error
+        if taken or not has_folder:
+            why = "exists already" if taken else "its folder does not exist"
             raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
         if kind != "html" and path.suffix.lower() != f".{kind}":
             raise ConfigError(f"--{kind} {name}: must end in .{kind}.")
