@@ -115,6 +115,7 @@ def test_replay_writes_samples_and_events(tmp_path):
         (["up", "hover", "--rviz", "~nosuchuser/x"], "no RViz configuration of this name"),
         (["up", "hover", "--rviz", "x" * 300], "no RViz configuration of this name"),
         (["play", "it's"], "it's"),
+        (["play", "bag", "--start", "1e-320"], "start_s"),
         (["play", b"\xff"], "arguments of the node"),
         (["fly"], "required"),
     ],

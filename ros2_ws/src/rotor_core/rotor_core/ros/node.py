@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -162,7 +163,7 @@ def run(
         main(node, executor)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except RotorError as error:
+    except (RotorError, ParameterException) as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
     finally:
