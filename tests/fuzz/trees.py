@@ -14,6 +14,9 @@ Place = tuple[Any, Any]
 MILD = 0.5
 """Part of the inputs with one mild change: what must mostly be accepted."""
 
+LARGEST = 1e300
+"""Whole numbers beyond this have no float."""
+
 CHANGES = [
     "delete",
     "replace",
@@ -118,7 +121,7 @@ def _scaled(rng: np.random.Generator, here: Any) -> Any:
     """A number of another size or sign; of a list all of them."""
     if isinstance(here, list):
         return [_scaled(rng, child) for child in here]
-    if isinstance(here, bool) or not isinstance(here, (int, float)):
+    if isinstance(here, bool) or not isinstance(here, (int, float)) or abs(here) > LARGEST:
         return nasty.scalar(rng)
     factor = nasty.pick(
         rng,

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -33,6 +34,8 @@ CLEARED = 20
 def lines(tmp_path, monkeypatch):
     """A folder with good and broken files, and command lines about them."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     samples = make_samples(tmp_path)
     (tmp_path / "out" / "taken").mkdir(parents=True)
     (tmp_path / "out" / "taken" / "x.npz").write_text("x")
