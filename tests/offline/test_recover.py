@@ -24,7 +24,7 @@ from rotor_lab.message_store import message_store
 from rotor_lab.recordings.bag_writer import write_bag
 from rotor_lab.recordings.live_bag import CHUNK_NS, RESERVE, SCENARIO_FILE, LiveBag
 from rotor_lab.recordings.open import open_recording
-from rotor_lab.recordings.recover import recover
+from rotor_lab.recordings.recover import MAGIC, recover
 
 STEP_NS = 10**7
 KIND = "std_msgs/msg/String"
@@ -155,8 +155,17 @@ def test_a_bag_without_metadata_comes_back(flown, tmp_path):
     [
         (lambda p: None, "no such file"),
         (lambda p: p.mkdir(), "holds no .mcap"),
-        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"")), "no whole message"),
-        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(os.urandom(5000))), "no whole message"),
+        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"")), "is no MCAP file"),
+        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC)), "no whole message"),
+        (
+            lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC + os.urandom(5000))),
+            "no whole message",
+        ),
+        (lambda p: p.write_bytes(b"text"), "is no MCAP file"),
+        (
+            lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC), (p / "thesis.tex").touch()),
+            "holds more than a bag",
+        ),
     ],
 )
 def test_what_is_no_bag_is_refused(tmp_path, make, text, capsys):

@@ -8,6 +8,7 @@ import numpy as np
 
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.schema import Scenario
+from rotor_core.config.structure import word
 from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.bag import read_flight
@@ -39,7 +40,7 @@ def open_flight(
     """
     path = Path(name).expanduser()
     if not path.exists():
-        raise ConfigError(f"{name}: there is no such file or folder.")
+        raise ConfigError(f"{word(name)}: there is no such file or folder. Give a bag or a flight.")
     if path.suffix == ".npz":
         from rotor_lab.recordings.crazyflie_flights import crazyflie_flight
         from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team

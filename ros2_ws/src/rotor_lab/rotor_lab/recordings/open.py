@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rotor_core.config.structure import word
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.recordings.recording import Recording
 
@@ -26,7 +27,7 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
     """
     path = Path(name).expanduser()
     if not path.exists():
-        raise ConfigError(f"{name}: there is no such file or folder. Give {KINDS}.")
+        raise ConfigError(f"{word(name)}: there is no such file or folder. Give {KINDS}.")
     try:
         if path.is_dir():
             if not (path / "metadata.yaml").exists():

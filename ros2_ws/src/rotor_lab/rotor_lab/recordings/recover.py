@@ -16,6 +16,7 @@ from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from rotor_core.config.structure import word
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.message_store import STORAGE_VERSION
 from rotor_lab.recordings.live_bag import SCENARIO_FILE
@@ -23,6 +24,9 @@ from rotor_lab.recordings.live_bag import SCENARIO_FILE
 NANO = 1e-9
 DAMAGED = ".damaged"
 """Added to the name of the folder that was cut off, which is kept."""
+
+MAGIC = b"\x89MCAP0\r\n"
+"""First and last bytes of an MCAP file."""
 
 LARGEST = 2**30
 """Records beyond this are taken for damage, bytes."""
@@ -61,6 +65,8 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
     folder, file = _find(path)
     if out is None and (folder / "metadata.yaml").exists() and _is_complete(file):
         return Recovered(folder, None, *_count(file), 0)
+    if out is None:
+        _refuse_company(folder, file)
     kept = None if out is not None else folder.with_name(folder.name + DAMAGED)
     target = folder.with_name(folder.name + ".recovering") if out is None else out
     for other in (kept, target):
@@ -69,7 +75,8 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
     try:
         found = _rewrite(file, target, folder.name if out is None else target.name)
     except BaseException as error:
-        shutil.rmtree(target, ignore_errors=True)
+        if target.exists():
+            shutil.rmtree(target, ignore_errors=True)
         if isinstance(error, OSError):
             raise RotorError(
                 f"{target}: cannot be written ({error.strerror}). {folder} is as it was. Recover it elsewhere: --out."
@@ -83,25 +90,48 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
 
 def _find(path: Path) -> tuple[Path, Path]:
     """Folder and file of a bag."""
-    if not path.exists():
-        raise ConfigError(f"{path}: there is no such file or folder. Give the folder of a bag.")
-    if path.is_file():
-        return path.parent, path
-    files = sorted(path.glob("*.mcap")) or sorted(path.glob("*/*.mcap"))
-    if len(files) != 1:
-        what = "no .mcap file" if not files else f"{len(files)} .mcap files"
-        raise ConfigError(f"{path}: holds {what}. Give the folder of one bag (MCAP).")
-    return files[0].parent, files[0]
+    try:
+        if path.is_file():
+            file = path
+        else:
+            files = sorted(path.glob("*.mcap")) or sorted(path.glob("*/*.mcap"))
+            if not path.is_dir():
+                raise ConfigError(
+                    f"{word(str(path))}: there is no such file or folder. Name a bag."
+                )
+            if len(files) != 1:
+                what = "no .mcap file" if not files else f"{len(files)} .mcap files"
+                raise ConfigError(f"{path}: holds {what}. Give the folder of one bag (MCAP).")
+            file = files[0]
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                raise ConfigError(f"{word(str(file))}: is no MCAP file, whole or damaged.")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{word(str(path))}: cannot be read ({error}).") from error
+    return file.parent, file
+
+
+def _refuse_company(folder: Path, file: Path) -> None:
+    """In place only the folder of a bag is replaced, not one in which people keep other things.
+
+    Raises:
+        ConfigError: something else is there.
+    """
+    known = (file.name, "metadata.yaml", SCENARIO_FILE)
+    other = sorted(p.name for p in folder.iterdir() if p.name not in known)
+    if other:
+        raise ConfigError(
+            f"{folder}: holds more than a bag ({word(other[0])}). Say where to write the whole one: --out."
+        )
 
 
 def _is_complete(file: Path) -> bool:
-    magic = b"\x89MCAP0\r\n"
     with file.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
-        if stream.tell() < 2 * len(magic):
+        if stream.tell() < 2 * len(MAGIC):
             return False
-        stream.seek(-len(magic), os.SEEK_END)
-        return stream.read() == magic
+        stream.seek(-len(MAGIC), os.SEEK_END)
+        return stream.read() == MAGIC
 
 
 class _Records:
