@@ -15,10 +15,11 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from zygote import Zygote, knows
 
-from rotor_lab.graph import STOP_ORDER, NodePlan
+from rotor_lab.graph import STOP_ORDER, NodePlan, ProgramPlan
 from rotor_lab.loopback import PROFILE_VARIABLES, RANGE
-from rotor_lab.processes import ProcessGroup
+from rotor_lab.processes import Child, ProcessGroup, command_line
 from rotor_lab.run_graph import environment
 
 PATIENCE = 30.0
@@ -34,6 +35,19 @@ class LostResponseError(Exception):
     repeats it after three seconds; a response in between is dropped after 0.1 s ("client will not
     receive response"). Nothing of ours can help that, so `./rotor test` runs such a test again.
     """
+
+
+class ForkingGroup(ProcessGroup):
+    """Starts our nodes by forking from a process that has imported them."""
+
+    def start(self, plan: NodePlan | ProgramPlan) -> Child:
+        if not (isinstance(plan, NodePlan) and knows(plan.package, plan.executable)):
+            return super().start(plan)
+        log = self._log_directory / f"{plan.name}.log"
+        log.touch()
+        process = Zygote.get().start(command_line(plan), self._environment, log)
+        child = self.children[plan.name] = Child(plan.name, process, log)  # type: ignore[arg-type]
+        return child
 
 
 class Bench:
@@ -126,7 +140,8 @@ def bench(folder: Path, *, without: tuple[str, ...] = ()) -> Iterator[Bench]:
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
         try:
-            with ProcessGroup(folder / "log", env, STOP_ORDER) as group:
+            kind = ProcessGroup if without else ForkingGroup
+            with kind(folder / "log", env, STOP_ORDER) as group:
                 yield Bench(group, node, executor)
         finally:
             node.destroy_node()

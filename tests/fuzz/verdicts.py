@@ -30,13 +30,7 @@ LONGEST_LINE = 8000
 SHOWN = 20
 """Failures that the test prints."""
 
-KNOWN: dict[str, str] = {
-    r"Mean of empty slice.* at .*team_model\.py": "real_flights/team_model.py: a mean of nothing is NaN",
-    r"File name too long.* at .*(flights|open)\.py|home directory.* at .*(flights|open)\.py": "recordings/{flights,open}.py: names that no file can have",
-    r"not one clear line: .error: .*\\\\(x|u)": "cli.py: prints foreign names as they are",
-    r"(not one clear line|no error is told).*is not a readable bag": "recordings/bags.py: repeats a message of several lines",
-    r"NotImplementedError: 'zip file version|NotImplementedError.*compression|RuntimeError.*encrypted": "recordings/crazyflie_teams.py: catches too little",
-}
+KNOWN: dict[str, str] = {}
 """Defects that wait for their repair: a pattern of their failure, and what it is. Such inputs are counted apart."""
 
 ACCEPTED, REFUSED = "accepted", "refused"

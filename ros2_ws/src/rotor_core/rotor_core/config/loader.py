@@ -176,7 +176,7 @@ def _check_schema(tree: Tree) -> None:
         raise ConfigError(
             f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`."
         )
-    if schema.value != SCHEMA:
+    if schema.value != SCHEMA or type(schema.value) is not int:
         raise ConfigError(
             f"{schema.place}: schema: must be {SCHEMA}, got {describe(schema.value)}."
         )

@@ -15,7 +15,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from rotor_core.interface.errors import ConfigError
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 400_000
 MAX_NODES = 100_000
 """Bounds of a configuration file.
 

@@ -11,6 +11,7 @@ from scipy.signal import lfilter, savgol_filter
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.tree import Tree, tree_of
+from rotor_core.interface.errors import ConfigError
 from rotor_lab.real_flights.grid import GRAVITY, STEP, Grid
 from rotor_lab.recordings.crazyflie_teams import PAYLOAD_MASS, CrazyflieTeam
 from rotor_lab.rotations import rotation_from
@@ -94,6 +95,8 @@ def fit_team(team: CrazyflieTeam, grid: Grid) -> TeamModel:
             -grid.tensions[:, i, None] * grid.directions[:, i]
         )  # on the vehicle, per kg of the payload
         known = rows & np.isfinite(need).all(axis=1) & np.isfinite(cable).all(axis=1)
+        if not known.any():
+            raise ConfigError(f"{team.name}: nothing is known of {name} after {SETTLED:g} s.")
         best: tuple[float, float, np.ndarray] | None = None
         for lag in LAGS:
             thrust = np.asarray(

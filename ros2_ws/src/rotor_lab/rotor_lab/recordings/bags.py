@@ -13,6 +13,7 @@ from rosbags.typesys import Stores, get_typestore
 from ruamel.yaml import YAML, YAMLError
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.structure import word
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.recordings.recording import CableRows, Recording
 from rotor_lab.recordings.track import LEAST, Samples, Track, ordered
@@ -49,8 +50,9 @@ def opened(path: Path) -> Iterator[AnyReader]:
     except RotorError:
         raise
     except Exception as error:  # readers of damaged files fail in many ways
+        why = word((str(error).splitlines() or [""])[0])
         raise ConfigError(
-            f"{path}: is not a readable bag ({type(error).__name__}: {error})."
+            f"{path}: is not a readable bag ({type(error).__name__}: {why})."
         ) from error
 
 

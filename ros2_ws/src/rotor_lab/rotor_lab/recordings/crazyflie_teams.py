@@ -7,6 +7,7 @@ torques (2024-12).
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
@@ -114,7 +115,7 @@ def read_crazyflie_team(path: Path) -> CrazyflieTeam:
     try:
         with np.load(path) as data:
             arrays = {key: data[key] for key in data.files}
-    except (OSError, EOFError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, RuntimeError, BadZipFile, zlib.error) as error:
         raise ConfigError(f"{path}: cannot be read as arrays ({error}).") from error
     names = sorted({key.partition("/")[0] for key in arrays if "/" in key})
     if not names:

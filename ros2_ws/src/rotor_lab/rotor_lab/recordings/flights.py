@@ -8,12 +8,12 @@ import numpy as np
 
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.schema import Scenario
-from rotor_core.config.structure import word
 from rotor_core.config.tree import parse_tree
 from rotor_core.interface.errors import ConfigError
 from rotor_lab.bag import read_flight
 from rotor_lab.flight import Flight
 from rotor_lab.recordings.bags import custom_data, opened
+from rotor_lab.recordings.names import bag_in, existing
 from rotor_lab.recordings.pose_flights import flight_of_poses
 from rotor_lab.recordings.recording import CableRows, Recording
 from rotor_lab.recordings.track import NANO, Samples, ordered
@@ -21,8 +21,11 @@ from rotor_lab.recordings.track import NANO, Samples, ordered
 
 def is_recording(name: str) -> bool:
     """Whether a name is that of a recording (not of a scenario): a bag, a result folder, or logs."""
-    path = Path(name).expanduser()
-    return path.is_dir() or path.suffix in (".npz", ".mcap", ".db3")
+    try:
+        path = Path(name).expanduser()
+        return bool(name) and (path.is_dir() or path.suffix in (".npz", ".mcap", ".db3"))
+    except (OSError, ValueError, RuntimeError):  # no names of files; no such user
+        return False
 
 
 def open_flight(
@@ -38,21 +41,13 @@ def open_flight(
     Raises:
         ConfigError: there is no such recording, or it lacks what a flight needs.
     """
-    path = Path(name).expanduser()
-    if not path.exists():
-        raise ConfigError(f"{word(name)}: there is no such file or folder. Give a bag or a flight.")
+    path = existing(name, "a bag or a flight (.npz)")
     if path.suffix == ".npz":
         from rotor_lab.recordings.crazyflie_flights import crazyflie_flight
         from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team
 
         return crazyflie_flight(read_crazyflie_team(path), scenario)
-    if path.is_dir() and not (path / "metadata.yaml").exists():
-        inside = sorted(path.glob("*/metadata.yaml"))
-        if len(inside) != 1:
-            raise ConfigError(
-                f"{name}: is a folder without metadata.yaml. Give the folder of a bag."
-            )
-        path = inside[0].parent
+    path = bag_in(path, "the folder of a bag")
     if has_states(path, states):
         return read_flight(path, scenario, states)
     text = custom_data(path, "scenario")

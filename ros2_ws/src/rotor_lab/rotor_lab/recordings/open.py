@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rotor_core.config.structure import word
 from rotor_core.interface.errors import ConfigError
+from rotor_lab.recordings.names import bag_in, existing
 from rotor_lab.recordings.recording import Recording
 
 KINDS = (
@@ -25,20 +23,12 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
     Raises:
         ConfigError: there is no such file, it is none of the known kinds, or it cannot be read.
     """
-    path = Path(name).expanduser()
-    if not path.exists():
-        raise ConfigError(f"{word(name)}: there is no such file or folder. Give {KINDS}.")
+    path = existing(name, KINDS)
     try:
         if path.is_dir():
-            if not (path / "metadata.yaml").exists():
-                inside = sorted(path.glob("*/metadata.yaml"))
-                if len(inside) == 1:  # a result folder of `./rotor`
-                    return open_recording(str(inside[0].parent), clock=clock, rotation=rotation)
-                if not any(path.glob("*.mcap")):
-                    raise ConfigError(f"{name}: is a folder without metadata.yaml. Give {KINDS}.")
             from rotor_lab.recordings.bags import read_bag
 
-            return read_bag(path, clock)
+            return read_bag(bag_in(path, KINDS), clock)
         match path.suffix.lower():
             case ".bag" | ".mcap" | ".db3":
                 from rotor_lab.recordings.bags import read_bag

@@ -83,5 +83,7 @@ def page(flight: Flight, rate: float) -> str:
 def film_rows(flight: Flight, rate: float) -> np.ndarray:
     """Rows of a flight at a rate of pictures, Hz."""
     times = flight.time - flight.time[0]
+    if rate * times[-1] > len(times):
+        return np.arange(len(times))
     wanted = np.arange(0.0, times[-1] + 1e-9, 1.0 / rate)
     return np.clip(np.searchsorted(times, wanted - 1e-9), 0, len(times) - 1)

@@ -1,0 +1,37 @@
+"""What a user names: a file or folder that exists, and the bag in a result folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rotor_core.config.structure import word
+from rotor_core.interface.errors import ConfigError
+
+
+def existing(name: str, kinds: str) -> Path:
+    """The file or folder of a name.
+
+    Raises:
+        ConfigError: there is none; the text says which ``kinds`` there are.
+    """
+    try:
+        path = Path(name).expanduser()
+        if name and path.exists():
+            return path
+    except (OSError, ValueError, RuntimeError):  # no names of files; no such user
+        pass
+    raise ConfigError(f"{word(name) or repr(name)}: there is no such file or folder. Give {kinds}.")
+
+
+def bag_in(path: Path, kinds: str) -> Path:
+    """A file as it is; of a folder the bag that it is, or the one bag in it (a result folder of `./rotor`).
+
+    Raises:
+        ConfigError: there is no bag, or more than one.
+    """
+    if not path.is_dir() or (path / "metadata.yaml").exists() or any(path.glob("*.mcap")):
+        return path  # without metadata, but with messages: a bag that was cut off
+    inside = sorted(path.glob("*/metadata.yaml"))
+    if len(inside) != 1:
+        raise ConfigError(f"{word(str(path))}: is a folder without metadata.yaml. Give {kinds}.")
+    return inside[0].parent
