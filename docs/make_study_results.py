@@ -24,8 +24,8 @@ from rotor_lab.sweep.run import _write, sweep
 DOCS = Path(__file__).parent
 STUDY, MANY, FEW = "payload_mass", 10000, 2000
 CHUNK = 50
-WORKERS = (1, 4, 16, 64)
-CHUNKS_EACH = 8
+WORKERS = (1, 4, 16)
+CHUNKS_EACH = 4
 
 
 def waiting(first: int, seconds: float) -> list[dict[str, Any]]:

@@ -93,3 +93,18 @@ def test_kernels_do_not_allocate():
             re.M | re.S,
         ):
             assert not allocating.search(match.group(0)), f"{path.name}: {match.group(1)} allocates"
+
+
+def test_nobody_reads_the_clock_on_the_wall():
+    """It may jump (daylight saving, NTP, a virtual machine that slept): only names of folders may ask for the date."""
+    allowed = {"results.py"}
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted((ROOT / "ros2_ws" / "src").glob("rotor_*/rotor_*/**/*.py"))
+        if path.name not in allowed
+        for line in path.read_text().splitlines()
+        if re.search(
+            r"\btime\.time(_ns)?\(|datetime\.(datetime\.)?(now|today|utcnow)\(|CLOCK_REALTIME", line
+        )
+    ]
+    assert found == []

@@ -100,6 +100,19 @@ def test_what_waits_is_less_than_a_second_in_either_time(tmp_path):
     slow.close()
 
 
+def test_a_clock_that_jumps_loses_nothing(tmp_path):
+    """An hour forth, back to the start (a reset of time), and a stamp of zero."""
+    store = message_store([KIND])
+    bag = LiveBag(tmp_path / "bag", "name: jumps\n")
+    connection = bag.add("/numbers", KIND, store, [])
+    times = [*range(1, 60), *range(360_000, 360_060), *range(1, 200), 0]
+    for t in times:
+        bag.write(connection, t * STEP_NS, store.serialize_cdr(store.types[KIND](str(t)), KIND))
+    assert recover(tmp_path / "bag", tmp_path / "meanwhile").messages >= len(times) - 51
+    bag.close()
+    assert stamps(tmp_path / "bag") == sorted(t * STEP_NS for t in times)
+
+
 def stamps_unclosed(path: Path) -> list[int]:
     out = path.with_name(path.name + "-copy")
     recover(path, out)

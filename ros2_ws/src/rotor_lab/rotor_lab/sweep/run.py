@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ from tqdm import tqdm
 
 from rotor_core._jit import COMPILED
 from rotor_core.config.loader import scenario_from_tree
-from rotor_core.config.tree import Tree, tree_of
+from rotor_core.config.structure import build
+from rotor_core.config.tree import Tree, read_tree, tree_of
 from rotor_core.interface.errors import ConfigError, RotorError
 from rotor_lab.fly import flight_duration
 from rotor_lab.results import new_folder
@@ -26,7 +29,7 @@ from rotor_lab.sweep.chunk import Job, flown, fly_chunk, step_error
 from rotor_lab.sweep.metrics import metrics_of
 from rotor_lab.sweep.places import prepared, settled
 from rotor_lab.sweep.sampling import notes, sample
-from rotor_lab.sweep.study import LoadedStudy, load_study, locate_study
+from rotor_lab.sweep.study import LoadedStudy, Study, load_study, locate_study
 from rotor_lab.warm import warm
 
 RETRIES = 3
@@ -114,20 +117,14 @@ def sweep(
     warm()
     if COMPILED:  # once, so that workers find the kernels
         flown(job.scenario(0, numbers[0].tolist()), 0.1, 1)
-    began = _clock()
+    began = time.perf_counter()
     _fly_all(job, numbers, folder, workers, scheduler)
     table = _collect(folder, job, len(numbers))
-    took = _clock() - began
+    took = time.perf_counter() - began
     n = min(loaded.study.check_flights, len(numbers))
     checked = np.linspace(0, len(numbers) - 1, n).round().astype(int) if n else np.zeros(0, int)
     errors = np.array([step_error(job, int(i), numbers[i]) for i in checked])
     return Sweep(folder, job, table, errors, took)
-
-
-def _clock() -> float:
-    import time
-
-    return time.perf_counter()
 
 
 # --- work -------------------------------------------------------------------------------------------
@@ -262,8 +259,6 @@ def _collect(folder: Path, job: Job, count: int) -> pa.Table:
 
 
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
     names = ("numpy", "scipy", "numba", "pyarrow", "distributed")
     return {"python": sys.version.split()[0]} | {name: version(name) for name in names}
 
@@ -277,10 +272,6 @@ def _store(folder: Path, loaded: LoadedStudy) -> None:
 
 
 def _stored(folder: Path) -> LoadedStudy:
-    from rotor_core.config.structure import build
-    from rotor_core.config.tree import read_tree
-    from rotor_lab.sweep.study import Study
-
     try:
         about = json.loads((folder / JOB_FILE).read_text())
         study = build(Study, read_tree(folder / STUDY_FILE))
@@ -292,6 +283,4 @@ def _stored(folder: Path) -> LoadedStudy:
 
 
 def _with_flights(loaded: LoadedStudy, flights: int) -> LoadedStudy:
-    from dataclasses import replace
-
     return replace(loaded, study=replace(loaded.study, flights=flights))

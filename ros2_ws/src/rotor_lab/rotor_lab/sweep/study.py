@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rotor_core.config.catalog import locate
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.config.structure import bounded, build
-from rotor_core.config.tree import Tree, plain, read_tree
+from rotor_core.config.tree import parse_tree, plain, read_tree
 from rotor_core.interface.errors import ConfigError
 
 SCHEMA = 1
@@ -158,7 +158,7 @@ def load_study(path: Path) -> LoadedStudy:
     inside = path.parent / study.scenario
     name = str(inside) if study.scenario.endswith((".yaml", ".yml")) and inside.exists() else None
     base = load_scenario(name or study.scenario)
-    document = _document(dump_scenario(base), path)
+    document = plain(parse_tree(dump_scenario(base), f"{path}: scenario"))
     document.setdefault("name", base.name)
     functions = {}
     for metric in study.metrics:
@@ -168,22 +168,11 @@ def load_study(path: Path) -> LoadedStudy:
     return LoadedStudy(study, path.read_text(), document, base.name, functions)
 
 
-def _document(text: str, path: Path) -> dict[str, Any]:
-    from rotor_core.config.tree import parse_tree
-
-    return plain(parse_tree(text, f"{path}: scenario"))
-
-
 def _source(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read ({error}). It holds a metric.") from error
-
-
-def place_of(study: Path) -> Tree:
-    """A tree for numbers that a study puts into a scenario: what is wrong is said of the study."""
-    return Tree(None, str(study), 1)
 
 
 def locate_study(name: str) -> Path:
