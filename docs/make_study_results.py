@@ -2,7 +2,7 @@
 
     ./rotor python docs/make_study_results.py
 
-Flies the shipped study 10,000 times on all cores and 2,000 times on one, and looks at the scheduler with many workers
+Flies the shipped study 10,000 times on all cores and 1,000 times on one, and looks at the scheduler with many workers
 that wait instead of fly. Takes about five minutes; nothing else should run.
 """
 
@@ -22,7 +22,7 @@ from rotor_lab.sweep.report import write_report
 from rotor_lab.sweep.run import _write, sweep
 
 DOCS = Path(__file__).parent
-STUDY, MANY, FEW = "payload_mass", 10000, 2000
+STUDY, MANY, FEW = "payload_mass", 10000, 1000
 CHUNK = 50
 WORKERS = (1, 4, 16)
 CHUNKS_EACH = 4

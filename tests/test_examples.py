@@ -10,9 +10,10 @@ NODES = (
     "05_external_controller",
     "06_external_planner",
     "09_predictive_controller",
+    "12_one_controller_each",
     "point_mass_mpc",
 )
-"""These run until they are stopped, or are a part of those that do: tests/test_swap.py flies them."""
+"""These run until they are stopped, or are a part of those that do: tests/test_swap.py and test_decentralised.py fly them."""
 
 EXAMPLES = [
     p for p in sorted((Path(__file__).parents[1] / "examples").glob("*.py")) if p.stem not in NODES

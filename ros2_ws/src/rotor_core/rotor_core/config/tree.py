@@ -15,9 +15,10 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from rotor_core.interface.errors import ConfigError
 
-MAX_BYTES = 400_000
+MAX_BYTES = 1_000_000
+MAX_YAML_BYTES = 400_000
 MAX_NODES = 100_000
-"""Bounds of a configuration file.
+"""Bounds of a configuration file (the first: of tables and robot descriptions, which are read faster than YAML).
 
 Beyond them it is refused rather than read (alias bombs, wrong files).
 """
@@ -57,9 +58,9 @@ def read_tree(path: Path) -> Tree:
         ConfigError: unreadable, too large, not YAML, empty, duplicate keys.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
+        if path.stat().st_size > MAX_YAML_BYTES:
             raise ConfigError(
-                f"{path}: is larger than {MAX_BYTES} bytes. This is not a configuration file."
+                f"{path}: is larger than {MAX_YAML_BYTES} bytes. This is not a configuration file."
             )
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -6,6 +6,7 @@ trace.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -157,6 +158,8 @@ def run(
     node = None
     try:
         node = make()
+        gc.collect()
+        gc.freeze()  # what stays for good is not looked through again and again
         guard_services(node)
         executor = make_executor()
         executor.add_node(node)

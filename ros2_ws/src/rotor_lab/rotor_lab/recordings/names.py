@@ -29,9 +29,11 @@ def bag_in(path: Path, kinds: str) -> Path:
     Raises:
         ConfigError: there is no bag, or more than one.
     """
-    if not path.is_dir() or (path / "metadata.yaml").exists() or any(path.glob("*.mcap")):
-        return path  # without metadata, but with messages: a bag that was cut off
+    if not path.is_dir() or (path / "metadata.yaml").exists():
+        return path
     inside = sorted(path.glob("*/metadata.yaml"))
-    if len(inside) != 1:
-        raise ConfigError(f"{word(str(path))}: is a folder without metadata.yaml. Give {kinds}.")
-    return inside[0].parent
+    if len(inside) == 1:
+        return inside[0].parent
+    if any(path.glob("*.mcap")):
+        return path  # a bag that was cut off
+    raise ConfigError(f"{word(str(path))}: is a folder without metadata.yaml. Give {kinds}.")

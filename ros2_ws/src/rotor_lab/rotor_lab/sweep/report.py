@@ -19,6 +19,9 @@ from rotor_lab.sweep.run import Sweep
 from rotor_lab.sweep.sensitivity import first_order, rank_correlation
 
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
+SHOWN = 0.005
+"""Shares of the variance below this have no sign in the picture."""
+
 ABOUT = ("flight", "seed", "failure")
 """Columns that are neither varied nor measured."""
 
@@ -139,7 +142,8 @@ def _draw(
     ax.set_yticks(range(len(shown)), shown, fontsize=8)
     for i, j in np.ndindex(table.shape):
         if np.isfinite(table[i, j]):
-            sign = "" if not np.isfinite(signs[i, j]) else "+" if signs[i, j] > 0.0 else "-"
+            small = table[i, j] < SHOWN or not np.isfinite(signs[i, j])
+            sign = "" if small else "+" if signs[i, j] > 0.0 else "-"
             colour = "white" if table[i, j] > 0.6 else "black"
             ax.text(
                 j, i, f"{sign}{table[i, j]:.2f}", ha="center", va="center", fontsize=7, color=colour
