@@ -40,7 +40,7 @@ def main() -> None:
 
 What was thrown at every border, and what became of it: accepted (and flown on), refused in one clear line, or failed: a
 traceback, a hang, a state that is not finite, a write outside the folder, a line nobody can read. `./rotor test` throws
-2,000; a long run, {whole} inputs, by
+2,000 each time. These are {whole}; the long mode throws 100,000 and takes about an hour on two cores:
 
     ROTOR_FUZZ_INPUTS=100000 ROTOR_FUZZ_REPORT=my/fuzz.json ./rotor test tests/fuzz tests/offline/fuzz
     ./rotor python docs/make_fuzz_report.py my/fuzz.json
