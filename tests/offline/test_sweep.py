@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
+from sockets import sockets_of
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.interface.errors import ConfigError
@@ -262,18 +264,29 @@ def test_workers_a_kill_and_the_same_table(tmp_path):
     end = time.monotonic() + 120.0
     while process.poll() is None and time.monotonic() < end:
         if chunks.exists() and len(list(chunks.glob("*.parquet"))) >= 2:
+            listeners = [s for s in _sockets(process.pid) if s.takes_connections]
             break
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     before = {f.name: f.stat().st_mtime_ns for f in chunks.glob("*.parquet")}
     assert before
+    assert listeners and all(s.is_on_loopback for s in listeners)
     resumed = sweep("", resume=str(tmp_path / "killed"), workers=0)
     after = {f.name: f.stat().st_mtime_ns for f in chunks.glob("*.parquet")}
     assert {n: after[n] for n in before} == before  # what was flown was not flown again
     assert len(after) == 10 and not list(chunks.glob("*.part"))
     assert resumed.table.equals(alone.table)
     assert resumed.step_errors.shape == (2,) and np.nanmax(resumed.step_errors) < 1e-5
+
+
+def _sockets(pid: int) -> list:
+    """Of a process and all that it has started."""
+    found = sockets_of(pid)
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            found += _sockets(int(child))
+    return found
 
 
 def test_a_worker_that_dies_costs_only_its_chunk(tmp_path):
