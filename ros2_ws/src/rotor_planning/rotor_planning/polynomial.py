@@ -133,7 +133,13 @@ def minimum_derivative(
     for i in range(m):
         H[i * n : (i + 1) * n, i * n : (i + 1) * n] = weights[i] * block
     # null-space method: a particular solution of A c = b, then the best of the remaining freedom
-    particular, _, rank, _ = np.linalg.lstsq(A, b, rcond=None)
+    try:
+        particular, _, rank, _ = np.linalg.lstsq(A, b, rcond=None)
+    except np.linalg.LinAlgError as error:
+        raise ContractError(
+            "minimum derivative: durations or points are too different in size to be solved for. Use times and places "
+            "of one flight."
+        ) from error
     if not np.allclose(A @ particular, b, atol=1e-9 * (1.0 + np.max(np.abs(points)))):
         raise ContractError(
             f"minimum derivative: degree {degree} cannot meet rest to order {rest} and continuity "

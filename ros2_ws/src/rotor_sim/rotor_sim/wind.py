@@ -6,12 +6,14 @@ MIL-F-8785C, Flying qualities of piloted airplanes, 1980, sections 3.7.2 to 3.7.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 from rotor_core.config.environment import Turbulence, Wind
+from rotor_core.interface.errors import ModelError
 
 FEET_PER_METRE = 1.0 / 0.3048
 
@@ -47,8 +49,16 @@ class DrydenProcess:
             C[i, k : k + 2] = deviations[i] * np.sqrt(a) * np.array([a, np.sqrt(3.0)])
         self._output = C
         self._step = expm(A * period)
-        stationary = solve_continuous_lyapunov(A, -B @ B.T)
-        self._start = np.linalg.cholesky(stationary)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                stationary = solve_continuous_lyapunov(A, -B @ B.T)
+                self._start = np.linalg.cholesky(stationary)
+            except (RuntimeWarning, np.linalg.LinAlgError) as error:
+                raise ModelError(
+                    f"turbulence: an airspeed of {turbulence.airspeed_m_s:g} m/s over lengths of {lengths.min():g} to "
+                    f"{lengths.max():g} m makes no spectrum that can be computed. Use values of real air."
+                ) from error
         noise = stationary - self._step @ stationary @ self._step.T
         values, vectors = np.linalg.eigh(noise)
         self._noise = vectors * np.sqrt(np.maximum(values, 0.0))

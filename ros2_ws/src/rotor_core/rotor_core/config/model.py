@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,8 +24,8 @@ class Hub:
     axis: Vector = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if not np.linalg.norm(self.axis) > 0.0:
-            raise ValueError(f"axis must not be zero, got {list(self.axis)}.")
+        if not 0.0 < math.hypot(*self.axis) < math.inf:
+            raise ValueError(f"axis must have a length, got {list(self.axis)}.")
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,8 @@ class InternalRotor:
     phase_rad: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.linalg.norm(self.axis) > 0.0:
-            raise ValueError(f"axis must not be zero, got {list(self.axis)}.")
+        if not 0.0 < math.hypot(*self.axis) < math.inf:
+            raise ValueError(f"axis must have a length, got {list(self.axis)}.")
 
 
 @dataclass(frozen=True)

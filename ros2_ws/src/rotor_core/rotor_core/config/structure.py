@@ -87,9 +87,15 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), tree, path)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if not math.isfinite(value):
-            raise ConfigError(f"{tree.place}: {path}: must be a finite number, got {value}.")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            number = math.inf
+        if not math.isfinite(number):
+            raise ConfigError(
+                f"{tree.place}: {path}: must be a finite number, got {describe(value)}."
+            )
+        return number
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if hint in (bool, str) and isinstance(value, hint):
