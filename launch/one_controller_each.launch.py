@@ -16,8 +16,8 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from rotor.graph.plan import GraphOptions, graph_plan
 from rotor_core.config.loader import load_scenario
-from rotor_lab.graph import GraphOptions, graph_plan
 
 PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "12_one_controller_each.py"
 

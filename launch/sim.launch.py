@@ -1,7 +1,7 @@
 """A scenario as ROS 2 nodes: ``ros2 launch rotor_bringup sim.launch.py scenario:=slalom rviz:=true``.
 
 Wiring only. Which processes there are, with which parameters and names, is computed by
-``rotor_lab.graph``, which `./rotor up` uses too.
+``rotor.graph.plan``, which `./rotor up` uses too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from rotor_core.config.catalog import rviz_configuration
-from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.graph import (
+from rotor.graph.plan import (
     LOG_LEVELS,
     RVIZ_CONFIGS,
     GraphOptions,
@@ -35,7 +32,10 @@ from rotor_lab.graph import (
     ProgramPlan,
     graph_plan,
 )
-from rotor_lab.remaps import load_remaps
+from rotor.graph.remaps import load_remaps
+from rotor_core.config.catalog import rviz_configuration
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError
 
 YES_NO = ["true", "false"]
 BAG_CLOSE = "10"

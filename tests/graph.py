@@ -17,14 +17,14 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from zygote import Zygote, knows
 
-from rotor_lab.graph import STOP_ORDER, NodePlan, ProgramPlan
-from rotor_lab.loopback import PROFILE_VARIABLES, RANGE
-from rotor_lab.processes import Child, ProcessGroup, command_line
-from rotor_lab.run_graph import environment
+from rotor.graph.plan import STOP_ORDER, NodePlan, ProgramPlan
+from rotor.graph.processes import Child, ProcessGroup, command_line
+from rotor.graph.run import environment
+from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE
 
 PATIENCE = 30.0
 PACKAGES = {
-    "simulator": "rotor_sim", "planner": "rotor_planning", "controller": "rotor_control", "recorder": "rotor_lab",
+    "simulator": "rotor_sim", "planner": "rotor_planning", "controller": "rotor_control", "recorder": "rotor_adapters",
 }  # fmt: skip
 
 

@@ -17,10 +17,10 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Joy
 
+from rotor.graph.plan import NodePlan
+from rotor.graph.processes import command_line
+from rotor_core.messages.convert import vector_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import vector_from
-from rotor_lab.graph import NodePlan
-from rotor_lab.processes import command_line
 
 FMU = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT
@@ -42,7 +42,7 @@ def bench(tmp_path):
 def start(bench, adapter):
     scenario = "external_controller"
     bench.start("simulator", scenario=scenario, duration_s=0.0, linger=True)
-    bench.group.start(NodePlan(adapter, "rotor_lab", adapter, {"scenario": scenario}))
+    bench.group.start(NodePlan(adapter, "rotor_adapters", adapter, {"scenario": scenario}))
     return bench.collect(Odometry, "/quad1/ground_truth", qos.STATE)
 
 
@@ -139,7 +139,7 @@ def test_pushes_by_gamepad_and_keyboard(bench, tmp_path):
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     command = command_line(
-        NodePlan("wrench_teleop", "rotor_lab", "wrench_teleop", {"entity": "load"})
+        NodePlan("wrench_teleop", "rotor_adapters", "wrench_teleop", {"entity": "load"})
     )
     env = {**os.environ, "ROS_DOMAIN_ID": str(bench.node.context.get_domain_id())}
     with (tmp_path / "teleop.log").open("w") as log:

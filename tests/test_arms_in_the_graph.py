@@ -20,10 +20,10 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.articulated.vehicle import ArticulatedVehicle
 from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp, vector_from, wxyz_from
+from rotor_core.vehicles.articulated import ArticulatedVehicle
 
 
 @pytest.fixture

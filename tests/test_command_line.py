@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-ROTOR = [sys.executable, "-m", "rotor_lab.cli"]
+ROTOR = [sys.executable, "-m", "rotor.cli"]
 
 
 def rotor(*arguments, **options):

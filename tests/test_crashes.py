@@ -17,8 +17,8 @@ from mcap.reader import make_reader
 from nav_msgs.msg import Odometry
 
 from rotor_core.ros import qos
-from rotor_lab.bag import read_flight
-from rotor_lab.recordings.recover import recover
+from rotor_recordings.formats.bag_flights import read_flight
+from rotor_recordings.live.recover import recover
 
 SCENARIO = "dragonfly_point_mass"
 
@@ -89,7 +89,7 @@ def domain():
 
 PROGRAM = """
 import sys
-from rotor_lab.cli import main
+from rotor.cli import main
 sys.exit(main(["up", {scenario!r}, "--record", "--duration", "60", "--out", {out!r}]))
 """
 

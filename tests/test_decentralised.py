@@ -8,10 +8,10 @@ import numpy as np
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 
+from rotor.graph.plan import ProgramPlan
 from rotor_core.config.loader import load_scenario
-from rotor_core.ros.convert import vector_from
-from rotor_lab.fly import fly
-from rotor_lab.graph import ProgramPlan
+from rotor_core.messages.convert import vector_from
+from rotor_flight.fly import fly
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "12_one_controller_each.py"
 NAME = "three_dragonflies_decentralised"

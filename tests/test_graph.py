@@ -30,10 +30,10 @@ from transforms3d.quaternions import quat2mat
 from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.loader import load_scenario
+from rotor_core.messages.convert import seconds_from_stamp, team_command, vector_from, wxyz_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp, team_command, vector_from, wxyz_from
-from rotor_lab.bag import read_flight
-from rotor_lab.fly import fly
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_flights import read_flight
 
 HOVER_WEIGHT = 0.25 * 9.81
 

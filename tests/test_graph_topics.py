@@ -27,8 +27,8 @@ from visualization_msgs.msg import MarkerArray
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.config.schema import Noise, Sensing
+from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp, vector_from, wxyz_from
 
 SCENARIO = "three_dragonflies_triangular_1m"
 VEHICLES, ENTITIES = ("quad1", "quad2", "quad3"), ("quad1", "quad2", "quad3", "payload")

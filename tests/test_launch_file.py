@@ -15,7 +15,7 @@ pytest.importorskip("ros2launch", reason="the launch stack is not installed")
 import domain_coordinator
 from rosbags.rosbag2 import Reader
 
-from rotor_lab.bag import read_flight
+from rotor_recordings.formats.bag_flights import read_flight
 
 ROOT = Path(__file__).parents[1]
 LAUNCH = ROOT / "launch" / "sim.launch.py"

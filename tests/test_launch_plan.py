@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from rotor.graph.plan import GraphOptions, NodePlan, ProgramPlan, graph_plan
+from rotor.graph.processes import command_line
+from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.graph import GraphOptions, NodePlan, ProgramPlan, graph_plan
-from rotor_lab.processes import command_line
-from rotor_lab.remaps import load_remaps
-from rotor_lab.topics import recorded_topics
+from rotor_core.errors import ConfigError
+from rotor_recordings.formats.topics import recorded_topics
 
 SCENARIO = load_scenario("slalom")
 
@@ -95,14 +95,14 @@ def test_our_controller_does_not_wait_in_vain():
 
 @pytest.mark.parametrize("kind", ["px4", "crazyswarm"])
 def test_adapters_stand_in_the_place_of_the_controller(kind, monkeypatch):
-    monkeypatch.setattr("rotor_lab.graph.find_spec", lambda _: object())
+    monkeypatch.setattr("rotor.graph.plan.find_spec", lambda _: object())
     scenario = load_scenario("external_controller")
     options = GraphOptions("external_controller", controller=kind)
     adapter = graph_plan(options, scenario)["controller"]
-    assert (adapter.package, adapter.executable) == ("rotor_lab", f"{kind}_adapter")
+    assert (adapter.package, adapter.executable) == ("rotor_adapters", f"{kind}_adapter")
     with pytest.raises(ConfigError, match=f"{kind} sends wrenches of single vehicles"):
         plan(controller=kind)
-    monkeypatch.setattr("rotor_lab.graph.find_spec", lambda _: None)
+    monkeypatch.setattr("rotor.graph.plan.find_spec", lambda _: None)
     with pytest.raises(
         ConfigError, match=f"{kind} needs the package .*_(msgs|interfaces), which is"
     ):

@@ -17,11 +17,11 @@ import graph
 from rotor_msgs.msg import TeamState
 from sockets import Socket, sockets_of, those_that_are_read
 
+from rotor.graph.plan import NodePlan, ProgramPlan
+from rotor.graph.processes import ProcessGroup, command_line
+from rotor.graph.run import environment
 from rotor_core.ros import qos
-from rotor_lab.graph import NodePlan, ProgramPlan
-from rotor_lab.loopback import PROFILE_VARIABLES, keep_to_loopback
-from rotor_lab.processes import ProcessGroup, command_line
-from rotor_lab.run_graph import environment
+from rotor_core.ros.loopback import PROFILE_VARIABLES, keep_to_loopback
 
 SCENARIO = "dragonfly_point_mass"
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
@@ -81,7 +81,7 @@ def test_nodes_and_the_live_viewer_wait_on_the_loopback_interface_only(tmp_path)
         bench.start("recorder", scenario=SCENARIO, bag=str(bag), wait_for="simulator planner")
         for name in ("planner", "controller"):
             bench.start(name, scenario=SCENARIO)
-        command = (sys.executable, "-m", "rotor_lab.cli", "view", SCENARIO, "--live")
+        command = (sys.executable, "-m", "rotor.cli", "view", SCENARIO, "--live")
         bench.group.start(ProgramPlan("viewer", (*command, "--port", "8240")))
         states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         viewer = bench.group.children["viewer"]

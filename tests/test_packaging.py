@@ -67,7 +67,7 @@ def test_packages_depend_on_each_other_without_circles():
     """colcon orders by all kinds of dependency, so a circle stops the build."""
     needs = {
         p.parent.name: {
-            e.text for e in depends(ElementTree.parse(p).getroot()) if e.text.startswith("rotor_")
+            e.text for e in depends(ElementTree.parse(p).getroot()) if e.text.startswith("rotor")
         }
         for p in PACKAGES
     }
@@ -82,8 +82,8 @@ def test_packages_depend_on_each_other_without_circles():
 
 
 def test_every_node_is_installed_where_launch_looks():
+    from rotor.graph.plan import GraphOptions, NodePlan, graph_plan
     from rotor_core.config.loader import load_scenario
-    from rotor_lab.graph import GraphOptions, NodePlan, graph_plan
 
     plans = graph_plan(GraphOptions("hover", bag=Path("b")), load_scenario("hover"))
     for plan in plans.values():

@@ -14,10 +14,10 @@ from std_srvs.srv import Trigger
 
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
+from rotor_core.messages.convert import vector_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import vector_from
-from rotor_planning.trajectories import make_plans
-from rotor_sim.linearization import ERRORS, linearize
+from rotor_dynamics.linearization import ERRORS, linearize
+from rotor_planning.trajectories.plans import make_plans
 from rotor_sim.simulation import Simulation
 
 TEAM = "three_dragonflies_triangular_1m"
@@ -77,7 +77,7 @@ def hovering():
     scenario = load_scenario(TEAM)
     simulation, controller = Simulation(scenario), make_controller(scenario)
     controller.follow(0, make_plans(scenario)["payload"], 0.0)
-    simulation.command(controller.command(simulation.measure()[:, :13], controller.references))
+    simulation.act(controller.decide(simulation.sense().array[:, :13], controller.references))
     return simulation
 
 

@@ -152,7 +152,7 @@ def test_displays_and_tools(path):
 def test_every_topic_is_published_as_it_is_asked_for(path):
     """Name and type, and a durability and reliability that match: RViz says nothing where they do not."""
     from rotor_core.config.loader import load_scenario
-    from rotor_lab.topics import recorded_topics
+    from rotor_recordings.formats.topics import recorded_topics
 
     published = {f"/{t.name}": t for t in recorded_topics(load_scenario("slalom"))}
     for display in displays(load(path)["Visualization Manager"]):
@@ -228,8 +228,8 @@ def test_marker_rules_over_a_run(name):
     from visualization_msgs.msg import Marker
 
     from rotor_core.config.loader import load_scenario
-    from rotor_sim.ros.markers import MarkerPublisher
-    from rotor_sim.shapes import SLACK_COLOUR, TAUT_COLOUR
+    from rotor_sim.ros.markers.moving import MarkerPublisher
+    from rotor_sim.shapes.shapes import SLACK_COLOUR, TAUT_COLOUR
     from rotor_sim.simulation import Simulation
 
     scenario = load_scenario(name)
@@ -282,7 +282,7 @@ def test_marker_rules_over_a_run(name):
 
 
 def test_slack_cables_sag_by_about_their_length():
-    from rotor_sim.shapes import cable_points
+    from rotor_sim.shapes.shapes import cable_points
 
     for distance in (0.2, 0.5, 0.9, 0.99):
         line = cable_points(np.zeros(3), np.array([distance, 0.0, 0.0]), 1.0)
@@ -296,8 +296,8 @@ def test_slack_cables_sag_by_about_their_length():
 def test_plates_look_outwards():
     """Faces wound the wrong way are dark: the enclosed volume, by the divergence theorem, is that of the plate."""
     from rotor_core.config.loader import load_scenario
-    from rotor_sim.ros.bodies import shape_marker
-    from rotor_sim.shapes import payload_shapes
+    from rotor_sim.ros.markers.bodies import shape_marker
+    from rotor_sim.shapes.shapes import payload_shapes
 
     payload = load_scenario("slalom").model.payloads[0]
     plate = shape_marker(payload_shapes(payload)[0], 0)

@@ -16,9 +16,9 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 
-from rotor_lab.graph import NodePlan, ProgramPlan
-from rotor_lab.processes import ProcessGroup, command_line
-from rotor_lab.run_graph import environment
+from rotor.graph.plan import NodePlan, ProgramPlan
+from rotor.graph.processes import ProcessGroup, command_line
+from rotor.graph.run import environment
 
 ROOT = Path(__file__).parents[1]
 POLICY = ROOT / "config" / "security" / "policy.xml"

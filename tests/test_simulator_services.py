@@ -24,11 +24,11 @@ from rotor_msgs.srv import SetState, Step
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
+from rotor.verbs.put import state_at
 from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.messages.convert import seconds_from_stamp, state_from_body
 from rotor_core.ros import qos
-from rotor_core.ros.convert import seconds_from_stamp, state_from_body
-from rotor_lab.bag import read_flight
-from rotor_lab.live import state_at
+from rotor_recordings.formats.bag_flights import read_flight
 
 DEEP = QoSProfile(depth=1000)
 STANDARD = pytest.mark.skipif(
@@ -375,7 +375,7 @@ def test_motor_speeds_as_commands(tmp_path):
     scenario = replace(load_scenario("hover"), command_input="motor_speed")
     path = tmp_path / "motors.yaml"
     path.write_text(dump_scenario(scenario))
-    from rotor_core.rotors import rotor_set
+    from rotor_core.vehicles.rotors import rotor_set
 
     vehicle = scenario.model.vehicles[0]
     hover = rotor_set(vehicle.rotors).speeds(np.array([vehicle.mass_kg * 9.81, 0.0, 0.0, 0.0]))
@@ -561,7 +561,7 @@ def test_requests_of_both_versions():
     from geometry_msgs.msg import Pose, Twist
     from std_msgs.msg import Header
 
-    from rotor_sim.ros.standard_services import asked_state, select_entities
+    from rotor_sim.ros.services.standard import asked_state, select_entities
 
     pose, twist = Pose(), Twist()
     pose.position.x, pose.orientation.z, pose.orientation.w = 3.0, 1.0, 0.0  # half a turn
@@ -595,7 +595,7 @@ def test_without_the_optional_packages(tmp_path):
 
 def test_put_into_a_recorded_state(tmp_path):
     """`./rotor put` brings a running simulator where a recording was; wrong times and silence are one line."""
-    words = [sys.executable, "-m", "rotor_lab.cli"]
+    words = [sys.executable, "-m", "rotor.cli"]
     with graph.bench(tmp_path) as bench:
         env = {**os.environ, "ROS_DOMAIN_ID": str(bench.node.context.get_domain_id())}
         folder = tmp_path / "demo"

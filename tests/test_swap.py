@@ -24,11 +24,11 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
+from rotor.graph.plan import GraphOptions, ProgramPlan, graph_plan
+from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario
+from rotor_core.messages.convert import plan_from_message, seconds_between, vector_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import plan_from_message, seconds_between, vector_from
-from rotor_lab.graph import GraphOptions, ProgramPlan, graph_plan
-from rotor_lab.remaps import load_remaps
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 DEEP = QoSProfile(depth=1000)

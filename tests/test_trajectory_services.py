@@ -11,14 +11,14 @@ from nav_msgs.msg import Odometry
 from rotor_msgs.msg import PolynomialTrajectory, Reference, TrajectoryStatus
 from rotor_msgs.srv import Circle, Hover, Land, Line, Preview, RotatePayload, StepPose, Waypoints
 
-from rotor_core.ros import qos
-from rotor_core.ros.convert import (
+from rotor_core.messages.convert import (
     plan_from_message,
     seconds_between,
     seconds_from_stamp,
     vector_from,
     wxyz_from,
 )
+from rotor_core.ros import qos
 
 
 @pytest.fixture

@@ -11,16 +11,16 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 import graph
 from rotor_msgs.msg import TeamState
 
+from rotor.graph.plan import NodePlan
 from rotor_core.config.loader import load_scenario
 from rotor_core.ros import qos
-from rotor_lab.bag import read_flight
-from rotor_lab.fly import fly
-from rotor_lab.graph import NodePlan
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_flights import read_flight
 
 
 def test_the_viewer_shows_the_graph_and_asks_the_planner(tmp_path, monkeypatch):
     """States, thrusts and references come over DDS; a goal that is let go is flown to."""
-    from rotor_lab.ros.graph_source import GraphSource
+    from rotor_viewer.ros.graph_source import GraphSource
 
     name = "dragonfly_point_mass"
     with graph.bench(tmp_path) as bench:
@@ -85,7 +85,9 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
         bench.start("recorder", scenario=name, bag=str(again), wait_for="simulator controller")
         bench.start("controller", scenario=name)
         bench.group.start(
-            NodePlan("player", "rotor_lab", "player", {"bag": str(bag), "topics": "/rotor/plan"})
+            NodePlan(
+                "player", "rotor_adapters", "player", {"bag": str(bag), "topics": "/rotor/plan"}
+            )
         )
         states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.until(lambda: states and states[-1].step >= 395, "the end")
@@ -95,8 +97,8 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
 
 
 def test_an_unknown_topic_is_refused(tmp_path, capfd):
-    from rotor_lab.cli import main
-    from rotor_lab.recordings.bag_writer import write_bag
+    from rotor.cli import main
+    from rotor_recordings.formats.bag_writer import write_bag
 
     write_bag(fly(load_scenario("hover"), duration=0.2), tmp_path / "bag")
     before = dict(os.environ)

@@ -25,7 +25,7 @@ MODULES = {
     ("rotor_sim", "simulator"): "rotor_sim.ros.simulator_node",
     ("rotor_planning", "planner"): "rotor_planning.ros.planner_node",
     ("rotor_control", "controller"): "rotor_control.ros.controller_node",
-    ("rotor_lab", "recorder"): "rotor_lab.ros.recorder_node",
+    ("rotor_adapters", "recorder"): "rotor_adapters.recorder.node",
 }
 """Module with ``main`` of every executable."""
 
@@ -169,7 +169,7 @@ def _serve(path: str) -> None:
 
 def _load_kernels() -> None:
     """Compiled code that every node loads: once, before the forks."""
-    from rotor_lab.warm import warm_engine, warm_laws
+    from rotor_flight.warm import warm_engine, warm_laws
 
     warm_engine()
     warm_laws()

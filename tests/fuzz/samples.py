@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core.config.loader import load_scenario
-from rotor_lab.fly import fly
-from rotor_lab.recordings.bag_writer import write_bag
-from rotor_lab.recordings.flights import open_flight, recording_of
-from rotor_lab.recordings.tum import write_tum
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.flights import open_flight, recording_of
+from rotor_recordings.formats.tum import write_tum
 
 SECONDS = 0.6
 FRAMES = 12

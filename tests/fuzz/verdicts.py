@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from fuzz import budget
 
-from rotor_core.interface.errors import RotorError
+from rotor_core.errors import RotorError
 
 PATIENCE = 20
 """An input that takes more processor time than this hangs, s."""

@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.loader import load_vehicle
-from rotor_core.interface.errors import ContractError
-from rotor_core.rotors import rotor_set
-from rotor_lab.autopilots import (
+from rotor_adapters.autopilots import (
     Autopilot,
     largest_wrench,
     swap_attitude,
@@ -18,7 +15,10 @@ from rotor_lab.autopilots import (
     swap_world,
     swap_yaw,
 )
-from rotor_lab.teleop import WrenchKeys, wrench_from_sticks
+from rotor_adapters.teleop.keys import WrenchKeys, wrench_from_sticks
+from rotor_core.config.loader import load_vehicle
+from rotor_core.errors import ContractError
+from rotor_core.vehicles.rotors import rotor_set
 
 
 def test_axes_by_hand():

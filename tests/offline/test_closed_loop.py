@@ -9,11 +9,11 @@ from rotor_control.controller import make_controller
 from rotor_core.config.catalog import shipped
 from rotor_core.config.environment import Wind
 from rotor_core.config.loader import load_scenario, load_trajectory
-from rotor_core.config.plans import StepPosePlan
 from rotor_core.config.schema import Actuation
-from rotor_core.rotors import rotor_set
-from rotor_lab.fly import fly
-from rotor_planning.trajectories import make_plans
+from rotor_core.config.trajectories import StepPosePlan
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_flight.fly import fly
+from rotor_planning.trajectories.plans import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
 
 # Reference rows of the RotorTM specification: repository gains, 100 Hz hold, no rotor limits, whole trajectory.
@@ -103,7 +103,7 @@ def test_large_step_stays_within_rotors_and_tensions():
     sets = [rotor_set(v.rotors) for v in scenario.model.vehicles]
     for _ in range(1600):
         controller.references[0] = plan.sample(simulation.time - START_TIME)
-        simulation.step(controller.command(simulation.measure(), controller.references))
+        simulation.step(controller.decide(simulation.sense().array, controller.references))
         for rotors, wrench in zip(sets, simulation.applied, strict=True):
             thrusts = rotors.unmixing @ wrench
             assert (
@@ -225,7 +225,7 @@ def test_noise_changes_the_figures_little():
 def test_two_teams_in_one_world(tmp_path):
     """Two payloads and a free vehicle: three teams, each with its own start and the same kind of trajectory."""
     from rotor_core.config.loader import scenario_from_tree
-    from rotor_core.config.tree import parse_tree
+    from rotor_core.config.yaml.tree import parse_tree
 
     text = """
 schema: 1

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+from rotor.cli import main
 from rotor_core.config.loader import dump_scenario, load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.cli import main
-from rotor_lab.compare.alignment import Alignment, align
-from rotor_lab.compare.cables import CableMotion, cable_motions, intervals
-from rotor_lab.compare.clock import clock_offset
-from rotor_lab.compare.comparison import Wishes, compare
-from rotor_lab.compare.errors import BodyErrors, body_errors
-from rotor_lab.compare.payload_balance import acceleration, balanced_tensions
-from rotor_lab.compare.runs import longest, runs
-from rotor_lab.recordings.recording import CableRows, Recording
-from rotor_lab.recordings.track import Samples, Track
-from rotor_lab.recordings.tum import write_tum
+from rotor_core.errors import ConfigError
+from rotor_recordings.compare.alignment import Alignment, align
+from rotor_recordings.compare.cables import CableMotion, cable_motions, intervals
+from rotor_recordings.compare.clock import clock_offset
+from rotor_recordings.compare.comparison import CompareOptions, compare
+from rotor_recordings.compare.errors import BodyErrors, body_errors
+from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
+from rotor_recordings.compare.runs import longest, runs
+from rotor_recordings.formats.tum import write_tum
+from rotor_recordings.motion.recording import CableRows, Recording
+from rotor_recordings.motion.track import Samples, Track
 
 EPOCH = 1_700_000_000 * 10**9
-NO_OPTIONS = Wishes(evo=False)
+NO_OPTIONS = CompareOptions(evo=False)
 
 
 def place(t):
@@ -907,7 +907,7 @@ def test_evo_agrees():
     real = track(
         1.0, 11.0, 100.0, EPOCH, 0.3, noise=2e-3, rotation=Rotation.from_rotvec([0.1, 0.2, 2.0])
     )
-    found = compare(recording(sim), recording(real), Wishes())
+    found = compare(recording(sim), recording(real), CompareOptions())
     figures, evo = found.bodies["quad1"].figures(), found.evo["quad1"]
     assert evo["ape_m"]["rmse"] == pytest.approx(figures["position_rmse_m"], abs=1e-6)
     assert evo["ape_m"]["max"] == pytest.approx(figures["position_error_max_m"], abs=1e-6)
@@ -920,7 +920,7 @@ def test_evo_agrees():
 
 def test_evo_on_less_than_a_second():
     pair = recording(track(0.0, 10.0, 100.0)), recording(track(0.0, 10.0, 100.0, noise=1e-3))
-    found = compare(*pair, Wishes(offset=0.0, start=2.0, end=2.8, align="none"))
+    found = compare(*pair, CompareOptions(offset=0.0, start=2.0, end=2.8, align="none"))
     assert found.bodies["quad1"].figures()["poses"] == 81
 
 

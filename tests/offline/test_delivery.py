@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from transforms3d.quaternions import mat2quat, quat2mat
 
-from rotor_control.cascaded_pid import ERROR_SUM, CascadedPidLaw
 from rotor_control.controller import make_controller
+from rotor_control.laws.cascaded_pid import ERROR_SUM, CascadedPidLaw
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_core.interface.plan import hold
-from rotor_core.rotors import rotor_set
-from rotor_lab.fly import fly
-from rotor_lab.outcome import outcome
-from rotor_lab.reproduce import gain_study as study
-from rotor_lab.reproduce.pappalardo_flights import (
+from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import hold
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_flight.fly import fly
+from rotor_flight.outcome import outcome
+from rotor_planning.trajectories.knots import go_to
+from rotor_sim.simulation import Simulation
+from validation.oracles import pappalardo as oracle
+from validation.papers.pappalardo import gain_study as study
+from validation.papers.pappalardo.flights import (
     cardan,
     dd1,
     delivery,
@@ -27,10 +30,7 @@ from rotor_lab.reproduce.pappalardo_flights import (
     wind_step,
     with_fault,
 )
-from rotor_lab.reproduce.unloading import Crate, unload
-from rotor_planning.knots import go_to
-from rotor_sim.oracles import pappalardo as oracle
-from rotor_sim.simulation import Simulation
+from validation.papers.pappalardo.unloading import Crate, unload
 
 LEVER, INERTIA = 4.0 * 0.351715, 0.2745
 
@@ -76,11 +76,11 @@ def test_dd_b9_the_loop_flies_the_engine_and_the_papers_coordinates_alike():
     for i in range(300):
         for loop in loops:
             loop.follow(0, plan, i * h)
-        command = loops[0].command(simulation.measure(), loops[0].references)
+        command = loops[0].decide(simulation.sense().array, loops[0].references)
         found = oracle.flight_from(y)
         seen[0, :3], seen[0, 3:7] = found.p_WB, mat2quat(found.R_WB)
         seen[0, 7:10], seen[0, 10:13] = found.v_WB, found.omega_B
-        other = loops[1].command(seen, loops[1].references)[0]
+        other = loops[1].decide(seen, loops[1].references)[0]
         simulation.step(command)
         target = drone.rotors.spins * rotors.speeds(other)
         k1 = rate(y, 0.0, target, speeds)
@@ -201,7 +201,7 @@ def test_dd_b14_the_yaw_loop_turns_and_does_not_lift():
     states = np.zeros((2, 13))
     states[:, 3] = 1.0
     controller.follow(0, hold(np.zeros(3), 0.0), 0.0)
-    wrench = controller.command(states, controller.references)[0]
+    wrench = controller.decide(states, controller.references)[0]
     np.testing.assert_allclose(wrench, [96.0, 0.0, 0.0, 0.152444], atol=2e-6)
     np.testing.assert_allclose(law.thrusts, [23.0, 25.0, 23.0, 25.0])
 
@@ -228,7 +228,7 @@ def test_dd_b16_wind_leans_the_drone():
 
 def test_a_step_up_overshoots_as_the_linear_loop_does():
     """27.0 % without anti-windup; less with it, because rotors are at their limit for the first tenths of a second."""
-    from rotor_lab.reproduce.pappalardo_flights import altitude_step
+    from validation.papers.pappalardo.flights import altitude_step
 
     plain = altitude_step(per_rotor=True)
     step = step_of(plain.time, plain.height)

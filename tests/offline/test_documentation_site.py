@@ -97,7 +97,7 @@ def test_every_link_leads_somewhere(site, pages):
 
 
 def test_every_command_is_on_the_reference_page(site):
-    from rotor_lab.cli import parser
+    from rotor.cli import parser
 
     ids = Page(site / "reference" / "command_line.html").ids
     actions = parser()._actions
@@ -121,7 +121,19 @@ def test_every_key_of_a_scenario_is_on_the_reference_page(site):
 def test_every_public_module_is_in_the_reference(site):
     ids = set().union(*(Page(p).ids for p in (site / "reference" / "python").glob("*.html")))
     sources = ROOT / "ros2_ws" / "src"
-    for package in ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning", "rotor_lab"):
+    for package in (
+        "rotor_core",
+        "rotor_dynamics",
+        "rotor_sim",
+        "rotor_control",
+        "rotor_planning",
+        "rotor_flight",
+        "rotor_recordings",
+        "rotor_viewer",
+        "rotor_adapters",
+        "rotor_testbed",
+        "rotor",
+    ):
         for path in (sources / package / package).rglob("*.py"):
             if not path.stem.startswith("_"):
                 module = ".".join(path.relative_to(sources / package).with_suffix("").parts)

@@ -12,8 +12,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-import rotor_lab.gym  # noqa: F401
-from rotor_core.interface.errors import ConfigError
+import rotor_flight.gym  # noqa: F401
+from rotor_core.errors import ConfigError
 
 SCENARIOS = (
     "hover", "dragonfly_point_mass", "three_dragonflies_triangular_1m", "three_dragonflies_triangular_rigid",

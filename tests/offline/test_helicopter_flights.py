@@ -10,12 +10,12 @@ from scipy.optimize import curve_fit
 from transforms3d.euler import euler2quat, quat2euler
 from transforms3d.quaternions import qmult
 
-from rotor_core.config.controls import HelicopterControl
+from rotor_core.config.controllers import HelicopterControl
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Change, InitialState, MotorFault, Scenario, Timing
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.flight import Flight
-from rotor_lab.fly import fly
+from rotor_core.errors import ConfigError
+from rotor_flight.flight import Flight
+from rotor_flight.fly import fly
 
 
 def _errors(flight: Flight, after: float = 0.0) -> np.ndarray:

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from rotor_control.controller import make_controller
-from rotor_core.config.advice import notes
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario, scenario_from_tree
 from rotor_core.config.model import CableAttachment, Model, Payload
 from rotor_core.config.schema import Actuation, Change, Grip, InitialState, PlantChange, Scenario
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError, ModelError
-from rotor_lab.fly import fly
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError, ModelError
+from rotor_core.warnings import notes
+from rotor_flight.fly import fly
+from rotor_sim.analysis.trim import trim
 from rotor_sim.simulation import Simulation
-from rotor_sim.trim import trim
 
 VEHICLE = (config_directory() / "vehicles" / "xcell60.yaml").read_text()
 SCENARIO = """schema: 1
@@ -53,7 +53,7 @@ def test_attaching_in_flight_changes_nothing_but_what_is_attached():
     for _ in range(25):
         simulation.step(command)
     before = simulation.engine.joints.rates
-    simulation.command(command)
+    simulation.act(command)
     after = simulation.engine.joints.rates
     assert [e.type for e in simulation.take_events()] == ["attach"]
     # the box falls at 1 m/s and is stopped by 8.2 kg: 2.4 cm/s, and what that shakes the blades by
@@ -92,9 +92,9 @@ def test_motors_of_an_arm_with_a_lag_work_beside_a_helicopter():
     ):
         simulation = Simulation(scenario)
         rest = np.zeros((simulation.n_vehicles, 4))
-        simulation.command(rest, np.zeros(2))  # the first command finds motors at their efforts
+        simulation.act(rest, np.zeros(2))  # the first command finds motors at their efforts
         for _ in range(5):
-            simulation.command(rest, np.array([0.1, 0.0]))
+            simulation.act(rest, np.array([0.1, 0.0]))
             simulation.engine.run(scenario.time.steps_per_control)
         found.append(simulation.engine.joints.efforts[0])
     assert found[0] == pytest.approx(0.1 * (1.0 - np.exp(-0.02 / lag)), rel=1e-6)
@@ -155,7 +155,7 @@ def test_nothing_commanded_stops_the_engine_and_the_tail():
     simulation = Simulation(load_scenario("helicopter_hover"))
     for _ in range(25):
         simulation.step(np.zeros((1, 4)))
-    assert simulation.rotor_heads.torques[0] == 0.0
+    assert simulation.helicopters.torques[0] == 0.0
     assert simulation.engine.joints.efforts[0] == 0.0
     assert simulation.engine.joints.rates[0] < 167.0
     # blades that swing forward shake the fuselage; the torque of the engine alone would give 2.2 rad/s by now
@@ -170,17 +170,17 @@ def test_without_gravity_it_flies_all_the_same():
 
 def test_commands_that_act_are_the_limited_ones():
     simulation = Simulation(load_scenario("helicopter_hover"))
-    simulation.command(np.array([[0.6, 0.0, 0.0, 107.0]]))
+    simulation.act(np.array([[0.6, 0.0, 0.0, 107.0]]))
     np.testing.assert_allclose(simulation.applied, [[np.radians(16.0), 0.0, 0.0, 20.0]])
 
 
 def test_a_state_set_at_another_time_takes_lag_and_history_along():
     scenario = written(("    turns: cw", "    swash_lag_s: 0.05\n          turns: cw"))
     engine = Simulation(scenario).engine
-    engine.swash.command(np.array([[0.1, 0.0, 0.0]]))
+    engine.swash.act(np.array([[0.1, 0.0, 0.0]]))
     engine.run(10)
     before = engine.swash.angles
-    links = engine.measure()[:, :13].copy()
+    links = engine.update_kinematics()[:, :13].copy()
     engine.set_state(links, joints=engine.joints.states, time=0.25)
     np.testing.assert_allclose(engine.swash.angles, before, atol=1e-12)
 
@@ -215,8 +215,8 @@ def test_trim_counts_every_moment_once_and_knows_the_gain_of_the_plant():
         assert found.exists and found.residual < 1e-8
         simulation = Simulation(replace(scenario, actuation=Actuation(mode)))  # type: ignore[arg-type]
         simulation.reset(found.states)
-        simulation.command(found.commands)
-        assert np.abs(simulation.engine.measure()[0, 13:19]).max() < 1e-6
+        simulation.act(found.commands)
+        assert np.abs(simulation.engine.update_kinematics()[0, 13:19]).max() < 1e-6
     weak = replace(hover, plant=(PlantChange("quad1", thrust_gain=0.8),))
     assert trim(weak).commands[0, 0] == pytest.approx(0.25 * 9.81 / 0.8, rel=1e-9)
     with pytest.raises(ModelError, match="by its arm or to the"):

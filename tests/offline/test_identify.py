@@ -5,16 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rotor.cli import main
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import PlantChange
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.cli import main
-from rotor_lab.flight import Flight
-from rotor_lab.fly import fly
-from rotor_lab.identify.fit import identify
-from rotor_lab.identify.parameters import chosen, default_names, known_parameters, with_values
-from rotor_lab.identify.rollouts import make_windows, misses
-from rotor_lab.recordings.bag_writer import write_bag
+from rotor_core.errors import ConfigError
+from rotor_flight.flight import Flight
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.identify.fit import identify
+from rotor_recordings.identify.parameters import (
+    chosen,
+    default_names,
+    known_parameters,
+    with_values,
+)
+from rotor_recordings.identify.rollouts import make_windows, prediction_residuals
 
 NAME = "three_dragonflies_triangular_1m"
 DELAY = 4
@@ -79,7 +84,7 @@ def test_without_noise_the_values_come_back(flown):
 def test_the_true_model_misses_nothing(flown):
     """Rollouts from true states with true parameters and commands: the smoothing is all that is left."""
     windows = make_windows(flown, flown.scenario, 0.4, 2.0)
-    assert np.abs(misses(windows, flown.scenario, 0.0)).max() < 2e-4
+    assert np.abs(prediction_residuals(windows, flown.scenario, 0.0)).max() < 2e-4
 
 
 def test_parameters_are_put_where_they_belong():

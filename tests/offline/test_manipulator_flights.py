@@ -11,12 +11,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rotor_control.controller import make_controller
-from rotor_core.articulated.vehicle import ArticulatedVehicle
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.plans import HoverPlan, JointMove, JointMoves
 from rotor_core.config.schema import Actuation
-from rotor_core.interface.plan import hold
-from rotor_lab.fly import fly
+from rotor_core.config.trajectories import HoverPlan, JointMove, JointMoves
+from rotor_core.plans.plan import hold
+from rotor_core.vehicles.articulated import ArticulatedVehicle
+from rotor_flight.fly import fly
 from rotor_sim.simulation import START_TIME, Simulation
 
 HAND = np.array([0.47, 0.0, 0.0])
@@ -134,8 +134,8 @@ def test_integrals_take_up_a_wrong_mass():
         simulation, controller = Simulation(heavy), make_controller(believed)
         reference = hold((0, 0, 2)).sample(0.0)[None]
         for _ in range(2400):
-            wrench = controller.command(simulation.measure(), reference, simulation.joint_states)
-            simulation.command(wrench, controller.efforts)
+            wrench = controller.decide(simulation.sense().array, reference, simulation.joint_states)
+            simulation.act(wrench, controller.efforts)
             simulation.step()
         return abs(simulation.motion[0, 2] - 2.0)
 

@@ -13,11 +13,11 @@ from rotor_core.config.loader import (
     mission_from_text,
     scenario_from_tree,
 )
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError, ModelError
-from rotor_lab.fly import fly
-from rotor_lab.mission_pilot import MissionPilot
-from rotor_planning.mission import Status
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError, ModelError
+from rotor_flight.fly import fly
+from rotor_flight.offline_mission import OfflineMission
+from rotor_planning.missions.mission import Status
 from rotor_sim.simulation import Simulation
 
 BASE = """
@@ -129,17 +129,17 @@ def test_a_cancelled_mission_hovers():
         "\n  steps:\n    - {type: take_off, height_m: 1.0}\n    - {type: hover, duration_s: 50.0}\n"
     )
     simulation = Simulation(wanted)
-    pilot = MissionPilot(wanted, simulation)
+    pilot = OfflineMission(wanted, simulation)
     from rotor_control.controller import make_controller
-    from rotor_core.config.units import nanoseconds
+    from rotor_core.config.yaml.units import nanoseconds
 
     controller = make_controller(wanted)
     for i in range(800):
-        pilot.update(simulation.measure())
+        pilot.update(simulation.sense().array)
         if i == 200:  # on its way up
             pilot.runner.cancel()
         controller.follow_board(pilot.board, nanoseconds(simulation.time))
-        simulation.step(controller.command(simulation.motion, controller.references))
+        simulation.step(controller.decide(simulation.motion, controller.references))
     assert pilot.runner.status is Status.CANCELLED
     assert pilot.runner.log[-1][1] == "cancelled: everything hovers"
     assert np.linalg.norm(simulation.motion[0, 7:10]) < 0.02
@@ -339,8 +339,8 @@ def test_a_mission_flies_the_same_twice():
 def test_bags_know_when_vehicles_flew_alone():
     """The team has a reference only while its own plan began after those of its vehicles."""
     from rotor_core.config.teams import Team
-    from rotor_core.interface.plan import hold
-    from rotor_lab.bag import _references
+    from rotor_core.plans.plan import hold
+    from rotor_recordings.formats.bag_flights import _references
 
     team = Team("payload", ("a", "b"), (0, 1))
     plan = hold(np.array([1.0, 2.0, 3.0]))

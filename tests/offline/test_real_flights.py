@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.bag import read_flight
-from rotor_lab.cli import main
-from rotor_lab.real_flights.follow import fitted_laws, follow, group_of, path_error
-from rotor_lab.real_flights.grid import GRAVITY, make_grid
-from rotor_lab.real_flights.rods import rod_motion
-from rotor_lab.real_flights.slack import slack_episodes
-from rotor_lab.real_flights.team_model import fit_team
-from rotor_lab.real_flights.windows import VARIANTS, predicted, rods_predicted
-from rotor_lab.recordings.bag_writer import write_bag
-from rotor_lab.recordings.crazyflie_teams import read_crazyflie_team
-from rotor_lab.recordings.flights import open_flight
-from rotor_lab.recordings.open import open_recording
+from rotor.cli import main
+from rotor_core.errors import ConfigError
+from rotor_recordings.crazyflies.grid import GRAVITY, make_grid
+from rotor_recordings.crazyflies.logs import read_crazyflie_team
+from rotor_recordings.crazyflies.team_model import fit_team
+from rotor_recordings.formats.bag_flights import read_flight
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.flights import open_flight
+from rotor_recordings.formats.open import open_recording
+from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
+from validation.real_flights.rods import rod_motion
+from validation.real_flights.slack import slack_episodes
+from validation.real_flights.windows import VARIANTS, predicted, rods_predicted
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared/flight_data/col_trans_2024"
 needs_flights = pytest.mark.skipif(not FOLDER.exists(), reason="needs the recorded flights")

@@ -12,14 +12,14 @@ from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.linalg import expm
 
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.recordings.bags import body_of_topic, read_bag
-from rotor_lab.recordings.flights import open_flight
-from rotor_lab.recordings.open import open_recording
-from rotor_lab.recordings.recording import CableRows, Recording
-from rotor_lab.recordings.track import Samples, Track, ordered, resampled
-from rotor_lab.recordings.tum import read_tum, write_tum
-from rotor_lab.recordings.vicon_csv import read_vicon_csv
+from rotor_core.errors import ConfigError
+from rotor_recordings.formats.bags import body_of_topic, read_bag
+from rotor_recordings.formats.flights import open_flight
+from rotor_recordings.formats.open import open_recording
+from rotor_recordings.formats.tum import read_tum, write_tum
+from rotor_recordings.formats.vicon_csv import read_vicon_csv
+from rotor_recordings.motion.recording import CableRows, Recording
+from rotor_recordings.motion.track import Samples, Track, ordered, resampled
 
 EPOCH = 1_700_000_000_123_456_789
 """Not a whole number of anything: a float of it would be off by up to 120 ns."""

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 
+from rotor.cli import main
 from rotor_core.config.loader import dump_scenario, load_scenario
-from rotor_core.interface.errors import RotorError
-from rotor_lab.bag import read_flight
-from rotor_lab.cli import main
-from rotor_lab.fly import fly
-from rotor_lab.message_store import message_store
-from rotor_lab.recordings.bag_writer import write_bag
-from rotor_lab.recordings.live_bag import CHUNK_NS, RESERVE, SCENARIO_FILE, LiveBag
-from rotor_lab.recordings.open import open_recording
-from rotor_lab.recordings.recover import MAGIC, recover
+from rotor_core.errors import RotorError
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_flights import read_flight
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.message_store import message_store
+from rotor_recordings.formats.open import open_recording
+from rotor_recordings.live.bag import CHUNK_NS, RESERVE, SCENARIO_FILE, LiveBag
+from rotor_recordings.live.recover import MAGIC, recover
 
 STEP_NS = 10**7
 KIND = "std_msgs/msg/String"

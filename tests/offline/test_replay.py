@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.replay_case import event_record, load_case, replay, run_case
+from rotor_core.errors import ConfigError
+from rotor_recordings.predict.case import event_record, load_case, replay, run_case
 
 HERE = Path(__file__).resolve().parents[1]
 CASES = HERE.parents[1] / "shared" / "cases"
@@ -162,7 +162,7 @@ def test_a_cable_takes_over_when_its_rigid_link_lets_go():
     assert run.events[1].time == pytest.approx(0.1 + np.sqrt(2 * 0.05 / relative), abs=1e-9)
     assert run.samples["taut"][-1, 0]
     short = {**case, "cables": [{**cable, "l": 0.2}]}
-    from rotor_core.interface.errors import ModelError
+    from rotor_core.errors import ModelError
 
     with pytest.raises(ModelError, match=r"one rigid body 0\.3 m apart, but is only 0\.2 m long"):
         replay(short)
@@ -197,9 +197,9 @@ def test_impossible_case_names_the_file(tmp_path):
     case["cables"][0]["l"] = 0.1
     path = tmp_path / "short.json"
     path.write_text(json.dumps(case))
-    from rotor_core.interface.errors import ModelError
+    from rotor_core.errors import ModelError
 
     with pytest.raises(
-        ModelError, match=r"short\.json: cable 0: the points it joins are .* m apart"
+        ModelError, match=r"short\.json: cable1: the points it joins are .* m apart"
     ):
         run_case(path, tmp_path / "out.npz")

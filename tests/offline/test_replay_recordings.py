@@ -8,20 +8,20 @@ import pytest
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 
+from rotor.cli import main
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_core.interface.plan import YAW_ACCELERATION
-from rotor_lab.bag import read_flight
-from rotor_lab.cli import main
-from rotor_lab.compare.comparison import Wishes, compare
-from rotor_lab.flight import Commands
-from rotor_lab.fly import fly
-from rotor_lab.prediction.predict import predict
-from rotor_lab.prediction.windows import predict_windows
-from rotor_lab.recordings.bag_writer import write_bag
-from rotor_lab.recordings.flights import open_flight, recording_of
-from rotor_lab.recordings.open import open_recording
-from rotor_lab.warm import warm
+from rotor_core.errors import ConfigError
+from rotor_core.reference import YAW_ACCELERATION
+from rotor_flight.flight import Commands
+from rotor_flight.fly import fly
+from rotor_flight.warm import warm
+from rotor_recordings.compare.comparison import CompareOptions, compare
+from rotor_recordings.formats.bag_flights import read_flight
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.flights import open_flight, recording_of
+from rotor_recordings.formats.open import open_recording
+from rotor_recordings.predict.predict import predict
+from rotor_recordings.predict.windows import predict_windows
 
 DURATIONS = {
     "hover": 1.0, "dragonfly_point_mass": 3.0, "three_crazyflies_point_mass": 3.0, "collision_point_mass": 2.5,
@@ -189,7 +189,7 @@ def test_a_bag_is_a_recording_too(flown, bags):
             np.testing.assert_array_equal(a.samples.positions, b.samples.positions)
             np.testing.assert_allclose(a.samples.velocities, b.samples.velocities, atol=1e-13)
         np.testing.assert_array_equal(one.cables.tensions, flight.tensions)
-    found = compare(direct, bag, Wishes(offset=0.0, align="none", evo=False))
+    found = compare(direct, bag, CompareOptions(offset=0.0, align="none", evo=False))
     for body in found.bodies.values():
         assert (
             body.figures()["position_rmse_m"] == 0.0 and body.figures()["attitude_rmse_deg"] < 1e-6
@@ -207,7 +207,7 @@ def test_tensions_from_the_motion_agree_with_those_of_the_simulator(flown):
     flight = flown("three_crazyflies_point_mass")
     told = recording_of(flight, "sim")
     silent = replace(told, cables=None)
-    found = compare(told, silent, Wishes(offset=0.0, align="none", evo=False))
+    found = compare(told, silent, CompareOptions(offset=0.0, align="none", evo=False))
     for cable in found.cables.values():
         assert cable.real.tension_from == "balance of the payload"
         known = np.isfinite(cable.real.tensions)
@@ -413,7 +413,7 @@ def test_helicopters_begin_at_the_start(flown):
 
 
 def breaking(when):
-    from rotor_core.interface.errors import SolverError
+    from rotor_core.errors import SolverError
 
     def hook(simulation, t):
         if t >= when - 1e-9:
@@ -557,7 +557,7 @@ def test_files_that_are_no_recordings(tmp_path, capsys):
 
 
 def test_the_command_says_why_a_prediction_ended(bags, tmp_path, capsys, monkeypatch):
-    import rotor_lab.prediction.run as run
+    import rotor_recordings.predict.run as run
 
     def early(record, *arguments):
         return predict(record, *arguments, hook=breaking(record.time[0] + 0.02))

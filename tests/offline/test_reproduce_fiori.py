@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rotor_core._jit import kernel
-from rotor_core.interface.errors import ModelError
-from rotor_core.lie import so3
-from rotor_lab.reproduce import fiori
-from rotor_sim.engine import Engine
-from rotor_sim.model.body import Body
-from rotor_sim.model.system import System
-from rotor_sim.oracles.kkt import skew
+from rotor_core.errors import ModelError
+from rotor_core.math import so3
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import System
+from validation.oracles.kkt import skew
+from validation.papers.fiori import report as fiori
 
 vectors = st.tuples(*[st.floats(-1.5, 1.5)] * 3).map(np.array)
 
@@ -82,11 +82,11 @@ def test_LG_A2_error_constants_of_one_step():
         engine = Engine(
             System((Body("ball", 1.0, J),), (), (), (0,), 0.0), step=T, integrator="erk4m"
         )
-        engine.world.inputs[0, 1:4] = J @ alpha
+        engine.wrenches[0, 1:4] = J @ alpha
         engine.set_state(np.concatenate([np.zeros(3), [1, 0, 0, 0], np.zeros(3), w0])[None])
         engine.run(1)
         error = Rotation.from_matrix(
-            exact(T).T @ fiori.matrix(engine.measure()[0, 3:7])
+            exact(T).T @ fiori.matrix(engine.update_kinematics()[0, 3:7])
         ).as_rotvec()
         expected = T**4 / 192.0 * np.cross(w0, np.cross(w0, alpha))
         np.testing.assert_allclose(np.linalg.norm(error), np.linalg.norm(expected), rtol=0.1)
@@ -116,7 +116,7 @@ def test_LG_A8_degenerate_gyrostats():
     ball = Engine(System((Body("ball", 1.0, np.eye(3)),), gravity=0.0), step=0.01)
     ball.set_state(state)
     ball.run(1000)
-    np.testing.assert_allclose(ball.measure()[0, 10:13], w0, atol=1e-13)
+    np.testing.assert_allclose(ball.update_kinematics()[0, 10:13], w0, atol=1e-13)
     J = np.array([1.0, 2.0, 2.5])
     locked = Engine(System((Body("top", 1.0, np.diag(J)),), gravity=0.0))
     locked.set_state(state)
@@ -140,7 +140,7 @@ def test_LG_A11_hover_speed_and_yaw_moment():
 def test_the_command_reproduces_and_reports(tmp_path):
     """Exit code 0, a report with every section, a picture with ink in it."""
     run = subprocess.run(
-        [sys.executable, "-m", "rotor_lab.cli", "reproduce", "fiori", "--out", str(tmp_path / "out")],
+        [sys.executable, "-m", "rotor.cli", "reproduce", "fiori", "--out", str(tmp_path / "out")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr

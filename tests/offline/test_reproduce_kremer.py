@@ -2,7 +2,7 @@
 
 import pytest
 
-from rotor_lab.reproduce import kremer
+from validation.papers.kremer import report as kremer
 
 SECTIONS = [
     title for title in kremer.SECTIONS if title != "cost"

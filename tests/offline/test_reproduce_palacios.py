@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rotor_lab.reproduce import palacios
-from rotor_lab.reproduce.palacios_flights import drift
-from rotor_lab.reproduce.rows import Row
+from validation.papers.palacios import report as palacios
+from validation.papers.palacios.flights import drift
+from validation.papers.rows import Row
 
 EXPECTED = {
     "Hover trim": {"HE-T10", "HE-T15", "closed form"},

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rotor_lab.reproduce import pappalardo
-from rotor_lab.reproduce.rows import Row
+from validation.papers.pappalardo import report as pappalardo
+from validation.papers.rows import Row
 
 
 @pytest.mark.parametrize(

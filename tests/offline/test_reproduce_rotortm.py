@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rotor_lab.reproduce import report, rotortm
-from rotor_lab.reproduce.rows import Row
+from validation.papers import reproduce as report
+from validation.papers.rotortm import report as rotortm
+from validation.papers.rows import Row
 
 
 @pytest.fixture(autouse=True)

@@ -17,17 +17,17 @@ import pytest
 from scipy import stats
 from sockets import sockets_of
 
+from rotor.cli import main
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.cli import main
-from rotor_lab.fly import fly
-from rotor_lab.sweep.chunk import flown, fly_chunk
-from rotor_lab.sweep.metrics import METRICS
-from rotor_lab.sweep.places import prepared, read, varied
-from rotor_lab.sweep.run import CHUNKS, FLIGHTS, make_job, sweep
-from rotor_lab.sweep.sampling import sample
-from rotor_lab.sweep.sensitivity import first_order, rank_correlation
-from rotor_lab.sweep.study import Distribution, Study, Variable, load_study
+from rotor_core.errors import ConfigError
+from rotor_flight.fly import fly
+from rotor_flight.studies.chunk import flown, fly_chunk
+from rotor_flight.studies.metrics import METRICS
+from rotor_flight.studies.parameters import prepared, read, varied
+from rotor_flight.studies.run import CHUNKS, FLIGHTS, make_job, sweep
+from rotor_flight.studies.sampling import sample
+from rotor_flight.studies.sensitivity import first_order, rank_correlation
+from rotor_flight.studies.study import Distribution, Study, Variable, load_study
 
 BASE = """schema: 1
 scenario: hover
@@ -253,7 +253,7 @@ def test_workers_a_kill_and_the_same_table(tmp_path):
     alone = sweep(str(path), out=str(tmp_path / "alone"), workers=0)
     text = path.read_text().replace("duration_s: 0.5", "duration_s: 0.5 ")
     path.write_text(text)
-    code = f"import sys; from rotor_lab.cli import main; sys.exit(main(['sweep', {str(path)!r}, '--out', " \
+    code = f"import sys; from rotor.cli import main; sys.exit(main(['sweep', {str(path)!r}, '--out', " \
            f"{str(tmp_path / 'killed')!r}, '--workers', '2']))"  # fmt: skip
     program = (
         tmp_path / "program.py"
@@ -304,7 +304,7 @@ def test_a_worker_that_dies_costs_only_its_chunk(tmp_path):
     path = study(tmp_path, flights=12, metrics="'deadly.py:metric'")
     program = tmp_path / "program.py"
     program.write_text(
-        "if __name__ == '__main__':\n    from rotor_lab.sweep.run import sweep\n"
+        "if __name__ == '__main__':\n    from rotor_flight.studies.run import sweep\n"
         f"    sweep({str(path)!r}, out={str(tmp_path / 'out')!r}, workers=2)\n"
     )
     subprocess.run([sys.executable, str(program)], check=True, timeout=200)
@@ -343,7 +343,7 @@ def test_the_command_reports_and_the_worst_flies_again(tmp_path, capsys):
 
 def test_the_shipped_study_is_right():
     from rotor_core.config.catalog import shipped
-    from rotor_lab.sweep.study import locate_study
+    from rotor_flight.studies.study import locate_study
 
     for name in shipped("studies"):
         job, table = make_job(load_study(locate_study(name)), Path(name))

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from browser import open_page, outside, pixels
 
+from rotor.cli import main
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.cli import main
-from rotor_lab.flight import Flight
-from rotor_lab.fly import fly
-from rotor_lab.recordings.bag_writer import write_bag
-from rotor_lab.view.disc_fit import DiscFit
-from rotor_lab.view.scene import along
-from rotor_lab.view.sources import RecordedFlight, RunningFlight
-from rotor_sim.body_poses import BodyPoses
+from rotor_core.errors import ConfigError
+from rotor_flight.flight import Flight
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_viewer.browser.scene import along
+from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
 ORANGE = (242, 115, 26)
 """Of trails and recorded paths."""
@@ -111,8 +111,8 @@ def served():
     """Serve a source in a thread while a test looks at its page."""
     import viser
 
-    from rotor_lab.view.app import Viewer
-    from rotor_lab.view.serve import open_source, serve
+    from rotor_viewer.browser.app import Viewer
+    from rotor_viewer.browser.serve import open_source, serve
 
     running: list = []
 
@@ -240,7 +240,7 @@ def test_mistakes_are_one_line(arguments, words, bag, tmp_path, capsys):
 def test_ports_that_are_taken_are_skipped():
     import socket
 
-    from rotor_lab.view.serve import free_port
+    from rotor_viewer.browser.serve import free_port
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

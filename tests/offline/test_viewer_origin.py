@@ -14,7 +14,7 @@ import pytest
 from sockets import sockets_of
 from websockets.datastructures import Headers
 
-from rotor_lab.view.origin import GuardedServer, is_loopback, refusal
+from rotor_viewer.browser.origin import GuardedServer, is_loopback, refusal
 
 EVIL = "http://evil.example"
 
@@ -147,7 +147,7 @@ def test_a_viewer_that_cannot_be_guarded_does_not_start(monkeypatch):
     """A later Viser may make its server otherwise; then nobody would check."""
     import viser
 
-    from rotor_core.interface.errors import ContractError
+    from rotor_core.errors import ContractError
 
     class Stopped(Exception):
         pass
@@ -216,12 +216,12 @@ def test_no_page_opens_a_tunnel(guarded, monkeypatch):
 
 def test_the_command_listens_on_the_loopback_address_only(tmp_path):
     """`./rotor view` as a process: one listener, on 127.0.0.1, and no other socket that waits."""
-    from rotor_lab.view.serve import free_port
+    from rotor_viewer.browser.serve import free_port
 
     port = free_port("127.0.0.1", 8200)
     log = tmp_path / "log"
     with log.open("w") as file:
-        command = [sys.executable, "-m", "rotor_lab.cli", "view", "hover", "--port", str(port)]
+        command = [sys.executable, "-m", "rotor.cli", "view", "hover", "--port", str(port)]
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
     try:
         end = time.monotonic() + 120.0  # it may compile kernels
@@ -240,8 +240,8 @@ def test_the_command_listens_on_the_loopback_address_only(tmp_path):
 
 
 def test_who_listens_to_everybody_is_told(monkeypatch, capsys):
-    from rotor_lab.cli import main
-    from rotor_lab.view.app import Viewer
+    from rotor.cli import main
+    from rotor_viewer.browser.app import Viewer
 
     monkeypatch.setattr(Viewer, "run", lambda self: None)
     assert main(["view", "hover", "--host", "0.0.0.0", "--port", "8220"]) == 0

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rotor_lab.bench import report, yardsticks
-from rotor_lab.bench.cpp import CppWorld, build
-from rotor_lab.bench.systems import CASES, engine
+from validation.speed import report, yardsticks
+from validation.speed.cpp import CppWorld, build
+from validation.speed.systems import CASES, engine
 
 
 def test_yardsticks():
@@ -23,15 +23,15 @@ def test_engine_and_compiled_kernel_are_the_same_system(name):
     ours, theirs = engine(case), CppWorld(build(), case)
     ours.run(300)
     theirs.run(300)
-    assert abs(ours.measure()[:, :3] - theirs.positions).max() < 1e-11
+    assert abs(ours.update_kinematics()[:, :3] - theirs.positions).max() < 1e-11
     assert ours.taut.all() and not ours.take_events()
 
 
 def test_bench_writes_json_and_a_plot(tmp_path, monkeypatch, capsys):
     """The whole command with short rounds."""
-    monkeypatch.setattr("rotor_lab.bench.speed.ROUNDS", 1)
-    monkeypatch.setattr("rotor_lab.bench.speed.WORLDS", 8)
-    monkeypatch.setattr("rotor_lab.bench.precision.HORIZON", 0.1)
+    monkeypatch.setattr("validation.speed.speed.ROUNDS", 1)
+    monkeypatch.setattr("validation.speed.speed.WORLDS", 8)
+    monkeypatch.setattr("validation.speed.precision.HORIZON", 0.1)
     out = tmp_path / "new" / "bench.json"
     report.bench(out, peers=False)
     found = json.loads(out.read_text())

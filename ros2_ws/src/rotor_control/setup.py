@@ -13,9 +13,11 @@ setup(
     zip_safe=True,
     maintainer="rotor maintainers",
     maintainer_email="maintainers@rotor.invalid",
-    description="Control laws for multirotors and teams that carry payloads.",
+    description="Control laws for multirotors, arms, helicopters and teams that carry payloads.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["controller = rotor_control.ros.controller_node:main"],
+        "console_scripts": [
+            "controller = rotor_control.ros.controller_node:main",
+        ],
     },
 )

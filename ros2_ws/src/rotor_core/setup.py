@@ -13,6 +13,6 @@ setup(
     zip_safe=True,
     maintainer="rotor maintainers",
     maintainer_email="maintainers@rotor.invalid",
-    description="What simulator, controllers and planners share: rotations, interfaces, scenarios.",
+    description="Mathematics and vocabulary that simulator, controllers and planners share.",
     license="Apache-2.0",
 )

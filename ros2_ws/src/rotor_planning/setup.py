@@ -13,9 +13,11 @@ setup(
     zip_safe=True,
     maintainer="rotor maintainers",
     maintainer_email="maintainers@rotor.invalid",
-    description="Trajectories: circles, lines, minimum-derivative splines.",
+    description="Trajectories, missions and moves of arms.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["planner = rotor_planning.ros.planner_node:main"],
+        "console_scripts": [
+            "planner = rotor_planning.ros.planner_node:main",
+        ],
     },
 )

@@ -13,9 +13,11 @@ setup(
     zip_safe=True,
     maintainer="rotor maintainers",
     maintainer_email="maintainers@rotor.invalid",
-    description="Hybrid multibody simulation of aerial vehicles with payloads on cables and rigid links.",
+    description="Scenarios made to fly: simulator and its ROS 2 node.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["simulator = rotor_sim.ros.simulator_node:main"],
+        "console_scripts": [
+            "simulator = rotor_sim.ros.simulator_node:main",
+        ],
     },
 )

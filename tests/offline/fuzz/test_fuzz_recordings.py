@@ -12,10 +12,10 @@ from fuzz.verdicts import ACCEPTED, UnclearError, judge
 
 from rotor_core._jit import cache_directory
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.recordings.flights import open_flight
-from rotor_lab.recordings.open import open_recording
-from rotor_lab.replay_case import run_case
+from rotor_core.errors import ConfigError
+from rotor_recordings.formats.flights import open_flight
+from rotor_recordings.formats.open import open_recording
+from rotor_recordings.predict.case import run_case
 
 ROTATIONS = ["", "rotvec", "euler-fixed-xyz", "euler-moving-xyz"]
 

@@ -12,12 +12,13 @@ from fuzz.trees import Vocabulary, changed
 from fuzz.verdicts import ACCEPTED, judge
 from fuzz.yaml_texts import ATTACKS, edited, written
 
-from rotor_core.config import catalog, loader, urdf
+from rotor_core.config import catalog, loader
 from rotor_core.config.catalog import config_directory, shipped
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
-from rotor_core.config.tree import Tree, parse_tree, plain, read_tree, tree_of
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.closed_loop import ClosedLoop
+from rotor_core.config.vehicles import urdf
+from rotor_core.config.yaml.tree import Tree, parse_tree, plain, read_tree, tree_of
+from rotor_core.errors import ConfigError
+from rotor_flight.loop import ClosedLoop
 
 PERIODS = 3
 MOST_STEPS = 200
@@ -72,9 +73,7 @@ def fly(scenario):
     if scenario.time.steps_per_control > MOST_STEPS:
         return
     for _ in range(PERIODS):
-        loop.decide()
-        loop.act()
-        loop.step()
+        loop.period()
         assert np.isfinite(loop.simulation.motion).all(), "a state is not finite"
         assert np.isfinite(loop.simulation.joint_states).all(), "a joint is not finite"
 

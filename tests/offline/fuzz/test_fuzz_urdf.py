@@ -11,9 +11,9 @@ from fuzz.xml_changes import ATTACKS, changed
 
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.loader import load_scenario, load_vehicle
-from rotor_core.config.urdf_out import scenario_urdf
-from rotor_core.interface.errors import ConfigError
-from rotor_lab.closed_loop import ClosedLoop
+from rotor_core.config.vehicles.urdf_export import scenario_urdf
+from rotor_core.errors import ConfigError
+from rotor_flight.loop import ClosedLoop
 
 SCENARIO = """\
 schema: 1
@@ -42,9 +42,7 @@ def fly(path):
     with np.errstate(all="ignore"):
         loop = ClosedLoop(scenario)
         for _ in range(2):
-            loop.decide()
-            loop.act()
-            loop.step()
+            loop.period()
     assert np.isfinite(loop.simulation.motion).all(), "a state is not finite"
     assert np.isfinite(loop.simulation.joint_states).all(), "a joint is not finite"
     ET.fromstring(scenario_urdf(scenario, bodies=True))

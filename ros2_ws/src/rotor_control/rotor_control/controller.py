@@ -5,25 +5,32 @@ One law per team, limits at rotor level, commands for all vehicles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from rotor_control.cascaded_pid import CascadedPidLaw
-from rotor_control.helicopter import HelicopterLaw
-from rotor_control.manipulator import ManipulatorLaw
+from rotor_control.laws.cascaded_pid import CascadedPidLaw
+from rotor_control.laws.helicopter import HelicopterLaw
+from rotor_control.laws.manipulator import ManipulatorLaw
 from rotor_control.team_laws import QuadrotorLaw, TeamLaw, team_law
-from rotor_core.config.controls import (
+from rotor_core.command import Command
+from rotor_core.config.controllers import (
+    CONTROL_LAWS,
     CascadedPidControl,
     HelicopterControl,
     ManipulatorControl,
     OpenLoopControl,
 )
+from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
-from rotor_core.config.units import rad_s_from_rpm
-from rotor_core.interface.errors import ConfigError, ContractError
-from rotor_core.interface.plan import REFERENCE, Plan
-from rotor_core.plan_queue import PlanBoard
-from rotor_core.rotors import rotor_limits, rotor_set
+from rotor_core.config.yaml.units import rad_s_from_rpm
+from rotor_core.errors import ConfigError, ContractError
+from rotor_core.plans.plan import Plan, PlannedReference
+from rotor_core.plans.registry import PlanRegistry
+from rotor_core.reference import REFERENCE, Reference
+from rotor_core.state import States
+from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 
 SAME_SPEED = 1e-6
 """Speeds closer than this are the same, rad/s."""
@@ -117,6 +124,7 @@ class Controller:
 
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.model
+        self._names = tuple(v.name for v in model.vehicles)
         self.teams = teams(model)
         self.laws = [_law_of(scenario, team) for team in self.teams]
         self._joint_starts = np.array(
@@ -133,14 +141,14 @@ class Controller:
         self.commands = np.zeros((len(model.vehicles), 4))
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
-        self.singles = PlanBoard(model).singles
+        self.singles = PlanRegistry(model).singles
         self._single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
         self._apart = False  # whether somebody flies alone or stands
 
-    def follow_board(self, board: PlanBoard, now: int) -> bool:
+    def follow_board(self, board: PlanRegistry, now: int) -> bool:
         """Take up what all plans say at a time, ns; False where one is missing."""
         if not board.is_complete:
             return False
@@ -156,7 +164,7 @@ class Controller:
         return True
 
     def _is_apart(self, i: int) -> bool:
-        """Whether all vehicles of team i fly alone."""
+        """True if all vehicles of team i fly alone."""
         own = [k for k, team in enumerate(self.singles.values()) if team == i]
         return bool(own) and all(self._alone[k] is not None for k in own)
 
@@ -180,7 +188,7 @@ class Controller:
         if isinstance(law, TeamLaw):
             law.follow(plan, t)
 
-    def command(
+    def decide(
         self,
         states: np.ndarray,
         references: np.ndarray,
@@ -214,6 +222,42 @@ class Controller:
         if self.limits_on:
             self.limited = self.limits.apply(self.commands)
         return self.commands
+
+    def __call__(
+        self,
+        measured: States | np.ndarray,
+        reference: Reference | Mapping[str, Reference],
+        joints: np.ndarray | None = None,
+        joint_references: np.ndarray | None = None,
+    ) -> Command:
+        """Command for measured states and a reference, with names.
+
+        Args:
+            measured: states of all entities.
+            reference: of the one planned entity, or of each by its name. A reference from
+                :meth:`rotor_core.plans.plan.Plan.at` lets laws look at the plan around it.
+            joints, joint_references: as of :meth:`decide`.
+
+        Raises:
+            ContractError: an entity without reference, or a law that needs the plan got a bare reference.
+        """
+        given = reference if isinstance(reference, Mapping) else {self.teams[0].entity: reference}
+        for i, team in enumerate(self.teams):
+            if team.entity not in given:
+                raise ContractError(f"controller: a reference for {team.entity!r} is missing.")
+            wanted, law = given[team.entity], self.laws[i]
+            if isinstance(wanted, PlannedReference):
+                self.follow(i, wanted.plan, wanted.time)
+                continue
+            if isinstance(law, TeamLaw) and law.ahead.size:
+                raise ContractError(
+                    f"controller: the law of {team.entity!r} uses the nominal motion (feedforward: nominal), which one "
+                    "reference does not tell. Give it plan.at(t)."
+                )
+            self.references[i] = wanted.array
+        states = measured.array if isinstance(measured, States) else measured
+        wrenches = self.decide(states, self.references, joints, joint_references)
+        return Command(self._names, wrenches.copy(), self.efforts.copy())
 
     def _command_team(
         self,
@@ -275,6 +319,9 @@ def _single_law(scenario: Scenario, name: str) -> QuadrotorLaw | HelicopterLaw:
 def _law_of(
     scenario: Scenario, team: Team
 ) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw:
+    make = CONTROL_LAWS[scenario.controller.type].make
+    if make is not None:  # of another package, or of the user
+        return make(scenario, team)
     if isinstance(scenario.controller, OpenLoopControl):
         return OpenLoopLaw(scenario, team)
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
@@ -295,10 +342,10 @@ def _law_of(
     return team_law(scenario, team)
 
 
-def make_controller(scenario: Scenario) -> Controller:
-    """Controllers of a scenario, built from its nominal model.
+def make_controller(scenario: Scenario | str) -> Controller:
+    """Controllers of a scenario (or of the name or path of one), built from its nominal model.
 
     Raises:
         ConfigError: the controller does not fit the model.
     """
-    return Controller(scenario)
+    return Controller(load_scenario(scenario) if isinstance(scenario, str) else scenario)

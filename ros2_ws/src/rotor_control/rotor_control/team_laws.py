@@ -6,34 +6,31 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_control import gains as g
-from rotor_control.cable_team import cable_team_command, pull_as_told
-from rotor_control.cargo import Cargo, cargo_of
-from rotor_control.flatness import AHEAD, Preview, cables_ahead, structure_ahead
-from rotor_control.point_mass import point_mass_command
-from rotor_control.quadrotor import quadrotor_command
-from rotor_control.rigid_team import (
+from rotor_control.allocation.tension import Tension
+from rotor_control.laws.cable_team import cable_team_command, pull_as_told
+from rotor_control.laws.cargo import Cargo, cargo_of
+from rotor_control.laws.flatness import AHEAD, Preview, cables_ahead, structure_ahead
+from rotor_control.laws.point_mass import point_mass_command
+from rotor_control.laws.quadrotor import quadrotor_command
+from rotor_control.laws.rigid_team import (
     allocation_by_moments,
     allocation_by_rotors,
     rigid_team_command,
     structure_allocation,
 )
-from rotor_control.tension import Tension
-from rotor_core.config.body import inertia_matrix, merged_mass
-from rotor_core.config.controls import (
+from rotor_core.config.controllers import (
     CableTeamControl,
-    CascadedPidControl,
-    HelicopterControl,
-    OpenLoopControl,
     PointMassControl,
     RigidTeamControl,
 )
 from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, attachment_points, cable_lengths
-from rotor_core.config.units import rad_from_deg, wxyz_from_rpy_deg
-from rotor_core.interface.errors import ConfigError
-from rotor_core.interface.plan import Plan
-from rotor_core.rotors import rotor_set
+from rotor_core.config.vehicles.body import inertia_matrix, merged_mass
+from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import Plan
+from rotor_core.vehicles.rotors import rotor_set
 
 
 def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
@@ -46,8 +43,7 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
-    if not isinstance(control, (OpenLoopControl, CascadedPidControl, HelicopterControl)):
-        row[g.ERROR_LIMIT] = control.error_limit_m
+    row[g.ERROR_LIMIT] = getattr(control, "error_limit_m", 0.0)  # of laws that limit the error
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
         row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity
@@ -85,7 +81,7 @@ def structure(
 
 
 class TeamLaw:
-    """What the laws of all kinds of teams share.
+    """Common base of the laws of all kinds of teams.
 
     Attributes:
         team: whose law it is.
@@ -203,11 +199,11 @@ class RigidTeamLaw(TeamLaw):
 
 
 class CableLaw(TeamLaw):
-    """What a point mass and a rigid payload on cables share.
+    """Common base of the laws for a point mass and a rigid payload on cables.
 
     Attributes:
         tension: how wrenches are shared.
-        forces: that the cables should pull the payload with, in W, (n, 3) N, as of the last command.
+        forces: desired pull of the cables on the payload, in W, (n, 3) N, as of the last command.
         told: forces from elsewhere in place of the law's own; None: its own.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from rotor_control import gains as g
 from rotor_control.controller import Controller
 from rotor_control.team_laws import TeamLaw
-from rotor_core.config.controls import CableTeamControl, PointMassControl, RigidTeamControl
+from rotor_core.config.controllers import CableTeamControl, PointMassControl, RigidTeamControl
 from rotor_core.config.schema import Scenario
 
 HEADROOM = 10.0

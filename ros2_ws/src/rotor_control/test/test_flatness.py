@@ -7,18 +7,18 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from rotor_control.controller import make_controller
-from rotor_control.flatness import (
-    BODY_ACCELERATION,
-    BODY_RATE,
+from rotor_control.laws.flatness import (
     CABLE_ACCELERATION,
     CABLE_RATE,
+    NOMINAL_ACCELERATION,
+    NOMINAL_RATE,
     SPACING,
     differentiation_matrix,
 )
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
-from rotor_core.interface.plan import AXES, PHASE, YAW, Plan
-from rotor_planning.trajectories import waypoints
+from rotor_core.plans.plan import AXES, PHASE, YAW, Plan
+from rotor_planning.trajectories.plans import waypoints
 
 
 def nominal(name, **control):
@@ -75,7 +75,7 @@ def test_steady_circle_of_a_point_mass_in_closed_form():
     b2 = np.cross(b3, heading)
     b2 /= np.linalg.norm(b2)
     b1 = np.cross(b2, b3)
-    got = ahead[BODY_RATE : BODY_RATE + 3]
+    got = ahead[NOMINAL_RATE : NOMINAL_RATE + 3]
     np.testing.assert_allclose(got[:2], (-b3_d @ b2, b3_d @ b1), atol=1e-7)
 
 
@@ -100,8 +100,8 @@ def test_rates_are_derivatives_of_attitudes(name, control):
     before, now, after = ahead(t - h), ahead(t), ahead(t + h)
     slope = (after - before) / (2.0 * h)
     np.testing.assert_allclose(
-        slope[:, BODY_RATE : BODY_RATE + 3],
-        now[:, BODY_ACCELERATION : BODY_ACCELERATION + 3],
+        slope[:, NOMINAL_RATE : NOMINAL_RATE + 3],
+        now[:, NOMINAL_ACCELERATION : NOMINAL_ACCELERATION + 3],
         atol=1e-4,
     )
     # (xi x xi')' = xi x xi''

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from transforms3d.quaternions import quat2mat, rotate_vector
 
-from rotor_control.attitude import desired_rotation, rotation_error, tracking_moment
 from rotor_control.controller import make_controller
 from rotor_control.gains import CABLE_RATE_GAIN
-from rotor_control.limits import limit_tilt, shorten
-from rotor_control.rigid_team import structure_allocation
+from rotor_control.laws.attitude import desired_rotation, rotation_error, tracking_moment
+from rotor_control.laws.limits import clamp_norm, limit_tilt
+from rotor_control.laws.rigid_team import structure_allocation
 from rotor_control.team_laws import structure
-from rotor_core.config.controls import QuadrotorControl
+from rotor_core.config.controllers import QuadrotorControl
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
-from rotor_core.interface.errors import ConfigError
-from rotor_core.interface.plan import ACCELERATION, ATTITUDE, POSITION, REFERENCE, VELOCITY
+from rotor_core.errors import ConfigError
+from rotor_core.reference import ACCELERATION, ATTITUDE, POSITION, REFERENCE, VELOCITY
 
 
 def unlimited(name):
@@ -45,7 +45,7 @@ def test_point_mass_law():
     states[0, 3:7] = (np.cos(0.05), 0, np.sin(0.05), 0)
     states[0, 7:10], states[0, 10:13] = (0.05, 0.02, 0.05), (0.1, 0.2, 0.3)
     states[1, :3], states[1, 7:10] = states[0, :3] + 0.5 * xi, (0.1, 0, 0.05)
-    out = unlimited("dragonfly_point_mass").command(states, target())
+    out = unlimited("dragonfly_point_mass").decide(states, target())
     np.testing.assert_allclose(out[0], (3.1681140, -0.0111713, -0.0344644, -0.0016143), atol=1e-7)
 
 
@@ -65,7 +65,7 @@ def test_cable_team_law():
     states[3, 3:7] = (np.cos(0.05), np.sin(0.05), 0, 0)
     states[0, 0] += 0.05
     states[1, 1] -= 0.04
-    out = unlimited("three_dragonflies_triangular_1m").command(states, target())
+    out = unlimited("three_dragonflies_triangular_1m").decide(states, target())
     expected = [
         (3.6615692, -0.0258520, 0.0081706, -0.0001356),
         (3.5753619, -0.0360150, 0.0200940, -0.0004664),
@@ -78,7 +78,7 @@ def test_hover_distribution():
     """G8: thrusts at rest on the reference."""
     reference = np.zeros((1, REFERENCE))
     reference[0, ATTITUDE] = 1.0
-    out = unlimited("three_dragonflies_triangular_1m").command(rest_geometry(), reference)
+    out = unlimited("three_dragonflies_triangular_1m").decide(rest_geometry(), reference)
     np.testing.assert_allclose(out[:, 0], (3.3618550, 3.3609701, 3.3618550), atol=1e-7)
     np.testing.assert_allclose(out[:, 1:], 0.0, atol=1e-12)
 
@@ -94,7 +94,7 @@ def test_two_vehicles_on_a_bar_have_a_finite_distribution():
     states[0, :3], states[1, :3] = (0, -0.19, 0.5097), (0, 0.19, 0.5097)
     reference = np.zeros((1, REFERENCE))
     reference[0, ATTITUDE] = 1.0
-    out = controller.command(states, reference)
+    out = controller.decide(states, reference)
     np.testing.assert_allclose(out[:, 0], 9.81 * (0.25 + 0.104 / 2), rtol=1e-9)
 
 
@@ -194,8 +194,8 @@ def test_tilt_limit():
 
 
 def test_far_targets_seem_near():
-    assert shorten((0.3, 0.0, 0.4), 0.5) == (0.3, 0.0, 0.4)
-    np.testing.assert_allclose(shorten((3.0, 0.0, 4.0), 0.5), (0.3, 0.0, 0.4))
+    assert clamp_norm((0.3, 0.0, 0.4), 0.5) == (0.3, 0.0, 0.4)
+    np.testing.assert_allclose(clamp_norm((3.0, 0.0, 4.0), 0.5), (0.3, 0.0, 0.4))
 
 
 def test_rotated_worlds_get_rotated_answers():
@@ -223,8 +223,8 @@ def test_rotated_worlds_get_rotated_answers():
         )
     turned_reference[0, ATTITUDE : ATTITUDE + 4] = q
     turned_reference[0, 25] = 0.8
-    a = controller.command(states, reference).copy()
-    np.testing.assert_allclose(controller.command(turned, turned_reference), a, atol=1e-10)
+    a = controller.decide(states, reference).copy()
+    np.testing.assert_allclose(controller.decide(turned, turned_reference), a, atol=1e-10)
 
 
 def test_wrong_controllers_are_refused():

@@ -8,22 +8,22 @@ from scipy.spatial.transform import Rotation
 
 from rotor_control.controller import make_controller
 from rotor_control.gains import INTEGRAL_LIMIT
-from rotor_control.manipulator import ManipulatorLaw
-from rotor_core.articulated.vehicle import ArticulatedVehicle
-from rotor_core.config.controls import ManipulatorControl, QuadrotorControl
+from rotor_control.laws.manipulator import ManipulatorLaw
+from rotor_core.config.controllers import ManipulatorControl, QuadrotorControl
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
-from rotor_core.interface.errors import ConfigError, ContractError
-from rotor_core.interface.plan import (
+from rotor_core.errors import ConfigError, ContractError
+from rotor_core.plans.plan import hold
+from rotor_core.reference import (
     ACCELERATION,
     ANGULAR_ACCELERATION,
     ATTITUDE,
-    RATE,
+    BODY_RATE,
     VELOCITY,
     YAW_RATE,
-    hold,
 )
-from rotor_core.rotors import rotor_set
+from rotor_core.vehicles.articulated import ArticulatedVehicle
+from rotor_core.vehicles.rotors import rotor_set
 
 GRAVITY, PERIOD = 9.81, 0.005
 WEIGHT = np.array([0.0, 0.0, -GRAVITY])
@@ -71,7 +71,7 @@ class Situation:
         self.joints = rng.normal(size=(2, 2))
         self.wanted = self.joints[:, :1] * [1, 0, 0] + rng.normal(0, 0.3, (2, 3))
         self.reference = hold(self.state[:3] + rng.normal(0, 0.3, 3), 0.4, roll=0.1, pitch=-0.2).sample(0.0)  # fmt: skip
-        for first in (VELOCITY, ACCELERATION, RATE, ANGULAR_ACCELERATION):
+        for first in (VELOCITY, ACCELERATION, BODY_RATE, ANGULAR_ACCELERATION):
             self.reference[first : first + 3] = rng.normal(0, 0.5, 3)
         self.reference[YAW_RATE] = 0.3
         self.R = Rotation.from_rotvec(self.turn).as_matrix()
@@ -176,11 +176,11 @@ def test_uncoupled_is_a_rigid_body_with_servos():
 def turning(now, c, times):
     """Angular acceleration of computed torque (J.11), with rotations by SciPy."""
     q, r = now.state[3:7], now.reference
-    difference = Rotation.from_quat([*q[1:], q[0]]).inv() * Rotation.from_quat([*r[ATTITUDE + 1 : RATE], r[ATTITUDE]])  # fmt: skip
+    difference = Rotation.from_quat([*q[1:], q[0]]).inv() * Rotation.from_quat([*r[ATTITUDE + 1 : BODY_RATE], r[ATTITUDE]])  # fmt: skip
     vector = difference.as_quat()
     vector = vector[:3] * np.sign(vector[3])
     error = np.array(c.attitude) * vector
-    error += np.array(c.rate) * (difference.apply(r[RATE : RATE + 3]) - now.u[3:6])
+    error += np.array(c.rate) * (difference.apply(r[BODY_RATE : BODY_RATE + 3]) - now.u[3:6])
     return times * error + difference.apply(r[ANGULAR_ACCELERATION : ANGULAR_ACCELERATION + 3])
 
 
@@ -214,7 +214,7 @@ def test_the_three_readings_differ_as_documented():
     close(one, two)
     # without errors of the attitude and its rate, all corrected ones agree
     now.reference[ATTITUDE : ATTITUDE + 4] = -now.state[3:7]  # also: the sign of a quaternion means nothing  # fmt: skip
-    now.reference[RATE : RATE + 3] = now.state[10:13]
+    now.reference[BODY_RATE : BODY_RATE + 3] = now.state[10:13]
     one, two = (now.command(law_of("computed_torque", reading=r)) for r in ("corrected", "corrected_x4"))  # fmt: skip
     close(one, two)
 
@@ -337,15 +337,15 @@ def test_the_controller_hands_out_efforts_and_forgets_on_reset():
     references = np.tile(hold((0, 0, 1.0)).sample(0.0), (teams, 1))
     joints = np.array([[0.7, 0.0], [-0.7, 0.0]])
     with pytest.raises(ContractError, match="states of the joints are missing"):
-        controller.command(states, references)
-    first = controller.command(states, references, joints).copy()
+        controller.decide(states, references)
+    first = controller.decide(states, references, joints).copy()
     efforts = controller.efforts.copy()
     starts = [j.initial for j in scenario.model.vehicles[0].moving_joints]
     wanted = np.column_stack([starts, np.zeros((2, 2))])
-    again = controller.command(states, references, joints, wanted).copy()
+    again = controller.decide(states, references, joints, wanted).copy()
     assert not np.array_equal(again, first)  # integrals have grown
     controller.reset()
-    np.testing.assert_array_equal(controller.command(states, references, joints, wanted), first)
+    np.testing.assert_array_equal(controller.decide(states, references, joints, wanted), first)
     np.testing.assert_array_equal(controller.efforts, efforts)  # default reference: angles at the start  # fmt: skip
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
+from rotor_control.allocation.tension import Tension, distribute, grasp_matrix
 from rotor_control.controller import make_controller
-from rotor_control.tension import Tension, distribute, grasp_matrix
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import attachment_points, teams
-from rotor_core.interface.errors import ConfigError
+from rotor_core.errors import ConfigError
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -138,12 +138,12 @@ def test_a_law_told_what_it_wants_does_the_same(name):
     states[:, :2] += rng.normal(0.0, 0.02, (len(states), 2))
     reference = controller.references
     reference[0, :3], reference[0, 15] = states[-1, :3] + (0.05, -0.02, 0.03), 1.0
-    own = controller.command(states, reference).copy()
+    own = controller.decide(states, reference).copy()
     law.told = law.forces.copy()
-    told = controller.command(states, reference)
+    told = controller.decide(states, reference)
     np.testing.assert_allclose(told, own, atol=1e-9 if "three" in name else 5e-2)
     law.told = 2.0 * law.told
-    assert controller.command(states, reference)[:, 0].sum() > 1.1 * own[:, 0].sum()
+    assert controller.decide(states, reference)[:, 0].sum() > 1.1 * own[:, 0].sum()
 
 
 @pytest.mark.parametrize(

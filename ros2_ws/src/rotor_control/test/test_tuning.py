@@ -9,7 +9,7 @@ from rotor_control.controller import make_controller
 from rotor_control.tuning import tunable_gains
 from rotor_core.config import load_scenario
 from rotor_core.config.initial import initial_states
-from rotor_core.interface.plan import hold
+from rotor_core.plans.plan import hold
 
 SCENARIOS = (
     "hover",
@@ -70,9 +70,9 @@ def test_a_changed_gain_acts_like_one_in_the_file(name):
         if hasattr(control, "attitude"):
             control = replace(control, attitude=(0.7, 0.8, 0.9))
         built = replace(built, controller=control)
-    expected = make_controller(built).command(states, references).copy()
+    expected = make_controller(built).decide(states, references).copy()
     controller = make_controller(scenario)
-    before = controller.command(states, references).copy()
+    before = controller.decide(states, references).copy()
     controller.reset()
     gains = tunable_gains(scenario, controller)
     wanted = dict(
@@ -83,6 +83,6 @@ def test_a_changed_gain_acts_like_one_in_the_file(name):
     for key, value in wanted.items():
         if key in gains:
             gains[key].set(value)
-    got = controller.command(states, references)
+    got = controller.decide(states, references)
     np.testing.assert_array_equal(got, expected)
     assert not np.array_equal(got, before)

@@ -21,8 +21,11 @@ from typing import Any
 
 import numpy as np
 
-KERNEL_PACKAGES = ("rotor_core", "rotor_sim", "rotor_control", "rotor_planning")
+KERNEL_PACKAGES = ("rotor_core", "rotor_dynamics", "rotor_sim", "rotor_control", "rotor_planning")
 """Packages whose sources can be inlined into each other's kernels."""
+
+WITHOUT_KERNELS = {"ros", "messages", "config"}
+"""Folders of these packages in which there is none."""
 
 os.environ.setdefault(
     "NUMBA_OPT", "1"
@@ -39,7 +42,7 @@ else:
     WHY_UNCOMPILED = ""
 
 COMPILED: bool = numba is not None
-"""Whether kernels are compiled in this process."""
+"""True if kernels are compiled in this process."""
 
 
 def constants(*values: int) -> tuple[int, ...]:
@@ -62,7 +65,7 @@ def _sources_stamp() -> str:
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec else []:
             for file in sorted(Path(folder).rglob("*.py")):
-                if file.parent.name not in ("ros", "config"):
+                if not WITHOUT_KERNELS & set(file.relative_to(folder).parts):
                     digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -108,8 +111,9 @@ def _compiled(function: Callable, *, inline: bool, nogil: bool = False) -> Any:
     if numba is None:
         function.py_func = function  # type: ignore[attr-defined]
         return function
+    generated = function.__code__.co_filename.startswith("<")  # no file for a cache to watch
     return numba.njit(  # type: ignore[call-overload]
-        cache=True,
+        cache=not generated,
         error_model="numpy",
         boundscheck=False,
         fastmath={"contract"},
@@ -162,5 +166,5 @@ if numba is not None:
 
 
 def is_cached() -> bool:
-    """Whether compiled kernels of these sources are on disk (so that the first call is quick)."""
+    """True if compiled kernels of these sources are on disk, or if nothing needs compiling: the first call is quick."""
     return not COMPILED or any(cache_directory().rglob("*.nbc"))

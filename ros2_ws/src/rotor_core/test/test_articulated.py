@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rotor_core.articulated.vehicle import ArticulatedVehicle
-from rotor_core.config.arm import BASE, JointConfig, Link
-from rotor_core.config.body import inertia_matrix
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import Rotors, Vehicle, VehicleGains
-from rotor_core.interface.errors import ContractError
+from rotor_core.config.vehicles.arm import BASE, JointConfig, Link
+from rotor_core.config.vehicles.body import inertia_matrix
+from rotor_core.errors import ContractError
+from rotor_core.vehicles.articulated import ArticulatedVehicle
 
 X, Y, Z = np.eye(3)
 ROTORS = Rotors("x", (0.0, 4500.0), 2e-6, 0.02, arm_m=0.5)

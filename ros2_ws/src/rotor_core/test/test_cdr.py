@@ -24,9 +24,9 @@ from rotor_msgs.msg import (
 from sensor_msgs.msg import Imu
 from tf2_msgs.msg import TFMessage
 
-from rotor_core.interface.errors import ContractError
-from rotor_core.ros.cdr import FrozenMessage, doubles_of, stamp_in
-from rotor_core.ros.team_wire import FARTHEST, Heading, TeamCommandWire, TeamStateWire
+from rotor_core.errors import ContractError
+from rotor_core.messages.cdr import FrozenMessage, doubles_of, stamp_in
+from rotor_core.messages.team_wire import FARTHEST, Heading, TeamCommandWire, TeamStateWire
 
 ANY = st.floats(allow_nan=True, allow_infinity=True, width=64)
 NAMES = st.lists(

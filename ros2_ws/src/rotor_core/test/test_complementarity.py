@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core.linear.complementarity import solve_complementarity
+from rotor_core.math.complementarity import solve_complementarity
 
 
 def pivot(A, b):

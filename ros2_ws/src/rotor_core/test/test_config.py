@@ -14,8 +14,8 @@ from rotor_core.config.catalog import FOLDERS, config_directory, shipped
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_tree
 from rotor_core.config.teams import attachment_points, cable_lengths, teams
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
 
 GOOD = """\
 schema: 1

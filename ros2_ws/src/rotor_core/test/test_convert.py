@@ -11,10 +11,11 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from rotor_msgs.msg import ActuatorCommand, PolynomialTrajectory, TeamCommand, TeamState
 
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import AXES, REFERENCE, Plan
-from rotor_core.ros import convert
-from rotor_core.ros.team_wire import Heading, TeamStateWire
+from rotor_core.errors import ContractError
+from rotor_core.messages import convert
+from rotor_core.messages.team_wire import Heading, TeamStateWire
+from rotor_core.plans.plan import AXES, Plan
+from rotor_core.reference import REFERENCE
 
 NAMES = ["quad1", "quad2"]
 finite = st.floats(-1e6, 1e6)

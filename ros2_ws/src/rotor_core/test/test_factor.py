@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor_core._jit import kernel
-from rotor_core.linear.factor import SMALL, factorize, solve
+from rotor_core.math.factor import SMALL, factorize, solve
 
 
 @kernel

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core._jit import COMPILED
-from rotor_core.lie import small_angle as small_angle_module
-from rotor_core.lie import so3 as so3_module
-from rotor_core.lie import vec3 as vec3_module
+from rotor_core.math import small_angle as small_angle_module
+from rotor_core.math import so3 as so3_module
+from rotor_core.math import vec3 as vec3_module
 
 
 class Reachable:

@@ -3,8 +3,8 @@
 import pytest
 
 from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_tree
-from rotor_core.config.tree import read_tree
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.yaml.tree import read_tree
+from rotor_core.errors import ConfigError
 
 SCENARIO = """schema: 1
 model: {{vehicles: [{{use: dragonfly}}]}}

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core.interface import plan as columns
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import AXES, Plan, hold
-from rotor_core.plan_queue import KEPT, PlanQueue
+from rotor_core import reference as columns
+from rotor_core.errors import ContractError
+from rotor_core.plans.plan import AXES, Plan, hold
+from rotor_core.plans.registry import KEPT, PlanQueue
 
 
 def random_plan(seed):
@@ -44,9 +44,9 @@ def test_derivatives_equal_differences(seed, fraction):
     w, x, y, z = q
     L = np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
     np.testing.assert_allclose(
-        2.0 * L.T @ q_dot, now[columns.RATE : columns.RATE + 3], atol=1e-6 * scale
+        2.0 * L.T @ q_dot, now[columns.BODY_RATE : columns.BODY_RATE + 3], atol=1e-6 * scale
     )
-    slope = (after - before)[columns.RATE : columns.RATE + 3] / (2 * h)
+    slope = (after - before)[columns.BODY_RATE : columns.BODY_RATE + 3] / (2 * h)
     np.testing.assert_allclose(
         slope,
         now[columns.ANGULAR_ACCELERATION : columns.ANGULAR_ACCELERATION + 3],
@@ -60,12 +60,12 @@ def test_rests_before_and_after():
         outside = plan.sample(t)
         np.testing.assert_allclose(outside[:3], plan.sample(inside)[:3], atol=1e-12)
         np.testing.assert_array_equal(outside[columns.VELOCITY : columns.ATTITUDE], 0.0)
-        np.testing.assert_array_equal(outside[columns.RATE : columns.YAW_ANGLE], 0.0)
+        np.testing.assert_array_equal(outside[columns.BODY_RATE : columns.YAW_ANGLE], 0.0)
 
 
 def test_hold_has_the_angles_asked_for():
     reference = hold(np.array([1.0, 2.0, 3.0]), 0.3, roll=0.1, pitch=-0.2).sample(0.5)
-    from rotor_core.config.units import rpy_from_wxyz
+    from rotor_core.config.yaml.units import rpy_from_wxyz
 
     np.testing.assert_allclose(reference[:3], (1, 2, 3))
     np.testing.assert_allclose(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import Hub, Rotors
-from rotor_core.rotors import limit_wrench, rotor_set
+from rotor_core.vehicles.rotors import limit_wrench, rotor_set
 
 COMMON = {"speed_rpm": (1000.0, 9000.0), "thrust_n_per_rpm2": 5e-8, "torque_per_thrust_m": 0.016}
 OTHERS = {

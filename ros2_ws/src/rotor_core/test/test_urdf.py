@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from urdf_files import GOOD, MORE, MOVE, REACH, arms, explained, load, scenario
 
-from rotor_core.articulated.vehicle import ArticulatedVehicle
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError, ContractError
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError, ContractError
+from rotor_core.vehicles.articulated import ArticulatedVehicle
 
 __all__ = ["load"]  # a fixture
 
@@ -289,14 +289,14 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize("more, message", IMPOSSIBLE)
 def test_impossible_moves_are_explained(more, message):
     """What the file can know, and what only the plan can."""
-    plans = pytest.importorskip("rotor_planning.arms")
+    plans = pytest.importorskip("rotor_planning.arms.plans")
     with pytest.raises((ConfigError, ContractError)) as caught:
         plans.make_arm_plans(scenario(more))
     assert re.search(message, str(caught.value)), str(caught.value)
 
 
 def test_good_moves_are_planned():
-    plans = pytest.importorskip("rotor_planning.arms")
+    plans = pytest.importorskip("rotor_planning.arms.plans")
     given_scenario = scenario(
         arms(f"{MOVE}, {MOVE.replace('1, to_s: 3', '3, to_s: 4')}", REACH.replace("1, to_s: 3", "5, to_s: 6"))
     )  # fmt: skip

@@ -9,14 +9,14 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from rotor_core.articulated.vehicle import ArticulatedVehicle
-from rotor_core.config.body import inertia_matrix
 from rotor_core.config.catalog import config_directory, shipped
 from rotor_core.config.loader import load_scenario, load_vehicle, scenario_from_tree
 from rotor_core.config.model import Vehicle
-from rotor_core.config.rotor_tree import rotor_tree
-from rotor_core.config.tree import parse_tree
-from rotor_core.config.urdf_out import scenario_urdf
+from rotor_core.config.vehicles.body import inertia_matrix
+from rotor_core.config.vehicles.rotor_tree import rotor_tree
+from rotor_core.config.vehicles.urdf_export import scenario_urdf
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.vehicles.articulated import ArticulatedVehicle
 
 VEHICLE = """\
 schema: 1
@@ -313,7 +313,7 @@ def test_written_scenarios_mean_the_same(name):
 
 
 def test_frames_are_those_of_tf():
-    convert = pytest.importorskip("rotor_core.ros.convert")
+    convert = pytest.importorskip("rotor_core.messages.convert")
     links, _ = written(load_scenario("pick_and_place"))
     names = ["am1", "am1/link1", "am1/link2", "parcel"]
     assert set(links) == {convert.WORLD_FRAME, *map(convert.frame_of, names)}

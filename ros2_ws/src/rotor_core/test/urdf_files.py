@@ -3,8 +3,8 @@
 import pytest
 
 from rotor_core.config.loader import load_vehicle, scenario_from_tree
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
 
 GOOD = """\
 <robot name="test">

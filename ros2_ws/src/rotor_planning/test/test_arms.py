@@ -8,23 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rotor_core.config.arm import BASE, JointConfig, Link
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.plans import JointMove, JointMoves, Move, MovesPlan, ReachMove
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.joint_plan import JointPlan
-from rotor_core.interface.plan import (
-    ACCELERATION,
-    ATTITUDE,
-    JERK,
-    POSITION,
-    VELOCITY,
-    YAW_ANGLE,
-    hold,
-)
-from rotor_planning.arms import arm_plan
-from rotor_planning.moves import coordinate, moves_plan
-from rotor_planning.reach import TOLERANCE, Reach
+from rotor_core.config.trajectories import JointMove, JointMoves, Move, MovesPlan, ReachMove
+from rotor_core.config.vehicles.arm import BASE, JointConfig, Link
+from rotor_core.errors import ContractError
+from rotor_core.plans.joint_plan import JointPlan
+from rotor_core.plans.plan import hold
+from rotor_core.reference import ACCELERATION, ATTITUDE, JERK, POSITION, VELOCITY, YAW_ANGLE
+from rotor_planning.arms.inverse_kinematics import TOLERANCE, InverseKinematics
+from rotor_planning.arms.plans import arm_plan
+from rotor_planning.trajectories.moves import coordinate, moves_plan
 
 ROUNDING = 1e-10
 """Quintics in Bernstein form, turned into powers: coefficients up to 15 of values of a few units."""
@@ -253,7 +246,9 @@ def test_reaches_begin_where_moves_left_and_end_at_the_target():
     plan = arm_plan(VEHICLE, moves, base)
     np.testing.assert_allclose(plan.sample(1.25)[:, 0], [np.radians(80.0), VEHICLE.joints[1].initial], atol=1e-12)  # fmt: skip
     np.testing.assert_allclose(
-        Reach(VEHICLE, "link2", HAND).place(plan.sample(4.0)[:, 0]), [0.4, 0, -0.5], atol=TOLERANCE
+        InverseKinematics(VEHICLE, "link2", HAND).place(plan.sample(4.0)[:, 0]),
+        [0.4, 0, -0.5],
+        atol=TOLERANCE,
     )
     peak = plan.sample(2.25)  # half way in time is half way in angle, at 1.875 times the mean rate
     away = plan.sample(4.0)[:, 0] - plan.sample(1.25)[:, 0]
@@ -323,9 +318,9 @@ def spatial(seed, limits=None):
 
 
 ARMS = [
-    Reach(spatial(seed, limits), "l5", np.array([0.1, 0.2, -0.1])) for seed, limits in ((0, None), (1, (-2.0, 2.5)))
+    InverseKinematics(spatial(seed, limits), "l5", np.array([0.1, 0.2, -0.1])) for seed, limits in ((0, None), (1, (-2.0, 2.5)))
 ]  # fmt: skip
-PLANAR = Reach(VEHICLE, "link2", HAND)
+PLANAR = InverseKinematics(VEHICLE, "link2", HAND)
 
 
 def drawn_posture(reach, rng):
@@ -347,7 +342,7 @@ def check_reach(reach, there, start):
     assert np.linalg.norm(reach.place(found) - target) < TOLERANCE
     assert np.all(found >= reach.lower) and np.all(found <= reach.upper)
     np.testing.assert_array_equal(reach.joints(target, start), found)
-    np.testing.assert_array_equal(Reach(reach.vehicle, reach.link, reach.point).joints(target, start), found)  # fmt: skip
+    np.testing.assert_array_equal(InverseKinematics(reach.vehicle, reach.link, reach.point).joints(target, start), found)  # fmt: skip
 
 
 @given(st.integers(0, 10**6))
@@ -381,7 +376,7 @@ def test_out_of_reach_is_refused_with_the_distance(target):
     free = replace(VEHICLE, joints=tuple(replace(j, limits=None) for j in VEHICLE.joints))
     missing = np.linalg.norm(np.array(target) + [0, 0, 0.1]) - 0.88
     with pytest.raises(ContractError, match="'link2' cannot reach") as refused:
-        Reach(free, "link2", HAND).joints(np.array(target), np.array([0.5, -0.5]))
+        InverseKinematics(free, "link2", HAND).joints(np.array(target), np.array([0.5, -0.5]))
     found = float(str(refused.value).split("comes is ")[1].split(" m")[0])
     assert found == pytest.approx(missing, abs=1e-3)
 

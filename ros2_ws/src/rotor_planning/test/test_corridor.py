@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core.interface.errors import ContractError
-from rotor_planning.corridor import Corridor
-from rotor_planning.polynomial import integral_cost
-from rotor_planning.trajectories import waypoints
+from rotor_core.errors import ContractError
+from rotor_planning.trajectories.corridor import Corridor
+from rotor_planning.trajectories.plans import waypoints
+from rotor_planning.trajectories.polynomial import integral_cost
 
 
 def farthest(points, plan, checks):

@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from geometry_msgs.msg import PoseStamped
 
-from rotor_core.interface.errors import ContractError
+from rotor_core.errors import ContractError
 from rotor_planning.ros.goal_inputs import goal_from_pose
 
 

@@ -5,18 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import (
-    ACCELERATION,
-    JERK,
-    POSITION,
-    VELOCITY,
-    YAW_ANGLE,
-    YAW_RATE,
-    hold,
-)
-from rotor_planning import trajectories
-from rotor_planning.knots import go_to, through_knots
+from rotor_core.errors import ContractError
+from rotor_core.plans.plan import hold
+from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_planning.trajectories import plans as trajectories
+from rotor_planning.trajectories.knots import go_to, through_knots
 
 SEEDS = st.integers(0, 2**32 - 1)
 V3 = slice(VELOCITY, VELOCITY + 3)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rotor_core.config.arm import JointConfig, Link
 from rotor_core.config.loader import load_vehicle
-from rotor_planning.reach import Reach
+from rotor_core.config.vehicles.arm import JointConfig, Link
+from rotor_planning.arms.inverse_kinematics import InverseKinematics
 
 HAND = np.array([0.44, 0.0, 0.0])
 
@@ -19,7 +19,7 @@ def test_a_reach_leaves_other_arms_alone():
         links=(*vehicle.links, Link("other_link", 0.1, inertia_kg_m2=(1e-3, 1e-3, 1e-3))),
         joints=(*vehicle.joints, other),
     )
-    reach = Reach(both, "link2", HAND)
+    reach = InverseKinematics(both, "link2", HAND)
     random = np.random.default_rng(0)
     for _ in range(100):
         posture = np.array([*random.uniform(-np.pi, np.pi, 2), 0.3])
@@ -29,6 +29,6 @@ def test_a_reach_leaves_other_arms_alone():
 
 def test_a_joint_without_stops_does_not_turn_back():
     """It may have turned more than once: staying put moves nothing."""
-    reach = Reach(load_vehicle("kremer_v2"), "link2", HAND)
+    reach = InverseKinematics(load_vehicle("kremer_v2"), "link2", HAND)
     start = np.array([4.2, -0.7])
     np.testing.assert_array_equal(reach.joints(reach.place(start).copy(), start), start)

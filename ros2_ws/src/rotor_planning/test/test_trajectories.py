@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import ACCELERATION, JERK, PHASE, POSITION, VELOCITY
-from rotor_planning.polynomial import integral_cost, minimum_derivative
-from rotor_planning.timing import line_times, line_times_rotortm, waypoint_times
-from rotor_planning.trajectories import circle, line, make_plans, rotation, waypoints
+from rotor_core.errors import ContractError
+from rotor_core.plans.plan import PHASE
+from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY
+from rotor_planning.trajectories.plans import circle, line, make_plans, rotation, waypoints
+from rotor_planning.trajectories.polynomial import integral_cost, minimum_derivative
+from rotor_planning.trajectories.timing import line_times, line_times_rotortm, waypoint_times
 
 SLALOM = np.array([(0, 0, 0), (0.5, -0.5, 0.25), (1, 0, 0.5), (1.5, -0.5, 0.75), (2, 0, 1)], float)
 

@@ -1,31 +1,35 @@
 """A scenario, simulated.
 
-Reset, measure, step. The story of a run without ROS and the heart of the simulator node.
+Reset, sense, act, step. The story of a run without ROS and the heart of the simulator node.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
+from rotor_core.command import Command, Wrench
 from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import ContractError, ModelError
-from rotor_core.lie.batch import rotation_matrices
-from rotor_sim import projection
-from rotor_sim.actuators import KINDS, start_internal_rotors
-from rotor_sim.changes import Schedule, make_change
-from rotor_sim.engine import Engine
-from rotor_sim.events import Event
-from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.model.system import WORLD, System
-from rotor_sim.power import PowerSupply, PowerTrain
-from rotor_sim.rotor_heads import RotorHeads
-from rotor_sim.sensors.imu import ImuSensor
-from rotor_sim.sensors.load_cell import LoadCellSensor
-from rotor_sim.sensors.pose import PoseSensor
-from rotor_sim.structure import attached, rebuilt, released
-from rotor_sim.touches import Touches
-from rotor_sim.wind import WindField
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Change, Grip, Scenario
+from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.state import FULL_STATE, State, States
+from rotor_dynamics import projection
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.model.system import WORLD, System
+from rotor_dynamics.reconfigure import attached, rebuilt, released
+from rotor_sim.actuation.helicopter import Helicopters
+from rotor_sim.actuation.modes import KINDS, start_internal_rotors
+from rotor_sim.actuation.power import PowerSupply, PowerTrain
+from rotor_sim.changes import Schedule
+from rotor_sim.environment.contact_events import ContactEvents
+from rotor_sim.environment.wind import WindField
+from rotor_sim.plant.system import system_from_scenario
+from rotor_sim.sensing.imu import ImuSensor
+from rotor_sim.sensing.load_cell import LoadCellSensor
+from rotor_sim.sensing.pose import PoseSensor
 
 START_TIME = 1.0
 """Simulation time of the initial state, s: a stamp of zero means "no time yet" in ROS."""
@@ -46,23 +50,24 @@ class Simulation:
     States are arrays over ``scenario.model.entities``, commands over its vehicles.
 
     Args:
-        scenario: what to simulate (its ``plant``, not only its ``model``).
+        scenario: what to simulate (its ``plant``, not only its ``model``), or the name or path of one.
         seed: of the random streams; default the scenario's.
 
     Raises:
         ModelError: the scenario describes a system that cannot be built.
     """
 
-    def __init__(self, scenario: Scenario, *, seed: int | None = None) -> None:
+    def __init__(self, scenario: Scenario | str, *, seed: int | None = None) -> None:
+        scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
         self.actuators = KINDS[scenario.actuation.mode](scenario)
-        """What becomes of commands."""
+        """Actuators, which turn commands into wrenches or rotor speeds."""
         self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
         self._supply = PowerSupply(scenario)
-        self.rotor_heads = RotorHeads(scenario, self._n_joints)
+        self.helicopters = Helicopters(scenario, self._n_joints)
         """Rotors of helicopters."""
         environment = scenario.environment
         self._wind = (
@@ -115,7 +120,7 @@ class Simulation:
         self.engine = self._new_engine(time)
         self._begin = time - elapsed
         self._events: list[Event] = []
-        self._touches = Touches()
+        self._touches = ContactEvents()
         self._motors_on = (
             False  # the first command finds motors at their efforts, as rotors at speed
         )
@@ -127,18 +132,18 @@ class Simulation:
             self._load_cell,
             self.actuators,
             self._supply,
-            self.rotor_heads,
+            self.helicopters,
         ):
             stream.reset()
         if self._wind:
             self._wind.reset()
         initial = initial_states(self.scenario) if states is None else states
-        joints = self.rotor_heads.joint_states(len(self.engine.joints))
+        joints = self.helicopters.joint_states(len(self.engine.joints))
         arms = [j.initial for v in self.scenario.model.vehicles for j in v.moving_joints]
         joints[: self._n_joints, 0] = arms  # at rest
         for i in np.flatnonzero(self.engine.joints.is_driven):
             self.engine.joints.hold(int(i), joints[i, 0])
-        self.rotor_heads.start(self.engine)
+        self.helicopters.start(self.engine)
         self.engine.set_state(self._with_links(initial), joints=joints, time=time)
         if deep := self.engine.deepest_contact():
             (a, b), depth = deep
@@ -156,7 +161,7 @@ class Simulation:
         n = len(self.engine.system.bodies) - len(self.names)
         links = np.zeros((n, 13))
         links[:, 3] = 1.0
-        return np.vstack([states[:, :13], links])
+        return np.vstack([states[:, FULL_STATE], links])
 
     def set_states(
         self, states: dict[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
@@ -177,7 +182,7 @@ class Simulation:
                 forbids; nothing is changed then.
             SolverError: there are no cable tensions in this state; nothing is changed then.
         """
-        wanted = self.motion[:, :13].copy()
+        wanted = self.motion[:, FULL_STATE].copy()
         for name, state in states.items():
             if name not in self.names:
                 raise ContractError(
@@ -194,22 +199,22 @@ class Simulation:
         if joints is not None:
             every[: self._n_joints] = joints
         trial = self.engine.trial(self._with_links(wanted), leaders, every)
-        asked = trial.measure()[: len(self.names)].copy()
+        asked = trial.update_kinematics()[: len(self.names)].copy()
         self._check_links(asked, {m: wanted[m] for m in leaders})
         if project:
             projection.project(trial.world)
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
-        there = trial.measure()[:, :13].copy()
+        there = trial.update_kinematics()[:, FULL_STATE].copy()
         trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
-        return float(np.max(np.linalg.norm(there[:, :3] - asked[:, :3], axis=1)))
+        return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
     def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
         for member, state in wanted.items():
-            apart = float(np.linalg.norm(got[member, :3] - state[:3]))
+            apart = float(np.linalg.norm(State(got).position[member] - State(state).position))
             if apart > LINK_TOLERANCE:
                 raise ContractError(
                     f"rigid link of {self.names[member]!r}: it would be {apart:.6g} m from where the "
@@ -231,9 +236,14 @@ class Simulation:
         """Angles and rates of all joints, vehicle by vehicle, (n_joints, 2)."""
         return self.engine.joints.states[: self._n_joints]
 
-    def measure(self) -> np.ndarray:
-        """What controllers see, (n, 19); call it once at the start of every control period."""
-        return self.pose_sensor.measure(self.motion, self.time)
+    @property
+    def state(self) -> States:
+        """True states and accelerations of all entities, by name."""
+        return States(self.names, self.motion)
+
+    def sense(self) -> States:
+        """States as controllers see them, by name; call it once at the start of every control period."""
+        return States(self.names, self.pose_sensor.sense(self.motion, self.time))
 
     @property
     def power(self) -> dict[int, PowerTrain]:
@@ -242,31 +252,45 @@ class Simulation:
 
     def imu(self) -> np.ndarray:
         """One sample of every vehicle's inertial unit: specific force, body rate (n_vehicles, 6)."""
-        return self._imu.measure(self.engine.motion[: self.n_vehicles])
+        return self._imu.sense(self.engine.motion[: self.n_vehicles])
 
     def load_cells(self) -> np.ndarray:
         """One sample of every load cell.
 
         Force on end a in the axes of its body (of the world where a is the world), (n_cables, 3) N.
         """
-        rotations = np.concatenate([rotation_matrices(self.engine.motion[:, 3:7]), np.eye(3)[None]])
+        rotations = np.concatenate(
+            [rotation_matrices(State(self.engine.motion).attitude), np.eye(3)[None]]
+        )
         directions = np.einsum("kji,kj->ki", rotations[self._cable_ends], self.engine.directions)
-        return self._load_cell.measure(self.engine.tensions, directions)
+        return self._load_cell.sense(self.engine.tensions, directions)
 
     def weaken(self, vehicle: str, rotor: int, thrust_gain: float) -> None:
         """Let a rotor give this share of its thrust (of a helicopter: its tail)."""
         row = self.vehicle(vehicle)
-        if row in self.rotor_heads.vehicles:
-            self.rotor_heads.weaken(row, thrust_gain)
+        if row in self.helicopters.vehicles:
+            self.helicopters.weaken(row, thrust_gain)
         else:
             self.actuators.weaken(row, rotor, thrust_gain)
 
     def vehicle(self, name: str) -> int:
-        """Row of an entity."""
+        """Row of an entity.
+
+        Raises:
+            UnknownNameError: there is none of this name.
+        """
+        if name not in self.names:
+            raise UnknownNameError(
+                f"there is no entity {name!r}; known are {', '.join(self.names)}."
+            )
         return self.names.index(name)
 
-    def command(self, wrenches: np.ndarray, efforts: np.ndarray | None = None) -> None:
+    def act(
+        self, wrenches: np.ndarray | Command | Wrench, efforts: np.ndarray | None = None
+    ) -> None:
         """Hold thrust and moment of all vehicles, (n_vehicles, 4) N and N m, and efforts of all joints.
+
+        A :class:`~rotor_core.command.Command` holds both.
 
         Rotor limits apply where the scenario says. Efforts (n_joints,) stay as they are by default.
 
@@ -276,6 +300,11 @@ class Simulation:
             ContractError: wrong shape or not finite; the old command stays.
             SolverError: what is to be attached is out of reach.
         """
+        if isinstance(wrenches, Wrench):  # of the only vehicle
+            wrenches = np.atleast_2d(wrenches.array)
+        if isinstance(wrenches, Command):
+            efforts = wrenches.efforts if len(wrenches.efforts) else efforts
+            wrenches = wrenches.wrenches
         self.engine.check_wrenches(wrenches)
         if self._wind:
             air = self._wind.sample(self.time - self._begin)
@@ -290,16 +319,16 @@ class Simulation:
         running = self.actuators.is_running
         if self.power and running:
             self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
-        wrenches = self.rotor_heads.limited(wrenches)
-        self.actuators.command(self.engine, wrenches)
-        if len(self.rotor_heads):
-            self.rotor_heads.command(self.engine, wrenches)
+        wrenches = self.helicopters.limited(wrenches)
+        self.actuators.act(self.engine, wrenches)
+        if len(self.helicopters):
+            self.helicopters.act(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
             self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
         for change in self._changes.due(self.time - self._begin):
-            make_change(self, change)
+            self._make(change)
 
     @property
     def applied(self) -> np.ndarray:
@@ -309,6 +338,38 @@ class Simulation:
     def rotor_speeds(self) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
         return self.actuators.speeds(self.engine)
+
+    def _make(self, change: Change) -> None:
+        """Attach, release, cut or weaken what a change says.
+
+        Raises:
+            SolverError: what is to be attached is out of reach.
+        """
+        if change.cut is not None:
+            self.engine.cut(change.cut - 1)
+        if change.release is not None:
+            self.release(change.release)
+        if change.attach is not None:
+            self._grip(change.attach)
+        if (fault := change.motor) is not None:
+            self.weaken(fault.vehicle, fault.rotor - 1, fault.thrust_gain)
+        if change.battery is not None:
+            train = self.power[self.vehicle(change.battery.vehicle)]
+            train.sag = change.battery.voltage_factor
+
+    def _grip(self, grip: Grip) -> None:
+        a, b = self.body(grip.to), self.body(grip.entity)
+        m = self.engine.update_kinematics()
+        hand = State(m).position[a] + quat2mat(State(m).attitude[a]) @ np.array(grip.point_m)
+        apart = float(np.linalg.norm(State(m).position[b] - hand))
+        if apart > grip.within_m:
+            raise SolverError(
+                f"attach at t = {self.time:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of {grip.to!r}, "
+                f"more than within_m ({grip.within_m:g} m). Bring them together first.",
+                time=self.time,
+                state=m[:, FULL_STATE].copy(),
+            )
+        self.attach(grip.to, grip.entity)
 
     def attach(self, parent: str, child: str) -> None:
         """Fix an entity to a body (an entity, or a link of an arm) where it is now: a plastic capture (T.14).
@@ -327,7 +388,7 @@ class Simulation:
             ContractError: an unknown entity, or nothing holds it; nothing is changed then.
         """
         system = released(self.engine.system, self.body(child))
-        states = self.engine.measure()[:, :13].copy()
+        states = self.engine.update_kinematics()[:, FULL_STATE].copy()
         event = Event(self.time, "release", (), bodies=(child,))
         self._change(system, states, self.engine.joints.states, event)
 
@@ -353,7 +414,7 @@ class Simulation:
 
         Force and moment in W, (3,) N and N m.
         """
-        member = self.names.index(entity)
+        member = self.vehicle(entity)
         if np.any(force) or np.any(moment):
             self.externals[member] = (np.asarray(force, float), np.asarray(moment, float))
         else:
@@ -363,8 +424,8 @@ class Simulation:
     def _apply_externals(self) -> None:
         self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
 
-    def step(self, wrenches: np.ndarray | None = None) -> np.ndarray:
-        """Hold ``wrenches`` for one control period and integrate it.
+    def step(self, command: np.ndarray | Command | Wrench | None = None) -> np.ndarray:
+        """Hold a command for one control period and integrate it; default: what is held already.
 
         Returns:
             The motion at its end, (n, 19).
@@ -372,10 +433,10 @@ class Simulation:
         Raises:
             SolverError: the integration cannot go on; the last good state is attached.
         """
-        if wrenches is not None:
-            self.command(wrenches)
+        if command is not None:
+            self.act(command)
         self.engine.run(self.scenario.time.steps_per_control)
-        self.engine.measure()
+        self.engine.update_kinematics()
         return self.motion
 
     def take_events(self) -> list[Event]:

@@ -1,4 +1,4 @@
-"""What a simulation may do when: stopped, playing, paused, quitting.
+"""State machine of a simulation and its allowed transitions: stopped, playing, paused, quitting.
 
 The states, transitions and result codes of simulation_interfaces (SimulationState.msg, Result.msg,
 SetSimulationState.srv), without ROS. Its two files disagree on STOPPED -> PAUSED; it is allowed here,
@@ -41,7 +41,7 @@ class Result(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether it was done, or was so already."""
+        """True if the request was carried out, or the state was already as requested."""
         return self.code in (Code.OK, Code.ALREADY_IN_TARGET_STATE)
 
 
@@ -93,7 +93,7 @@ class StateMachine:
 
     @property
     def may_set_state(self) -> Result:
-        """Whether entities may be put elsewhere: not while the simulation plays or steps."""
+        """OK if entities may be moved elsewhere, else the reason: not while the simulation plays or steps."""
         if self.state not in (State.PAUSED, State.STOPPED) or self.steps_left:
             text = f"pause or stop the simulation first; it is {self.state.name.lower()}."
             return Result(Code.INCORRECT_STATE, text)
@@ -101,14 +101,14 @@ class StateMachine:
 
     @property
     def may_advance(self) -> bool:
-        """Whether the next control period is wanted."""
+        """True if the next control period is wanted."""
         if self.failure:
             return False
         return self.state is State.PLAYING or (self.state is State.PAUSED and self.steps_left > 0)
 
     @property
     def is_stepping(self) -> bool:
-        """Whether single steps of a paused simulation are under way."""
+        """True if single steps of a paused simulation are under way."""
         return self.state is State.PAUSED and self.steps_left > 0
 
     def advanced(self) -> None:

@@ -1,6 +1,6 @@
 """Hover trim HE-1 of the specification: a fuselage held by six joints, blades pitched by decree, reactions averaged.
 
-Unlike :mod:`rotor_sim.trim` in everything but the equations of motion: nothing flies, pitch links are rigid, the
+Unlike :mod:`rotor_sim.analysis.trim` in everything but the equations of motion: nothing flies, pitch links are rigid, the
 rotor is marched until it repeats.
 """
 
@@ -12,10 +12,10 @@ import numpy as np
 from rotor_rigs import OMEGA, flying
 
 from rotor_core.config.model import Vehicle
-from rotor_sim.engine import Engine
-from rotor_sim.model.body import WORLD, Body
-from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.model.joint import Joint
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.joint import Joint
+from rotor_sim.plant.system import system_from_scenario
 
 AXES = np.eye(3)
 HOLDING = 6

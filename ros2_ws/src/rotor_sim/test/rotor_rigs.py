@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from rotor_core.config.environment import Air, Environment
-from rotor_core.config.helicopter import Hinge
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import Model, Vehicle
 from rotor_core.config.schema import Scenario, Timing
-from rotor_sim.rotor_stand import RotorStand
+from rotor_core.config.vehicles.helicopter import Hinge
+from rotor_sim.analysis.rotor_stand import RotorStand
 
 OMEGA = 167.0
 STANDARD = Air(temperature_c=273.0 * 1.293 / 1.225 - 273.0)

@@ -10,8 +10,8 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 from builtin_interfaces.msg import Time
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.ros.team_wire import Heading, TeamCommandWire
-from rotor_sim.ros.intake import CommandIntake
+from rotor_core.messages.team_wire import Heading, TeamCommandWire
+from rotor_sim.ros.inputs.intake import CommandIntake
 from rotor_sim.simulation import Simulation
 
 NOW = Time(sec=1)

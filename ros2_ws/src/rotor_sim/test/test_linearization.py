@@ -8,17 +8,17 @@ from scipy.linalg import expm
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.interface.errors import ContractError
-from rotor_sim.linearization import ERRORS, OMEGA, THETA, P, V, linearize
-from rotor_sim.oracles import rotortm
+from rotor_core.errors import ContractError
+from rotor_dynamics.linearization import ERRORS, OMEGA, THETA, P, V, linearize
 from rotor_sim.simulation import Simulation
+from validation.oracles import rotortm
 
 
 def simulation(name, commands=None, seconds=0.0):
     scenario = load_scenario(name)
     out = Simulation(replace(scenario, actuation=replace(scenario.actuation, limits=False)))
     weights = sum(e.mass_kg for e in scenario.model.entities) * 9.81 / out.n_vehicles
-    out.command(np.array([[weights, 0, 0, 0]] * out.n_vehicles) if commands is None else commands)
+    out.act(np.array([[weights, 0, 0, 0]] * out.n_vehicles) if commands is None else commands)
     for _ in range(round(seconds / scenario.time.control_s)):
         out.step()
     return out
@@ -98,9 +98,9 @@ def test_it_predicts_what_other_inputs_change(name):
     for commands in (weight, weight + change):
         run = simulation(name, commands)
         run.engine.set_state(there, time=run.time)
-        run.command(commands)
+        run.act(commands)
         run.engine.run(10)
-        run.engine.measure()
+        run.engine.update_kinematics()
         runs.append(run.motion.copy())
     T, n = 0.01, len(found.state)
     augmented = np.zeros((n + 1, n + 1))

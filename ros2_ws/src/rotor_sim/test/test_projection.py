@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from transforms3d.quaternions import axangle2quat
 
 from rotor_core.config import load_scenario
-from rotor_core.interface.errors import ContractError
+from rotor_core.errors import ContractError
 from rotor_sim.simulation import Simulation
 
 RANDOM = st.integers(0, 2**32 - 1)

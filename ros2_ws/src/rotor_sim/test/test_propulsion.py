@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rotor_core.config.advice import notes
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_vehicle, scenario_from_tree
-from rotor_core.config.propulsion import Propeller
-from rotor_core.config.tree import parse_tree
-from rotor_core.interface.errors import ConfigError
-from rotor_core.rotors import rotor_set
-from rotor_sim.engine import Engine
-from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.power import PowerTrain
+from rotor_core.config.vehicles.propulsion import Propeller
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_core.warnings import notes
+from rotor_dynamics.engine import Engine
+from rotor_sim.actuation.power import PowerTrain
+from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.simulation import Simulation
 
 OMEGA = 331.693
@@ -151,27 +151,27 @@ def test_dd_b5_a_propeller_that_speeds_up_turns_the_frame_back():
     engine = free_world("propellers", None)
     engine.joints.turn(0, np.array([OMEGA, 0.0, 0.0, 0.0]), lag=0.05)
     engine.run(2000)
-    rate = engine.measure()[0, 10:13]
+    rate = engine.update_kinematics()[0, 10:13]
     assert rate[2] == pytest.approx(-I_ZZ * OMEGA / J_Z, rel=2e-6)
     assert rate[2] == pytest.approx(-0.664960, abs=1e-6)
     np.testing.assert_allclose(rate[:2], 0.0, atol=1e-12)
     engine = free_world("propellers", None)
     engine.joints.turn(0, OMEGA * np.array([1.0, -1.0, 1.0, -1.0]), lag=0.05)
     engine.run(2000)
-    np.testing.assert_allclose(engine.measure()[0, 10:13], 0.0, atol=1e-12)
+    np.testing.assert_allclose(engine.update_kinematics()[0, 10:13], 0.0, atol=1e-12)
 
 
 def test_dd_b6_equal_spins_precess():
     """Period 2 pi sqrt(Jx Jy) / h, amplitudes sqrt(Jx/Jy); +w_x makes +w_y."""
     engine = free_world("propellers", np.full(4, OMEGA))
-    states = engine.measure()[:, :13].copy()
+    states = engine.update_kinematics()[:, :13].copy()
     states[:2, 10] = 1e-3
     engine.set_state(states)
     J_x, J_y, h = 0.274511, 0.264511, 4.0 * I_ZZ * OMEGA
     rates = []
     for _ in range(1484):
         engine.run(1)
-        rates.append(engine.measure()[0, 10:12].copy())
+        rates.append(engine.update_kinematics()[0, 10:12].copy())
     rates = np.array(rates)
     period = 2.0 * np.pi * np.sqrt(J_x * J_y) / h
     assert period == pytest.approx(1.48384, abs=1e-5)
@@ -202,7 +202,7 @@ def test_dd_b3_and_b7_stored_momentum_and_bodies_move_alike():
         if mode == "rotors":
             engine.set_state(states)
             engine.rotors.start(start)
-            engine.rotors.command(end)
+            engine.rotors.act(end)
         else:
             for i in range(4):
                 engine.joints.hold(i, 0.0)
@@ -211,7 +211,7 @@ def test_dd_b3_and_b7_stored_momentum_and_bodies_move_alike():
             engine.joints.turn(0, spins * start, 0.0)
             engine.joints.turn(0, spins * end, lag=0.005)
         engine.run(1000)
-        found.append(engine.measure()[0, :13].copy())
+        found.append(engine.update_kinematics()[0, :13].copy())
     np.testing.assert_allclose(found[1][:3], found[0][:3], atol=1e-9)
     np.testing.assert_allclose(found[1][3:], found[0][3:], atol=1e-9)
 
@@ -260,7 +260,7 @@ def test_faults_weaken_one_rotor_and_are_forgotten_at_a_reset():
     np.testing.assert_allclose(speeds[[0, 2, 3]], OMEGA, rtol=1e-4)
     assert speeds[1] == pytest.approx(OMEGA * np.sqrt(0.7), rel=1e-4)
     simulation.reset()
-    simulation.command(weight)  # the fault comes at the end of this very command
+    simulation.act(weight)  # the fault comes at the end of this very command
     np.testing.assert_allclose(simulation.rotor_speeds()[0], OMEGA, rtol=1e-4)
 
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rotor_rigs import FLAP, OMEGA, PITCH, flying, stand, xcell
 
-from rotor_core.config.helicopter import Hinge, Inflow
-from rotor_core.hover import flap_frequency, lock_number
-from rotor_core.interface.errors import ModelError
-from rotor_sim.dynamics.blades import momentum_inflow
-from rotor_sim.engine import Engine
-from rotor_sim.model.blade import gauss_stations
-from rotor_sim.model.from_scenario import system_from_scenario
-from rotor_sim.rotor_heads import RotorHeads
-from rotor_sim.trim_report import harmonics
+from rotor_core.config.vehicles.helicopter import Hinge, Inflow
+from rotor_core.errors import ModelError
+from rotor_core.vehicles.hover import flap_frequency, lock_number
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.forces.blades import momentum_inflow
+from rotor_dynamics.model.blade import gauss_stations
+from rotor_sim.actuation.helicopter import Helicopters
+from rotor_sim.analysis.trim_report import harmonics
+from rotor_sim.plant.system import system_from_scenario
 
 DEGREE = np.radians(1.0)
 FREE_FLAP = Hinge("flap")
@@ -201,10 +201,10 @@ def test_flap_frequency_is_that_of_the_specification():
 def test_commands_are_kept_within_what_the_swashplate_and_the_tail_can_do():
     scenario = flying(xcell(collective_deg=(-2.0, 5.0), cyclic_deg=3.0))
     engine = Engine(system_from_scenario(scenario), step=scenario.time.step_s)
-    heads = RotorHeads(scenario, 0)
+    heads = Helicopters(scenario, 0)
     heads.reset()
     heads.start(engine)
-    heads.command(engine, heads.limited(np.array([[1.0, 0.3, 0.4, 99.0]])))
+    heads.act(engine, heads.limited(np.array([[1.0, 0.3, 0.4, 99.0]])))
     collective, cosine, sine = engine.swash.angles[0]
     assert collective == pytest.approx(np.radians(5.0))
     assert np.hypot(cosine, sine) == pytest.approx(np.radians(3.0))

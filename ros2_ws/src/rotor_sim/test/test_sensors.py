@@ -8,7 +8,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.config import load_scenario
 from rotor_core.config.schema import Imu, LoadCell, Noise, Sensing
-from rotor_sim.sensors.pose import PoseSensor
+from rotor_sim.sensing.pose import PoseSensor
 from rotor_sim.simulation import Simulation
 
 PERIOD = 0.005
@@ -27,7 +27,7 @@ def clock(n):
 def test_ideal_sensing_is_the_truth_itself():
     sensor = PoseSensor(Sensing(), PERIOD, 0)
     motion = np.random.default_rng(0).normal(size=(2, 19))
-    assert sensor.measure(motion, 1.0) is motion
+    assert sensor.sense(motion, 1.0) is motion
 
 
 @pytest.mark.parametrize("delay", [0.005, 0.012, 0.02])
@@ -36,7 +36,7 @@ def test_delay(delay):
     sensor = PoseSensor(Sensing(delay_s=delay), PERIOD, 0)
     periods = int(np.ceil(delay / PERIOD - 1e-9))
     for i, (t, motion) in enumerate(clock(50)):
-        seen = sensor.measure(motion, t)
+        seen = sensor.sense(motion, t)
         taken = 1.0 + max(0, i - periods) * PERIOD
         np.testing.assert_allclose(seen[:, 0], [taken, taken + 100.0], atol=1e-12)
         np.testing.assert_allclose(sensor.captured, taken, atol=1e-12)
@@ -49,7 +49,7 @@ def test_rate(rate):
     sensor = PoseSensor(Sensing(rate_hz=rate), PERIOD, 0)
     fresh = []
     for i, (t, motion) in enumerate(clock(2000)):
-        sensor.measure(motion, t)
+        sensor.sense(motion, t)
         if sensor.fresh.all():
             fresh.append(i)
     expected = min(rate, 1.0 / PERIOD) * 10.0
@@ -63,15 +63,13 @@ def test_dropouts():
     sensing = Sensing(dropout_probability=0.1)
     sensor = PoseSensor(sensing, PERIOD, 3)
     n = 20000
-    heard = np.array([sensor.measure(m, t) is not None and sensor.fresh for t, m in clock(n)])[1:]
+    heard = np.array([sensor.sense(m, t) is not None and sensor.fresh for t, m in clock(n)])[1:]
     lost = 1.0 - heard.mean(axis=0)
     deviation = np.sqrt(0.1 * 0.9 / n)
     assert np.all(np.abs(lost - 0.1) < 5.0 * deviation)
     assert np.mean(heard[:, 0] == heard[:, 1]) < 0.9  # not the same ones
     long = PoseSensor(replace(sensing, dropout_probability=0.01, dropout_s=0.05), PERIOD, 3)
-    silent = ~np.array([long.measure(m, t) is not None and long.fresh for t, m in clock(5000)])[
-        1:, 0
-    ]
+    silent = ~np.array([long.sense(m, t) is not None and long.fresh for t, m in clock(5000)])[1:, 0]
     starts = np.flatnonzero(np.diff(np.concatenate([[0], silent, [0]])) == 1)
     ends = np.flatnonzero(np.diff(np.concatenate([[0], silent, [0]])) == -1)
     lengths = ends - starts
@@ -82,7 +80,7 @@ def test_measurements_repeat_after_a_reset_and_differ_with_the_seed():
     sensing = Sensing(Noise(1e-3, 1e-3, 1e-3, 1e-3), dropout_probability=0.2, delay_s=0.01)
 
     def run(sensor):
-        return np.array([sensor.measure(m, t).copy() for t, m in clock(60)])
+        return np.array([sensor.sense(m, t).copy() for t, m in clock(60)])
 
     sensor = PoseSensor(sensing, PERIOD, 5)
     first = run(sensor)
@@ -101,7 +99,7 @@ def flying(name, steps=300, **sensing):
     wrench[:, 0] = 9.81 * mass / n * np.linspace(0.97, 1.06, n)
     wrench[:, 1:] = 1e-4 * np.arange(3 * n).reshape(n, 3)
     for _ in range(steps // 5):
-        simulation.measure()
+        simulation.sense()
         simulation.step(wrench)
     return simulation
 
@@ -122,7 +120,7 @@ def test_accelerometer_matches_the_second_difference_of_position():
     before = simulation.motion[:3].copy()
     specific = simulation.imu()[:, :3]
     simulation.engine.run(1)
-    after = simulation.engine.measure()[:3]
+    after = simulation.engine.update_kinematics()[:3]
     a = (after[:, 7:10] - before[:, 7:10]) / h
     for i in range(3):
         expected = quat2mat(before[i, 3:7]).T @ (a[i] + [0.0, 0.0, 9.81])

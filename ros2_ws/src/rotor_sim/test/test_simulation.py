@@ -11,8 +11,8 @@ import pytest
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Noise, PlantChange, Sensing
-from rotor_core.interface.errors import ContractError
-from rotor_sim.command_watch import FRESH, HELD, ZEROED, CommandWatch
+from rotor_core.errors import ContractError
+from rotor_sim.actuation.timeout import FRESH, HELD, ZEROED, CommandWatch
 from rotor_sim.schedule import Schedule
 from rotor_sim.simulation import START_TIME, Simulation
 
@@ -37,7 +37,7 @@ def test_reset_repeats_bits():
     def story():
         out = []
         for _ in range(20):
-            out.append(simulation.measure().copy())
+            out.append(simulation.sense().array.copy())
             simulation.step(hover_wrenches(simulation))
         return np.array(out)
 
@@ -46,7 +46,7 @@ def test_reset_repeats_bits():
     assert simulation.time == START_TIME
     np.testing.assert_array_equal(first, story())
     other = Simulation(scenario, seed=8)
-    assert not np.array_equal(first[0], other.measure())
+    assert not np.array_equal(first[0], other.sense().array)
 
 
 def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
@@ -57,7 +57,7 @@ def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
     noise = Noise(position_m=1e-3, velocity_m_s=2e-3, attitude_rad=3e-3, rate_rad_s=4e-3)
     simulation = Simulation(replace(load_scenario("hover"), sensing=Sensing(noise)))
     truth = simulation.motion.copy()
-    samples = np.array([simulation.measure()[0].copy() for _ in range(20_000)])
+    samples = np.array([simulation.sense().array[0].copy() for _ in range(20_000)])
     np.testing.assert_array_equal(simulation.motion, truth)
     np.testing.assert_allclose(np.linalg.norm(samples[:, 3:7], axis=1), 1.0, atol=1e-14)
     for columns, deviation in ((slice(0, 3), 1e-3), (slice(7, 10), 2e-3), (slice(10, 13), 4e-3)):
@@ -71,12 +71,12 @@ def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
 
 def test_commands_beyond_the_rotors_are_limited():
     simulation = Simulation(load_scenario("hover"))
-    simulation.command(np.array([[100.0, 0, 0, 0]]))
+    simulation.act(np.array([[100.0, 0, 0, 0]]))
     assert simulation.applied[0, 0] == pytest.approx(4.240, abs=1e-3)  # table 4.1 of the vehicle
-    simulation.command(np.array([[-5.0, 0, 0, 0]]))
+    simulation.act(np.array([[-5.0, 0, 0, 0]]))
     assert simulation.applied[0, 0] == pytest.approx(0.477, abs=1e-3)
     with pytest.raises(ContractError, match="finite"):
-        simulation.command(np.array([[np.nan, 0, 0, 0]]))
+        simulation.act(np.array([[np.nan, 0, 0, 0]]))
     assert simulation.applied[0, 0] == pytest.approx(0.477, abs=1e-3)
 
 
@@ -88,7 +88,7 @@ def test_plant_differs_from_the_model():
         PlantChange(entity="quad1", thrust_gain=0.9),
     )
     simulation = Simulation(replace(scenario, plant=changes))
-    simulation.command(np.array([[3.5, 0, 0, 0]]))
+    simulation.act(np.array([[3.5, 0, 0, 0]]))
     assert simulation.motion[0, 2] == pytest.approx(0.6)
     assert simulation.applied[0, 0] == pytest.approx(3.15)
     assert simulation.engine.tensions[0] == pytest.approx(0.1 / 0.35 * 3.15, rel=1e-12)

@@ -16,13 +16,13 @@ from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import CableAttachment, Model, Payload
 from rotor_core.config.schema import Scenario
-from rotor_core.hover import hover
-from rotor_core.interface.errors import ContractError, ModelError
-from rotor_sim.engine import Engine
-from rotor_sim.model import layout as at
-from rotor_sim.model.from_scenario import system_from_scenario
+from rotor_core.errors import ContractError, ModelError
+from rotor_core.vehicles.hover import hover
+from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine
+from rotor_sim.analysis.trim import Trim, trim
+from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.simulation import Simulation
-from rotor_sim.trim import Trim, trim
 
 ORDERS = {"flap-pitch-lag": (FLAP, PITCH, LAG), "pitch-flap-lag": (PITCH, FLAP, LAG)}
 TABLE = {  # specification 7.6: collective, cosine, sine, tail force, roll, inflow, thrust, torque, mean flap, mean lag
@@ -81,13 +81,13 @@ def test_he_t11_free_flight_from_the_held_trim_drifts_as_the_specification_says(
     efforts = np.zeros(7)
     efforts[0] = held.torque
     engine.joints.write_efforts(efforts, at_once=True)
-    engine.world.inputs[0, at.BIAS + 3] = x[3]
+    engine.world.inputs[0, memory.BIAS + 3] = x[3]
     states = np.zeros((len(engine.system.bodies), 13))
     states[:, 3] = 1.0
     states[0, 3:7] = euler2quat(x[4], x[5], 0.0)
     engine.set_state(states, joints=held.joints[6:], time=0.0)
     engine.run(round(0.3 * OMEGA / (2.0 * np.pi) * 180))
-    end = engine.measure()[0]
+    end = engine.update_kinematics()[0]
     roll, pitch, yaw = np.degrees(np.subtract(quat2euler(end[3:7]), (x[4], x[5], 0.0)))
     for got, expected in (
         (end[9], -0.0167), (end[2], -0.0028), (pitch, 0.066), (yaw, -0.021),

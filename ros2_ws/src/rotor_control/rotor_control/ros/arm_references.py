@@ -1,4 +1,4 @@
-"""What arms should do: the newest joint trajectory of every vehicle."""
+"""References of arms: the newest joint trajectory of every vehicle."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.joint_plan import JointPlan
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import joint_plan_from, seconds_between, stamp_later
+from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.ros import qos
-from rotor_core.ros.convert import joint_plan_from, seconds_between, stamp_later
 
 
 class ArmReferences:

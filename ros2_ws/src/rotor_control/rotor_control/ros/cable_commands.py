@@ -12,9 +12,10 @@ from transforms3d.quaternions import quat2mat
 from rotor_control.gains import POINT
 from rotor_control.team_laws import CableLaw
 from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import ContractError
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import WORLD_FRAME, seconds_between, set_vector, vector_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import WORLD_FRAME, seconds_between, set_vector, vector_from
+from rotor_core.state import State
 
 LARGEST = 1e4
 """Forces beyond this are refused, N."""
@@ -103,7 +104,7 @@ class CableCommands:
         self._message.header.stamp = stamp
         self._message.forces = [Vector3(x=x, y=y, z=z) for x, y, z in forces.tolist()]
         self._forces.publish(self._message)
-        R = quat2mat(states[self._row, 3:7])
+        R = quat2mat(State(states).attitude[self._row])
         arms = self._law.vehicles[:, POINT : POINT + 3] @ R.T
         wrench = WrenchStamped(header=self._message.header)
         set_vector(wrench.wrench.force, forces.sum(axis=0))

@@ -19,13 +19,13 @@ from rotor_control.ros.arm_references import ArmReferences
 from rotor_control.ros.cable_commands import CableCommands
 from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
-from rotor_core.interface.errors import ContractError
-from rotor_core.plan_queue import PlanBoard
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
+from rotor_core.messages.team_wire import TeamCommandWire, TeamStateWire
+from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
-from rotor_core.ros.convert import nanoseconds_from_stamp, plan_from_message
 from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare_live, run, scenario_parameter
-from rotor_core.ros.team_wire import TeamCommandWire, TeamStateWire
 
 
 class ControllerNode(Node):
@@ -41,7 +41,7 @@ class ControllerNode(Node):
         entities = [e.name for e in scenario.model.entities]
         vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
-        self._board = PlanBoard(scenario.model)
+        self._board = PlanRegistry(scenario.model)
         self._states = np.zeros((len(entities), 13))
         self.arms = ArmReferences(self, scenario)
         self.cables = [
@@ -129,7 +129,7 @@ class ControllerNode(Node):
         for cables in self.cables:
             cables.take_up(heading.stamp)
         try:
-            wrenches = self.controller.command(
+            wrenches = self.controller.decide(
                 self._states, self.controller.references, self._joints, wanted
             )
         except ContractError as error:  # no state that can be answered

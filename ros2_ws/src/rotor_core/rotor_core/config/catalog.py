@@ -1,4 +1,4 @@
-"""Where the shipped configuration lies and what it holds."""
+"""Location and contents of the shipped configuration."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rotor_core.config.structure import describe, suggestion, word
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.yaml.structure import describe, suggestion, word
+from rotor_core.errors import ConfigError
+from rotor_core.share import candidates
 
 FOLDERS = (
     "scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories", "remaps",
@@ -19,11 +20,7 @@ FOLDERS = (
 def _candidates() -> Iterator[Path]:
     if os.environ.get("ROTOR_CONFIG_DIR"):
         yield Path(os.environ["ROTOR_CONFIG_DIR"])
-    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-        if prefix:
-            yield Path(prefix) / "share" / "rotor_bringup" / "config"
-    for parent in Path(__file__).resolve().parents:
-        yield parent / "config"
+    yield from candidates("config")
 
 
 def config_directory() -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rotor_core.config.body import Vector, check_name
-from rotor_core.config.structure import bounded
+from rotor_core.config.vehicles.body import Vector, check_name
+from rotor_core.config.yaml.structure import bounded
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Wind:
 
     @property
     def is_calm(self) -> bool:
-        """Whether the air rests."""
+        """True if there is no wind: neither steady wind nor gusts nor turbulence."""
         return self == Wind()
 
 

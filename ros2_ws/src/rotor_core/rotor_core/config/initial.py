@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
-from rotor_core.config.controls import PointMassControl
+from rotor_core.config.controllers import PointMassControl
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import RigidLink
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
-from rotor_core.config.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_core.state import State
 
-P, Q, V, OMEGA = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 """Columns of a state.
 
 Position and velocity in W, attitude body to world (w first), body rate in B.
@@ -37,11 +37,15 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     done: set[str] = set()
     for entry in scenario.initial:
         row = states[entities.index(entry.entity)]
-        row[P], row[V], row[OMEGA] = entry.position_m, entry.velocity_m_s, entry.rate_rad_s
+        given = State(row)
+        given.position[:], given.velocity[:] = entry.position_m, entry.velocity_m_s
+        given.body_rate[:] = entry.rate_rad_s
         if entry.rpy_deg is not None:
-            row[Q] = wxyz_from_rpy_deg(entry.rpy_deg)
+            State(row).attitude[:] = wxyz_from_rpy_deg(entry.rpy_deg)
         elif entry.quaternion_wxyz is not None:
-            row[Q] = np.array(entry.quaternion_wxyz) / np.linalg.norm(entry.quaternion_wxyz)
+            State(row).attitude[:] = np.array(entry.quaternion_wxyz) / np.linalg.norm(
+                entry.quaternion_wxyz
+            )
         done.add(entry.entity)
     cargo = [link for link in model.cargo if link.child not in done]
     done |= {p.name for p in model.payloads}
@@ -49,14 +53,16 @@ def initial_states(scenario: Scenario) -> np.ndarray:
     def follow(link: RigidLink) -> None:
         parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
         R, offset, q = (
-            quat2mat(parent[Q]),
+            quat2mat(State(parent).attitude),
             np.array(link.position_m),
             wxyz_from_rpy_deg(link.rpy_deg),
         )
-        child[P] = parent[P] + R @ offset
-        child[Q] = qmult(parent[Q], q)
-        child[V] = parent[V] + R @ np.cross(parent[OMEGA], offset)
-        child[OMEGA] = quat2mat(q).T @ parent[OMEGA]
+        State(child).position[:] = State(parent).position + R @ offset
+        State(child).attitude[:] = qmult(State(parent).attitude, q)
+        State(child).velocity[:] = State(parent).velocity + R @ np.cross(
+            State(parent).body_rate, offset
+        )
+        State(child).body_rate[:] = quat2mat(q).T @ State(parent).body_rate
         done.add(link.child)
 
     for link in model.rigid_links:
@@ -70,15 +76,19 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         if upper[0] not in entities or upper[0] in done or lower[0] not in done:
             continue
         load, vehicle = states[entities.index(lower[0])], states[entities.index(upper[0])]
-        R, offset = quat2mat(load[Q]), np.array(lower[1])
+        R, offset = quat2mat(State(load).attitude), np.array(lower[1])
         along = leans.get(upper[0], np.array([0.0, 0.0, 1.0]))
-        vehicle[P] = load[P] + R @ offset + cable.length_m * along - np.array(upper[1])
-        vehicle[V] = load[V] + R @ np.cross(load[OMEGA], offset)
+        State(vehicle).position[:] = (
+            State(load).position + R @ offset + cable.length_m * along - np.array(upper[1])
+        )
+        State(vehicle).velocity[:] = State(load).velocity + R @ np.cross(
+            State(load).body_rate, offset
+        )
         done.add(upper[0])
     free = [v.name for v in model.vehicles if v.name not in done]
     spacing = max([1.0, *(3.0 * v.span for v in model.vehicles if v.helicopter)])
     for i, name in enumerate(free):
-        states[entities.index(name)][P] = (0.0, i * spacing, 0.0)
+        State(states[entities.index(name)]).position[:] = (0.0, i * spacing, 0.0)
     for link in cargo:
         follow(link)
     return states

@@ -9,24 +9,24 @@ import dataclasses
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ruamel.yaml import YAML
 
-from rotor_core.config.body import Vector
 from rotor_core.config.catalog import locate
 from rotor_core.config.environment import Air
-from rotor_core.config.files import locate_file, waypoints_from_table
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import CableAttachment, Model, Vehicle
-from rotor_core.config.plans import Plan
-from rotor_core.config.propulsion import Propeller
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
-from rotor_core.config.structure import bounded, build, convert, describe, suggestion
-from rotor_core.config.tree import Tree, parse_tree, read_tree, tree_of
-from rotor_core.config.urdf import read_urdf
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.trajectories import TRAJECTORIES, Plan
+from rotor_core.config.vehicles.body import Vector
+from rotor_core.config.vehicles.propulsion import Propeller
+from rotor_core.config.vehicles.urdf import read_urdf
+from rotor_core.config.yaml.files import locate_file, waypoints_from_table
+from rotor_core.config.yaml.structure import bounded, build, convert, describe, suggestion
+from rotor_core.config.yaml.tree import Tree, parse_tree, read_tree, tree_of
+from rotor_core.errors import ConfigError
 
 SCHEMA = 1
 MAX_USE_DEPTH = 8
@@ -104,7 +104,7 @@ def load_trajectory(name: str) -> Plan:
     _check_schema(tree)
     fields = dict(_with_waypoints(_used(tree, "trajectories", name)).value)
     fields.pop("schema")
-    return convert(Plan, tree.with_value(fields), "trajectory")
+    return convert(Annotated[Plan, TRAJECTORIES], tree.with_value(fields), "trajectory")
 
 
 def mission_from_text(text: str) -> Mission:
@@ -297,10 +297,7 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
 
 
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
-    """Cables or rigid links of an entry ``{type.
-
-    Mechanism, use: ..., vehicles: [...], payload: ...}``.
-    """
+    """Cables or rigid links of an entry ``{type: mechanism, use: ..., vehicles: [...], payload: ...}``."""
     fields = _mapping(item, what)
     if "type" not in fields or fields["type"].value != "mechanism":
         return [item]

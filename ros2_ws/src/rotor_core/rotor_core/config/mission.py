@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from rotor_core.config.body import Vector
-from rotor_core.config.structure import bounded
+from rotor_core.config.vehicles.body import Vector
+from rotor_core.config.yaml.structure import bounded
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""Whether the steps of a mission are about what there is."""
+"""Checks of a mission against the model: its steps and guards must refer to what exists."""
 
 from __future__ import annotations
 
-from rotor_core.config.arm import link_name
 from rotor_core.config.mission import (
     AttachStep,
     Condition,
@@ -15,7 +14,8 @@ from rotor_core.config.mission import (
 )
 from rotor_core.config.model import Model
 from rotor_core.config.teams import teams
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.vehicles.arm import link_name
+from rotor_core.errors import ConfigError
 
 NO_GROUND = "there is no ground to land on. Give the scenario `environment: {contact: {}}`."
 

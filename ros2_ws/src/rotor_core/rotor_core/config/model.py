@@ -8,16 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from rotor_core.config.arm import JointConfig, Link, sorted_tree
-from rotor_core.config.body import Matrix, Vector, check_inertia, check_name
-from rotor_core.config.helicopter import Helicopter
-from rotor_core.config.propulsion import Battery, Motor, Propeller
-from rotor_core.config.structure import bounded
+from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
+from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
+from rotor_core.config.vehicles.helicopter import Helicopter
+from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
+from rotor_core.config.yaml.structure import bounded
 
 
 @dataclass(frozen=True)
 class Hub:
-    """Where one rotor of a ``custom`` layout sits: hub and thrust axis in the body frame."""
+    """Position, spin and thrust axis of one rotor of a ``custom`` layout, in the body frame."""
 
     position_m: Vector
     spin: Literal["ccw", "cw"]
@@ -260,7 +260,7 @@ class Vehicle:
 
 @dataclass(frozen=True)
 class Sphere:
-    """How a point mass is drawn."""
+    """Sphere as the shape of a payload, which is the default."""
 
     type: Literal["sphere"]
     radius_m: float = bounded(0.05, gt=0.0)
@@ -268,7 +268,7 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Box:
-    """How a box is drawn."""
+    """Box as the shape of a payload."""
 
     type: Literal["box"]
     size_m: Vector = bounded(gt=0.0)
@@ -277,7 +277,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Plate:
-    """How a flat payload with a polygonal outline is drawn."""
+    """Flat plate with a polygonal outline as the shape of a payload."""
 
     type: Literal["plate"]
     outline_m: tuple[tuple[float, float], ...]
@@ -286,7 +286,7 @@ class Plate:
 
 @dataclass(frozen=True)
 class Payload:
-    """What is carried: a rigid body, or a point mass where the inertia is left out."""
+    """Payload: a rigid body, or a point mass where the inertia is left out."""
 
     name: str
     mass_kg: float = bounded(gt=0.0)

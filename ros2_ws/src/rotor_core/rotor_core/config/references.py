@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rotor_core.config.arm import BASE, JointConfig, link_name
 from rotor_core.config.mission_check import check_mission
 from rotor_core.config.model import CableAttachment
-from rotor_core.config.plans import JointMove
 from rotor_core.config.schema import Change, Scenario
-from rotor_core.config.structure import suggestion
-from rotor_core.config.tree import Tree
-from rotor_core.config.units import rad_from_deg
-from rotor_core.interface.errors import ConfigError
+from rotor_core.config.trajectories import JointMove
+from rotor_core.config.vehicles.arm import BASE, JointConfig, link_name
+from rotor_core.config.yaml.structure import suggestion
+from rotor_core.config.yaml.tree import Tree
+from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.errors import ConfigError
 
 
 def check_references(scenario: Scenario, tree: Tree) -> None:
@@ -140,7 +140,7 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
             if change.cut > n:
                 raise ConfigError(f"{where}.cut: must be 1..{n}, got {change.cut}.")
             if change.cut in cut:
-                raise ConfigError(f"{where}.cut: cable {change.cut} is cut twice.")
+                raise ConfigError(f"{where}.cut: cable{change.cut} is cut twice.")
             cut.add(change.cut)
 
 

@@ -8,17 +8,17 @@ Ranges on the fields.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from rotor_core.config.body import Matrix, Vector, check_inertia
-from rotor_core.config.controls import Control, OpenLoopControl
+from rotor_core.config.controllers import CONTROL_LAWS, Control, OpenLoopControl
 from rotor_core.config.environment import Environment
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model
-from rotor_core.config.plans import HoverPlan, JointMoves, Plan
-from rotor_core.config.structure import bounded
+from rotor_core.config.trajectories import TRAJECTORIES, HoverPlan, JointMoves, Plan
+from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia
+from rotor_core.config.yaml.structure import bounded
 
 CENTRE_TOLERANCE = 0.005
 """The centre of mass of a helicopter is this near its origin, m."""
@@ -38,7 +38,7 @@ def _short(longest: float) -> float:
 
 @dataclass(frozen=True)
 class PlantChange:
-    """What is different in reality: applies to the simulator only, never to controllers."""
+    """Difference between the plant and its nominal model. It applies to the simulator only, never to controllers."""
 
     entity: str | None = None
     cable: int | None = bounded(None, ge=1)
@@ -154,7 +154,7 @@ class Noise:
 
     @property
     def is_zero(self) -> bool:
-        """Whether measurements equal the truth."""
+        """True if there is no noise, so that measurements equal the truth."""
         return self == Noise()
 
 
@@ -180,12 +180,12 @@ class LoadCell:
 
 @dataclass(frozen=True)
 class Sensing:
-    """What controllers get to see: noise, rate, delay and dropouts of the state, and two sensors.
+    """Measurements for controllers: noise, rate, delay and dropouts of the state, and two sensors.
 
     ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
     ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
-    ``outages`` are dropouts that are sure.
+    ``outages`` are dropouts at given times.
     """
 
     noise: Noise = field(default_factory=Noise)
@@ -199,7 +199,7 @@ class Sensing:
 
     @property
     def is_ideal(self) -> bool:
-        """Whether measured states are the true ones, at once and always."""
+        """True if measured states equal the true ones in every control period, without delay or dropouts."""
         return (
             self.noise.is_zero
             and self.rate_hz is None
@@ -211,7 +211,7 @@ class Sensing:
 
 @dataclass(frozen=True)
 class Actuation:
-    """How commands act.
+    """Actuation model, from commands to forces and moments.
 
     ``mode: wrench``: thrust and moment act as commanded. ``mode: rotors``: commands are turned into
     rotor speeds, which follow with their lag; thrust, drag torque, stored momentum, drag and ground
@@ -228,7 +228,7 @@ class Actuation:
 
     @property
     def has_propellers(self) -> bool:
-        """Whether propellers are bodies of their own."""
+        """True if propellers are separate bodies."""
         return self.mode in ("propellers", "motors")
 
 
@@ -275,8 +275,8 @@ class Scenario:
 
     schema: int
     model: Model
-    controller: Control
-    trajectory: Plan = field(default_factory=lambda: HoverPlan("hover"))
+    controller: Annotated[Control, CONTROL_LAWS]
+    trajectory: Annotated[Plan, TRAJECTORIES] = field(default_factory=lambda: HoverPlan("hover"))
     mission: Mission | None = None
     arms: tuple[JointMoves, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -323,6 +323,19 @@ class Scenario:
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
             )
+
+    def changed(self, place: str, value: object) -> Scenario:
+        """This scenario with another value at a dotted place, such as ``plant.payload.mass_kg``.
+
+        Entries of lists go by name or number (from 1), components by x, y, z; ``plant`` and ``initial`` need no
+        entry in the file.
+
+        Raises:
+            ConfigError: there is no such place, or the value does not fit.
+        """
+        from rotor_core.config.parameters import changed  # it loads what it has changed
+
+        return changed(self, place, value)
 
     def _check_helicopters(self) -> None:
         """Steps short enough for rotors with blades, and nothing that only other rotors can."""

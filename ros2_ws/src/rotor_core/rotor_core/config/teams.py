@@ -1,4 +1,4 @@
-"""Which vehicles fly together: the connected parts of a model, each with at most one payload."""
+"""Teams of vehicles that fly together: the connected parts of a model, each with at most one payload."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_core.config.model import Model
-from rotor_core.interface.errors import ConfigError
+from rotor_core.errors import ConfigError
 
 
 @dataclass(frozen=True)

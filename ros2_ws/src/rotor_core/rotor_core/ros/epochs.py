@@ -1,4 +1,4 @@
-"""Which epoch counts for a node that hears states: the newest, or another where only that is heard any more."""
+"""Epoch that a node follows when it hears states: the newest, or an older one once only older states arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Epochs:
         self._older = 0
 
     def admits(self, epoch: int) -> bool:
-        """Whether a state counts; if it does and its epoch is not :attr:`now`, the node must :meth:`begin` it."""
+        """True if a state counts. If its epoch then differs from :attr:`now`, the node must :meth:`begin` it."""
         self._older = self._older + 1 if epoch < self.now else 0
         return self._older in (0, RESTART)
 

@@ -21,7 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import RotorError
+from rotor_core.errors import RotorError
 
 try:
     from rclpy.experimental import EventsExecutor
@@ -35,7 +35,7 @@ _stop = threading.Event()
 
 
 def is_running() -> bool:
-    """Whether to go on: no signal has come and the context is alive."""
+    """True while no signal has come and the context is alive."""
     return not _stop.is_set() and rclpy.ok()
 
 

@@ -1,4 +1,4 @@
-"""What asks the planner for motion besides services: RViz's goals, and trajectories from elsewhere."""
+"""Motion requests to the planner besides services: goals from RViz, and trajectories from other nodes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from rotor_core.config.units import rpy_from_wxyz
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, Plan
+from rotor_core.config.yaml.units import rpy_from_wxyz
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import WORLD_FRAME, seconds_from_stamp, vector_from, wxyz_from
+from rotor_core.plans.plan import Plan
+from rotor_core.reference import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE
 from rotor_core.ros import qos
-from rotor_core.ros.convert import WORLD_FRAME, seconds_from_stamp, vector_from, wxyz_from
-from rotor_planning.knots import through_knots
+from rotor_planning.trajectories.knots import through_knots
 
 FLAT = 1e-9
 """RViz's 2D goal has this height, m: then the present one is kept."""

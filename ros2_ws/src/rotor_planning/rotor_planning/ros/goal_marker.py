@@ -24,12 +24,18 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from rotor_core.config.units import rpy_from_wxyz
-from rotor_core.ros.convert import WORLD_FRAME, set_quaternion, set_vector, vector_from, wxyz_from
+from rotor_core.config.yaml.units import rpy_from_wxyz
+from rotor_core.messages.convert import (
+    WORLD_FRAME,
+    set_quaternion,
+    set_vector,
+    vector_from,
+    wxyz_from,
+)
 
 NAMESPACE = "rotor/goal"
 SIZE = 0.5
-"""Reach of the handles, m."""
+"""InverseKinematics of the handles, m."""
 
 BALL = 0.12
 BALL_COLOUR = ColorRGBA(r=0.95, g=0.75, b=0.10, a=0.7)

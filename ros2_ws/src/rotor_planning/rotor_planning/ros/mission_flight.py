@@ -17,12 +17,12 @@ from sensor_msgs.msg import BatteryState
 from rotor_core.config.loader import mission_from_text
 from rotor_core.config.mission import Mission
 from rotor_core.config.schema import Scenario
-from rotor_core.interface.errors import RotorError
-from rotor_core.interface.plan import Plan
-from rotor_core.plan_queue import PlanBoard
+from rotor_core.errors import RotorError
+from rotor_core.plans.plan import Plan
+from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
-from rotor_planning.conditions import View
-from rotor_planning.mission import MissionRunner, Status
+from rotor_planning.missions.conditions import View
+from rotor_planning.missions.mission import MissionRunner, Status
 
 ATTACH, RELEASE, CUT = "simulator/attach", "simulator/release", "simulator/cut_cable"
 
@@ -44,7 +44,7 @@ class MissionFlight:
         self,
         node: Node,
         scenario: Scenario,
-        board: PlanBoard,
+        board: PlanRegistry,
         start_plan: Callable[[str, int, Plan, str], None],
     ) -> None:
         self._logger = node.get_logger()
@@ -78,7 +78,7 @@ class MissionFlight:
 
     @property
     def is_running(self) -> bool:
-        """Whether a mission is under way."""
+        """True while a mission is running."""
         return self._runner is not None and self._runner.status is Status.RUNNING
 
     def begin(self, mission: Mission | None) -> None:

@@ -1,4 +1,4 @@
-"""What the planner tells: plans, sampled references, and both for the eye."""
+"""Publishers of the planner: plans, sampled references, and the visualization of both."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rotor_core.interface.joint_plan import JointPlan
-from rotor_core.interface.plan import ATTITUDE, POSITION, Plan
-from rotor_core.ros import qos
-from rotor_core.ros.convert import (
+from rotor_core.messages.convert import (
     WORLD_FRAME,
     joint_plan_message,
     plan_message,
@@ -23,6 +20,10 @@ from rotor_core.ros.convert import (
     reference_message,
     stamp_later,
 )
+from rotor_core.plans.joint_plan import JointPlan
+from rotor_core.plans.plan import Plan
+from rotor_core.reference import ATTITUDE, POSITION
+from rotor_core.ros import qos
 
 PATH_POSES = 200
 """Poses of a drawn plan."""
@@ -38,7 +39,7 @@ def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
 
 
 class _Topics:
-    """What is told about one entity."""
+    """Publishers and plan marker of one entity."""
 
     def __init__(self, node: Node, name: str, number: int) -> None:
         make = node.create_publisher

@@ -19,12 +19,9 @@ from rotor_msgs.srv import Preview
 
 from rotor_core.config.initial import initial_states
 from rotor_core.config.teams import teams
-from rotor_core.config.units import rpy_from_wxyz
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import ATTITUDE, POSITION, YAW_ANGLE, Plan, hold
-from rotor_core.plan_queue import PlanBoard
-from rotor_core.ros import qos
-from rotor_core.ros.convert import (
+from rotor_core.config.yaml.units import rpy_from_wxyz
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import (
     nanoseconds_from_stamp,
     reference_message,
     seconds_between,
@@ -33,18 +30,23 @@ from rotor_core.ros.convert import (
     stamp_from_seconds,
     stamp_later,
 )
+from rotor_core.messages.team_wire import Heading, TeamStateWire
+from rotor_core.plans.plan import Plan, hold
+from rotor_core.plans.registry import PlanRegistry
+from rotor_core.reference import ATTITUDE, POSITION, YAW_ANGLE
+from rotor_core.ros import qos
 from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
-from rotor_core.ros.team_wire import Heading, TeamStateWire
-from rotor_planning import trajectories
-from rotor_planning.arms import make_arm_plans
-from rotor_planning.knots import go_to
-from rotor_planning.mission_setup import initial_plans
+from rotor_core.state import State
+from rotor_planning.arms.plans import make_arm_plans
+from rotor_planning.missions.start import initial_plans
 from rotor_planning.ros.goal_inputs import subscribe_goals
 from rotor_planning.ros.goal_marker import GoalMarkers
 from rotor_planning.ros.mission_flight import MissionFlight
 from rotor_planning.ros.plan_publishers import PlanPublisher
 from rotor_planning.ros.trajectory_services import offer_trajectories
+from rotor_planning.trajectories import plans as trajectories
+from rotor_planning.trajectories.knots import go_to
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
@@ -75,7 +77,7 @@ class PlannerNode(Node):
         model = self.scenario.model
         self.entities = [team.entity for team in teams(model)]
         self._rows = {name: model.index(name) for name in self.entities}
-        self._board = PlanBoard(model)
+        self._board = PlanRegistry(model)
         self._flown: dict[str, tuple[str, Time, float]] = {}
         """Kind, start and duration of the newest plan of an entity."""
         counts = [len(v.moving_joints) for v in model.vehicles] + [0] * len(model.payloads)
@@ -136,7 +138,7 @@ class PlannerNode(Node):
                 self._publish_plan(entity, plan, heading.stamp, "scenario")
         for entity in self.entities if mission is None else ():
             row = self._states[self._rows[entity]]
-            position, yaw = row[:3].copy(), float(rpy_from_wxyz(row[3:7])[2])
+            position, yaw = State(row).position.copy(), float(rpy_from_wxyz(State(row).attitude)[2])
             plan = hold(position, yaw)
             if self._starts_trajectory:
                 plan = initial.get(entity) or trajectories.plan_from_config(
@@ -147,7 +149,7 @@ class PlannerNode(Node):
             self._publish_arms(heading.stamp)
 
     def _publish_arms(self, start: Time) -> None:
-        """What the scenario says of arms; without its trajectory they stay as they are."""
+        """Publish the arm plans of the scenario. Without its trajectory, arms stay as they are."""
         scenario = self.scenario if self._starts_trajectory else replace(self.scenario, arms=())
         vehicles = self.scenario.model.vehicles
         for vehicle, plan in zip(vehicles, make_arm_plans(scenario), strict=True):
@@ -156,9 +158,9 @@ class PlannerNode(Node):
                 self._publisher.arm(vehicle.name, names, plan, start)
 
     def _is_initial(self, heading: Heading) -> bool:
-        """Whether every entity is seen where the scenario puts it at the start."""
+        """True at step 0 if every entity is seen near its initial position in the scenario."""
         near = INITIAL_NEAR + 5.0 * self.scenario.sensing.noise.position_m
-        apart = self._states[:, :3] - initial_states(self.scenario)[:, :3]
+        apart = State(self._states).position - State(initial_states(self.scenario)).position
         return heading.step == 0 and bool(np.linalg.norm(apart, axis=1).max() < near)
 
     def _publish_plan(self, entity: str, plan: Plan, start: Time, kind: str) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 from rclpy.node import Node
 from rotor_msgs.srv import Circle, Hover, Land, Line, RotatePayload, StepPose, Waypoints
 
-from rotor_core.interface.errors import ContractError
-from rotor_core.interface.plan import Plan, hold
-from rotor_core.ros.convert import vector_from
-from rotor_planning import trajectories
-from rotor_planning.corridor import Corridor
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import vector_from
+from rotor_core.plans.plan import Plan, hold
+from rotor_planning.trajectories import plans as trajectories
+from rotor_planning.trajectories.corridor import Corridor
 
 DEFAULT_RAMP = np.pi / 40.0
 LANDING_SPEED = 0.3

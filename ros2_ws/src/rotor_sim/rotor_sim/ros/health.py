@@ -1,4 +1,4 @@
-"""What the simulator knows of its own health, and tells /diagnostics."""
+"""Health of the simulator, published on /diagnostics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from rotor_core._jit import COMPILED
 from rotor_core.ros import qos
-from rotor_sim.ros.entities import Entities
-from rotor_sim.ros.publishers import SimTime
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.simulation import Simulation
 
 COUNTS = (
@@ -22,7 +22,7 @@ COUNTS = (
     "lockstep_pauses",
     "hybrid_events",
 )
-"""What is counted since the node was configured."""
+"""Counters since the node was configured."""
 
 STATUS_NAME = "rotor: simulator"
 

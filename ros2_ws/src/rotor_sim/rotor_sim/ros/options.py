@@ -1,4 +1,4 @@
-"""How a scenario is run: what the parameters of the simulator node say."""
+"""Run options of a scenario, from the parameters of the simulator node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a scenario.
+    """Options for running a scenario.
 
     Attributes:
         pacing: ``lockstep`` or ``realtime``.

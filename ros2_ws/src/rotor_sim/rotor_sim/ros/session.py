@@ -17,16 +17,16 @@ from std_msgs.msg import Bool
 
 from rotor_core._jit import COMPILED
 from rotor_core.config.schema import Scenario
-from rotor_core.config.units import nanoseconds
-from rotor_core.interface.errors import RotorError, SolverError
+from rotor_core.config.yaml.units import nanoseconds
+from rotor_core.errors import RotorError, SolverError
 from rotor_core.ros import qos
 from rotor_core.ros.node import SPIN_LIMIT, is_running
-from rotor_sim.ros.entities import Entities
 from rotor_sim.ros.health import Health
-from rotor_sim.ros.intake import CommandIntake
+from rotor_sim.ros.inputs.intake import CommandIntake
 from rotor_sim.ros.options import Options
-from rotor_sim.ros.outputs import Outputs
-from rotor_sim.ros.publishers import SimTime
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.outputs import Outputs
+from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.simulation import START_TIME, Simulation
 from rotor_sim.state_machine import Code, Result, State, StateMachine
 
@@ -66,7 +66,7 @@ class Session:
         self._silent = False
         self._held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
-        self._measured = self.simulation.measure()
+        self._measured = self.simulation.sense().array
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
         self._anchor()
@@ -198,7 +198,7 @@ class Session:
             self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
         if moved:
-            self._measured = self.simulation.measure()
+            self._measured = self.simulation.sense().array
         self._anchor()
         self._outputs.renew(moved=moved)
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
@@ -214,7 +214,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether the wanted duration has been simulated."""
+        """True if the requested duration has been simulated, or the simulation failed; never without a duration."""
         if self.options.duration <= 0.0:
             return False
         flown = self.period * self.simulation.scenario.time.control_s
@@ -340,7 +340,7 @@ class Session:
     def _integrate(self) -> None:
         simulation = self.simulation
         self._intake.apply()
-        simulation.engine.measure()  # accelerations are those of the new commands
+        simulation.engine.update_kinematics()  # accelerations are those of the new commands
         per_period = simulation.scenario.time.steps_per_control
         first = self.period * per_period
         self._outputs.due(first)
@@ -348,14 +348,14 @@ class Session:
         while done < per_period:
             chunk = min(self._outputs.next_after(first + done) - first - done, per_period - done)
             simulation.engine.run(chunk)
-            simulation.engine.measure()
+            simulation.engine.update_kinematics()
             done += chunk
             if done < per_period:
                 self._outputs.due(first + done)
         self.period += 1
         self.health.counts["control_periods"] += 1
         self.health.counts["hybrid_events"] += self._outputs.events()
-        self._measured = simulation.measure()
+        self._measured = simulation.sense().array
         self._outputs.measured(self._measured, self.period * per_period)
 
     # --- health -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED
-from rotor_core.interface.errors import ConfigError, RotorError
+from rotor_core.errors import ConfigError, RotorError
 from rotor_core.ros.node import (
     SPIN_LIMIT,
     declare,
@@ -25,9 +25,9 @@ from rotor_core.ros.node import (
     run,
 )
 from rotor_sim.ros.options import Options
-from rotor_sim.ros.services import Services
+from rotor_sim.ros.services.own import Services
+from rotor_sim.ros.services.standard import StandardServices
 from rotor_sim.ros.session import Session
-from rotor_sim.ros.standard_services import StandardServices
 from rotor_sim.state_machine import State
 
 FASTEST = 100.0

@@ -1,0 +1,86 @@
+"""The command line behind `./rotor`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import pkgutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import rotor.verbs
+from rotor.verb import VERBS
+from rotor_core.errors import RotorError
+from rotor_core.extras import remedy
+
+
+def load_verbs() -> None:
+    """Import every file of ``rotor/verbs``, and the verbs of the evidence in a clone of the repository."""
+    for module in pkgutil.iter_modules(rotor.verbs.__path__, "rotor.verbs."):
+        importlib.import_module(module.name)
+    if importlib.util.find_spec("validation") is not None:
+        importlib.import_module("validation.verbs")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and options.
+
+    Raises:
+        ConfigError: a verb of another package does not fit.
+    """
+    load_verbs()
+    installed = Path(sys.argv[0]).name == "rotor"  # by pip, without the launcher of the repository
+    launcher = " `./rotor test` runs all tests, `./rotor python FILE` a script in the environment."
+    program = "rotor" if installed else "./rotor"
+    top = argparse.ArgumentParser(
+        prog=program,
+        description="Simulate aerial vehicles that carry and handle things.",
+        epilog=f"`{program} COMMAND --help` shows the options of a command."
+        + ("" if installed else launcher),
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, verb in sorted(VERBS.items()):
+        sub = commands.add_parser(
+            name, help=verb.text, description=verb.text, epilog=f"example: {verb.example}"
+        )
+        sub.set_defaults(run=verb.run)
+        verb.arguments(sub)
+    return top
+
+
+def _printable(text: str) -> str:
+    """A message whose foreign parts cannot steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a user's mistake is one line on stderr and exit code 2."""
+    try:
+        options = parser().parse_args(arguments)
+    except RotorError as error:
+        print(f"error: {_printable(str(error))}", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a parent ignores it
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
+    try:
+        return int(options.run(options))
+    except RotorError as error:
+        print(f"error: {_printable(str(error))}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if not (text := remedy(error)):
+            raise
+        print(f"error: {text}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

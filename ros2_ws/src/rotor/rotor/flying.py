@@ -1,0 +1,116 @@
+"""Flights in one call: fly, view, open, compare."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rotor_core._jit import is_cached
+from rotor_core.config import initial
+from rotor_core.config.catalog import shipped
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.errors import ConfigError
+from rotor_core.extras import explained
+from rotor_core.plans.plan import Plan
+from rotor_core.state import States
+from rotor_flight import fly as flying
+from rotor_flight.flight import Flight
+
+if TYPE_CHECKING:
+    from rotor_recordings.compare.comparison import CompareOptions, Comparison
+
+
+def scenarios() -> list[str]:
+    """Names of the shipped scenarios."""
+    return shipped("scenarios")
+
+
+def initial_states(scenario: Scenario | str) -> States:
+    """States of all entities at the start, by name, without a simulation.
+
+    Raises:
+        ConfigError: there is no such scenario.
+    """
+    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    names = [e.name for e in scenario.model.entities]
+    return States(names, initial.initial_states(scenario))
+
+
+def fly(
+    scenario: Scenario | str,
+    *,
+    duration: float | None = None,
+    plans: Mapping[str, Plan] | None = None,
+) -> Flight:
+    """Fly a scenario in closed loop, as fast as the machine can.
+
+    Args:
+        scenario: or the name or path of one.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+        plans: of the planned entities, in place of the scenario's trajectory.
+
+    Raises:
+        ConfigError: there is no such scenario, its controller does not fit the model, or the duration or the names of
+            plans are wrong.
+        SolverError: the integration cannot go on.
+    """
+    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    if duration is not None and not duration > 0.0:
+        raise ConfigError(f"duration: must be > 0 s, got {duration:g}.")
+    if plans is not None:
+        planned = [team.entity for team in teams(scenario.model)]
+        if not isinstance(plans, Mapping) or sorted(plans) != sorted(planned):
+            given = sorted(plans) if isinstance(plans, Mapping) else type(plans).__name__
+            raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
+    if not is_cached():
+        print("compiling kernels, once (one to three minutes) ...", file=sys.stderr, flush=True)
+    return flying.fly(scenario, duration=duration, plans=None if plans is None else dict(plans))
+
+
+def open_flight(path: str | Path) -> Flight:
+    """A recorded flight: a bag, a folder of results, or logs of Crazyflies; needs the extra ``recordings``.
+
+    Raises:
+        ConfigError: there is no such recording, or it lacks what a flight needs.
+    """
+    with explained():
+        from rotor_recordings.formats.flights import open_flight
+
+        return open_flight(str(path))
+
+
+def view(what: Flight | Scenario | str, *, host: str = "127.0.0.1", port: int = 8080) -> int:
+    """Show a flight, or a scenario that flies, in the browser until Ctrl-C; needs the extra ``view``.
+
+    Raises:
+        ConfigError: there is no such thing.
+    """
+    with explained():
+        from rotor_viewer.browser.serve import serve_source, view
+        from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
+
+    if isinstance(what, Flight):
+        return serve_source(RecordedFlight(what), host, port)
+    if isinstance(what, Scenario):
+        return serve_source(RunningFlight(what), host, port)
+    return view(what, live=False, host=host, port=port, seed=None)
+
+
+def compare(sim: str | Path, real: str | Path, options: CompareOptions | None = None) -> Comparison:
+    """Compare two recordings: clock and frame are found, errors measured; ``summary()`` holds the figures.
+
+    Needs the extra ``recordings``.
+
+    Raises:
+        ConfigError: a recording cannot be read, or its motion does not determine what is asked.
+    """
+    with explained():
+        from rotor_recordings.compare.comparison import CompareOptions, compare
+        from rotor_recordings.formats.open import open_recording
+
+        first, second = open_recording(str(sim)), open_recording(str(real))
+    return compare(first, second, options or CompareOptions())

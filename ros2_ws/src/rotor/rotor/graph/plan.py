@@ -1,0 +1,232 @@
+"""Processes of a run, as plain data.
+
+`./rotor up` turns the plan into child processes, the launch file turns it into actions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
+from rotor_recordings.formats.topics import recorded_topics
+
+PLANTS = ("simulator", "laboratory")
+"""Plants that can be flown; every graph has exactly one of them."""
+
+STOP_ORDER = ("recorder", *PLANTS, "controller", "planner")
+"""The recorder first, while what it has not read yet is still in the queues of living publishers."""
+
+RVIZ_CONFIGS = ("overview", "tuning", "wide")
+"""Shipped configurations."""
+
+NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
+
+GOAL_TOPICS = (
+    "goal_pose", "rotor/goal/update", "rotor/goal/feedback", "rotor/goal/get_interactive_markers"
+)  # fmt: skip
+"""Topics on which RViz and the planner exchange goals."""
+
+ADAPTERS = {"px4": "px4_msgs", "crazyswarm": "crazyflie_interfaces"}
+"""Adapters that can replace the controller, besides the user's own nodes, and the message packages they need."""
+
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """A node to run: what ``launch_ros.actions.Node`` needs to know.
+
+    Attributes:
+        name: label for messages, and name of the node.
+        package, executable: where it is installed.
+        parameters: ROS parameters.
+        remaps: pairs (from, to).
+        arguments: of its own, before the ROS arguments.
+        namespace: e.g. ``/lab2``; empty: the root.
+        log_level: empty: as it is.
+    """
+
+    name: str
+    package: str
+    executable: str
+    parameters: dict[str, object] = field(default_factory=dict)
+    remaps: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()
+    namespace: str = ""
+    log_level: str = ""
+
+    @property
+    def logger(self) -> str:
+        """Name of its logger: the namespace, with dots."""
+        return f"{self.namespace}/{self.name}".strip("/").replace("/", ".")
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """A program that is not installed as a node: its command line."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """Options of a run; every field is an argument of the launch file and of `./rotor up`.
+
+    Attributes:
+        scenario: shipped name or path.
+        plant: ``simulator``, or ``laboratory``: a hall in MuJoCo in its place (docs/laboratory.md).
+        controller, planner: ``node``, or ``external`` to leave it to the user; ``px4`` or ``crazyswarm``
+            in place of the controller answer to setpoints of those autopilots.
+        bag: folder to record into; None: no recorder.
+        recorder: ``ours``, or ``ros2bag`` for the recorder of a distribution.
+        seed: of the random streams; None: the scenario's.
+        pacing: ``lockstep``, ``realtime`` or empty for the scenario's.
+        real_time_factor: 0: the scenario's.
+        duration: the simulator ends after this simulated time, s; 0: never.
+        linger: the simulator stays at its end until it is stopped.
+        paused: it begins paused.
+        rviz: configuration to open RViz with, as path; empty: no RViz.
+        foxglove: run foxglove_bridge on the loopback interface.
+        namespace: of all topics but /diagnostics.
+        remaps: pairs (ours, theirs).
+        log_level: of our nodes.
+
+    Raises:
+        ConfigError: a value that is not allowed.
+    """
+
+    scenario: str
+    plant: str = "simulator"
+    controller: str = "node"
+    planner: str = "node"
+    bag: Path | None = None
+    recorder: str = "ours"
+    seed: int | None = None
+    pacing: str = ""
+    real_time_factor: float = 0.0
+    duration: float = 0.0
+    linger: bool = False
+    paused: bool = False
+    rviz: str = ""
+    foxglove: bool = False
+    namespace: str = ""
+    remaps: tuple[tuple[str, str], ...] = ()
+    log_level: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("plant", self.plant, PLANTS),
+            ("controller", self.controller, ("node", "external", *ADAPTERS)),
+            ("planner", self.planner, ("node", "external")),
+            ("recorder", self.recorder, ("ours", "ros2bag")),
+            ("pacing", self.pacing, ("", "lockstep", "realtime")),
+            ("log_level", self.log_level, ("", *LOG_LEVELS)),
+        ):
+            if value not in known:
+                choices = ", ".join(repr(k) for k in known)
+                raise ConfigError(f"{name}: must be one of {choices}, got {value!r}.")
+        if self.namespace and not NAMESPACE.match(self.namespace):
+            raise ConfigError(
+                f"namespace: must look like /lab2, got {self.namespace!r}. Leave it out for the root."
+            )
+
+
+def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> NodePlan | ProgramPlan:
+    if options.recorder == "ours":
+        return ours
+    theirs = dict(options.remaps)
+    names = [theirs.get(t.name, t.name) for t in recorded_topics(scenario)]
+    topics = [n if n.startswith("/") else f"{options.namespace}/{n}" for n in names]
+    command = ["ros2", "bag", "record", "-s", "mcap", "-o", str(options.bag)]
+    if not options.namespace:
+        command.append("--use-sim-time")  # it knows no clock but /clock
+    command += ["--storage-preset-profile", "zstd_fast"]
+    command += ["--custom-data", f"scenario={options.scenario}", "--topics", *topics]
+    return ProgramPlan("recorder", tuple(command))
+
+
+def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan | ProgramPlan]:
+    """The processes of a run, by name, in the order in which they start.
+
+    ``scenario`` is what ``options.scenario`` names.
+
+    Raises:
+        ConfigError: our controller cannot give the commands that the scenario takes.
+    """
+    if options.controller == "node" and scenario.command_input != "team":
+        raise ConfigError(
+            f"controller: the scenario takes commands of single vehicles (command_input: "
+            f"{scenario.command_input}), which our controller does not send. Choose external."
+        )
+    if options.plant == "laboratory" and find_spec("mujoco") is None:
+        raise ConfigError("the laboratory needs MuJoCo: ./rotor python -m pip install mujoco")
+    if options.controller in ADAPTERS and find_spec(ADAPTERS[options.controller]) is None:
+        raise ConfigError(
+            f"controller: {options.controller} needs the package {ADAPTERS[options.controller]}, which is not here. It "
+            "comes with a ROS 2 distribution or a workspace that is sourced: docs/swap.md."
+        )
+    if options.controller in ADAPTERS and scenario.command_input != "wrench":
+        raise ConfigError(
+            f"controller: {options.controller} sends wrenches of single vehicles. Write command_input: wrench into the "
+            f"scenario (it says {scenario.command_input})."
+        )
+    seed = -1 if options.seed is None else options.seed
+    common: dict[str, object] = {"scenario": options.scenario, "seed": seed}
+
+    def node(name: str, package: str, **parameters: object) -> NodePlan:
+        return NodePlan(
+            name, package, name, {**common, **parameters}, options.remaps,
+            namespace=options.namespace, log_level=options.log_level,
+        )  # fmt: skip
+
+    timing: dict[str, object] = {
+        "pacing": options.pacing, "duration_s": float(options.duration), "linger": options.linger,
+        "wait_for_recorder": options.bag is not None and options.recorder == "ours",
+    }  # fmt: skip
+    if options.plant == "laboratory":
+        if not timing["pacing"]:
+            timing["pacing"] = scenario.time.pacing
+        simulator = node("laboratory", "rotor_testbed", **timing)
+    else:
+        factor = float(options.real_time_factor)
+        simulator = node(
+            "simulator", "rotor_sim", real_time_factor=factor, paused=options.paused, **timing
+        )
+    plan: dict[str, NodePlan | ProgramPlan] = {"simulator": simulator}
+    if options.bag is not None:
+        sources = [options.plant]
+        sources += [n for n in ("planner", "controller") if getattr(options, n) == "node"]
+        ours = node(
+            "recorder",
+            "rotor_adapters",
+            bag=str(options.bag),
+            wait_for=" ".join(sources),
+            plant=options.plant,
+        )
+        plan["recorder"] = _recorder(options, scenario, ours)
+    # whatever is on simulation time listens to the absolute name
+    names = [t.name for t in recorded_topics(scenario) if not t.name.startswith("/")]
+    absolute = [f"/{name}" for name in (*names, *GOAL_TOPICS)] if options.namespace else []
+    clock = tuple((name, f"{options.namespace}{name}") for name in absolute)
+    if options.rviz:
+        plan["rviz"] = NodePlan(
+            "rviz", "rviz2", "rviz2", {"use_sim_time": True}, (*clock, *options.remaps),
+            ("-d", options.rviz), options.namespace,
+        )  # fmt: skip
+    if options.foxglove:
+        address = {"address": "127.0.0.1", "use_sim_time": True}
+        plan["foxglove"] = NodePlan(
+            "foxglove_bridge", "foxglove_bridge", "foxglove_bridge", address, clock
+        )
+    if options.planner == "node":
+        plan["planner"] = node("planner", "rotor_planning")
+    if options.controller == "node":
+        plan["controller"] = node("controller", "rotor_control")
+    elif options.controller in ADAPTERS:
+        plan["controller"] = node(f"{options.controller}_adapter", "rotor_adapters")
+    return plan

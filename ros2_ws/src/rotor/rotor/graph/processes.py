@@ -1,0 +1,154 @@
+"""Child processes of a run: start, watch, stop in order, leave none behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+from rotor.graph.plan import NodePlan, ProgramPlan
+from rotor_core.errors import ConfigError
+
+GRACE = 5.0
+"""After SIGINT a process has this long before SIGTERM, and then again before SIGKILL, s."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def parameter_text(text: str) -> str:
+    """A text as value of a parameter on a command line: quoted, so that 1 or true do not become numbers."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
+    """Command line that executes a plan.
+
+    Raises:
+        ConfigError: the package is not installed.
+    """
+    if isinstance(plan, ProgramPlan):
+        return plan.command
+    try:
+        prefix = Path(get_package_prefix(plan.package))
+    except PackageNotFoundError as error:
+        raise ConfigError(
+            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 "
+            "distribution that has it, or leave it out."
+        ) from error
+    command = [str(prefix / "lib" / plan.package / plan.executable), *plan.arguments, "--ros-args"]
+    if plan.log_level:
+        # one name, so that the middleware does not become chatty too
+        command += ["--log-level", f"{plan.logger}:={plan.log_level}"]
+    if plan.namespace:
+        command += ["-r", f"__ns:={plan.namespace}"]
+    for ours, theirs in plan.remaps:
+        command += ["-r", f"{ours}:={theirs}"]
+    for key, value in plan.parameters.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if isinstance(value, str):
+            text = parameter_text(value)
+        command += ["-p", f"{key}:={text}"]
+    return tuple(command)
+
+
+@dataclass
+class Child:
+    """A running process and the file that gets its output."""
+
+    name: str
+    process: subprocess.Popen
+    log: Path
+    stopped: bool = field(default=False)
+
+    @property
+    def running(self) -> bool:
+        """True if the process has not ended."""
+        return self.process.poll() is None
+
+    def last_words(self, lines: int = 6) -> str:
+        """The end of its output."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def _prepare_child() -> None:
+    """In the child: hear signals again, and be told when the parent dies, whatever kills it."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+class ProcessGroup:
+    """Processes of one run.
+
+    Leaving the ``with`` block stops them in the order given by ``stop_order``.
+    """
+
+    def __init__(
+        self, log_directory: Path, environment: dict[str, str], stop_order: tuple[str, ...]
+    ) -> None:
+        self._log_directory = log_directory
+        self._environment = environment
+        self._stop_order = stop_order
+        self.children: dict[str, Child] = {}
+        log_directory.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> ProcessGroup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, plan: NodePlan | ProgramPlan) -> Child:
+        """Start a process in a session of its own, so that Ctrl-C reaches only the parent."""
+        command = command_line(plan)
+        log = self._log_directory / f"{plan.name}.log"
+        # a Ctrl-C between start and registration would leave a process that nobody stops
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            with log.open("w") as file:
+                process = subprocess.Popen(
+                    command,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    env=self._environment,
+                    start_new_session=True,
+                    preexec_fn=_prepare_child,
+                )
+            child = self.children[plan.name] = Child(plan.name, process, log)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        return child
+
+    def ended(self) -> list[Child]:
+        """Processes that ended without having been asked to."""
+        return [c for c in self.children.values() if not c.running and not c.stopped]
+
+    def stop(self) -> None:
+        """SIGINT, then SIGTERM, then SIGKILL; one process after the other."""
+        rest = [name for name in self.children if name not in self._stop_order]
+        for name in (*self._stop_order, *rest):
+            child = self.children.get(name)
+            if child is None or child.stopped:
+                continue
+            child.stopped = True
+            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                if not child.running:
+                    break
+                os.killpg(child.process.pid, sig)
+                _wait(child.process, GRACE)
+
+
+def _wait(process: subprocess.Popen, seconds: float) -> None:
+    # a second Ctrl-C must not leave processes behind: it only shortens the wait
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            end = min(end, time.monotonic() + 1.0)

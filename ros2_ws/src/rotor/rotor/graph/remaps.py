@@ -1,0 +1,54 @@
+"""Names that other suites use for our topics: files of config/remaps."""
+
+from __future__ import annotations
+
+import re
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from rotor_core.config.catalog import locate
+from rotor_core.config.model import Model
+from rotor_core.errors import ConfigError
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+KNOWN = ("vehicle", "i", "payload")
+
+
+def load_remaps(name: str, model: Model) -> list[tuple[str, str]]:
+    """Pairs (ours, theirs) for every vehicle and payload of a model.
+
+    Args:
+        name: shipped file of config/remaps, or path; empty: none.
+        model: whose entities stand for the placeholders.
+
+    Raises:
+        ConfigError: there is no such file, or it is not a map of names.
+    """
+    if not name:
+        return []
+    path = locate("remaps", name)
+    try:
+        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except (YAMLError, OSError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    pairs = content.get("remaps") if isinstance(content, dict) else None
+    if not isinstance(pairs, dict) or not all(
+        isinstance(k, str) and isinstance(v, str) for k, v in pairs.items()
+    ):
+        raise ConfigError(f"{path}: must hold a map `remaps` from our names to theirs.")
+    out = []
+    for ours, theirs in pairs.items():
+        unknown = [p for p in PLACEHOLDER.findall(ours + theirs) if p not in KNOWN]
+        if unknown:
+            known = ", ".join(f"{{{k}}}" for k in KNOWN)
+            raise ConfigError(
+                f"{path}: remaps: unknown {{{unknown[0]}}} in {ours!r}; known: {known}."
+            )
+        entities = [v.name for v in model.vehicles] if "{vehicle}" in ours else [""]
+        payloads = [p.name for p in model.payloads] if "{payload}" in ours else [""]
+        for i, vehicle in enumerate(entities, start=1):
+            for payload in payloads:
+                words = {"vehicle": vehicle, "i": i, "payload": payload}
+                out.append((ours.format(**words), theirs.format(**words)))
+    return out

@@ -1,0 +1,211 @@
+"""A live run: the nodes as processes over DDS, watched until it ends or is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
+
+from rotor.graph.plan import PLANTS, STOP_ORDER, NodePlan, ProgramPlan
+from rotor.graph.processes import Child, ProcessGroup
+from rotor_core.errors import RotorError
+from rotor_core.ros import qos
+from rotor_core.ros.loopback import keep_to_loopback
+from rotor_sim.ros.session import FINISHED
+
+MAY_END = (*PLANTS, "rviz", "foxglove_bridge")
+"""Processes that may end by themselves: the plant when its time is over, a viewer when it is closed."""
+
+LISTEN = 0.7
+"""Duration of the search for another simulator in the domain, s."""
+
+
+class Watcher(Node):
+    """Listens to the diagnostics of the simulator."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(
+            "rotor_watcher", context=context, enable_rosout=False, start_parameter_services=False
+        )
+        self.values: dict[str, str] = {}
+        self.text = ""
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATE)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name in ("rotor: simulator", "rotor: laboratory"):
+                self.text = status.message
+                self.values = {v.key: v.value for v in status.values}
+
+
+def environment(out: Path) -> dict[str, str]:
+    """Environment of the nodes.
+
+    Loopback only unless the user says otherwise, logs in the result folder.
+    """
+    env = dict(os.environ)
+    keep_to_loopback(env)
+    env["ROS_LOG_DIR"] = str((out / "log").resolve())
+    env["PYTHONUNBUFFERED"] = "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        env.setdefault(name, "1")  # small matrices: threads of a BLAS only cost
+    return env
+
+
+def run_graph(
+    plans: dict[str, NodePlan | ProgramPlan],
+    out: Path,
+    *,
+    on_progress: Callable[[dict[str, str], str], None],
+    on_start: Callable[[Child], object] = lambda _: None,
+) -> bool:
+    """Run the nodes until the simulator ends or Ctrl-C.
+
+    Args:
+        plans: the nodes in the order of their start.
+        out: result folder; logs go to ``out/log``.
+        on_progress: called about once a second with the diagnostics of the simulator.
+        on_start: called with every process that has been started.
+
+    Returns:
+        Whether the run came to its end (False: interrupted).
+
+    Raises:
+        RotorError: another simulator runs in this domain, or a node ended with an error; its last
+            lines are shown.
+    """
+    with _domain_to_ourselves():
+        return _run(plans, out, on_progress, on_start)
+
+
+def _run(
+    plans: dict[str, NodePlan | ProgramPlan],
+    out: Path,
+    on_progress: Callable[[dict[str, str], str], None],
+    on_start: Callable[[Child], object],
+) -> bool:
+    env = environment(out)
+    keep_to_loopback(os.environ)
+    os.environ["ROS_LOG_DIR"] = env["ROS_LOG_DIR"]
+    context = Context()
+    rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+    watcher = Watcher(context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(watcher)
+    try:
+        _refuse_company(watcher, executor)
+        with ProcessGroup(out / "log", env, STOP_ORDER) as group:
+            try:
+                for plan in plans.values():
+                    on_start(group.start(plan))
+                return _watch(group, watcher, executor, on_progress)
+            except KeyboardInterrupt:
+                print("\ninterrupted: stopping the nodes ...", flush=True)
+                return False
+    finally:
+        executor.shutdown(timeout_sec=0.0)
+        watcher.destroy_node()
+        try_shutdown(context=context)
+
+
+@contextlib.contextmanager
+def _domain_to_ourselves() -> Iterator[None]:
+    """Hold a lock on the ROS domain, so that two runs that start together do not mix."""
+    domain = os.environ.get("ROS_DOMAIN_ID", "0")
+    path = Path(tempfile.gettempdir()) / f"rotor-domain-{domain}-{os.getuid()}.lock"
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RotorError(_occupied(domain)) from error
+        yield
+
+
+def refuse_occupied_domain() -> None:
+    """Say so before anything is written if another run holds the ROS domain.
+
+    Raises:
+        RotorError: with a free domain to choose.
+    """
+    with _domain_to_ourselves():
+        pass
+
+
+def _occupied(domain: str) -> str:
+    free = (int(domain) + 1) % 102
+    return (
+        f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: "
+        f"ROS_DOMAIN_ID={free} ./rotor ..."
+    )
+
+
+def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
+    end = time.monotonic() + LISTEN
+    while time.monotonic() < end:
+        executor.spin_once(timeout_sec=0.05)
+        if watcher.count_publishers("/rotor/team_state"):
+            raise RotorError(_occupied(os.environ.get("ROS_DOMAIN_ID", "0")))
+
+
+def _check(group: ProcessGroup) -> None:
+    for child in group.ended():
+        code = child.process.returncode
+        if code == 0 and child.name in MAY_END:
+            continue
+        raise RotorError(
+            f"the {child.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"
+        )
+
+
+def _watch(
+    group: ProcessGroup,
+    watcher: Watcher,
+    executor: SingleThreadedExecutor,
+    on_progress: Callable[[dict[str, str], str], None],
+) -> bool:
+    seen: dict[str, str] = {}
+    plant = next(child for name, child in group.children.items() if name in PLANTS)
+    while plant.running and watcher.text != FINISHED:
+        executor.spin_once(timeout_sec=0.2)
+        _check(group)
+        if watcher.values != seen:
+            seen = watcher.values
+            on_progress(seen, watcher.text)
+    _check(group)
+    return True
+
+
+def progress_printer(total: float, control: float) -> Callable[[dict[str, str], str], None]:
+    """A printer of one line per second: flown time, real-time factor, missed deadlines, events."""
+    live = sys.stdout.isatty()
+
+    def show(values: dict[str, str], text: str) -> None:
+        flown = int(values.get("step", "0")) * control
+        share = min(1.0, flown / total) if total > 0.0 else 0.0
+        bar = (
+            f"[{'#' * round(24 * share):<24}] {flown:6.2f} / {total:.2f} s"
+            if total > 0.0
+            else f"{flown:8.2f} s"
+        )
+        line = (
+            f"{bar}  real-time factor {values.get('real_time_factor', '-')}  missed "
+            f"{values.get('missed_deadlines', '-')}  events {values.get('hybrid_events', '-')}"
+        )
+        if text not in ("running", FINISHED, ""):
+            line += f"  ({text})"
+        print(f"\r{line:<110}" if live else line, end="" if live else "\n", flush=True)
+
+    return show

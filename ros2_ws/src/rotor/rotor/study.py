@@ -1,0 +1,118 @@
+"""Studies from Python: many flights of a scenario whose numbers differ, as ``./rotor sweep`` flies them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+
+from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
+from rotor_core.extras import explained
+from rotor_flight.reports.folder import new_folder
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Varied:
+    """How a number differs from flight to flight, as in the file of a study."""
+
+    keys: dict[str, Any]
+
+
+def normal(mean: float, deviation: float) -> Varied:
+    """Normal distribution."""
+    return Varied({"distribution": {"name": "norm", "loc": float(mean), "scale": float(deviation)}})
+
+
+def uniform(low: float, high: float) -> Varied:
+    """Uniform distribution between two numbers."""
+    return Varied({"between": [float(low), float(high)]})
+
+
+def choice(*values: float) -> Varied:
+    """One of some numbers."""
+    return Varied({"values": [float(v) for v in values]})
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study has found.
+
+    Attributes:
+        table: one row per flight: number, seed, varied numbers, metrics, failure.
+        folder: of its files.
+    """
+
+    table: pyarrow.Table
+    folder: Path
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table for pandas, which must be installed."""
+        return self.table.to_pandas()
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many flights of a scenario; needs the extra ``studies``.
+
+    Args:
+        scenario: or the name or path of one.
+        vary: by dotted place, such as ``plant.payload.mass_kg``: :func:`normal`, :func:`uniform` or :func:`choice`.
+        metrics: names of metrics, or ``FILE.py:FUNCTION``.
+        method: random, latin_hypercube, sobol or grid.
+        seed: of the numbers.
+        options: further keys of the file of a study (config/README.md).
+    """
+
+    scenario: Scenario | str
+    vary: Mapping[str, Varied]
+    metrics: Sequence[str]
+    method: str = "sobol"
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self, flights: int = 100, *, out: str | Path | None = None, workers: int | None = None
+    ) -> StudyResult:
+        """Fly it.
+
+        Args:
+            flights: how many.
+            out: result folder; must be new or empty. Default: ``results/sweep-NAME-DATE``.
+            workers: processes; default one per core, 0: in this process.
+
+        Raises:
+            ConfigError: a place, distribution or metric is wrong, or the folder is not empty.
+        """
+        with explained():
+            from rotor_flight.studies.run import sweep
+
+        if flights < 1:
+            raise ConfigError(f"study: needs at least one flight, got {flights}.")
+        scenario = load_scenario(self.scenario) if isinstance(self.scenario, str) else self.scenario
+        folder = new_folder(None if out is None else str(out), f"sweep-{scenario.name}")
+        inputs = folder / "study"
+        inputs.mkdir()
+        (inputs / "scenario.yaml").write_text(dump_scenario(scenario))
+        document = {
+            "schema": 1,
+            "scenario": "scenario.yaml",
+            "vary": [{"at": [place], **varied.keys} for place, varied in self.vary.items()],
+            "metrics": [str(Path(m).resolve()) if ".py:" in m else m for m in self.metrics],
+            "flights": int(flights),
+            "method": self.method,
+            "seed": self.seed,
+            **self.options,
+        }
+        file = inputs / "study.yaml"
+        YAML().dump(document, file)
+        done = sweep(str(file), out=str(folder / "flights"), workers=workers)
+        return StudyResult(done.table, done.folder)

@@ -1,0 +1,186 @@
+"""`./rotor compare SIM REAL`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rotor.arguments import finite_number
+from rotor.verb import VERBS, Verb
+from rotor_core.errors import ConfigError
+
+if TYPE_CHECKING:  # the command line answers `--help` without NumPy
+    import numpy as np
+
+LIMITS = {
+    "max-position-rmse": ("position_rmse_m", "m"),
+    "max-position-error": ("position_error_max_m", "m"),
+    "max-attitude-rmse": ("attitude_rmse_deg", "deg"),
+    "max-rate-rmse": ("rate_rmse_deg_s", "deg/s"),
+}
+"""Options that set a limit: figure of a body, unit."""
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from rotor_flight.reports.folder import new_folder
+    from rotor_flight.reports.table import format_table
+    from rotor_recordings.compare.comparison import CompareOptions, compare
+    from rotor_recordings.compare.page import rows_of, write_report
+    from rotor_recordings.formats.open import open_recording
+
+    wishes = CompareOptions(
+        bodies=_pairs("--body", options.body),
+        sim_topics=_pairs("--sim-topic", options.sim_topic),
+        real_topics=_pairs("--real-topic", options.real_topic),
+        offset=options.time_offset,
+        align=options.align,
+        markers={body: _vector(f"--marker {body}", text) for body, text in _pairs("--marker", options.marker).items()},
+        fit_markers=tuple(options.fit_marker),
+        start=options.start,
+        end=options.end,
+        evo=not options.no_evo,
+    )  # fmt: skip
+    sim, real = (
+        open_recording(n, clock=options.clock, rotation=options.rotation)
+        for n in (options.sim, options.real)
+    )
+    comparison = compare(sim, real, wishes)
+    folder = new_folder(options.out, "compare")
+    summary = write_report(comparison, folder)
+    print(format_table(rows_of(summary)))
+    print(f"{folder}/: report.html, summary.json, errors.csv")
+    over = _over(summary["bodies"], options)
+    for line in over:
+        print(f"above its limit: {line}")
+    return int(bool(over))
+
+
+def _over(bodies: dict, options: argparse.Namespace) -> list[str]:
+    """Figures above the requested limits, in words; a figure that could not be measured counts as above its limit."""
+    out = []
+    for name, (figure, unit) in LIMITS.items():
+        limit = getattr(options, name.replace("-", "_"))
+        if limit is None:
+            continue
+        values = {body: f[figure] for body, f in bodies.items() if f[figure] is not None}
+        if not values:
+            out.append(f"--{name}: no body has that figure")
+        out += [
+            f"{b}: {figure} {v:.4g} {unit} (limit {limit:g})"
+            for b, v in values.items()
+            if not v <= limit
+        ]
+    return out
+
+
+def _pairs(option: str, texts: list[str]) -> dict[str, str]:
+    out = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not (key and sign and value):
+            raise ConfigError(f"{option}: must look like NAME=VALUE, got {text!r}.")
+        out[key] = value
+    return out
+
+
+def _vector(option: str, text: str) -> np.ndarray:
+    import numpy as np
+
+    try:
+        values = np.array([float(v) for v in text.split(",")])
+    except ValueError as error:
+        raise ConfigError(f"{option}: must be three numbers X,Y,Z in m, got {text!r}.") from error
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise ConfigError(f"{option}: must be three numbers X,Y,Z in m, got {text!r}.")
+    return values
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    kinds = "ROS 2 or ROS 1 bag, Vicon CSV, TUM file, or flight (.npz)"
+    sub.add_argument("sim", help=f"simulated: {kinds}")
+    sub.add_argument("real", help=f"real: {kinds}")
+    sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
+    sub.add_argument(
+        "--body",
+        action="append",
+        default=[],
+        metavar="SIM=REAL",
+        help="who is who, where names differ; compares these only",
+    )
+    sub.add_argument(
+        "--sim-topic",
+        action="append",
+        default=[],
+        metavar="BODY=TOPIC",
+        help="where SIM shows a body (default: ground truth, then motion capture, odometry, TF)",
+    )
+    sub.add_argument(
+        "--real-topic", action="append", default=[], metavar="BODY=TOPIC", help="the same of REAL"
+    )
+    sub.add_argument(
+        "--clock",
+        choices=["header", "receive"],
+        default="header",
+        help="which times of bags count: of the messages' headers (default) or of their reception",
+    )
+    sub.add_argument(
+        "--rotation",
+        choices=["rotvec", "euler-fixed-xyz", "euler-moving-xyz"],
+        default="",
+        help="what RX, RY, RZ of a Vicon CSV mean",
+    )
+    sub.add_argument(
+        "--time-offset",
+        type=finite_number,
+        metavar="S",
+        help="to add to the stamps of REAL (default: found by correlation)",
+    )
+    sub.add_argument(
+        "--align",
+        choices=["rigid", "yaw", "translation", "none"],
+        default="rigid",
+        help="how the frame of REAL is brought to that of SIM (default: rigid)",
+    )
+    sub.add_argument(
+        "--marker",
+        action="append",
+        default=[],
+        metavar="BODY=X,Y,Z",
+        help="origin of a body in the axes of its markers, m",
+    )
+    sub.add_argument(
+        "--fit-marker",
+        action="append",
+        default=[],
+        metavar="BODY",
+        help="find it (and the turn of the markers) from the motion",
+    )
+    sub.add_argument(
+        "--from",
+        dest="start",
+        type=finite_number,
+        metavar="S",
+        help="begin, since the start of SIM",
+    )
+    sub.add_argument(
+        "--to", dest="end", type=finite_number, metavar="S", help="end, since the start of SIM"
+    )
+    sub.add_argument("--no-evo", action="store_true", help="do not call evo")
+    for name, (_, unit) in LIMITS.items():
+        sub.add_argument(
+            f"--{name}",
+            type=finite_number,
+            metavar=unit.upper().replace("/", "_"),
+            help=f"exit with 1 where a body is above it, {unit}",
+        )
+
+
+VERBS.register(
+    "compare",
+    Verb(
+        "Compare a simulated flight with a real one, or any two recordings.",
+        "./rotor compare results/demo/bag vicon_trial.csv --rotation rotvec --out /tmp/compared",
+        _arguments,
+        _compare,
+    ),
+)

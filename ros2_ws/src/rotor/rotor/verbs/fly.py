@@ -1,0 +1,97 @@
+"""`./rotor fly`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rotor.verb import VERBS, Verb, add_print_config, add_run_arguments, print_config
+
+if TYPE_CHECKING:  # the command line answers `--help` without NumPy
+    from rotor_core.config.schema import Scenario
+    from rotor_flight.loop import ClosedLoop
+
+
+def _fly(options: argparse.Namespace) -> int:
+    from rotor_core.config.loader import load_scenario
+    from rotor_core.warnings import notes
+
+    if options.print_config:
+        return print_config(options.scenario, options.seed)
+    scenario = load_scenario(options.scenario, seed=options.seed)
+    for note in notes(scenario):
+        print(f"note: {note}", file=sys.stderr)
+    return fly_and_write(options, scenario, None)
+
+
+def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedLoop | None) -> int:
+    """Fly a scenario, or go on with a loop; write what the options ask for; print the table."""
+    from rotor_flight.checkpoint import check_place, save
+    from rotor_flight.fly import fly
+    from rotor_flight.reports.folder import new_folder, write_scenario
+    from rotor_flight.reports.table import format_table, summary_rows
+    from rotor_flight.warm import warm
+
+    kept = Path(options.save) if options.save else None
+    if kept is not None:
+        check_place(scenario, kept)
+    warm()
+    wanted = options.out or options.record
+    if wanted:  # what is missing is said before anything is made
+        from rotor_viewer.export.plots import write_flight
+    folder = new_folder(options.out, f"fly-{scenario.name}") if wanted else None
+
+    def progress(flown: float, total: float) -> None:
+        if sys.stdout.isatty():
+            print(f"\r{flown:7.1f} / {total:.1f} s", end="", flush=True)
+
+    flight = fly(
+        scenario,
+        duration=options.duration,
+        progress=progress,
+        loop=loop,
+        checkpoint=None if kept is None else lambda loop: save(loop, kept),
+    )
+    if sys.stdout.isatty():
+        print("\r", end="")
+    summary = flight.summary()
+    if folder is not None:
+        write_scenario(folder, scenario)
+        summary = write_flight(folder, flight)  # pyright: ignore[reportPossiblyUnboundVariable]
+    if folder is not None and options.record:
+        from rotor_recordings.formats.bag_writer import write_bag
+
+        write_bag(flight, folder / "bag")
+    print(format_table(summary_rows(summary)))
+    if folder is not None:
+        print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
+    if kept is not None:
+        print(f"{kept}: the flight at its end; go on with ./rotor resume {kept}")
+    return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
+
+
+def add_results(sub: argparse.ArgumentParser) -> None:
+    """Add the options that say what is written."""
+    sub.add_argument("--record", action="store_true", help="write a bag into the result folder")
+    sub.add_argument(
+        "--save", metavar="FILE", help="put the flight away at its end, to go on later"
+    )
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    add_run_arguments(sub)
+    add_results(sub)
+    add_print_config(sub)
+
+
+VERBS.register(
+    "fly",
+    Verb(
+        "Close the loop without ROS, as fast as the machine can.",
+        "./rotor fly four_dragonflies_box --out /tmp/box",
+        _arguments,
+        _fly,
+    ),
+)

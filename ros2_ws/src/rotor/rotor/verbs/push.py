@@ -1,0 +1,29 @@
+"""`./rotor push`."""
+
+from __future__ import annotations
+
+import argparse
+
+from rotor.verb import VERBS, Verb
+
+
+def _push(options: argparse.Namespace) -> int:
+    from rotor.graph.processes import parameter_text
+    from rotor_adapters.teleop.node import main
+
+    return main(["--ros-args", "-p", f"entity:={parameter_text(options.entity)}"])
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("entity", nargs="?", default="payload", help="who (default: payload)")
+
+
+VERBS.register(
+    "push",
+    Verb(
+        "Push an entity of a running simulator by keyboard or gamepad (topic joy).",
+        "./rotor push payload",
+        _arguments,
+        _push,
+    ),
+)

@@ -1,0 +1,69 @@
+"""`./rotor replay CASE|BAG`."""
+
+from __future__ import annotations
+
+import argparse
+
+from rotor.arguments import finite_number, positive_number
+from rotor.verb import VERBS, Verb
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from rotor_flight.warm import warm
+    from rotor_recordings.predict.run import replay_case, replay_recording
+
+    warm()
+    is_case = options.recording.endswith(".json")
+    return replay_case(options) if is_case else replay_recording(options)
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("recording", help="bag, flight (.npz), or JSON file of a case")
+    sub.add_argument(
+        "--out",
+        metavar="PATH",
+        help="result folder; of a case: FILE.npz (the events go beside it as .json)",
+    )
+    sub.add_argument(
+        "--at",
+        type=finite_number,
+        default=0.0,
+        metavar="S",
+        help="begin, since the start of the recording",
+    )
+    sub.add_argument(
+        "--for", dest="duration", type=positive_number, metavar="S", help="default: to its end"
+    )
+    sub.add_argument(
+        "--feed",
+        choices=["commands", "reference"],
+        default="commands",
+        help="what drives it: the recorded commands, or the recorded reference and our controller",
+    )
+    sub.add_argument(
+        "--windows",
+        type=positive_number,
+        nargs="+",
+        metavar="S",
+        help="many predictions of these lengths in place of one",
+    )
+    sub.add_argument(
+        "--scenario", default="", help="in place of that of the recording: shipped name or path"
+    )
+    sub.add_argument(
+        "--step",
+        type=positive_number,
+        metavar="S",
+        help="fixed step of a case (default: 0.001; cases with joints: adaptive steps)",
+    )
+
+
+VERBS.register(
+    "replay",
+    Verb(
+        "Predict a recorded flight from one of its states, or replay an open-loop case.",
+        "./rotor replay results/demo/bag --at 3 --for 2 --feed reference",
+        _arguments,
+        _replay,
+    ),
+)

@@ -1,0 +1,75 @@
+"""`./rotor sweep STUDY`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from rotor.verb import VERBS, Verb
+from rotor_core.errors import ConfigError
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from rotor_flight.reports.table import format_table
+    from rotor_flight.studies.report import write_report
+    from rotor_flight.studies.run import sweep
+
+    if bool(options.study) == bool(options.resume):
+        raise ConfigError("sweep: name a study, or go on with --resume DIR.")
+    if options.resume and (options.out or options.flights):
+        raise ConfigError("--resume: goes on as begun; leave out --out and --flights.")
+    done = sweep(
+        options.study or "",
+        out=options.out,
+        flights=options.flights,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        resume=options.resume,
+    )
+    summary = write_report(done)
+    rows = [("flights", f"{summary['flights']} flown, {summary['failed']} ended early")]
+    if summary["step_error_max_m"] is not None:
+        rows.append(("error of the step", f"{summary['step_error_max_m']:.1e} m"))
+    for name, found in summary["metrics"].items():
+        rows.append(
+            (name, f"{found['0.5']:.4g}  (5 %: {found['0.05']:.4g}, 95 %: {found['0.95']:.4g})")
+        )
+    print(format_table(rows))
+    print(f"{done.folder}/: report.html, flights.parquet, summary.json, worst/, plots")
+    return 0
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def convert(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be >= {least}, got {text}")
+        return value
+
+    return convert
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("study", nargs="?", help="shipped study or file (config/README.md)")
+    sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
+    sub.add_argument("--flights", type=_whole(1), help="in place of the study's number")
+    sub.add_argument(
+        "--workers", type=_whole(0), help="processes (default: one per core; 0: none of its own)"
+    )
+    sub.add_argument(
+        "--scheduler", default="", metavar="ADDRESS", help="of Dask, such as tcp://host:8786"
+    )
+    sub.add_argument(
+        "--resume", default="", metavar="DIR", help="go on with a sweep that was stopped"
+    )
+
+
+VERBS.register(
+    "sweep",
+    Verb(
+        "Fly a study: many flights of a scenario whose numbers differ, measured and compared.",
+        "./rotor sweep payload_mass --flights 1000 --out /tmp/study",
+        _arguments,
+        _sweep,
+    ),
+)

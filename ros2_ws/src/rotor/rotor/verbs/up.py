@@ -1,0 +1,117 @@
+"""`./rotor up`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from rotor.arguments import positive_number
+from rotor.verb import VERBS, Verb, add_run_arguments
+
+
+def _up(options: argparse.Namespace) -> int:
+    from rotor.graph.plan import GraphOptions, graph_plan
+    from rotor.graph.processes import command_line
+    from rotor.graph.remaps import load_remaps
+    from rotor.graph.run import progress_printer, refuse_occupied_domain, run_graph
+    from rotor_core.config.catalog import rviz_configuration
+    from rotor_core.config.loader import load_scenario
+    from rotor_flight.reports.folder import new_folder, write_scenario
+    from rotor_flight.warm import warm
+
+    scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
+    wanted = GraphOptions(
+        options.scenario,
+        plant=options.plant,
+        controller=options.controller,
+        planner=options.planner,
+        seed=options.seed,
+        pacing=options.pacing,
+        duration=options.duration or 0.0,
+        linger=True,
+        paused=options.paused,
+        real_time_factor=options.real_time_factor,
+        namespace=options.namespace,
+        rviz=str(rviz_configuration(options.rviz)) if options.rviz else "",
+        foxglove=options.foxglove,
+        remaps=tuple(load_remaps(options.names, scenario.model)),
+        log_level=options.log_level,
+    )
+    for plan in graph_plan(wanted, scenario).values():
+        command_line(plan)  # what is not installed is said before anything is written
+    warm()
+    refuse_occupied_domain()
+    folder = new_folder(options.out, f"up-{scenario.name}")
+    write_scenario(folder, scenario)
+    if options.record:
+        wanted = replace(wanted, bag=(folder / "bag").resolve())
+    plans = graph_plan(wanted, scenario)
+    print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
+    run_graph(
+        plans,
+        folder,
+        on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
+    )
+    print(f"\n{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
+    return 0
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    add_run_arguments(sub)
+    sub.add_argument(
+        "--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's"
+    )
+    sub.add_argument("--record", action="store_true", help="record a bag into the result folder")
+    sub.add_argument(
+        "--controller",
+        choices=["node", "external", "px4", "crazyswarm"],
+        default="node",
+        help="external: start your own controller; px4, crazyswarm: answer to their setpoints",
+    )
+    sub.add_argument(
+        "--planner",
+        choices=["node", "external"],
+        default="node",
+        help="external: start your own planner",
+    )
+    sub.add_argument(
+        "--plant",
+        choices=["simulator", "laboratory"],
+        default="simulator",
+        help="laboratory: a hall with motion capture in MuJoCo in the simulator's place",
+    )
+    sub.add_argument("--paused", action="store_true", help="begin paused; ~/play lets it go")
+    sub.add_argument(
+        "--rviz",
+        nargs="?",
+        const="overview",
+        default="",
+        metavar="CONFIG",
+        help="open RViz with overview (default), wide (large vehicles), tuning or a file",
+    )
+    sub.add_argument(
+        "--real-time-factor",
+        type=positive_number,
+        default=0.0,
+        metavar="F",
+        help="simulated over wall time (default: the scenario's)",
+    )
+    sub.add_argument("--namespace", default="", metavar="/NS", help="of all topics, such as /lab2")
+    sub.add_argument("--foxglove", action="store_true", help="run foxglove_bridge on 127.0.0.1")
+    sub.add_argument(
+        "--names", default="", metavar="REMAPS", help="names of another suite: rotortm, or a file"
+    )
+    sub.add_argument(
+        "--log-level", choices=["debug", "info", "warn", "error"], default="", help="of our nodes"
+    )
+
+
+VERBS.register(
+    "up",
+    Verb(
+        "Run the ROS 2 nodes of a scenario until Ctrl-C.",
+        "./rotor up hover --record",
+        _arguments,
+        _up,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Inner law of all teams on cables: each vehicle pulls along its cable and steers the direction of the cable.
+
+RotorTM eqs 65, 68 and the perpendicular parts of 73, with the feed-forward terms that the paper
+leaves at zero. Equations (C.8), (C.14), (C.26).
+"""
+
+from __future__ import annotations
+
+from rotor_control.gains import ATTITUDE_GAIN, CABLE_RATE_GAIN, DIRECTION_GAIN, INERTIA, RATE_GAIN
+from rotor_control.laws.attitude import desired_rotation, heading_rate, tracking_moment
+from rotor_control.laws.flatness import (
+    CABLE_ACCELERATION,
+    CABLE_RATE,
+    NOMINAL_ACCELERATION,
+    NOMINAL_RATE,
+)
+from rotor_core._jit import kernel
+from rotor_core.math import so3
+from rotor_core.math.vec3 import add, column, cross, dot, get3, get9, put3, scale, times
+from rotor_core.reference import YAW_ANGLE, YAW_RATE
+from rotor_core.state import OMEGA, Q
+
+
+@kernel
+def cable_steering(xi, xi_dot, omega, xi_des, vehicle, ahead, k):
+    """Angular acceleration asked of a cable, its sign turned: feedback, and feed-forward where ``ahead`` has rows.
+
+    ``ahead``: (n, 12) of :mod:`rotor_control.laws.flatness`, or (0, 12).
+    """
+    e_xi = cross(xi_des, xi)
+    if ahead.shape[0] == 0:
+        return add(
+            times(get3(vehicle, DIRECTION_GAIN), e_xi), times(get3(vehicle, CABLE_RATE_GAIN), omega)
+        )
+    omega_des = get3(ahead[k], CABLE_RATE)
+    e_omega = add(omega, cross(xi, cross(xi, omega_des)))
+    feedback = add(
+        times(get3(vehicle, DIRECTION_GAIN), e_xi), times(get3(vehicle, CABLE_RATE_GAIN), e_omega)
+    )
+    transport = scale(dot(xi, omega_des), xi_dot)
+    turning = cross(xi, cross(xi, get3(ahead[k], CABLE_ACCELERATION)))
+    return add(feedback, add(transport, turning))  # (C.26)
+
+
+@kernel
+def thrust_and_moment(force, state, vehicle, reference, ahead, k, out):
+    """Write thrust and moment that give a vehicle a force in W: (C.9) with its nominal turning where known."""
+    R = so3.matrix(so3.get4(state, Q))
+    R_des = desired_rotation(force, reference[YAW_ANGLE])
+    rate, acceleration = heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0)
+    if ahead.shape[0] > 0:
+        rate, acceleration = get3(ahead[k], NOMINAL_RATE), get3(ahead[k], NOMINAL_ACCELERATION)
+    out[k, 0] = dot(force, column(R, 2))
+    tau = tracking_moment(
+        R, get3(state, OMEGA), R_des, rate, acceleration,
+        get9(vehicle, INERTIA), get3(vehicle, ATTITUDE_GAIN), get3(vehicle, RATE_GAIN),
+    )  # fmt: skip
+    put3(out[k], 1, tau)

@@ -1,0 +1,225 @@
+"""Control laws and their gains, as scenarios give them."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rotor_core.config.vehicles.body import Vector
+from rotor_core.config.yaml.structure import bounded
+from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.errors import ConfigError
+from rotor_core.registry import Kind, Registry, check_kind
+
+
+@dataclass(frozen=True)
+class OpenLoopCommand:
+    """Constant rotor speeds of one vehicle."""
+
+    vehicle: str
+    speeds_rpm: tuple[float, ...] = bounded(ge=0.0)
+
+
+@dataclass(frozen=True)
+class OpenLoopControl:
+    """No feedback: constant rotor speeds."""
+
+    type: Literal["open_loop"]
+    commands: tuple[OpenLoopCommand, ...] = ()
+
+
+@dataclass(frozen=True)
+class QuadrotorControl:
+    """Geometric position control of a single vehicle; gains are those of the vehicle."""
+
+    type: Literal["quadrotor"]
+    error_limit_m: float = bounded(0.5, gt=0.0)
+
+
+@dataclass(frozen=True)
+class PointMassControl:
+    """Vehicles with a cable-suspended point mass: gains of the load position.
+
+    Cables of several vehicles lean outwards by ``spread_deg`` at rest, towards ``azimuths_deg`` (one per
+    vehicle; left out: spread evenly, the first towards x). ``feedforward: nominal`` lets cable and
+    vehicle turn as the plan needs it, ahead of any error; ``paper`` leaves these terms at zero, as RotorTM does.
+    """
+
+    type: Literal["point_mass"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
+    spread_deg: float = bounded(30.0, gt=0.0, le=60.0)
+    azimuths_deg: tuple[float, ...] = ()
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+    def outward(self, n: int) -> np.ndarray:
+        """Horizontal unit vectors towards which the cables of ``n`` vehicles lean, (n, 3); zero for one.
+
+        Raises:
+            ConfigError: there is not one azimuth per vehicle.
+        """
+        if n == 1:
+            return np.zeros((1, 3))
+        if self.azimuths_deg and len(self.azimuths_deg) != n:
+            raise ConfigError(
+                f"controller.azimuths_deg: must name one direction for each of {n} vehicles, got "
+                f"{len(self.azimuths_deg)}."
+            )
+        angles = np.array([rad_from_deg(a) for a in self.azimuths_deg or 360.0 * np.arange(n) / n])
+        return np.stack([np.cos(angles), np.sin(angles), np.zeros(n)], axis=1)
+
+
+@dataclass(frozen=True)
+class CableTeamControl:
+    """n vehicles with a rigid payload on cables.
+
+    Gains of the payload pose (1/s^2, 1/s; N m, N m s). ``feedforward`` as of :class:`PointMassControl`.
+    ``least_tension_n``: no cable is asked for less; ``spread_deg``: cables lean outwards by this at
+    rest. Both by internal forces, which the payload does not feel.
+    """
+
+    type: Literal["cable_team"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    attitude: Vector = bounded(ge=0.0)
+    rate: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
+    least_tension_n: float | None = bounded(None, ge=0.0)
+    spread_deg: float = bounded(0.0, ge=0.0, le=60.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class RigidTeamControl:
+    """A rigidly linked team: gains of the payload pose.
+
+    ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
+    the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
+    alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
+    need. ``feedforward`` as of :class:`PointMassControl`.
+    """
+
+    type: Literal["rigid_team"]
+    position: Vector = bounded(ge=0.0)
+    velocity: Vector = bounded(ge=0.0)
+    attitude: Vector = bounded(ge=0.0)
+    rate: Vector = bounded(ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: Literal["paper", "nominal"] = "paper"
+    allocation: Literal["moments", "rotors"] = "moments"
+    allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class ManipulatorControl:
+    """One vehicle with an arm; gains are accelerations per error (1/s^2, 1/s), those of joints stand with them.
+
+    ``law: coupled`` flies to position and heading and knows what the arm does; ``uncoupled`` takes the
+    vehicle for one rigid body (its posture at the start) and every joint for a servo of its own;
+    ``computed_torque`` linearises the whole vehicle about position and attitude, as Kremer et al.
+    2022: ``reading`` ``corrected``, ``literal`` (as printed) or ``corrected_x4``.
+    ``feedforward``: of the accelerations of the references.
+    """
+
+    type: Literal["manipulator"]
+    law: Literal["coupled", "uncoupled", "computed_torque"] = "coupled"
+    reading: Literal["literal", "corrected", "corrected_x4"] = "corrected"
+    position: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
+    velocity: Vector = bounded((4.0, 4.0, 6.0), ge=0.0)
+    attitude: Vector = bounded((150.0, 150.0, 40.0), ge=0.0)
+    rate: Vector = bounded((25.0, 25.0, 12.0), ge=0.0)
+    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    feedforward: bool = True
+    error_limit_m: float = bounded(0.5, gt=0.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Pid:
+    """Gains of one loop: ``p e + i (integral of e) + d (rate of e)``."""
+
+    p: float = bounded(ge=0.0)
+    i: float = bounded(0.0, ge=0.0)
+    d: float = bounded(0.0, ge=0.0)
+
+
+@dataclass(frozen=True)
+class CascadedPidControl:
+    """Cascaded PID loops of one vehicle that ask every rotor for a share of force (Pappalardo et al. 2023, Table 6).
+
+    ``lift`` and ``yaw`` give N per rotor for errors in m and rad; ``outer_x`` and ``outer_y`` tilts
+    (rad) for m, ``inner_pitch`` and ``inner_roll`` N per rotor for rad. ``filter_per_s``: the
+    derivatives are filtered, D N s/(s + N). ``turned``: the shares of roll and pitch, which are about
+    axes fixed to the earth, are turned into those of the vehicle; without it no heading beyond 55 deg
+    is stable. ``anti_windup``: loops stop integrating while a rotor is at its limit.
+    """
+
+    type: Literal["cascaded_pid"]
+    lift: Pid
+    yaw: Pid
+    inner_roll: Pid
+    inner_pitch: Pid
+    outer_x: Pid
+    outer_y: Pid
+    filter_per_s: float = bounded(100.0, gt=0.0)
+    turned: bool = True
+    anti_windup: bool = True
+    gravity_feedforward: bool = False
+    max_tilt_deg: float = bounded(45.0, gt=0.0, lt=90.0)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class HelicopterControl:
+    """One helicopter, alone or with a load on a cable, through tilts of its disc.
+
+    Gains of the position (1/s^2, 1/s, 1/s^3); ``tilt`` and ``tilt_rate``: tilt of the disc to the side and
+    ahead over errors of attitude (rad/rad) and rate (s); ``heading``: moment over errors of heading and
+    its rate (N m/rad, N m s/rad), ``heading_integral`` over the integral (N m/(rad s)). ``swing``: follows
+    the sway of the load (1/s), which damps it.
+    """
+
+    type: Literal["helicopter"]
+    position: Vector = bounded((1.2, 1.2, 3.0), ge=0.0)
+    velocity: Vector = bounded((1.8, 1.8, 3.5), ge=0.0)
+    integral: Vector = bounded((0.4, 0.4, 1.0), ge=0.0)
+    tilt: tuple[float, float] = bounded((0.15, 0.15), ge=0.0)
+    tilt_rate: tuple[float, float] = bounded((0.0, 0.0), ge=0.0)
+    heading: tuple[float, float] = bounded((2.0, 1.5), ge=0.0)
+    heading_integral: float = bounded(0.5, ge=0.0)
+    swing: float = bounded(1.0, ge=0.0)
+    max_tilt_deg: float = bounded(30.0, gt=0.0, lt=90.0)
+    error_limit_m: float = bounded(1.0, gt=0.0)
+    source: str = ""
+
+
+Control = (
+    CascadedPidControl
+    | HelicopterControl
+    | QuadrotorControl
+    | PointMassControl
+    | CableTeamControl
+    | RigidTeamControl
+    | ManipulatorControl
+    | OpenLoopControl
+)
+
+CONTROL_LAWS: Registry[Kind] = Registry(
+    "rotor.control_laws",
+    "control law",
+    "Control laws by the ``type`` of a scenario's ``controller``; ``make(scenario, team)`` returns a law, which is "
+    "called with (states (N, >= 13), reference (28,), out (n, 4)) and has a method ``reset``.",
+    check=check_kind,
+)
+for _config in typing.get_args(Control):
+    CONTROL_LAWS.register(typing.get_args(typing.get_type_hints(_config)["type"])[0], Kind(_config))

@@ -1,0 +1,167 @@
+"""Parameters of a scenario: find a number by its dotted place, and put another one there."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import PlantChange, Scenario
+from rotor_core.config.yaml.tree import Tree, parse_tree, plain, tree_of
+from rotor_core.errors import ConfigError
+from rotor_core.state import State
+
+AXES = {2: ("x", "y"), 3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
+"""Names of components by the length of a list; quaternions have w first."""
+NAMES = ("name", "entity")
+"""Keys by which entries of lists are called; what changes a cable is called ``cable1`` and so on."""
+
+
+def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) -> dict[str, Any]:
+    """The scenario with the entries written out that ``places`` name and that are only implied.
+
+    ``plant.*`` and ``initial.*`` need no entry in the scenario: the plant is as the model, and the
+    state at the start is what the scenario computes.
+    """
+    document = copy.deepcopy(document)
+    for place in places:
+        section, name, key = [*place.split("."), "", ""][:3]
+        if section == "plant":
+            _imply_plant(document, scenario, name, key)
+        elif section == "initial":
+            _imply_start(document, scenario, name)
+    return document
+
+
+def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: str) -> None:
+    model = scenario.model
+    rows = {e.name: i for i, e in enumerate(model.entities)}
+    cables = {f"cable{k + 1}": k for k in range(len(model.cables))}
+    if name in rows:
+        about: dict[str, Any] = {"entity": name}
+        implied = {"mass_kg": model.entities[rows[name]].mass_kg, "thrust_gain": 1.0}
+    elif name in cables:
+        about, k = {"cable": cables[name] + 1}, cables[name]
+        implied = {"length_m": model.cables[k].length_m}
+    else:
+        raise ConfigError(
+            f"plant.{name}.{key}: plant has no entry {name!r}; it has {', '.join([*rows, *cables])}."
+        )
+    known = [f.name for f in dataclasses.fields(PlantChange) if f.name not in ("entity", "cable")]
+    if key not in known:
+        raise ConfigError(
+            f"plant.{name}.{key}: plant.{name} has no {key!r}; it has {', '.join(known)}."
+        )
+    entry = _entry(document, "plant", name, about)
+    if key in implied and entry.get(key) is None:
+        entry[key] = implied[key]
+
+
+def _imply_start(document: dict[str, Any], scenario: Scenario, name: str) -> None:
+    names = [e.name for e in scenario.model.entities]
+    if name not in names:
+        raise ConfigError(
+            f"initial.{name}: initial has no entry {name!r}; it has {', '.join(names)}."
+        )
+    entry = _entry(document, "initial", name, {"entity": name})
+    state = State(initial_states(scenario)[names.index(name)])
+    entry.setdefault("position_m", state.position.tolist())
+    if entry.get("rpy_deg") is None and entry.get("quaternion_wxyz") is None:
+        entry["quaternion_wxyz"] = state.attitude.tolist()
+    entry.setdefault("velocity_m_s", state.velocity.tolist())
+    entry.setdefault("rate_rad_s", state.body_rate.tolist())
+
+
+def _entry(
+    document: dict[str, Any], section: str, name: str, about: dict[str, Any]
+) -> dict[str, Any]:
+    """The entry of a name in a list of the scenario, made where there is none."""
+    entries = document[section] = document.get(section) or []
+    for entry in entries:
+        if name in _names(entry):
+            return entry
+    entries.append(about)
+    return about
+
+
+def changed(scenario: Scenario, place: str, value: Any) -> Scenario:
+    """The scenario with another value at a dotted place, checked like a file.
+
+    Raises:
+        ConfigError: there is no such place, or the value does not fit.
+    """
+    from rotor_core.config.loader import dump_scenario, scenario_from_tree  # they import the schema
+
+    document = prepared(plain(parse_tree(dump_scenario(scenario), "scenario")), scenario, [place])
+    holder, key = _holder(document, place)
+    holder[key] = list(value) if isinstance(value, tuple) else value
+    return scenario_from_tree(tree_of(document, Tree(None, place, 1)), scenario.name)
+
+
+def read(document: dict[str, Any], place: str) -> float:
+    """The number at a place.
+
+    Raises:
+        ConfigError: there is no such place, or no number there; the text lists what is there.
+    """
+    holder, key = _holder(document, place)
+    value = holder[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"{place}: is no number but {_kinds(value)}.")
+    return float(value)
+
+
+def write(document: dict[str, Any], place: str, value: float) -> None:
+    """Put a number at a place where there is one; whole numbers stay whole."""
+    holder, key = _holder(document, place)
+    whole = isinstance(holder[key], int) and float(value).is_integer()
+    holder[key] = int(value) if whole else float(value)
+
+
+def _holder(document: dict[str, Any], place: str) -> tuple[Any, Any]:
+    """Mapping or list that holds the last part of a place, and its key there."""
+    here: Any = document
+    parts = place.split(".")
+    for i, part in enumerate(parts):
+        key = _key(here, part, ".".join(parts[:i]), place)
+        if i == len(parts) - 1:
+            return here, key
+        here = here[key]
+    raise ConfigError("a place in the scenario is empty.")
+
+
+def _key(here: Any, part: str, so_far: str, place: str) -> Any:
+    where = so_far or "the scenario"
+    if isinstance(here, dict):
+        if part in here and here[part] is not None:
+            return part
+        raise ConfigError(f"{place}: {where} has no {part!r}; it has {', '.join(here)}.")
+    if not isinstance(here, list):
+        raise ConfigError(f"{place}: {where} is {_kinds(here)}, in which nothing is inside.")
+    for i, entry in enumerate(here):
+        if isinstance(entry, dict) and part in _names(entry):
+            return i
+    if part.isdigit() and 1 <= int(part) <= len(here):
+        return int(part) - 1
+    axes = AXES.get(len(here), ()) if not isinstance(here[0] if here else {}, (dict, list)) else ()
+    if part in axes:
+        return axes.index(part)
+    known = [*axes, *([*_names(e), str(i + 1)][0] for i, e in enumerate(here))]
+    raise ConfigError(f"{place}: {where} has no entry {part!r}; it has {', '.join(known)}.")
+
+
+def _names(entry: Any) -> list[str]:
+    if not isinstance(entry, dict):
+        return []
+    cable = entry.get("cable")
+    found = [entry[k] for k in NAMES if entry.get(k)]
+    return [*found, f"cable{cable}"] if cable else found
+
+
+def _kinds(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"a group of {', '.join(value)}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return repr(value)

@@ -1,0 +1,225 @@
+"""From a YAML tree to frozen dataclasses.
+
+Unknown keys, wrong types, ranges and missing values are refused with their place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import math
+import types
+import typing
+from typing import Any
+
+from rotor_core.config.yaml.tree import Tree
+from rotor_core.errors import ConfigError
+from rotor_core.registry import Registry
+
+LONGEST_WORD = 200
+"""Characters of a name that messages repeat as they are."""
+
+
+def bounded(
+    default: Any = dataclasses.MISSING,
+    *,
+    gt: float | None = None,
+    ge: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+) -> Any:
+    """A number (or tuple of numbers) field with limits that the loader checks.
+
+    > gt, >= ge, <= le, < lt.
+    """
+    return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "lt": lt})
+
+
+def build(cls: type, tree: Tree, path: str = "") -> Any:
+    """Make a ``cls`` from a mapping.
+
+    Raises:
+        ConfigError: with file, line, the dotted path of the key, what is required and what was
+            found.
+    """
+    if isinstance(tree.value, str) and hasattr(cls, "SHORTHAND"):
+        tree = tree.with_value({cls.SHORTHAND: tree})
+    if not isinstance(tree.value, dict):
+        raise ConfigError(
+            f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {describe(tree.value)}."
+        )
+    hints, fields = _fields(cls)
+    for key, child in tree.value.items():
+        if key not in fields:
+            raise ConfigError(
+                f"{child.place}: {_join(path, key)}: unknown key {describe(key)}{suggestion(key, list(fields))}"
+            )
+    values = {}
+    for name, field in fields.items():
+        if name in tree.value:
+            child = tree.value[name]
+            values[name] = convert(hints[name], child, _join(path, name))
+            _check_range(values[name], field, child, _join(path, name))
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise ConfigError(f"{tree.place}: {_join(path, name)}: is missing.")
+    try:
+        return cls(**values)
+    except ValueError as error:
+        raise ConfigError(f"{tree.place}: {path or 'the file'}: {error}") from error
+
+
+def convert(hint: Any, tree: Tree, path: str) -> Any:
+    """Convert one value to the type ``hint``; see :func:`build`."""
+    value = tree.value
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        for extra in arguments[1:]:
+            if isinstance(extra, Registry):
+                table = {name: kind.config for name, kind in extra.items()}
+                return _build_by_type(table, tree, path)
+        return convert(arguments[0], tree, path)
+    if origin in (typing.Union, types.UnionType):
+        return _convert_union(arguments, tree, path)
+    if origin is typing.Literal:
+        if value in arguments and isinstance(value, type(arguments[0])):
+            return value
+        choices = ", ".join(str(a) for a in arguments)
+        raise ConfigError(
+            f"{tree.place}: {path}: must be one of {choices}; got "
+            f"{describe(value)}{suggestion(value, list(arguments))}"
+        )
+    if origin is tuple:
+        return _convert_tuple(arguments, tree, path)
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), tree, path)
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            number = math.inf
+        if not math.isfinite(number):
+            raise ConfigError(
+                f"{tree.place}: {path}: must be a finite number, got {describe(value)}."
+            )
+        return number
+    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hint in (bool, str) and isinstance(value, hint):
+        return value
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
+    raise ConfigError(
+        f"{tree.place}: {path}: must be {names.get(hint, hint)}, got {describe(value)}."
+    )
+
+
+@functools.cache
+def _fields(cls: type) -> tuple[dict[str, Any], dict[str, dataclasses.Field]]:
+    """Types and fields of a dataclass; kept, because annotations are texts that are compiled."""
+    return typing.get_type_hints(cls, include_extras=True), {
+        f.name: f for f in dataclasses.fields(cls) if f.init
+    }
+
+
+def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
+    if tree.value is None and type(None) in arguments:
+        return None
+    choices = [a for a in arguments if a is not type(None)]
+    if len(choices) == 1:
+        return convert(choices[0], tree, path)
+    if all(dataclasses.is_dataclass(c) for c in choices):
+        table = {typing.get_args(_fields(c)[0]["type"])[0]: c for c in choices}
+        return _build_by_type(table, tree, path)
+    # a number or a list of numbers
+    listed = isinstance(tree.value, list)
+    nested = listed and tree.value and isinstance(tree.value[0].value, list)
+    for choice in choices:
+        is_tuple = typing.get_origin(choice) is tuple
+        holds_tuples = is_tuple and typing.get_origin(typing.get_args(choice)[0]) is tuple
+        if is_tuple == listed and bool(holds_tuples) == bool(nested):
+            return convert(choice, tree, path)
+    return convert(choices[0], tree, path)
+
+
+def _build_by_type(table: dict[str, type], tree: Tree, path: str) -> Any:
+    if not isinstance(tree.value, dict):
+        raise ConfigError(
+            f"{tree.place}: {path}: must be a mapping with a key 'type', got {describe(tree.value)}."
+        )
+    if "type" not in tree.value:
+        raise ConfigError(
+            f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}."
+        )
+    kind = tree.value["type"]
+    if not isinstance(kind.value, str) or kind.value not in table:
+        raise ConfigError(
+            f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
+            f"{describe(kind.value)}{suggestion(kind.value, list(table))}"
+        )
+    return build(table[kind.value], tree, path)
+
+
+def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
+    if not isinstance(tree.value, list):
+        raise ConfigError(f"{tree.place}: {path}: must be a list, got {describe(tree.value)}.")
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return tuple(
+            convert(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
+        )
+    if len(tree.value) != len(arguments):
+        raise ConfigError(
+            f"{tree.place}: {path}: must have {len(arguments)} entries, got {len(tree.value)}."
+        )
+    return tuple(
+        convert(a, child, f"{path}[{i}]")
+        for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True))
+    )
+
+
+def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) -> None:
+    limits = field.metadata
+    numbers = value if isinstance(value, tuple) else (value,)
+    for i, number in enumerate(numbers):
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            continue
+        for key, sign, holds in (
+            ("gt", ">", lambda a, b: a > b),
+            ("ge", ">=", lambda a, b: a >= b),
+            ("lt", "<", lambda a, b: a < b),
+            ("le", "<=", lambda a, b: a <= b),
+        ):
+            limit = limits.get(key)
+            if limit is not None and not holds(number, limit):
+                where = f"{path}[{i}]" if isinstance(value, tuple) else path
+                place = tree.value[i].place if isinstance(value, tuple) else tree.place
+                raise ConfigError(f"{place}: {where}: must be {sign} {limit:g}, got {number:g}.")
+
+
+def suggestion(word: Any, known: list) -> str:
+    """End of a message: ``; did you mean ...?`` for the nearest known word, else the known ones."""
+    words = [str(k) for k in known]
+    near = difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
+    if near:
+        return f'; did you mean "{near[0]}"?'
+    return f". Known: {', '.join(words)}."
+
+
+def word(text: str) -> str:
+    """A foreign name for messages: as it is, or quoted and short where it cannot be printed on one line."""
+    return text if text.isprintable() and len(text) <= LONGEST_WORD else describe(text)
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{word(key)}" if path else word(key)
+
+
+def describe(value: Any) -> str:
+    """Description of a value for messages: its kind, or the value itself, quoted and shortened."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,1 +1,0 @@
-"""Small symmetric linear systems and linear complementarity, in compiled kernels."""

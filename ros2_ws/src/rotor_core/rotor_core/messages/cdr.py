@@ -1,0 +1,145 @@
+"""Numbers in and out of serialized messages whose shape never changes.
+
+A message of the graph keeps its texts and list lengths for a whole run; only numbers change. So it is
+serialized once by rclpy, and from then on NumPy writes and reads the numbers at their places in the
+bytes. Rules of the layout: OMG CDR (XCDR1), little-endian, as every RMW of ROS 2 uses it. Profile and
+decision: docs/adr/0005.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.serialization import serialize_message
+
+ENCAPSULATION = 4
+"""Bytes before the data; alignment counts from their end."""
+
+LITTLE_ENDIAN = 1
+
+PRIMITIVES = {
+    "boolean": "?", "octet": "B", "char": "B", "byte": "B", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h",
+    "uint32": "I", "int32": "i", "uint64": "Q", "int64": "q", "float": "f", "double": "d",
+}  # fmt: skip
+
+
+class _Walk:
+    """Follows the fields of a message through its bytes."""
+
+    def __init__(self) -> None:
+        self.at = 0
+        self.places: dict[str, tuple[int, str]] = {}
+        self.texts: list[tuple[int, int]] = []
+
+    def primitive(self, path: str, code: str) -> None:
+        size = struct.calcsize(code)
+        self.at += -self.at % size
+        self.places[path] = (self.at + ENCAPSULATION, code)
+        self.at += size
+
+    def fixed(self, size: int) -> None:
+        """Bytes that identify the shape: a text, a length."""
+        self.texts.append((self.at + ENCAPSULATION, self.at + ENCAPSULATION + size))
+        self.at += size
+
+    def length(self) -> None:
+        self.at += -self.at % 4
+        self.fixed(4)
+
+    def value(self, path: str, kind: str, value: object) -> None:
+        if kind.startswith("string"):
+            self.length()
+            self.fixed(len(str(value).encode()) + 1)
+        elif kind in PRIMITIVES:
+            self.primitive(path, PRIMITIVES[kind])
+        else:
+            self.message(path, value)
+
+    def message(self, path: str, message: object) -> None:
+        for name, kind in message.get_fields_and_field_types().items():  # type: ignore[attr-defined]
+            value = getattr(message, name)
+            here = f"{path}.{name}" if path else name
+            item, _, rest = kind.partition("[")
+            if kind.startswith("sequence<"):
+                self.length()
+                item = kind[len("sequence<") : -1].partition(",")[0]
+            elif not rest:
+                self.value(here, kind, value)
+                continue
+            for i, element in enumerate(value):
+                self.value(f"{here}[{i}]", item, element)
+
+
+class FrozenMessage:
+    """The bytes of a message, with its numbers at known places.
+
+    Args:
+        message: of the final shape: every text and every list as long as it will ever be.
+
+    Attributes:
+        doubles: all float64 words of the message, to be indexed with :meth:`index`.
+    """
+
+    def __init__(self, message: object) -> None:
+        walk = _Walk()
+        walk.message("", message)
+        # rclpy sizes its buffer by an upper bound: what is behind the last field means nothing
+        self._bytes = bytearray(serialize_message(message)[: ENCAPSULATION + walk.at])
+        self._places = walk.places
+        spans = [np.arange(a, b) for a, b in walk.texts]
+        self._shape_at = np.concatenate([[1], *spans])
+        self._shape = np.frombuffer(self._bytes, np.uint8)[self._shape_at]
+        self.doubles = doubles_of(self._bytes)
+
+    def index(self, *paths: str) -> np.ndarray:
+        """Positions in :attr:`doubles` of fields such as ``bodies[0].pose.position.x``."""
+        at = [self._places[path] for path in paths]
+        assert all(code == "d" for _, code in at)
+        return np.array([(offset - ENCAPSULATION) // 8 for offset, _ in at], int)
+
+    def offset(self, path: str) -> int:
+        """Offset of a number in the serialized message, in bytes."""
+        return self._places[path][0]
+
+    def put(self, path: str, value: float) -> None:
+        """Write one number of any type."""
+        offset, code = self._places[path]
+        struct.pack_into(f"<{code}", self._bytes, offset, value)
+
+    def put_stamp(self, stamp: Time, path: str = "header.stamp.sec") -> None:
+        """Write a stamp."""
+        struct.pack_into("<iI", self._bytes, self._places[path][0], stamp.sec, stamp.nanosec)
+
+    def data(self) -> bytes:
+        """The message, ready to be published."""
+        return bytes(self._bytes)
+
+    def fits(self, data: bytes) -> bool:
+        """True if other bytes have this shape (same texts, same lengths, little-endian)."""
+        if len(data) < len(self._bytes):
+            return False
+        return bool((np.frombuffer(data, np.uint8)[self._shape_at] == self._shape).all())
+
+
+def doubles_of(data: bytes | bytearray) -> np.ndarray:
+    """All aligned 8-byte words of serialized data as float64, without copying."""
+    return np.frombuffer(data, "<f8", (len(data) - ENCAPSULATION) // 8, ENCAPSULATION)
+
+
+def stamp_in(data: bytes, offset: int = ENCAPSULATION) -> Time:
+    """The stamp at ``offset``; messages that begin with a header have it first."""
+    order = "<" if data[1] == LITTLE_ENDIAN else ">"
+    sec, nanosec = struct.unpack_from(f"{order}iI", data, offset)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def vector_paths(path: str) -> list[str]:
+    """Paths of the components of a Vector3 or Point."""
+    return [f"{path}.{c}" for c in "xyz"]
+
+
+def quaternion_paths(path: str) -> list[str]:
+    """Paths of the components of a Quaternion, w first as inside."""
+    return [f"{path}.{c}" for c in "wxyz"]

@@ -1,0 +1,59 @@
+"""Plans of joints: quintic pieces between points with rate and acceleration, as a JointTrajectory has them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.interpolate import BPoly
+
+from rotor_core.errors import ContractError
+
+
+class JointPlan:
+    """Motion of several joints; it rests at its ends outside.
+
+    Args:
+        times: increasing, (m,) s, m >= 1.
+        points: angles, rates and accelerations there, (m, 3, n).
+
+    Raises:
+        ContractError: shapes that do not fit, times that do not increase, or numbers that are not
+            finite.
+    """
+
+    def __init__(self, times: np.ndarray, points: np.ndarray) -> None:
+        times, points = np.asarray(times, float), np.asarray(points, float)
+        if times.ndim != 1 or not len(times) or points.shape[:2] != (len(times), 3):
+            raise ContractError(
+                f"joint plan: needs (m,) times and (m, 3, n) points, got {times.shape} and {points.shape}."
+            )
+        if not (np.isfinite(times).all() and np.isfinite(points).all()):
+            raise ContractError("joint plan: must be finite.")
+        if np.any(np.diff(times) <= 0.0):
+            raise ContractError("joint plan: times must increase.")
+        self.times, self.points = times, points
+        self._pieces = []
+        if len(times) > 1 and points.shape[2]:
+            pieces = BPoly.from_derivatives(times, points)
+            self._pieces = [pieces, pieces.derivative(), pieces.derivative(2)]
+
+    @property
+    def duration(self) -> float:
+        """End of the last move, s."""
+        return float(self.times[-1])
+
+    def sample(self, t: float) -> np.ndarray:
+        """Angles, rates and accelerations at time t, (n, 3)."""
+        if not self._pieces or t <= self.times[0] or t >= self.times[-1]:
+            held = self.points[0 if t <= self.times[0] else -1].T.copy()
+            held[:, 1:] = 0.0
+            return held
+        return np.stack([piece(t) for piece in self._pieces], axis=1)
+
+    def fastest(self) -> np.ndarray:
+        """Largest rates on the way, (n,): sampled 50 times per piece."""
+        if not self._pieces:
+            return np.zeros(self.points.shape[2])
+        fine = np.concatenate([np.linspace(a, b, 51) for a, b in pairwise(self.times)])
+        return np.abs(self._pieces[1](fine)).max(axis=0)

@@ -1,0 +1,168 @@
+"""Rotor level.
+
+Which wrenches the rotors of a vehicle can give, and what happens to a command beyond them.
+
+Equations (A.1), (A.2), (A.3), docs/theory/control.md. Roll and pitch moments go before collective thrust,
+thrust before yaw: a vehicle that keeps its attitude keeps everything else within reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from rotor_core._jit import inlined, kernel
+from rotor_core.config.model import Rotors
+from rotor_core.config.yaml.units import rad_s_from_rpm
+
+THRUST_TOLERANCE = 1e-9
+"""A rotor counts as within its limits up to this, N, so that a limited command passes unchanged a second time."""
+
+
+@dataclass(frozen=True)
+class RotorSet:
+    """Rotors of one vehicle.
+
+    Attributes:
+        mixing: (4, n), wrench (f, Mx, My, Mz) of unit rotor thrusts (A.1).
+        unmixing: its pseudo-inverse, (n, 4): the thrusts of smallest norm (A.2).
+        thrust_limits: smallest and largest thrust of a rotor, (2,) N.
+        thrust_per_speed2: N s^2/rad^2.
+    """
+
+    mixing: np.ndarray
+    unmixing: np.ndarray
+    thrust_limits: np.ndarray
+    thrust_per_speed2: float
+
+    @property
+    def count(self) -> int:
+        """Number of rotors."""
+        return self.mixing.shape[1]
+
+    def speeds(self, wrench: np.ndarray) -> np.ndarray:
+        """Rotor speeds that give a wrench (4,), rad/s; negative thrusts give 0."""
+        return np.sqrt(np.maximum(self.unmixing @ wrench, 0.0) / self.thrust_per_speed2)
+
+
+def rotor_set(rotors: Rotors, *, thrust_gain: float = 1.0) -> RotorSet:
+    """Mixing, its inverse and limits of a layout; drag torque acts against the spin."""
+    coefficient = rotors.thrust_n_per_rpm2 / rad_s_from_rpm(1.0) ** 2
+    limits = thrust_gain * rotors.thrust_n_per_rpm2 * np.array(rotors.speed_rpm) ** 2
+    mixing = rotors.mixing
+    unmixing = np.linalg.inv(mixing) if mixing.shape == (4, 4) else np.linalg.pinv(mixing)
+    return RotorSet(mixing, unmixing, limits, thrust_gain * coefficient)
+
+
+@dataclass(frozen=True)
+class RotorLimits:
+    """Rotors of all vehicles, packed for :func:`limit_wrenches`.
+
+    Attributes:
+        unmixing: (n_vehicles, most rotors, 4), padded with zeros.
+        counts: rotors of each, (n_vehicles,).
+        thrusts: limits of each, (n_vehicles, 2) N.
+    """
+
+    unmixing: np.ndarray
+    counts: np.ndarray
+    thrusts: np.ndarray
+
+    def apply(self, wrenches: np.ndarray) -> int:
+        """Limit wrenches (n_vehicles, 4) in place; how many were beyond."""
+        return limit_wrenches(self.unmixing, self.counts, self.thrusts, wrenches)
+
+
+def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:
+    """Limits of several vehicles."""
+    most = max((s.count for s in sets), default=0)
+    unmixing = np.zeros((len(sets), most, 4))
+    for packed, s in zip(unmixing, sets, strict=True):
+        packed[: s.count] = s.unmixing
+    counts = np.array([s.count for s in sets], np.int64)
+    return RotorLimits(unmixing, counts, np.array([s.thrust_limits for s in sets]).reshape(-1, 2))
+
+
+@inlined
+def _fraction(base, change, low, high):
+    """Largest fraction in 0..1 of ``change`` that keeps ``base + fraction * change`` between the limits."""
+    if change > 0.0:
+        return min(1.0, max(0.0, (high - base) / change))
+    if change < 0.0:
+        return min(1.0, max(0.0, (low - base) / change))
+    return 1.0
+
+
+@inlined
+def _tilt(unmixing, wrench, i):
+    """Thrust of rotor i that roll and pitch ask for."""
+    return unmixing[i, 1] * wrench[1] + unmixing[i, 2] * wrench[2]
+
+
+@inlined
+def _tilt_scale(unmixing, count, low, high, wrench):
+    """Largest scale in 0..1 of roll and pitch for which some collective thrust keeps every rotor within its limits.
+
+    Rotor i asks for ``low <= a_i f + s t_i <= high``; every pair of rotors bounds s (A.3).
+    """
+    scale = 1.0
+    for i in range(count):
+        for j in range(count):
+            a, b = unmixing[i, 0], unmixing[j, 0]
+            slope = _tilt(unmixing, wrench, j) / b - _tilt(unmixing, wrench, i) / a
+            if slope > 0.0:
+                scale = min(scale, (high / b - low / a) / slope)
+    return max(scale, 0.0)
+
+
+@kernel
+def limit_wrench(unmixing, count, low, high, wrench):
+    """Bring a wrench (4,) within what ``count`` rotors between ``low`` and ``high`` N can give, in place.
+
+    True if it was beyond. A command of exactly nothing stops the rotors: it passes.
+
+    Roll and pitch are scaled only if no collective thrust admits them; then the collective thrust
+    moves as little as needed; yaw takes what is left (A.3).
+    """
+    if wrench[0] == 0.0 and wrench[1] == 0.0 and wrench[2] == 0.0 and wrench[3] == 0.0:
+        return False
+    within = True
+    for i in range(count):
+        thrust = (
+            unmixing[i, 0] * wrench[0] + _tilt(unmixing, wrench, i) + unmixing[i, 3] * wrench[3]
+        )
+        if thrust < low - THRUST_TOLERANCE or thrust > high + THRUST_TOLERANCE:
+            within = False
+    if within:
+        return False
+    scale = _tilt_scale(unmixing, count, low, high, wrench)
+    wrench[1] *= scale
+    wrench[2] *= scale
+    least, most = -inf, inf
+    for i in range(count):
+        tilt = _tilt(unmixing, wrench, i)
+        least = max(least, (low - tilt) / unmixing[i, 0])
+        most = min(most, (high - tilt) / unmixing[i, 0])
+    wrench[0] = min(max(wrench[0], least), most)
+    fraction = 1.0
+    for i in range(count):
+        base = unmixing[i, 0] * wrench[0] + _tilt(unmixing, wrench, i)
+        fraction = min(fraction, _fraction(base, unmixing[i, 3] * wrench[3], low, high))
+    wrench[3] *= fraction
+    return True
+
+
+@kernel
+def limit_wrenches(unmixing, counts, limits, wrenches):
+    """Limit the wrenches (n, 4) of n vehicles in place.
+
+    Unmixing (n, most rotors, 4), limits (n, 2) N. Returns how many were beyond.
+    """
+    beyond = 0
+    for k in range(wrenches.shape[0]):
+        if limit_wrench(unmixing[k], counts[k], limits[k, 0], limits[k, 1], wrenches[k]):
+            beyond += 1
+    return beyond

@@ -1,0 +1,156 @@
+"""Speeds of the rotors of a world: commanded through their lag, or prescribed as signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, sin
+
+import numpy as np
+
+from rotor_core._jit import inlined, kernel
+from rotor_core.errors import ContractError
+from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid import impact
+
+SMALLEST_JUMP = 1e-15
+"""Jumps of stored angular momentum below this are rounding, N m s."""
+
+
+class RotorDrive:
+    """Commands to the rotors of one world.
+
+    Args:
+        world: views.
+        restart: takes up a change from outside (a code of :mod:`rotor_dynamics.hybrid.impact`).
+    """
+
+    def __init__(self, world: memory.World, restart: Callable[[int], None]) -> None:
+        self._world, self._restart = world, restart
+        self._order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
+
+    @property
+    def _rows(self) -> np.ndarray:
+        """Rows of all rotors as the user counts them; a copy."""
+        return self._world.rotors[self._order]
+
+    def _write(self, column: int, values: np.ndarray | float) -> None:
+        self._world.rotors[self._order, column] = values
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Commanded (or mean prescribed) speeds of all rotors, (n_rotors,) rad/s; a copy."""
+        return self._rows[:, memory.SPEED_BIAS]
+
+    @property
+    def speeds(self) -> np.ndarray:
+        """Speeds of all rotors now, (n_rotors,) rad/s (R.5)."""
+        out = np.empty(len(self._order))
+        speeds_now(self._world.rotors, self._order, self._time, out)
+        return out
+
+    @property
+    def _time(self) -> float:
+        return float(self._world.scalars[memory.TIME])
+
+    def act(self, speeds: np.ndarray) -> None:
+        """Command the speed of every rotor, (n_rotors,) rad/s; each follows with its own lag (R.5).
+
+        A prescribed oscillation goes on about the new mean. A jump of the speed of a rotor without
+        lag jumps the rate of its body: momentum is kept.
+
+        Raises:
+            ContractError: wrong shape or not finite; nothing is changed then.
+        """
+        speeds = np.asarray(speeds, float)
+        self._check(speeds)
+        world = self._world
+        jumped = command_speeds(
+            world.rotors,
+            world.rotor_int,
+            world.bodies,
+            world.start,
+            self._order,
+            self._time,
+            speeds,
+        )
+        self._restart(impact.STATE_SET if jumped else impact.INPUT_CHANGED)
+
+    def start(self, speeds: np.ndarray) -> None:
+        """Let rotors have been turning at these speeds, (n_rotors,) rad/s: no lag, no reaction.
+
+        Raises:
+            ContractError: wrong shape or not finite; nothing is changed then.
+        """
+        self._check(speeds)
+        self._write(memory.SPEED_BIAS, speeds)
+        self._write(memory.SPEED_OFFSET, 0.0)
+        self._restart(impact.INPUT_CHANGED)
+
+    def prescribe(
+        self, i: int, mean: float, amplitude: float, frequency_hz: float, phase: float
+    ) -> None:
+        """Let rotor i have been turning at ``mean + amplitude sin(2 pi f t + phase)``, rad/s.
+
+        The clock is that of the world. Nothing reacts to the change itself.
+        """
+        row = self._world.rotors[self._order[i]]
+        row[memory.SPEED_BIAS], row[memory.SPEED_AMPLITUDE] = mean, amplitude
+        row[memory.SPEED_FREQUENCY], row[memory.SPEED_PHASE] = 2.0 * np.pi * frequency_hz, phase
+        row[memory.SPEED_OFFSET] = 0.0
+
+    def take_over(self, other: RotorDrive) -> None:
+        """Turn as the same rotors in another world."""
+        columns = slice(memory.SPEED_BIAS, memory.LAG_RATE)
+        self._world.rotors[self._order, columns] = other._rows[:, columns]
+
+    def _check(self, speeds: np.ndarray) -> None:
+        n = len(self._rows)
+        if np.shape(speeds) != (n,) or not np.isfinite(speeds).all():
+            raise ContractError(f"rotor speeds: must be {n} finite numbers, got {speeds}.")
+
+
+@inlined
+def lagging_speed(rotor, t):
+    """Speed of a rotor at time t without its prescribed oscillation: what a lag acts on."""
+    speed = rotor[memory.SPEED_BIAS]
+    if rotor[memory.SPEED_OFFSET] != 0.0:
+        speed += rotor[memory.SPEED_OFFSET] * exp(
+            -rotor[memory.LAG_RATE] * (t - rotor[memory.SINCE])
+        )
+    return speed
+
+
+@kernel
+def speeds_now(rotors, order, t, out):
+    """Speeds of all rotors at time t into ``out``, as the user counts them (R.5)."""
+    for i in range(order.shape[0]):
+        rotor = rotors[order[i]]
+        angle = rotor[memory.SPEED_FREQUENCY] * t + rotor[memory.SPEED_PHASE]
+        out[i] = lagging_speed(rotor, t) + rotor[memory.SPEED_AMPLITUDE] * sin(angle)
+
+
+@kernel
+def command_speeds(rotors, rotor_int, bodies, start, order, t, speeds):
+    """Commanded speeds of all rotors from time t on; jumps of stored momentum go to the bodies (R.9).
+
+    Returns:
+        Whether there was a jump.
+    """
+    jumped = False
+    for i in range(order.shape[0]):
+        row = order[i]
+        rotor = rotors[row]
+        mean = lagging_speed(rotor, t)
+        rotor[memory.SPEED_BIAS], rotor[memory.SINCE] = speeds[i], t
+        lags = rotor[memory.LAG_RATE] > 0.0
+        rotor[memory.SPEED_OFFSET] = mean - speeds[i] if lags else 0.0
+        jump = 0.0 if lags else rotor[memory.AXIAL_INERTIA] * (speeds[i] - mean)
+        if abs(jump) > SMALLEST_JUMP:
+            jumped = True
+            body = rotor_int[row, memory.ROTOR_BODY]
+            change = apply(
+                get9(bodies[body], memory.INV_INERTIA), scale(jump, get3(rotor, memory.AXIS))
+            )
+            put3(start[body], memory.OMEGA, sub(get3(start[body], memory.OMEGA), change))
+    return jumped

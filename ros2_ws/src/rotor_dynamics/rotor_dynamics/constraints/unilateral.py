@@ -1,0 +1,393 @@
+"""Cables as unilateral constraints d <= l: geometry, the matrix A = D M^-1 D^T, and the pulls.
+
+A cable knows its mechanism only through three things: motion of its two attachment points, the
+response of the mechanism to a unit pull there, and the free acceleration there. Everything else
+(impact, complementarity, projection) works on A.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rotor_core._jit import constants, inlined, kernel
+from rotor_core.math import so3
+from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
+from rotor_core.math.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    dot,
+    get3,
+    get9,
+    put3,
+    scale,
+    sub,
+)
+from rotor_dynamics import memory
+from rotor_dynamics.constraints.responses import assemble_trees, pull_trees
+from rotor_dynamics.forces.contact import contact_wrenches
+from rotor_dynamics.kinematics.trees import settle_trees
+from rotor_dynamics.motion.articulated import tree_motion
+from rotor_dynamics.motion.free import free_motion
+
+NONE_YET, NO_ARM = constants(
+    0, -1
+)  # a literal 0 would make Numba compile everything below it twice
+TAUT_ONLY, EVERYTHING, ALIGN = constants(0, 1, 2)
+"""Modes of :func:`evaluate`.
+
+Taut cables only (inside a step); all, with projection (at the end of a step); or only put the
+positions of taut cables at their length (a state from outside).
+"""
+
+COINCIDENT = 1e-12
+"""Distance, m, under which the direction of a cable is undefined.
+
+It is slack there and any direction will do.
+"""
+
+PROJECTIONS = 4
+"""Most projections at the end of a step."""
+
+SMALL_DRIFT = 1e-6
+"""Drift of a step above which one first-order projection is not enough, m: it leaves drift^2 / d."""
+
+SEEN_DRIFT = 1e-14
+"""Drift above which slack cables near their length are measured again after the projection, m."""
+
+INCONSISTENT_GAP = 1e-11
+"""Redundant taut cables whose gaps differ by more than this cannot all be taut, m."""
+
+
+@inlined
+def stop_geometry(world, k, state, slope):
+    """Geometry of a stop: a joint moves towards it as a cable gets longer (T.13)."""
+    c = world.constraints[k]
+    row = world.joint_int[world.constraint_int[k, memory.STOP_JOINT], memory.JOINT_ROW]
+    side = 1.0 * world.constraint_int[k, memory.STOP_SIDE]
+    c[memory.DISTANCE] = side * state[row, memory.P]
+    c[memory.GAP] = c[memory.DISTANCE] - c[memory.LENGTH]
+    c[memory.RATE] = side * state[row, memory.V]
+    c[memory.FREE] = side * slope[row, memory.D_V]
+
+
+@inlined
+def constraint_geometry(world, k, state, slope, trees):
+    """Geometry of cable k in ``state``.
+
+    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
+    """
+    c = world.constraints[k]
+    if trees and world.constraint_int[k, memory.STOP_JOINT] >= 0:
+        stop_geometry(world, k, state, slope)
+        return
+    a = world.constraint_int[k, memory.BODY_A]
+    b = world.constraint_int[k, memory.BODY_B]
+    body_a = world.bodies[a]
+    body_b = world.bodies[b]
+    D = sub(get3(state[b], memory.P), get3(state[a], memory.P))
+    D_dot = sub(get3(state[b], memory.V), get3(state[a], memory.V))
+    D_ddot = sub(get3(slope[b], memory.D_V), get3(slope[a], memory.D_V))
+    if world.constraint_int[k, memory.HAS_ARM_B] != 0:
+        R = get9(body_b, memory.ROTATION)
+        r = get3(c, memory.R_B)
+        omega = get3(state[b], memory.OMEGA)
+        v = cross(omega, r)
+        D = add(D, apply(R, r))
+        D_dot = add(D_dot, apply(R, v))
+        D_ddot = add(
+            D_ddot, apply(R, add(cross(get3(slope[b], memory.D_OMEGA), r), cross(omega, v)))
+        )
+    if world.constraint_int[k, memory.HAS_ARM_A] != 0:
+        R = get9(body_a, memory.ROTATION)
+        r = get3(c, memory.R_A)
+        omega = get3(state[a], memory.OMEGA)
+        v = cross(omega, r)
+        D = sub(D, apply(R, r))
+        D_dot = sub(D_dot, apply(R, v))
+        D_ddot = sub(
+            D_ddot, apply(R, add(cross(get3(slope[a], memory.D_OMEGA), r), cross(omega, v)))
+        )
+    d = sqrt(dot(D, D))
+    xi = (0.0, 0.0, -1.0)
+    swing = 0.0
+    along = dot(xi, D_dot)
+    if d > COINCIDENT:
+        inverse = 1.0 / d
+        xi = scale(inverse, D)
+        along = dot(xi, D_dot)
+        swing = (dot(D_dot, D_dot) - along * along) * inverse
+    put3(c, memory.XI, xi)
+    c[memory.DISTANCE] = d
+    c[memory.GAP] = d - c[memory.LENGTH]
+    c[memory.RATE] = along
+    c[memory.FREE] = dot(xi, D_ddot) + swing
+    if world.constraint_int[k, memory.HAS_ARM_B] != 0:
+        arm = cross(get3(c, memory.R_B), apply_transposed(get9(body_b, memory.ROTATION), xi))
+        put3(c, memory.ARM_B, arm)
+        put3(c, memory.INV_ARM_B, apply(get9(body_b, memory.INV_INERTIA), arm))
+    if world.constraint_int[k, memory.HAS_ARM_A] != 0:
+        arm = cross(get3(c, memory.R_A), apply_transposed(get9(body_a, memory.ROTATION), xi))
+        put3(c, memory.ARM_A, arm)
+        put3(c, memory.INV_ARM_A, apply(get9(body_a, memory.INV_INERTIA), arm))
+
+
+@inlined
+def find_envelope(world, n):
+    """The envelope of A (:mod:`rotor_core.math.factor`), into ``world.order[3]``."""
+    for i in range(n):
+        coupled_from = world.constraint_int[world.order[0, i], memory.COUPLED_FROM]
+        first = i
+        while first > 0 and world.order[0, first - 1] >= coupled_from:
+            first -= 1
+        world.order[3, i] = first
+    for back in range(1, n):
+        i = n - 1 - back
+        world.order[3, i] = min(world.order[3, i], world.order[3, i + 1])
+
+
+@inlined
+def assemble(ints, floats, world, n, trees):
+    """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
+    place = world.order[1]
+    A = world.matrix
+    if n > SMALL:
+        find_envelope(world, n)
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        place[k] = -1
+    for i in range(n):
+        k = world.order[0, i]
+        place[k] = i
+        c = world.constraints[k]
+        for j in range(i):
+            A[i, j] = 0.0
+        A[i, i] = (
+            world.bodies[world.constraint_int[k, memory.BODY_A], memory.INV_MASS]
+            + world.bodies[world.constraint_int[k, memory.BODY_B], memory.INV_MASS]
+            + dot(get3(c, memory.ARM_A), get3(c, memory.INV_ARM_A))
+            + dot(get3(c, memory.ARM_B), get3(c, memory.INV_ARM_B))
+        )  # arms that do not exist stay zero
+    # pairs come sorted by their first cable: what belongs to it is loaded once
+    last = NO_ARM
+    i = NO_ARM
+    xi = (0.0, 0.0, 0.0)
+    arm = (0.0, 0.0, 0.0)
+    for p in range(world.head[memory.N_PAIRS]):
+        pair = world.pairs[p]
+        key = pair[memory.PAIR_KEY]
+        if key != last:
+            last = key
+            i = place[pair[memory.PAIR_K]]
+            c = world.constraints[pair[memory.PAIR_K]]
+            xi = scale(
+                pair[memory.PAIR_SIGN] * world.bodies[pair[memory.PAIR_BODY], memory.INV_MASS],
+                get3(c, memory.XI),
+            )
+            arm = scale(pair[memory.PAIR_SIGN] * 1.0, get3(c, pair[memory.PAIR_ARM]))
+        j = place[pair[memory.PAIR_J]]  # below i, because cables are listed in their order
+        if i >= 0 and j >= 0:
+            e = world.constraints[pair[memory.PAIR_J]]
+            A[i, j] += dot(xi, get3(e, memory.XI)) + dot(arm, get3(e, pair[memory.PAIR_RESPONSE]))
+    if trees:
+        assemble_trees(ints, floats, n)
+
+
+@inlined
+def pull(ints, floats, world, k, amount, target, linear, angular, trees):
+    """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
+    c = world.constraints[k]
+    a = world.constraint_int[k, memory.BODY_A]
+    b = world.constraint_int[k, memory.BODY_B]
+    xi = get3(c, memory.XI)
+    put3(
+        target[a],
+        linear,
+        add(get3(target[a], linear), scale(amount * world.bodies[a, memory.INV_MASS], xi)),
+    )
+    put3(
+        target[b],
+        linear,
+        sub(get3(target[b], linear), scale(amount * world.bodies[b, memory.INV_MASS], xi)),
+    )
+    if world.constraint_int[k, memory.HAS_ARM_A] != 0:
+        put3(
+            target[a],
+            angular,
+            add(get3(target[a], angular), scale(amount, get3(c, memory.INV_ARM_A))),
+        )
+    if world.constraint_int[k, memory.HAS_ARM_B] != 0:
+        put3(
+            target[b],
+            angular,
+            sub(get3(target[b], angular), scale(amount, get3(c, memory.INV_ARM_B))),
+        )
+    if trees:
+        pull_trees(ints, floats, k, amount, target, linear, angular)
+
+
+@inlined
+def clear_correction(world):
+    """No correction of any body."""
+    for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS] + 1):
+        for i in range(memory.D_V):
+            world.slopes[memory.CORRECTION, b, i] = 0.0
+
+
+@inlined
+def move(world, state):
+    """Move all bodies on the group by what the cables have put into the row CORRECTION."""
+    for b in range(world.head[memory.N_BODIES]):
+        d = world.slopes[memory.CORRECTION, b]
+        put3(state[b], memory.P, add(get3(state[b], memory.P), get3(d, memory.D_P)))
+        theta = get3(d, memory.D_THETA)
+        turns = theta[0] != 0.0 or theta[1] != 0.0 or theta[2] != 0.0  # cables without arms do not
+        if turns:
+            q = so3.product(so3.get4(state[b], memory.Q), so3.exp(theta))
+            so3.put4(state[b], memory.Q, q)
+
+
+@inlined
+def update_geometry(world, state, slope, what, trees):
+    """Measure what ``what`` asks for and list the taut cables in ``world.order[0]``; their number."""
+    n = NONE_YET
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        taut = world.constraint_int[k, memory.TAUT] != 0
+        if taut or what == EVERYTHING:
+            constraint_geometry(world, k, state, slope, trees)
+        if taut:
+            world.order[0, n] = k
+            n += 1
+        else:
+            world.constraints[k, memory.TENSION] = 0.0
+    return n
+
+
+@inlined
+def least_norm(world, n, x):
+    """Solve A y = x for dependent rows, y of smallest norm, in place."""
+    b = world.small[0]
+    for i in range(n):
+        b[i] = x[i]
+    solve(world.matrix, world.factor, n, True, b, x, world.small[2], world.order[3])
+
+
+@inlined
+def note_inconsistency(world, n, gap):
+    """Solve A x = gap for dependent rows, in place, and remember what it cannot close.
+
+    The dependent cable that is shortest of its length where no motion can close all gaps cannot be
+    taut. Where all are too long, no state is possible (negative mark).
+    """
+    least_norm(world, n, gap)
+    b = world.small[0]
+    shortest = -INCONSISTENT_GAP
+    for i in range(n):
+        left = b[i]
+        for j in range(n):
+            left -= world.matrix[max(i, j), min(i, j)] * gap[j]
+        if left > INCONSISTENT_GAP and world.head[memory.INCONSISTENT] == 0:
+            world.head[memory.INCONSISTENT] = -1
+        if left < shortest:
+            shortest = left
+            world.head[memory.INCONSISTENT] = world.order[0, i] + 1
+
+
+@inlined
+def anyone_near(world):
+    """True if a slack cable is so near its length that the projection of others may matter to it."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if (
+            world.constraint_int[k, memory.TAUT] == 0
+            and world.constraint_int[k, memory.ALIVE] != 0
+            and world.constraints[k, memory.GAP] > -10.0 * SMALL_DRIFT
+        ):
+            return True
+    return False
+
+
+@inlined
+def evaluation(ints, floats, world, which_state, which_slope, t, what):
+    """Slope of the whole mechanism with the taut cables pulling.
+
+    ``A T = d_ddot of free motion`` (D.9).
+
+    Args:
+        ints, floats, world: the world and its views; the taut set is the integer column TAUT.
+        which_state: row of ``states``.
+        which_slope: row of ``slopes``, written.
+        t: time, s, for inputs that are functions of time.
+        what: TAUT_ONLY; or EVERYTHING, which also measures the slack cables and projects the state
+            onto the taut constraints (position and velocity, mass-weighted) with the same factor
+            (D.10), again where the drift of the step was large; or ALIGN, which only projects
+            positions.
+    """
+    state = world.states[which_state]
+    slope = world.slopes[which_slope]
+    correction = world.slopes[memory.CORRECTION]
+    tension, gap, rate = world.small[1], world.small[3], world.small[4]
+    trees = world.head[memory.N_JOINTS] != 0
+    n = NONE_YET
+    for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
+        if world.head[memory.N_CONTACTS] != 0:
+            contact_wrenches(ints, floats, which_state, t)
+        free_motion(world, state, slope, t)
+        if trees:
+            tree_motion(ints, floats, which_state, which_slope, t)
+        n = update_geometry(world, state, slope, what, trees)
+        if n == 0:
+            return
+        assemble(ints, floats, world, n, trees)
+        redundant = factorize(world.matrix, world.factor, n, world.order[3])
+        world.head[memory.DEPENDENT] = 1 if redundant else 0
+        world.head[memory.INCONSISTENT] = 0
+        if redundant:
+            world.head[memory.REDUNDANT] = 1
+        drift = 0.0
+        for i in range(n):
+            c = world.constraints[world.order[0, i]]
+            tension[i] = c[memory.FREE]
+            gap[i] = c[memory.GAP]
+            rate[i] = c[memory.RATE]
+            drift = max(drift, abs(gap[i]))
+        if redundant:
+            least_norm(world, n, tension)
+            if what != TAUT_ONLY:
+                least_norm(world, n, rate)
+                note_inconsistency(world, n, gap)
+        elif what == TAUT_ONLY:
+            substitute(world.factor, n, tension, world.order[3])
+        else:
+            substitute_three(world.factor, n, tension, gap, rate, world.order[3])
+        if what != ALIGN:
+            for i in range(n):
+                k = world.order[0, i]
+                world.constraints[k, memory.TENSION] = tension[i]
+                pull(ints, floats, world, k, tension[i], slope, memory.D_V, memory.D_OMEGA, trees)
+        if what == TAUT_ONLY:
+            return
+        clear_correction(world)
+        for i in range(n):
+            k = world.order[0, i]
+            pull(ints, floats, world, k, gap[i], correction, memory.D_P, memory.D_THETA, trees)
+            if what == EVERYTHING:
+                pull(ints, floats, world, k, rate[i], state, memory.V, memory.OMEGA, trees)
+        move(world, state)
+        world.head[memory.COARSE] = 1 if drift >= SMALL_DRIFT else 0
+        if drift < SMALL_DRIFT and not (drift > SEEN_DRIFT and anyone_near(world)):
+            break
+    if what == EVERYTHING:
+        for i in range(n):
+            k = world.order[0, i]
+            for side in range(2):
+                b_row = world.constraint_int[k, memory.BODY_A + side]
+                put3(slope[b_row], memory.D_P, get3(state[b_row], memory.V))
+                put3(slope[b_row], memory.D_THETA, get3(state[b_row], memory.OMEGA))
+        if trees:
+            settle_trees(ints, floats, which_state, which_slope)
+
+
+@kernel
+def evaluate(ints, floats, which_state, which_slope, t, what):
+    """:func:`evaluation` for callers outside the hot path."""
+    evaluation(ints, floats, memory.views(ints, floats), which_state, which_slope, t, what)

@@ -1,0 +1,415 @@
+"""The compiled engine behind named Python.
+
+Build a world, set its state and inputs, run steps, read states and events.
+
+This is the only place where the flat arrays of :mod:`rotor_dynamics.memory` meet Python objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from rotor_core.errors import ContractError, SolverError
+from rotor_core.state import MOTION
+from rotor_dynamics import memory
+from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.actuation.rotors import RotorDrive
+from rotor_dynamics.actuation.swashplates import SwashDrive
+from rotor_dynamics.engine_state import EngineState
+from rotor_dynamics.forces.contact import move_anchors
+from rotor_dynamics.hybrid import impact, stepper
+from rotor_dynamics.hybrid.events import Event, events_from_log
+from rotor_dynamics.hybrid.failures import failure_text
+from rotor_dynamics.initial_conditions import check_welds, checked_states, mark_taut, place
+from rotor_dynamics.integrators.methods import method
+from rotor_dynamics.kinematics.members import member_motion
+from rotor_dynamics.kinematics.trees import move_links
+from rotor_dynamics.model.assembly import assemble
+from rotor_dynamics.model.system import System
+
+
+class Engine(EngineState):
+    """One world.
+
+    States and commands are arrays over the members (the bodies the user named), not the merged
+    ones.
+
+    Args:
+        system: what to simulate.
+        step: length of a fixed step, s.
+        time: time of the initial state, s.
+        max_external: how many external wrenches may act at once; default one per body.
+        log_rows: room for events between two calls.
+        integrator: a name in :data:`rotor_dynamics.integrators.methods.METHODS`.
+        tolerance: of an adaptive integrator, per step, absolute and relative (m, rad, m/s, rad/s).
+
+    Raises:
+        ModelError: the system cannot be built.
+        ContractError: there is no such integrator.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        step: float = 1e-3,
+        time: float = 0.0,
+        max_external: int | None = None,
+        log_rows: int = memory.EVENTS,
+        integrator: str = "rkmk4",
+        tolerance: float = 1e-10,
+    ) -> None:
+        self.system = system
+        self.method = method(integrator)
+        self.integrator, self.tolerance = integrator, tolerance
+        self.step_length = float(step)
+        self.n_cables = len(system.cables)
+        self._events: list[Event] = []
+        room = len(system.bodies) if max_external is None else max_external
+        built = assemble(system, room, log_rows)
+        self.groups, self.topology, self.world = built.groups, built.topology, built.world
+        self.member_body, self.member_pose = built.member_body, built.member_pose
+        self.ints, self.floats = built.ints, built.floats
+        self.ints[memory.METHOD] = self.method.code
+        for what, there in (("joints", system.joints), ("contacts", system.contacts)):
+            if there and self.method.symplectic:
+                raise ContractError(f"integrator {integrator!r}: does not know {what}. Use rkmk4.")
+        self.rotors = RotorDrive(self.world, self._restart)
+        """Speeds of the rotors, commanded or prescribed."""
+        joints = system.joints
+        self.joints = JointDrive(
+            self.world,
+            [j.name or f"joint{i + 1}" for i, j in enumerate(joints)],
+            np.array([j.effort_limit for j in joints]),
+            self._restart,
+        )
+        """Efforts and prescribed motions of the joints."""
+        self.swash = SwashDrive(self.world, self._restart)
+        """Swashplates and induced velocities of rotors with blades."""
+        self.world.scalars[memory.TIME] = time
+        self.world.scalars[memory.TOLERANCE], self.world.scalars[memory.NEXT_STEP] = tolerance, step
+        self._count_from(time, self.step_length)
+        self.motion = np.zeros((len(system.bodies), MOTION))
+        """State and acceleration of every member, (n, 19); call :meth:`update_kinematics` to refresh."""
+
+    # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Time of the state, s."""
+        return float(self.world.scalars[memory.TIME])
+
+    def set_state(
+        self,
+        states: np.ndarray,
+        *,
+        joints: np.ndarray | None = None,
+        time: float | None = None,
+    ) -> None:
+        """Set the state of all members, (n, >= 13), and angles and rates of all joints, (n_joints, 2).
+
+        Cables at their length become taut, welded members must agree. Links follow from their root
+        and the joints (default: as they are), whatever ``states`` says of them.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+            ModelError: a cable is longer than it can be, or welded members do not fit their rigid
+                links.
+        """
+        states = checked_states(self.system, states)
+        world = self.world
+        if joints is not None:
+            self.joints.write_state(joints)
+        place(self.system, self.groups, self.topology, world, states)
+        if time is not None:
+            self.swash.shift(time - self.time)
+            world.scalars[memory.TIME] = time
+            self._count_from(time, self.step_length)
+        self._move_links()
+        check_welds(self.system, self.groups, self.topology, self.update_kinematics(), states)
+        world.contact_int[:, [memory.TOUCHES, memory.FACE]] = 0  # friction begins anew
+        world.contacts[:, memory.DEPTH :] = 0.0
+        mark_taut(world, self.system.cables, self.joints)
+        self._restart(impact.STATE_SET)
+        self.update_kinematics()
+
+    def trial(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> Engine:
+        """Another engine with the same cables cut, in the state that ``leaders`` (members) and joints give.
+
+        Members on rigid links with them follow; cables may be too long there.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        other = Engine(self.system, step=self.step_length, time=self.time)
+        other.world.constraint_int[:, memory.ALIVE] = self.world.constraint_int[:, memory.ALIVE]
+        other.joints.take_over(self.joints)
+        other.joints.write_state(joints)
+        other.swash.take_over(self.swash)
+        place(
+            self.system, other.groups, other.topology, other.world,
+            checked_states(self.system, states), leaders,
+        )  # fmt: skip
+        other._move_links()
+        return other
+
+    def place(self, states: np.ndarray, joints: np.ndarray) -> np.ndarray:
+        """Forward kinematics alone: motion of all members, (n, 19), for states and angles and rates of joints.
+
+        Nothing is checked, nothing acts; accelerations are those of before.
+        """
+        if len(joints):
+            self.joints.write_state(joints)
+        place(self.system, self.groups, self.topology, self.world, states)
+        self._move_links()
+        return self.update_kinematics()
+
+    def _move_links(self) -> None:
+        if self.system.joints:
+            move_links(self.ints, self.floats, memory.START)
+
+    def deepest_contact(self) -> tuple[tuple[int, int], float] | None:
+        """Bodies of the deepest contact now (probe and surface), and its depth, m; None without contacts."""
+        if not self.system.contacts:
+            return None
+        move_anchors(self.ints, self.floats, memory.START, self.time)
+        k = int(np.argmax(self.world.contacts[:, memory.DEPTH]))
+        contact = self.system.contacts[k]
+        pair = contact.probe.body, contact.surface.body
+        return pair, float(self.world.contacts[k, memory.DEPTH])
+
+    def update_kinematics(self) -> np.ndarray:
+        """Refresh and return :attr:`motion`."""
+        member_motion(self.ints, self.floats, self.member_body, self.member_pose, self.motion)
+        return self.motion
+
+    # --- inputs -----------------------------------------------------------------------------------
+
+    def set_wrenches(self, wrenches: np.ndarray) -> None:
+        """Hold thrust (N, along body z) and moment (N m, body axes) of every input, (n_inputs, 4).
+
+        Raises:
+            ContractError: wrong shape, or a value that is not finite (nothing is changed then).
+        """
+        self.check_wrenches(wrenches)
+        self.hold(wrenches)
+
+    def check_wrenches(self, wrenches: np.ndarray) -> None:
+        """Refuse wrenches of the wrong shape or not finite; see :meth:`set_wrenches`."""
+        shape = (len(self.system.inputs), 4)
+        if wrenches.shape != shape:
+            raise ContractError(f"wrenches: must have the shape {shape}, got {wrenches.shape}.")
+        if not np.isfinite(wrenches).all():
+            i, channel = np.argwhere(~np.isfinite(wrenches))[0]
+            what = ("thrust", "moment x", "moment y", "moment z")[channel]
+            name = self.system.bodies[self.system.inputs[i]].name
+            raise ContractError(
+                f"command of {name!r}: {what} must be finite, got {wrenches[i, channel]}."
+            )
+
+    def hold(self, wrenches: np.ndarray) -> None:
+        """Hold wrenches that have been checked."""
+        self.wrenches[:] = wrenches
+        self._restart(impact.INPUT_CHANGED)
+
+    def set_sinusoid(
+        self,
+        i: int,
+        bias: np.ndarray,
+        amplitude: np.ndarray,
+        frequency_hz: np.ndarray,
+        phase: np.ndarray,
+    ) -> None:
+        """Make input i ``bias + amplitude sin(2 pi f t + phase)``, four channels each.
+
+        The clock is :attr:`time`.
+        """
+        row = self.world.inputs[i]
+        row[memory.BIAS : memory.BIAS + 4] = bias
+        row[memory.AMPLITUDE : memory.AMPLITUDE + 4] = amplitude
+        row[memory.ANGULAR_FREQUENCY : memory.ANGULAR_FREQUENCY + 4] = (
+            2.0 * np.pi * np.asarray(frequency_hz)
+        )
+        row[memory.PHASE : memory.PHASE + 4] = phase
+        self.ints[memory.SINUSOIDS] = 1
+        self._restart(impact.INPUT_CHANGED)
+
+    def set_wind(self, wind: np.ndarray) -> None:
+        """Velocity of the air at every member in W, (n, 3) m/s; welded members share that of the first.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        wind = np.asarray(wind, float)
+        if wind.shape != (len(self.system.bodies), 3) or not np.isfinite(wind).all():
+            raise ContractError(
+                f"wind: must be {len(self.system.bodies)} x 3 finite numbers, got {wind.tolist()}."
+            )
+        for b, group in zip(self.topology.rows, self.groups, strict=True):
+            self.world.bodies[b, memory.WIND : memory.WIND + 3] = wind[group.members[0]]
+        self._restart(impact.INPUT_CHANGED)
+
+    def set_external(self, wrenches: list[tuple[int, np.ndarray, np.ndarray]]) -> None:
+        """Let external wrenches act.
+
+        (member, force in W (3,) N, moment in W (3,) N m) at the origin of the member's frame.
+
+        Raises:
+            ContractError: more than the engine has room for, or not finite.
+        """
+        world = self.world
+        if len(wrenches) > len(world.externals):
+            raise ContractError(
+                f"external wrenches: at most {len(world.externals)} at once, got {len(wrenches)}."
+            )
+        for member, force, moment in wrenches:
+            if not (np.all(np.isfinite(force)) and np.all(np.isfinite(moment))):
+                raise ContractError(
+                    f"external wrench on {self.system.bodies[member].name!r}: must be finite."
+                )
+        self.ints[memory.N_ACTING] = len(wrenches)
+        for i, (member, force, moment) in enumerate(wrenches):
+            world.external_body[i] = self.member_body[member]
+            world.externals[i, memory.POINT : memory.POINT + 3] = self.member_pose[member, :3]
+            world.externals[i, memory.FORCE_W : memory.FORCE_W + 3] = force
+            world.externals[i, memory.MOMENT_W : memory.MOMENT_W + 3] = moment
+        self._restart(impact.INPUT_CHANGED)
+
+    def remove_cables(self, cables: Collection[int]) -> None:
+        """Take cables away before the state is set: they never acted, and no event tells of them."""
+        self.world.constraint_int[sorted(cables), memory.ALIVE] = 0
+
+    def cut(self, k: int) -> None:
+        """Cut cable k now."""
+        if self.world.constraint_int[k, memory.ALIVE]:
+            self._restart(impact.CABLE_CUT, k)
+
+    def _restart(self, what: int, cable: int = 0) -> None:
+        self.ints[memory.WHAT], self.ints[memory.WHICH] = what, cable
+        status = stepper.run(self.ints, self.floats, 0)
+        self._empty_log()
+        if status:
+            self._fail(int(status))
+
+    # --- running ----------------------------------------------------------------------------------
+
+    def run(self, n_steps: int = 1) -> None:
+        """Integrate ``n_steps`` fixed steps; events may happen at any time inside.
+
+        Raises:
+            SolverError: not finite, or more than 1000 events in one step; the last good state is
+                attached.
+        """
+        status = stepper.run(self.ints, self.floats, n_steps)
+        if status or self.ints[memory.N_LOGGED]:
+            self._go_on(int(status), n_steps)
+
+    def _go_on(self, status: int, n_steps: int) -> None:
+        """Empty the event log, and run on where the steps stopped for that alone."""
+        while True:
+            self._empty_log()
+            if status == stepper.OK:
+                return
+            if status != stepper.LOG_FULL:
+                self._fail(status)
+            n_steps -= int(self.ints[memory.STEPS_DONE])
+            status = int(stepper.run(self.ints, self.floats, n_steps))
+
+    def run_until(self, time: float) -> None:
+        """Integrate to exactly ``time`` in one step (the caller keeps it short).
+
+        Fixed steps of :meth:`run` count from there.
+
+        Raises:
+            ContractError: ``time`` is in the past.
+            SolverError: see :meth:`run`.
+        """
+        if time < self.time:
+            raise ContractError(f"run_until: must not be before {self.time} s, got {time} s.")
+        self._count_from(time, 0.0)
+        self.run(1)
+        self._count_from(time, self.step_length)
+
+    def run_dense(self, times: np.ndarray) -> np.ndarray:
+        """Integrate to the last of ``times`` by an adaptive integrator and sample its dense output.
+
+        Args:
+            times: increasing, none before :attr:`time`, (n,) s.
+
+        Returns:
+            States of the members, (n, n_bodies, 13).
+
+        Raises:
+            ContractError: the integrator has no dense output, or the times do not fit.
+            SolverError: see :meth:`run`.
+        """
+        times = np.ascontiguousarray(times, float)
+        if not self.method.adaptive:
+            raise ContractError(f"run_dense: {self.integrator} has no dense output; use dopri5.")
+        if times.ndim != 1 or not len(times) or np.any(np.diff(times) <= 0.0):
+            raise ContractError("run_dense: times must be a list of increasing numbers.")
+        if not (np.isfinite(times).all() and times[0] >= self.time):
+            raise ContractError(
+                f"run_dense: times must not be before {self.time} s, got {times[0]}."
+            )
+        out = np.zeros((len(times), len(self.world.start), memory.STATE))
+        out[0] = self.world.start
+        later = int(times[0] == self.time)
+        status = stepper.OK
+        if later < len(times):
+            status = stepper.run_dense(self.ints, self.floats, times[later:], out[later:])
+        self._empty_log()
+        if status:
+            self._fail(int(status))
+        self._count_from(self.time, self.step_length)
+        return self._members(out, times)
+
+    def _members(self, states: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """States of members, (n, n_members, 13), from those of merged bodies at ``times``."""
+        there, now = self.world.start.copy(), self.time
+        members = np.empty((len(states), len(self.system.bodies), memory.STATE))
+        for i, row in enumerate(states):
+            n = self.topology.n_bodies
+            self.world.start[:n] = row[:n]
+            self.world.scalars[memory.TIME] = times[i]
+            self._move_links()
+            members[i] = self.update_kinematics()[:, : memory.STATE]
+        self.world.start[:], self.world.scalars[memory.TIME] = there, now
+        self._move_links()
+        self.update_kinematics()
+        return members
+
+    def _count_from(self, origin: float, step: float) -> None:
+        """Fixed steps end at ``origin`` plus whole multiples of ``step`` from here on."""
+        self.world.scalars[memory.ORIGIN], self.world.scalars[memory.STEP_LENGTH] = origin, step
+        self.ints[memory.STEP] = 0
+
+    def _fail(self, status: int) -> None:
+        self.update_kinematics()
+        names = self.names_of(int(self.ints[memory.BAD_BODY]))
+        text = failure_text(status, self.time, names, np.flatnonzero(self.taut), self.tolerance)
+        raise SolverError(text, time=self.time, state=self.motion[:, : memory.STATE].copy())
+
+    def names_of(self, row: int) -> list[str]:
+        """Names for a row of the world: the members of a body, or a joint."""
+        first = self.topology.n_bodies - len(self.topology.joints)
+        if row >= first:
+            return [self.joints.names[self.topology.joints[row - first]]]
+        group = self.groups[int(np.flatnonzero(self.topology.rows == row)[0])]
+        return [self.system.bodies[m].name for m in group.members]
+
+    # --- cables and events ------------------------------------------------------------------------
+
+    def take_events(self) -> list[Event]:
+        """Events since the last call, in order."""
+        events, self._events = self._events, []
+        return events
+
+    def _empty_log(self) -> None:
+        n = int(self.ints[memory.N_LOGGED])
+        if n == 0:
+            return
+        self.ints[memory.N_LOGGED] = 0
+        self._events += events_from_log(self.world, n, self.n_cables)

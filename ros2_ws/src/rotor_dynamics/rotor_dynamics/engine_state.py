@@ -1,0 +1,102 @@
+"""Quantities that can be read from a world at any time: cables, stops, contacts, solver work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_dynamics import memory
+from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.model.topology import Topology
+
+
+class EngineState:
+    """The part of an engine that only looks; see :class:`rotor_dynamics.engine.Engine`."""
+
+    ints: np.ndarray
+    world: memory.World
+    topology: Topology
+    joints: JointDrive
+    n_cables: int
+
+    @property
+    def taut(self) -> np.ndarray:
+        """True for taut cables, (n_cables,) bool."""
+        return self.world.constraint_int[: self.n_cables, memory.TAUT] != 0
+
+    @property
+    def alive(self) -> np.ndarray:
+        """True for cables that are not cut, (n_cables,) bool."""
+        return self.world.constraint_int[: self.n_cables, memory.ALIVE] != 0
+
+    @property
+    def tensions(self) -> np.ndarray:
+        """Tensions, (n_cables,) N; zero for slack cables."""
+        return self.world.constraints[: self.n_cables, memory.TENSION_0]
+
+    @property
+    def distances(self) -> np.ndarray:
+        """Distances between the attachment points, (n_cables,) m."""
+        return self.world.constraints[: self.n_cables, memory.DISTANCE]
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Unit vectors from end a to end b in W, (n_cables, 3)."""
+        return self.world.constraints[: self.n_cables, memory.XI : memory.XI + 3]
+
+    @property
+    def stop_efforts(self) -> np.ndarray:
+        """Efforts of the stops on their joints, (n_joints,) N m or N; zero where a joint is off its stops."""
+        efforts = np.zeros(len(self.joints))
+        for row, cable in zip(
+            self.world.constraints[self.n_cables :],
+            self.world.constraint_int[self.n_cables :],
+            strict=True,
+        ):
+            i = self.topology.joints[cable[memory.STOP_JOINT]]
+            efforts[i] -= cable[memory.STOP_SIDE] * row[memory.TENSION_0]
+        return efforts
+
+    @property
+    def touching(self) -> np.ndarray:
+        """True for contacts that touched at the end of the last step, (n_contacts,) bool."""
+        return self.world.contact_int[:, memory.TOUCHES] != 0
+
+    @property
+    def contact_forces(self) -> np.ndarray:
+        """Normal forces of all contacts at the end of the last step, (n_contacts,) N; zero where apart."""
+        return self.world.contacts[:, memory.NORMAL_FORCE]
+
+    @property
+    def contact_energy(self) -> float:
+        """Energy in the springs of all contacts, J (K.6)."""
+        c = self.world.contacts
+        stretch = np.sum(c[:, memory.STRETCH : memory.STRETCH + 3] ** 2, axis=1)
+        normal = c[:, memory.NORMAL_STIFFNESS] @ c[:, memory.DEPTH] ** 2
+        return 0.5 * float(normal + c[:, memory.TANGENT_STIFFNESS] @ stretch)
+
+    @property
+    def wrenches(self) -> np.ndarray:
+        """Wrenches of all inputs without their sinusoids, (n_inputs, 4) N and N m, in memory.
+
+        What is written here before :meth:`rotor_dynamics.engine.Engine.set_state` acts from the start.
+        """
+        return self.world.inputs[:, memory.BIAS : memory.BIAS + 4]
+
+    @property
+    def pitch_link_moments(self) -> np.ndarray:
+        """Moments of the pitch links on the joints of blades, (n_joints,) N m; zero elsewhere."""
+        moments = np.zeros(len(self.joints))
+        moments[self.world.joint_int[:, memory.JOINT_NUMBER]] = self.world.joints[
+            :, memory.PITCH_EFFORT
+        ]
+        return moments
+
+    @property
+    def solver_work(self) -> tuple[int, int]:
+        """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
+        return int(self.ints[memory.TRIALS]), int(self.ints[memory.EXCHANGES])
+
+    @property
+    def were_redundant(self) -> bool:
+        """True if taut cables were ever linearly dependent, so that tensions are those of smallest norm."""
+        return bool(self.ints[memory.REDUNDANT])

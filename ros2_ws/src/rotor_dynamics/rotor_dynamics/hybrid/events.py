@@ -1,0 +1,102 @@
+"""Hybrid events as plain data, read from the log of the compiled engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid import impact
+
+EVENT_TYPES = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
+EVENT_NAMES = {**EVENT_TYPES, 6: "attach", 7: "touch", 8: "leave"}
+"""Types by their codes in messages; those of the compiled log come first."""
+EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change of the taut set (or a settled cascade, a cut, a release).
+
+    Attributes:
+        time: s.
+        type: snap, slack, settle, cut, release or attach; touch or leave where a joint reaches or leaves a
+            stop and no cable takes part.
+        cables: the cables it happened to.
+        joints: the joints whose stops took part.
+        bodies: for attach and release: holder and held.
+        cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
+        at_length: cables that took part in an impact.
+        impulses: N s, per cable of ``at_length``.
+        closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
+            ``at_length``.
+        tensions_before, tensions_after: N, per cable of the system.
+    """
+
+    time: float
+    type: str
+    cables: tuple[int, ...]
+    cause: str = ""
+    at_length: tuple[int, ...] = ()
+    impulses: tuple[float, ...] = ()
+    closing_speeds: tuple[float, ...] = ()
+    closing_speeds_after: tuple[float, ...] = ()
+    tensions_before: tuple[float, ...] = ()
+    tensions_after: tuple[float, ...] = ()
+    joints: tuple[int, ...] = ()
+    bodies: tuple[str, ...] = ()
+
+    @property
+    def energy_change(self) -> float:
+        """Change of kinetic energy in an impact, J.
+
+        ``-p . (d_dot- + d_dot+) / 2``, never positive.
+        """
+        return -0.5 * sum(
+            p * (before + after)
+            for p, before, after in zip(
+                self.impulses, self.closing_speeds, self.closing_speeds_after, strict=True
+            )
+        )
+
+
+def events_from_log(world: memory.World, n: int, n_cables: int) -> list[Event]:
+    """Events of the first n rows of the log of a world, whose first ``n_cables`` are cables, the rest stops."""
+    stops = world.constraint_int[n_cables:]
+    sides = [(int(row[memory.STOP_JOINT]), int(row[memory.STOP_SIDE])) for row in stops]
+    joints = {
+        k: int(world.joint_int[joint, memory.JOINT_NUMBER]) for k, (joint, _) in enumerate(sides)
+    }
+    events = []
+    for row in world.log[:n]:
+        event = _event(row, n_cables)
+        involved = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[
+            n_cables:, memory.INVOLVED
+        ]
+        touched = tuple(joints[int(k)] for k in np.flatnonzero(involved == 1.0))
+        if not event.cables and touched:
+            kind = "leave" if event.type == "slack" else "touch"
+            event = replace(event, type=kind)
+        events.append(replace(event, joints=touched) if touched else event)
+    return events
+
+
+def _event(row: np.ndarray, n_cables: int) -> Event:
+    table = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[:n_cables]
+    kind = int(row[memory.EVENT_TYPE])
+    involved = table[:, memory.INVOLVED]
+    impact_happened = kind in (int(impact.SNAP), int(impact.SETTLE))
+    at_length = np.flatnonzero(involved) if impact_happened else np.array([], int)
+    return Event(
+        time=float(row[memory.EVENT_TIME]),
+        type=EVENT_TYPES[kind],
+        cables=tuple(int(k) for k in np.flatnonzero(involved == 1.0)),
+        cause=EVENT_CAUSES[int(row[memory.EVENT_CAUSE])],
+        at_length=tuple(int(k) for k in at_length),
+        impulses=tuple(table[at_length, memory.LOG_IMPULSE].tolist()),
+        closing_speeds=tuple(table[at_length, memory.LOG_RATE_BEFORE].tolist()),
+        closing_speeds_after=tuple(table[at_length, memory.LOG_RATE_AFTER].tolist()),
+        tensions_before=tuple(table[:, memory.LOG_TENSION_BEFORE].tolist()),
+        tensions_after=tuple(table[:, memory.LOG_TENSION_AFTER].tolist()),
+    )

@@ -1,0 +1,144 @@
+"""Changes of the taut set inside a step, estimated from the values at both ends.
+
+The stepper then iterates.
+
+Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one
+falls through zero.
+Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so
+its tension decides).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rotor_core._jit import constants, inlined, kernel
+from rotor_dynamics import memory
+
+NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
+(NO_CABLE,) = constants(-1)
+
+GAP_ZERO = 1e-13
+"""A slack cable is over its length above this, m.
+
+Just after a release the gap is rounding of +-1e-16.
+"""
+
+NEAR = 1e-9
+"""A peak of the interpolated gap is examined by a partial step when it comes this close to zero, m."""
+
+SAMPLES = 16
+
+
+@inlined
+def cubic(g0, r0, g1, r1, h, s):
+    """Hermite cubic through gap and gap rate at both ends of a step of length h, at the fraction s."""
+    c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
+    c3 = 2.0 * (g0 - g1) + h * (r0 + r1)
+    return g0 + s * (h * r0 + s * (c2 + s * c3))
+
+
+@inlined
+def first_rise(g0, r0, g1, r1, h):
+    """Fraction of the step at which the interpolated gap first rises above zero, or -1."""
+    low = 0.0
+    high = -1.0
+    for i in range(1, SAMPLES + 1):
+        s = i / SAMPLES
+        if cubic(g0, r0, g1, r1, h, s) > GAP_ZERO:
+            high = s
+            break
+        low = s
+    if high < 0.0:
+        return high
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if cubic(g0, r0, g1, r1, h, middle) > 0.0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@inlined
+def peak(g0, r0, g1, r1, h):
+    """Fraction of the step at which the interpolated gap is largest inside, or -1 where it stays under -NEAR."""
+    c1 = h * r0
+    c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
+    c3 = 2.0 * (g0 - g1) + h * (r0 + r1)
+    discriminant = c2 * c2 - 3.0 * c1 * c3
+    if discriminant < 0.0:
+        return -1.0
+    denominator = -c2 + sqrt(discriminant) if c2 < 0.0 else -c2 - sqrt(discriminant)
+    if denominator == 0.0:
+        return -1.0
+    # root of c1 + 2 c2 s + 3 c3 s^2 at which the second derivative is negative, in the form without
+    # cancellation
+    s = c1 / denominator if c2 < 0.0 else denominator / (3.0 * c3)
+    if not (0.0 < s < 1.0) or cubic(g0, r0, g1, r1, h, s) < -NEAR:
+        return -1.0
+    return s
+
+
+@kernel
+def earliest(ints, floats, h, skipped):
+    """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
+
+    Returns:
+        (kind, cable, estimated time within the step, whether the end of the step is past the
+        change).
+    """
+    world = memory.views(ints, floats)
+    kind, cable, when, past = NONE, NO_CABLE, h, False
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if k == skipped or world.constraint_int[k, memory.ALIVE] == 0:
+            continue
+        c = world.constraints[k]
+        if world.constraint_int[k, memory.TAUT] == 0:
+            over = max(
+                c[memory.GAP_0], 0.0
+            )  # others may have moved it there; it must not get longer
+            g0, r0, g1, r1 = (
+                c[memory.GAP_0] - over,
+                c[memory.RATE_0],
+                c[memory.GAP] - over,
+                c[memory.RATE],
+            )
+            s = -1.0
+            if g1 > GAP_ZERO:
+                s = first_rise(g0, r0, g1, r1, h)
+                if s < 0.0:
+                    s = 1.0
+                if kind == NONE or s * h < when:
+                    kind, cable, when, past = REACHES_LENGTH, k, s * h, True
+            elif (
+                world.constraint_int[k, memory.IGNORED] == 0
+                and r0 > 0.0
+                and r1 < 0.0
+                and g0 + h * r0 > -NEAR
+                and g1 - h * r1 > -NEAR
+            ):
+                s = peak(g0, r0, g1, r1, h)  # where it rises the gap is zero, which decides nothing
+                if s > 0.0 and (kind == NONE or s * h < when):
+                    kind, cable, when, past = REACHES_LENGTH, k, s * h, False
+        else:
+            t0, tm, t1 = c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION]
+            if t1 < 0.0:
+                s = t0 / (t0 - t1) if t0 > 0.0 else 0.5
+                if kind == NONE or s * h < when:
+                    kind, cable, when, past = LOSES_TENSION, k, s * h, True
+            elif world.constraint_int[k, memory.IGNORED] == 0:
+                # a dip between the ends: lowest point of the parabola through start, middle and end
+                bend = t0 - 2.0 * tm + t1
+                s = 0.5
+                if bend > 0.0:
+                    s = 0.5 + (t0 - t1) / (4.0 * bend)
+                lowest = t0 + s * (4.0 * tm - 3.0 * t0 - t1) + 2.0 * s * s * bend
+                dips = c[memory.TENSION_MIN] < 0.0 or (
+                    bend > 0.0 and 0.0 < s < 1.0 and lowest < 0.0
+                )
+                if dips:
+                    s = min(max(s, 0.05), 0.95)
+                    if kind == NONE or s * h < when:
+                        kind, cable, when, past = LOSES_TENSION, k, s * h, False
+    return kind, cable, when, past

@@ -1,0 +1,418 @@
+"""Changes of the taut set: velocity jumps and the choice between pulling and letting go.
+
+Equations (H.1)-(H.3), docs/theory/hybrid_dynamics.md: both levels are linear complementarity
+problems on A = D M^-1 D^T. RotorTM's closed form (43) is the case in which every impulse comes out
+positive.
+"""
+
+from __future__ import annotations
+
+from rotor_core._jit import constants, inlined, kernel
+from rotor_core.math.complementarity import solve_complementarity
+from rotor_core.math.factor import factorize
+from rotor_dynamics import memory
+from rotor_dynamics.constraints.unilateral import (
+    ALIGN,
+    EVERYTHING,
+    NONE_YET,
+    assemble,
+    evaluate,
+    pull,
+)
+from rotor_dynamics.hybrid.guards import NO_CABLE
+
+SNAP, SLACK, SETTLE, CUT, RELEASE = 1.0, 2.0, 3.0, 4.0, 5.0
+NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
+
+(
+    NOTHING,
+    STATE_SET,
+    INPUT_CHANGED,
+    CABLE_CUT,
+    REACHED_LENGTH,
+    LOST_TENSION,
+    TOO_SHORT,
+) = constants(*range(7))
+"""Events that may change the taut set, for :func:`change`."""
+
+
+SIMULTANEOUS = 1e-9
+"""Cables that reach their length within this time of each other snap together, s."""
+
+AT_LENGTH = 1e-12
+"""A slack cable this close to its length takes part in an impact, m."""
+
+AT_REST = 1e-10
+"""Gap rates below this count as zero when the taut set is chosen, m/s."""
+
+SETTLE_SPEED = 1e-6
+"""Closing speed below which a cascade of snaps is closed at once, m/s."""
+
+SETTLE_GAP, SETTLE_RATE = 1e-9, 1e-5
+"""Slack cables this close to their length and to rest join a settling cascade, m and m/s."""
+
+
+@inlined
+def log_event(world, t, kind, cause):
+    """Append a row to the event log from the columns of the cables; returns the row index."""
+    row = world.head[memory.N_LOGGED]
+    e = world.log[row]
+    e[memory.EVENT_TIME] = t
+    e[memory.EVENT_TYPE] = kind
+    e[memory.EVENT_CAUSE] = cause
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        c = world.constraints[k]
+        o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k
+        e[o + memory.INVOLVED] = 0.0
+        e[o + memory.LOG_IMPULSE] = c[memory.IMPULSE]
+        e[o + memory.LOG_RATE_BEFORE] = c[memory.RATE]
+        e[o + memory.LOG_RATE_AFTER] = c[memory.RATE_PLUS]
+        e[o + memory.LOG_TENSION_BEFORE] = c[memory.TENSION_OLD]
+        e[o + memory.LOG_TENSION_AFTER] = 0.0
+    world.head[memory.N_LOGGED] = row + 1
+    return row
+
+
+@inlined
+def involve(world, row, k, how):
+    """Mark cable k in a row of the log.
+
+    1 it is what happened, 2 it was at its length and took part.
+    """
+    world.log[row, memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k + memory.INVOLVED] = how
+
+
+@inlined
+def candidates(ints, floats, world):
+    """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them.
+
+    Their number.
+    """
+    n = NONE_YET
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if world.constraint_int[k, memory.CANDIDATE] != 0:
+            world.order[0, n] = k
+            n += 1
+    assemble(ints, floats, world, n, world.head[memory.N_JOINTS] != 0)
+    return n
+
+
+@kernel
+def complement(ints, floats, n, column):
+    """Solve the complementarity problem of the n listed cables with right side ``column``.
+
+    Multipliers in MULTIPLIER.
+    """
+    world = memory.views(ints, floats)
+    b = world.small[0]
+    for i in range(n):
+        b[i] = world.constraints[world.order[0, i], column]
+    inside = world.order[2]
+    place = world.order[1]
+    z = world.small[1]
+    w = world.small[2]
+    exchanges = solve_complementarity(
+        world.matrix,
+        b,
+        n,
+        z,
+        w,
+        inside,
+        place,
+        world.order[3],
+        world.order[4],
+        world.block,
+        world.factor,
+        world.small[3:6],
+    )
+    if exchanges < 0:
+        world.head[memory.UNSOLVED] = 1
+    else:
+        world.head[memory.EXCHANGES] += exchanges
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        world.constraints[k, memory.MULTIPLIER] = 0.0
+    for i in range(n):
+        k = world.order[0, i]
+        world.constraints[k, memory.MULTIPLIER] = z[i]
+        world.constraints[k, memory.RATE_PLUS] = -w[i]
+
+
+@inlined
+def begin_step(world):
+    """Make the measurements just taken the values at the start of the next step."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        c = world.constraints[k]
+        c[memory.GAP_0] = c[memory.GAP]
+        c[memory.RATE_0] = c[memory.RATE]
+        c[memory.TENSION_0] = c[memory.TENSION]
+        world.constraint_int[k, memory.IGNORED] = 0
+
+
+@inlined
+def rests_at_length(world, k, gap, rate):
+    """True if cable k is uncut, at its length and at rest.
+
+    It may pull as soon as something pulls it.
+    """
+    c = world.constraints[k]
+    return (
+        world.constraint_int[k, memory.ALIVE] != 0
+        and world.constraint_int[k, memory.IGNORED] == 0
+        and abs(c[gap]) <= AT_LENGTH
+        and abs(c[rate]) <= AT_REST
+    )
+
+
+@inlined
+def let_go(world, t, cause, quiet):
+    """Log the cables that were taut (bit 1 of CANDIDATE) and are not any more, in one row."""
+    row = -1
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if (
+            world.constraint_int[k, memory.TAUT] == 0
+            and world.constraint_int[k, memory.CANDIDATE] & 1
+            and not quiet
+        ):
+            if row < 0:
+                row = log_event(world, t, SLACK, cause)
+            involve(world, row, k, 1.0)
+
+
+@inlined
+def all_pull(world):
+    """True if no taut cable pushes."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if world.constraints[k, memory.TENSION] < 0.0:
+            return False
+    return True
+
+
+@inlined
+def anyone_rests(world):
+    """True if a slack cable is at its length and at rest, so that it might pull."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        if world.constraint_int[k, memory.TAUT] == 0 and rests_at_length(
+            world, k, memory.GAP_0, memory.RATE_0
+        ):
+            return True
+    return False
+
+
+@kernel
+def choose_taut(ints, floats, t, cause, quiet, may_keep):
+    """Pull or let go.
+
+    Acceleration-level complementarity over the taut cables and those resting at their length (H.2).
+
+    Afterwards slope 0 and the tensions belong to the state in the start, which is projected.
+    Cables that were taut and let go are logged with ``cause`` unless ``quiet``. With ``may_keep``
+    the present taut set stands if every cable in it pulls (the common case after a change of
+    inputs). Where dependent cables cannot all be at their length, the shortest lets go, one after
+    the other.
+    """
+    world = memory.views(ints, floats)
+    n_cables = world.head[memory.N_CONSTRAINTS]
+    if may_keep and not anyone_rests(world):
+        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        if all_pull(world) and world.head[memory.INCONSISTENT] == 0:
+            begin_step(world)
+            return
+    for _ in range(n_cables + 1):
+        for k in range(n_cables):
+            world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
+            world.constraint_int[k, memory.TAUT] = 0
+        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        # every cable is slack now: FREE is the free d_ddot
+        for k in range(n_cables):
+            if rests_at_length(
+                world, k, memory.GAP, memory.RATE
+            ):  # others may pull it, whatever FREE is
+                world.constraint_int[k, memory.CANDIDATE] |= 2
+        complement(ints, floats, candidates(ints, floats, world), memory.FREE)
+        for k in range(n_cables):
+            world.constraint_int[k, memory.TAUT] = (
+                1 if world.constraints[k, memory.MULTIPLIER] > 0.0 else 0
+            )
+        let_go(world, t, cause, quiet)
+        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        shortest = world.head[memory.INCONSISTENT] - 1
+        if shortest < 0:
+            break
+        for k in range(n_cables):
+            world.constraint_int[k, memory.CANDIDATE] = 1 if k == shortest else 0
+        world.constraint_int[shortest, memory.TAUT] = 0
+        let_go(world, t, ACCELERATION, quiet)
+    begin_step(world)
+
+
+@kernel
+def find_collision(ints, floats, t):
+    """After the state was set.
+
+    Cables at their length are put there to rounding; those that shorten are slack; returns the one
+    that closes fastest, or -1.
+    """
+    world = memory.views(ints, floats)
+    colliding = NO_CABLE
+    fastest = AT_REST
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, ALIGN)
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        world.constraint_int[k, memory.IGNORED] = 0
+        world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
+        world.constraint_int[k, memory.TAUT] = 0
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        rate = world.constraints[k, memory.RATE]
+        if world.constraint_int[k, memory.CANDIDATE] != 0 and rate >= -AT_REST:
+            world.constraint_int[k, memory.TAUT] = 1
+            if rate > fastest:
+                fastest, colliding = rate, k
+    return colliding
+
+
+@inlined
+def join_impact(world, colliding, settles, calming):
+    """Mark the cables that take part in an impact.
+
+    Taut ones, those at their length, and in a settling cascade those near.
+    """
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        c = world.constraints[k]
+        joins = world.constraint_int[k, memory.TAUT] != 0 or k == colliding
+        if not joins and world.constraint_int[k, memory.ALIVE] != 0:
+            closes = c[memory.RATE] > 0.0 and c[memory.GAP] + SIMULTANEOUS * c[memory.RATE] > 0.0
+            near = settles and c[memory.GAP] > -SETTLE_GAP and abs(c[memory.RATE]) < SETTLE_RATE
+            joins = near or (not calming and (closes or abs(c[memory.GAP]) <= AT_LENGTH))
+        world.constraint_int[k, memory.CANDIDATE] = 1 if joins else 0
+
+
+@inlined
+def log_impact(world, t, n, colliding, settles):
+    """Log a snap (or settled cascade) of the n listed cables and set slack those that leave."""
+    row = log_event(world, t, SETTLE if settles else SNAP, NO_CAUSE)
+    thrown_off = 0
+    for i in range(n):
+        k = world.order[0, i]
+        c = world.constraints[k]
+        was_taut = world.constraint_int[k, memory.TAUT] != 0
+        involve(world, row, k, 1.0 if k == colliding or c[memory.RATE] > AT_REST else 2.0)
+        leaves = c[memory.MULTIPLIER] <= 0.0 and c[memory.RATE_PLUS] < (
+            -SETTLE_RATE if settles else -AT_REST
+        )
+        if leaves and was_taut:
+            thrown_off += 1
+            world.constraint_int[k, memory.CANDIDATE] = 2
+        world.constraint_int[k, memory.TAUT] = 0 if leaves else 1
+    if thrown_off > 0:
+        row = log_event(world, t, SLACK, IMPACT)
+        for k in range(world.head[memory.N_CONSTRAINTS]):
+            if world.constraint_int[k, memory.CANDIDATE] == 2:
+                involve(world, row, k, 1.0)
+
+
+@inlined
+def still_closing(world):
+    """A slack cable near its length that closes after all, or -1."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        c = world.constraints[k]
+        slack = (
+            world.constraint_int[k, memory.TAUT] == 0 and world.constraint_int[k, memory.ALIVE] != 0
+        )
+        if slack and c[memory.GAP] > -SETTLE_GAP and c[memory.RATE] > AT_REST:
+            return k
+    return NO_CABLE
+
+
+@kernel
+def change(ints, floats, t, what, k):
+    """Something happens to the taut set at time t in the start.
+
+    Bring velocities, taut set, slope and tensions up to date.
+
+    Args:
+        world: views; measurements (RATE, arms) belong to the start.
+        t: s.
+        what: STATE_SET (from outside: cables at their length with closing speed snap),
+            INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION
+            or TOO_SHORT (the cable is slack from here on; the latter one of dependent cables that
+            cannot all be at their length).
+        k: the cable, where there is one.
+
+    A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near
+    rest joins; whether it stays is then decided by accelerations alone, and those that pull are
+    projected onto their length, with an error of second order in the remaining speeds. That
+    projection may leave another cable closing, so it is done twice; if one still closes then, it snaps.
+    """
+    world = memory.views(ints, floats)
+    n_cables = world.head[memory.N_CONSTRAINTS]
+    first_row = world.head[memory.N_LOGGED]
+    quiet = what == STATE_SET
+    cause = INPUT_JUMP if what == INPUT_CHANGED or what == CABLE_CUT else ACCELERATION
+    if what == STATE_SET:
+        k = find_collision(ints, floats, t)
+    for j in range(n_cables):
+        c = world.constraints[j]
+        c[memory.IMPULSE] = 0.0
+        c[memory.RATE_PLUS] = c[memory.RATE]
+        c[memory.TENSION_OLD] = (
+            c[memory.TENSION] if world.constraint_int[j, memory.TAUT] != 0 else 0.0
+        )
+    if what == LOST_TENSION or what == CABLE_CUT or what == TOO_SHORT:
+        row = log_event(
+            world,
+            t,
+            CUT if what == CABLE_CUT else SLACK,
+            TENSION_ZERO
+            if what == LOST_TENSION
+            else (ACCELERATION if what == TOO_SHORT else NO_CAUSE),
+        )
+        involve(world, row, k, 1.0)
+        world.constraint_int[k, memory.TAUT] = 0
+        world.constraint_int[k, memory.IGNORED] = (
+            1  # its tension is rounding: the complementarity problem must not be asked
+        )
+        if what == CABLE_CUT:
+            world.constraint_int[k, memory.ALIVE] = 0
+            world.constraints[k, memory.TENSION] = 0.0
+            world.constraints[k, memory.RATE] = 0.0
+    impact = what == REACHED_LENGTH or (what == STATE_SET and k >= 0)
+    settles = impact and world.constraints[k, memory.RATE] < SETTLE_SPEED
+    for attempt in range(3):
+        calming = settles and attempt == 1
+        if impact:
+            join_impact(world, k, settles, calming)
+            n = candidates(ints, floats, world)
+            if settles and factorize(world.matrix, world.factor, n, world.order[3]):
+                settles = (
+                    False  # speeds of dependent cables cannot all be taken out: some must leave
+                )
+            complement(ints, floats, n, memory.RATE)
+            for i in range(n):
+                j = world.order[0, i]
+                c = world.constraints[j]
+                pull(
+                    ints, floats, world, j, c[memory.MULTIPLIER], world.states[memory.START],
+                    memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
+                )  # fmt: skip
+                if not calming:
+                    c[memory.IMPULSE] = c[memory.MULTIPLIER]
+                elif c[memory.RATE_PLUS] > -AT_REST:
+                    world.constraint_int[j, memory.TAUT] = 1
+            if not calming:
+                log_impact(world, t, n, k, settles)
+        choose_taut(
+            ints, floats, t, cause, (quiet and not impact) or calming, what == INPUT_CHANGED
+        )
+        if not settles:
+            break
+        if calming:
+            k = still_closing(world)
+            if k < 0:
+                break
+            settles = (
+                False  # tensions undid what impulses did (nearly dependent cables): a plain impact
+            )
+    for row in range(first_row, world.head[memory.N_LOGGED]):
+        for j in range(n_cables):
+            o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j
+            world.log[row, o + memory.LOG_TENSION_AFTER] = world.constraints[j, memory.TENSION]

@@ -1,0 +1,344 @@
+"""Fixed steps through a hybrid system.
+
+Locate events inside a step, cross them, and end exactly on time.
+
+Each trial of a shorter step starts again from the same state, so every state on the way is a full
+fourth-order step with exact constraints; nothing is interpolated.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+
+from rotor_core._jit import constants, inlined, kernel, shaped
+from rotor_dynamics import memory
+from rotor_dynamics.forces.blades import remember_inflow
+from rotor_dynamics.forces.contact import move_anchors
+from rotor_dynamics.hybrid.guards import (
+    GAP_ZERO,
+    LOSES_TENSION,
+    NO_CABLE,
+    NONE,
+    REACHES_LENGTH,
+    earliest,
+)
+from rotor_dynamics.hybrid.impact import (
+    LOST_TENSION,
+    NOTHING,
+    REACHED_LENGTH,
+    TOO_SHORT,
+    begin_step,
+    change,
+)
+from rotor_dynamics.integrators.dopri5 import SAFETY, estimated_error, sample, step_factor
+from rotor_dynamics.integrators.methods import is_adaptive
+from rotor_dynamics.integrators.trial import advance
+from rotor_dynamics.motion.free import sum_inputs
+
+(
+    OK,
+    NOT_FINITE,
+    TOO_MANY_EVENTS,
+    NOT_LOCATED,
+    LOG_FULL,
+    CONTRADICTION,
+    TOO_SMALL,
+    DRIVEN_CABLE,
+) = constants(*range(8))
+
+ROOT_GAP = 2e-14
+"""A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
+
+ROOT_TENSION = 1e-13
+"""A located loss of tension is this close to zero, relative to the largest tension at the ends of the step."""
+
+ROOT_TIME = 1e-14
+"""Width of the bracket at which a root counts as located, s."""
+
+MAX_TRIALS = 120
+
+COARSEST_RETRY = 1e-6
+"""Trials that leave cables too long or numbers infinite are halved down to this length, s."""
+
+SMALLEST_STEP = 1e-12
+"""Adaptive methods give up below this step, s."""
+
+EVENT_ROWS = 4
+"""One event writes at most this many rows and two more per cable (of dependent ones that let go one by one)."""
+
+
+@inlined
+def first_not_finite(world, state):
+    """Index of the first body whose state is not finite, or -1."""
+    for b in range(world.head[memory.N_BODIES]):
+        s = state[b]
+        # two chains of sums, because each waits for its last addition
+        place = (
+            s[memory.P]
+            + s[memory.P + 1]
+            + s[memory.P + 2]
+            + s[memory.V]
+            + s[memory.V + 1]
+            + s[memory.V + 2]
+        )
+        turn = (
+            s[memory.Q]
+            + s[memory.Q + 1]
+            + s[memory.OMEGA]
+            + s[memory.OMEGA + 1]
+            + s[memory.OMEGA + 2]
+        )
+        if not isfinite(place + turn):
+            return b
+    return -1
+
+
+@inlined
+def past_limit(world, kind, cable):
+    """The quantity that rises through zero when cable ``cable`` changes.
+
+    Gap, or minus tension, at the end of the trial.
+    """
+    return (
+        world.constraints[cable, memory.GAP] - max(world.constraints[cable, memory.GAP_0], 0.0)
+        if kind == REACHES_LENGTH
+        else -world.constraints[cable, memory.TENSION]
+    )
+
+
+@inlined
+def past_limit_at_start(world, kind, cable):
+    """The same quantity at the start of the step."""
+    return (
+        min(world.constraints[cable, memory.GAP_0], 0.0)
+        if kind == REACHES_LENGTH
+        else -world.constraints[cable, memory.TENSION_0]
+    )
+
+
+@inlined
+def accept(ints, floats, world, t):
+    """The end of the trial step, at time t, becomes the start of the next."""
+    for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]):
+        for i in range(memory.STATE):
+            world.states[memory.START, b, i] = world.states[memory.END][b, i]
+        for i in range(memory.SLOPE):
+            world.slopes[memory.FIRST_SLOPE, b, i] = world.slopes[memory.LAST_SLOPE, b, i]
+    if world.head[memory.N_CONTACTS] != 0:
+        move_anchors(ints, floats, memory.START, t)
+    if world.head[memory.N_DISCS] != 0:
+        remember_inflow(world, t)
+    begin_step(world)
+
+
+@inlined
+def trial_length(world, t, t_end):
+    """Length of the next trial: all that is left, or what an adaptive method proposes."""
+    left = t_end - t
+    proposed = world.scalars[memory.NEXT_STEP]
+    if is_adaptive(world.head[memory.METHOD]) and proposed < left:
+        return 0.5 * left if proposed > 0.5 * left else proposed  # no tiny remainder
+    return left
+
+
+@kernel
+def run_to(ints, floats, t_end, times, out):
+    """Integrate from the time of the world to exactly ``t_end``.
+
+    Any number of events on the way. Returns a status. ``times`` and ``out``: dense output of
+    adaptive methods, see :func:`rotor_dynamics.integrators.dopri5.sample`.
+    """
+    world = memory.views(ints, floats)
+    adaptive = is_adaptive(world.head[memory.METHOD])
+    t = world.scalars[memory.TIME]
+    rows = world.head[memory.N_LOGGED]
+    room = EVENT_ROWS + 2 * world.head[memory.N_CONSTRAINTS]
+    most_rows = min(memory.MAX_EVENTS, world.head[memory.LOG_ROWS]) - 2 * room
+    h = trial_length(world, t, t_end)
+    kind, cable, when, past = NONE, NO_CABLE, 0.0, False
+    low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
+    trials = 0
+    while True:
+        advance(ints, floats, t, h)
+        world.head[memory.TRIALS] += 1
+        bad = first_not_finite(world, world.states[memory.END])
+        if (bad >= 0 or world.head[memory.COARSE] != 0) and h > COARSEST_RETRY:
+            kind = NONE  # the step is too long for the motion: half of it first
+            h *= 0.5
+            continue
+        if bad >= 0:
+            world.head[memory.BAD_BODY] = bad
+            return NOT_FINITE
+        if kind == NONE:
+            if adaptive:
+                error = estimated_error(ints, floats, h)
+                if error > 1.0:
+                    h *= min(SAFETY, step_factor(error))
+                    world.scalars[memory.NEXT_STEP] = h
+                    if h < SMALLEST_STEP:
+                        return TOO_SMALL
+                    continue
+                longer = h * step_factor(error)
+                if h < world.scalars[memory.NEXT_STEP]:  # it was cut short, and says little
+                    longer = max(longer, world.scalars[memory.NEXT_STEP])
+                world.scalars[memory.NEXT_STEP] = longer
+            kind, cable, when, past = earliest(ints, floats, h, NO_CABLE)
+            if kind == NONE:
+                left = t_end - t - h
+                if times.shape[0] > 0:
+                    world.head[memory.SAMPLED] = sample(
+                        ints, floats, t, h, times, world.head[memory.SAMPLED], out
+                    )
+                t = t_end if left <= ROOT_TIME else t + h
+                accept(ints, floats, world, t)
+                world.scalars[memory.TIME] = t
+                if world.head[memory.INCONSISTENT] > 0:
+                    change(ints, floats, t, TOO_SHORT, world.head[memory.INCONSISTENT] - 1)
+                    if world.head[memory.N_LOGGED] - rows > most_rows:
+                        return TOO_MANY_EVENTS
+                if t == t_end:
+                    return OK
+                h = trial_length(world, t, t_end)
+                continue
+            low, value_low = 0.0, past_limit_at_start(world, kind, cable)
+            high, value_high = h, past_limit(world, kind, cable)
+            trials = 0
+            h = min(max(when, ROOT_TIME), h)
+            continue
+        # a partial step for the located change: value rises through zero
+        trials += 1
+        if trials > MAX_TRIALS:
+            return NOT_LOCATED
+        c = world.constraints[cable]
+        value = past_limit(world, kind, cable)
+        tolerance = (
+            ROOT_GAP
+            if kind == REACHES_LENGTH
+            else ROOT_TENSION * max(c[memory.TENSION_0], value_high)
+        )
+        if not past:
+            if value <= (GAP_ZERO if kind == REACHES_LENGTH else 0.0):
+                # the peak between the ends does not reach the limit after all: the whole step
+                # stands
+                world.constraint_int[cable, memory.IGNORED] = 1
+                kind = NONE
+                h = trial_length(world, t, t_end)
+                continue
+            past = True
+            high, value_high = h, value
+        elif value > 0.0:
+            high, value_high = h, value
+        else:
+            low, value_low = h, value
+        rising = kind == LOSES_TENSION or c[memory.RATE] > 0.0
+        if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
+            other, rival, rival_when, rival_past = earliest(ints, floats, h, cable)
+            if other != NONE and rival_when < h - ROOT_TIME:
+                kind, cable, when, past = other, rival, rival_when, rival_past
+                low, value_low = 0.0, past_limit_at_start(world, kind, cable)
+                high, value_high = h, past_limit(world, kind, cable)
+                h = max(when, ROOT_TIME)
+                continue
+            if times.shape[0] > 0:
+                world.head[memory.SAMPLED] = sample(
+                    ints, floats, t, h, times, world.head[memory.SAMPLED], out
+                )
+            t += h
+            accept(ints, floats, world, t)
+            world.scalars[memory.TIME] = t
+            what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
+            change(ints, floats, t, what, cable)
+            if world.head[memory.N_LOGGED] - rows > most_rows:
+                return TOO_MANY_EVENTS
+            kind = NONE
+            h = trial_length(world, t, t_end)
+            if h <= 0.0:
+                world.scalars[memory.TIME] = t_end
+                return OK
+            continue
+        if kind == REACHES_LENGTH and c[memory.RATE] > 0.0:
+            h = h - value / c[memory.RATE]
+        elif value_high > value_low:
+            h = high - value_high * (high - low) / (value_high - value_low)
+        if not (low < h < high) or trials % 8 == 7:
+            h = 0.5 * (low + high)
+
+
+@inlined
+def conflict(world):
+    """OK, or why the taut cables leave no possible motion."""
+    if world.head[memory.IMMOVABLE] != 0:
+        return DRIVEN_CABLE
+    if world.head[memory.INCONSISTENT] < 0 or world.head[memory.UNSOLVED] != 0:
+        return CONTRADICTION
+    return OK
+
+
+@kernel
+def run(ints, floats, n_steps):
+    """Take up a change from outside, then integrate ``n_steps`` steps.
+
+    The one entry of a simulation: two flat arrays in, changed in place. The change is in the
+    header: WHAT (NOTHING, STATE_SET, INPUT_CHANGED or CABLE_CUT of
+    :mod:`rotor_dynamics.hybrid.impact`) and WHICH (the cable that is cut). Fixed step i ends at
+    ``ORIGIN + i STEP_LENGTH``.
+
+    Args:
+        ints, floats: the world.
+        n_steps: may be zero.
+
+    Returns:
+        A status; the state stays at the last good instant where it is not OK. STEPS_DONE counts the
+        steps of this call, STEP those since ORIGIN.
+    """
+    world = memory.views(ints, floats)
+    world.scalars[memory.SPEEDS_AT] = nan
+    world.head[memory.STEPS_DONE] = 0
+    world.head[memory.INCONSISTENT] = 0
+    world.head[memory.UNSOLVED] = 0
+    world.head[memory.IMMOVABLE] = 0
+    what = world.head[memory.WHAT]
+    if what != NOTHING:
+        world.head[memory.WHAT] = NOTHING
+        sum_inputs(world, world.scalars[memory.TIME])
+        change(ints, floats, world.scalars[memory.TIME], what, world.head[memory.WHICH])
+    status = conflict(world)
+    if status != OK:
+        return status
+    times = floats[0:0]
+    out = shaped(times, (0, 0, 0))[0]
+    for _ in range(n_steps):
+        if world.head[memory.N_LOGGED] > max(world.head[memory.LOG_ROWS] - memory.MAX_EVENTS, 0):
+            return LOG_FULL
+        step = world.head[memory.STEP] + 1
+        t_end = world.scalars[memory.ORIGIN] + step * world.scalars[memory.STEP_LENGTH]
+        status = run_to(ints, floats, t_end, times, out)
+        if status != OK:
+            return status
+        status = conflict(world)
+        if status != OK:
+            return status
+        world.head[memory.STEP] = step
+        world.head[memory.STEPS_DONE] += 1
+    return OK
+
+
+@kernel
+def run_dense(ints, floats, times, out):
+    """Integrate to the last of ``times`` (increasing, none in the past), sampling on the way.
+
+    For adaptive methods, after :func:`run` has taken up all changes. Events are on the way too; the
+    log must have room for them.
+
+    Args:
+        ints, floats: the world.
+        times: (n,) s.
+        out: (n, n_bodies + 1, STATE), written.
+
+    Returns:
+        A status.
+    """
+    world = memory.views(ints, floats)
+    world.head[memory.SAMPLED] = 0
+    status = run_to(ints, floats, times[times.shape[0] - 1], times, out)
+    return conflict(world) if status == OK else status

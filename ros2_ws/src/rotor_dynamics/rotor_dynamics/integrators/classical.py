@@ -1,0 +1,141 @@
+"""Methods of the classical Runge-Kutta tableau on R^3 x SO(3), which differ in how attitudes move; and Euler.
+
+Positions and velocities take the classical RK4 step. Attitudes:
+
+- rkmk4: q_0 exp(theta), theta integrated by the same tableau through the inverse of dexp (L.3).
+  Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999.
+- erk4m: slopes are carried back to the start by parallel transport instead (L.4), which costs an
+  order. Fiori, Mathematics 7(10) 935, 2019, eq 112.
+- cf4: products of two exponentials, no brackets (L.5). Celledoni, Marthinsen and Owren,
+  Commutator-free Lie group methods, 2003.
+
+No step leaves the group. Attitudes are normalised once per step against rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core._jit import inlined, kernel
+from rotor_core.math import so3
+from rotor_core.math.vec3 import add, get3, put3, scale, sub
+from rotor_dynamics import memory
+from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate, evaluation
+from rotor_dynamics.integrators.methods import CF4, ERK4M
+
+SIXTH = 1.0 / 6.0
+"""A division costs ten multiplications."""
+
+
+@inlined
+def displaced(world, h, slope, target):
+    """Write start (+) h * slope into ``target``: addition in R^3, exponential on SO(3)."""
+    for b in range(world.head[memory.N_BODIES]):
+        s = world.states[memory.START, b]
+        d = slope[b]
+        y = target[b]
+        put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(d, memory.D_P))))
+        put3(y, memory.V, add(get3(s, memory.V), scale(h, get3(d, memory.D_V))))
+        if world.bodies[b, memory.ROTATES] != 0.0:
+            q = so3.product(so3.get4(s, memory.Q), so3.exp(scale(h, get3(d, memory.D_THETA))))
+            so3.put4(y, memory.Q, q)
+            put3(y, memory.OMEGA, add(get3(s, memory.OMEGA), scale(h, get3(d, memory.D_OMEGA))))
+
+
+@inlined
+def normalize(world):
+    """Unit quaternions at the end of the step."""
+    for b in range(world.head[memory.N_BODIES]):
+        y = world.states[memory.END, b]
+        so3.put4(y, memory.Q, so3.renormalized(so3.get4(y, memory.Q)))
+
+
+@inlined
+def note_tensions(world, is_middle):
+    """Keep the smallest tension of the step so far, and the one in its middle."""
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        cable = world.constraints[k]
+        cable[memory.TENSION_MIN] = min(cable[memory.TENSION_MIN], cable[memory.TENSION])
+        if is_middle:
+            cable[memory.TENSION_MID] = cable[memory.TENSION]
+
+
+@inlined
+def combine(world):
+    """The mean of the four slopes that RK4 steps with."""
+    combined = world.slopes[memory.COMBINED]
+    for b in range(world.head[memory.N_BODIES]):
+        for i in range(memory.SLOPE):
+            ends = world.slopes[0, b, i] + world.slopes[3, b, i]
+            middle = world.slopes[1, b, i] + world.slopes[2, b, i]
+            combined[b, i] = SIXTH * ends + 2.0 * SIXTH * middle
+
+
+@inlined
+def two_exponentials(world, h, last):
+    """Attitudes of the last two displacements of the commutator-free method (L.5)."""
+    for b in range(world.head[memory.N_BODIES]):
+        if world.bodies[b, memory.ROTATES] == 0.0:
+            continue
+        k1 = get3(world.slopes[0, b], memory.D_THETA)
+        k3 = get3(world.slopes[2, b], memory.D_THETA)
+        first = scale(0.5, k1)
+        second = sub(k3, first)
+        if last:
+            k4 = get3(world.slopes[3, b], memory.D_THETA)
+            middle = scale(1.0 / 6.0, add(get3(world.slopes[1, b], memory.D_THETA), k3))
+            first = add(middle, sub(scale(0.25, k1), scale(1.0 / 12.0, k4)))
+            second = add(middle, sub(scale(0.25, k4), scale(1.0 / 12.0, k1)))
+        q = so3.product(so3.get4(world.states[memory.START, b], memory.Q), so3.exp(scale(h, first)))
+        q = so3.product(q, so3.exp(scale(h, second)))
+        so3.put4(world.states[memory.END if last else memory.STAGE, b], memory.Q, q)
+
+
+@inlined
+def pull_back(world, method, stage, c):
+    """Turn the attitude slopes of a stage into rates at the start of the step."""
+    for b in range(world.head[memory.N_BODIES]):
+        if world.bodies[b, memory.ROTATES] != 0.0:
+            d = world.slopes[stage, b]
+            omega = get3(d, memory.D_THETA)
+            theta = scale(c, get3(world.slopes[stage - 1, b], memory.D_THETA))
+            if method == ERK4M:
+                put3(d, memory.D_THETA, so3.transported(theta, omega))
+            else:
+                put3(d, memory.D_THETA, so3.dexp_inverse(theta, omega))
+
+
+@inlined
+def classical(ints, floats, world, t, h):
+    """A trial step by rkmk4, erk4m or cf4; see :func:`rotor_dynamics.integrators.trial.advance`."""
+    method = world.head[memory.METHOD]
+    for stage in range(1, 5):
+        c = h if stage >= 3 else 0.5 * h
+        last = stage == 4
+        if last:
+            combine(world)
+        target = memory.END if last else memory.STAGE
+        slope = memory.COMBINED if last else np.int64(stage - 1)
+        displaced(world, c, world.slopes[slope], world.states[target])
+        if method == CF4 and stage >= 3:
+            two_exponentials(world, h, last)
+        if last:
+            normalize(world)
+        slope = memory.LAST_SLOPE if last else np.int64(stage)
+        evaluation(ints, floats, world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
+        if not last and method != CF4:
+            pull_back(world, method, stage, c)
+        note_tensions(world, stage == 2)
+
+
+@kernel
+def euler(ints, floats, t, h):
+    """A trial step by the generalised forward Euler method."""
+    world = memory.views(ints, floats)
+    displaced(world, h, world.slopes[memory.FIRST_SLOPE], world.states[memory.END])
+    normalize(world)
+    evaluate(ints, floats, memory.END, memory.LAST_SLOPE, t + h, EVERYTHING)
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        cable = world.constraints[k]
+        cable[memory.TENSION_MID] = 0.5 * (cable[memory.TENSION_0] + cable[memory.TENSION])
+    note_tensions(world, False)

@@ -1,0 +1,276 @@
+"""A world: two flat arrays, ``ints`` and ``floats``, and the tables that lie in them.
+
+:class:`World` declares every table once: the array that holds it, its rows, its columns, what it is. Sizes
+of the arrays and the function :func:`views`, which cuts them into tables without copying, follow from that
+declaration, inside kernels and outside alike.
+
+Rows of bodies: free bodies come first, then the roots of trees, then one row per joint (a point that moves
+along one axis: angle in the first column of P, rate in that of V), so that every integrator moves joints
+without knowing them. Behind these rows the links (the body that joint j moves is row N_BODIES + j) follow
+from the joints. The last row is the ground: infinitely heavy, at rest in W, so that a cable to the world is
+a cable like any other.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple, get_type_hints
+
+import numpy as np
+
+from rotor_core._jit import inlined, shaped
+from rotor_core.rows import Row
+from rotor_core.state import STATE
+from rotor_dynamics.memory.bodies import (
+    BODY,
+    BODY_INT,
+    DRAG,
+    DRAG_INT,
+    EXTERNAL,
+    INPUT,
+    SLOPE,
+    SLOPES,
+    START,
+    STATES,
+)
+from rotor_dynamics.memory.constraints import (
+    CONSTRAINT,
+    CONSTRAINT_INT,
+    EVENT_HEAD,
+    EVENT_PER_CONSTRAINT,
+    ORDERS,
+    PAIR_INT,
+    SMALL_VECTORS,
+)
+from rotor_dynamics.memory.contacts import CONTACT, CONTACT_INT
+from rotor_dynamics.memory.discs import (
+    BLADE,
+    BLADE_INT,
+    DISC,
+    DISC_INT,
+    HISTORY,
+    SAMPLE,
+    SECTION,
+    STATION,
+)
+from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
+from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
+
+header = Row("header", "Integers of a world.")
+header.group("sizes")
+N_BODIES = header("", "rows that are integrated: free bodies, then roots of trees")
+N_CONSTRAINTS = header("", "unilateral constraints: cables, then stops of joints")
+N_PAIRS = header("", "pairs of constraints that share a body")
+N_INPUTS = header("", "inputs")
+N_EXTERNAL = header("", "room for external wrenches")
+N_ROTORS = header("", "rotors")
+N_DRAGS = header("", "drags and lifting surfaces")
+LOG_ROWS = header("", "room for events")
+N_TREES = header("", "trees")
+N_JOINTS = header("", "joints")
+N_CONTACTS = header("", "contacts")
+N_BLADES = header("", "blades")
+N_STATIONS = header("", "stations of blades")
+N_POINTS = header("", "points of section tables")
+N_DISCS = header("", "discs")
+SHAPE = header.width
+"""Leading entries of the header that fix the sizes."""
+header.group("state and counters")
+N_FREE = header("", "bodies that are no part of a tree")
+SINUSOIDS = header("", "1 where an input varies in time")
+N_LOGGED = header("", "rows of the event log in use")
+N_ACTING = header("", "external wrenches that act")
+METHOD = header("", "integrator")
+WHAT = header("", "change from outside that the next run takes up")
+WHICH = header("", "constraint that it is about")
+STEP = header("", "fixed steps since ORIGIN")
+BAD_BODY = header("", "first body whose state is not finite")
+STEPS_DONE = header("", "steps that the last run has finished")
+INCONSISTENT = header(
+    "", "1 + the dependent constraint that cannot be taut, or negative where there is none"
+)
+UNSOLVED = header("", "1 where a complementarity problem was not solved")
+COARSE = header("", "1 while projections do not find the lengths of cables")
+DEPENDENT = header("", "1 while the taut constraints are dependent")
+REDUNDANT = header("", "1 where they ever were")
+SAMPLED = header("", "times of dense output that are done")
+TRIALS = header("", "steps tried, with those that locate events")
+EXCHANGES = header("", "pivots of the complementarity solver")
+IMMOVABLE = header("", "1 + the constraint whose length nothing but driven joints decides")
+HEADER = header.width
+
+scalar = Row("scalar", "Numbers of a world.")
+TIME = scalar("s", "time of the state")
+GRAVITY = scalar("m/s^2", "along -z of W")
+ORIGIN = scalar("s", "fixed steps end at ORIGIN + i STEP_LENGTH")
+STEP_LENGTH = scalar("s", "of a fixed step")
+TOLERANCE = scalar("", "of adaptive methods")
+NEXT_STEP = scalar("s", "that an adaptive method tries next")
+GROUND = scalar("m", "height of the ground that rotors feel")
+SPEEDS_AT = scalar("s", "time for which the rotor speeds are known")
+WEIGHTS = scalar("", "of dense output", shape=(8,))
+SCALARS = scalar.width
+
+
+class Table(NamedTuple):
+    """Declaration of a table: the flat array that holds it, its shape, what it is.
+
+    A dimension is a number, a size of the header in lower case, or one of :data:`SUMS`.
+    """
+
+    array: str
+    shape: tuple[int | str, ...]
+    meaning: str
+
+
+INTS, FLOATS = "ints", "floats"
+SUMS = {
+    "n_rows": "n_bodies + n_joints + 1",
+    "n_articulated": "n_trees + n_joints",
+    "n_tree_rows": "n_articulated + n_joints",
+    "event_width": f"{EVENT_HEAD} + {EVENT_PER_CONSTRAINT} * n_constraints",
+}
+"""Sizes that follow from those of the header: rows of bodies (and joints, then the ground), and so on."""
+Array = np.ndarray
+
+
+class World(NamedTuple):
+    """Views of one world; every field is a table, in the order of memory."""
+
+    def __reduce__(self) -> tuple:
+        """Pickled as what it shows, so that a copy shows the copy."""
+        return world_of, (self.head.base, self.scalars.base)
+
+    head: Annotated[Array, Table(INTS, (HEADER,), "sizes, switches, counters (header)")]
+    constraint_int: Annotated[
+        Array, Table(INTS, ("n_constraints", CONSTRAINT_INT), "integers of constraints")
+    ]
+    pairs: Annotated[Array, Table(INTS, ("n_pairs", PAIR_INT), "constraints that share a body")]
+    input_body: Annotated[Array, Table(INTS, ("n_inputs",), "body of every input")]
+    external_body: Annotated[Array, Table(INTS, ("n_external",), "body of every external wrench")]
+    rotor_int: Annotated[Array, Table(INTS, ("n_rotors", ROTOR_INT), "integers of rotors")]
+    drag_int: Annotated[Array, Table(INTS, ("n_drags", DRAG_INT), "integers of drags")]
+    body_int: Annotated[Array, Table(INTS, ("n_rows", BODY_INT), "force elements of every body")]
+    order: Annotated[Array, Table(INTS, (ORDERS, "n_constraints"), "lists of constraints (work)")]
+    scalars: Annotated[Array, Table(FLOATS, (SCALARS,), "numbers of the world (scalar)")]
+    states: Annotated[
+        Array, Table(FLOATS, (STATES, "n_rows", STATE), "states at both ends of a step and inside")
+    ]
+    slopes: Annotated[Array, Table(FLOATS, (SLOPES, "n_rows", SLOPE), "slopes of the stages")]
+    bodies: Annotated[Array, Table(FLOATS, ("n_rows", BODY), "bodies")]
+    constraints: Annotated[
+        Array, Table(FLOATS, ("n_constraints", CONSTRAINT), "unilateral constraints")
+    ]
+    inputs: Annotated[Array, Table(FLOATS, ("n_inputs", INPUT), "inputs")]
+    externals: Annotated[Array, Table(FLOATS, ("n_external", EXTERNAL), "external wrenches")]
+    rotors: Annotated[Array, Table(FLOATS, ("n_rotors", ROTOR), "rotors")]
+    drags: Annotated[Array, Table(FLOATS, ("n_drags", DRAG), "drags and lifting surfaces")]
+    matrix: Annotated[
+        Array, Table(FLOATS, ("n_constraints", "n_constraints"), "A = D M^-1 D^T, lower half")
+    ]
+    block: Annotated[
+        Array, Table(FLOATS, ("n_constraints", "n_constraints"), "part of A that is solved (work)")
+    ]
+    factor: Annotated[Array, Table(FLOATS, ("n_constraints", "n_constraints"), "factor of A")]
+    small: Annotated[
+        Array, Table(FLOATS, (SMALL_VECTORS, "n_constraints"), "vectors over constraints (work)")
+    ]
+    log: Annotated[Array, Table(FLOATS, ("log_rows", "event_width"), "event log")]
+    tree_int: Annotated[Array, Table(INTS, ("n_trees", TREE_INT), "trees")]
+    joint_int: Annotated[Array, Table(INTS, ("n_joints", JOINT_INT), "integers of joints")]
+    joints: Annotated[Array, Table(FLOATS, ("n_joints", JOINT), "joints")]
+    articulated: Annotated[
+        Array, Table(FLOATS, ("n_articulated", ARTICULATED), "articulated bodies")
+    ]
+    responses: Annotated[
+        Array,
+        Table(
+            FLOATS,
+            ("n_constraints", "n_tree_rows", RESPONSE),
+            "responses of trees to unit pulls",
+        ),
+    ]
+    contact_int: Annotated[Array, Table(INTS, ("n_contacts", CONTACT_INT), "integers of contacts")]
+    contacts: Annotated[Array, Table(FLOATS, ("n_contacts", CONTACT), "contacts")]
+    blade_int: Annotated[Array, Table(INTS, ("n_blades", BLADE_INT), "integers of blades")]
+    blades: Annotated[Array, Table(FLOATS, ("n_blades", BLADE), "blades")]
+    stations: Annotated[Array, Table(FLOATS, ("n_stations", STATION), "stations of blades")]
+    sections: Annotated[Array, Table(FLOATS, ("n_points", SECTION), "points of section tables")]
+    disc_int: Annotated[Array, Table(INTS, ("n_discs", DISC_INT), "integers of discs")]
+    discs: Annotated[Array, Table(FLOATS, ("n_discs", DISC), "rotor discs")]
+    histories: Annotated[
+        Array, Table(FLOATS, ("n_discs", HISTORY, SAMPLE), "inflow that momentum asked for")
+    ]
+
+    @property
+    def start(self) -> np.ndarray:
+        """State at the start of the next step."""
+        return self.states[START]
+
+
+SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
+         "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
+         "n_discs")  # fmt: skip
+"""Names of the sizes in the header, in their order."""
+
+
+def tables() -> dict[str, Table]:
+    """Declarations of all tables, by the name of their field in :class:`World`."""
+    hints = get_type_hints(World, include_extras=True)
+    return {name: hints[name].__metadata__[0] for name in World._fields}
+
+
+def _length(table: Table) -> str:
+    return " * ".join(d if isinstance(d, str) else str(int(d)) for d in table.shape)
+
+
+def sizes(shape: Sequence[int]) -> tuple[int, int]:
+    """Lengths of the two flat arrays of a world whose header starts with ``shape``."""
+    known = {name: int(n) for name, n in zip(SIZES, shape, strict=True)}
+    for name, total in SUMS.items():
+        known[name] = eval(total, {}, known)  # of our own declarations
+    totals = {INTS: 0, FLOATS: 0}
+    for table in tables().values():
+        totals[table.array] += eval(_length(table), {}, known)
+    return totals[INTS], totals[FLOATS]
+
+
+def _views_source() -> str:
+    """Source of :func:`views`: one slice per table, in the order of memory."""
+    lines = ["def views(ints, floats):"]
+    lines += [f"    {name} = ints[{i}]" for i, name in enumerate(SIZES)]
+    lines += [f"    {name} = {total}" for name, total in SUMS.items()]
+    ends = {INTS: "0", FLOATS: "0"}
+    cut = []
+    for number, table in enumerate(tables().values()):
+        start, end = ends[table.array], f"end_{number}"
+        before = "" if start == "0" else f"{start} + "
+        lines.append(f"    {end} = {before}{_length(table)}")
+        flat = f"{table.array}[{start}:{end}]"
+        shape = ", ".join(d if isinstance(d, str) else str(int(d)) for d in table.shape)
+        cut.append(flat if len(table.shape) == 1 else f"shaped({flat}, ({shape}))[0]")
+        ends[table.array] = end
+    lines.append("    return World(" + ", ".join(cut) + ")")
+    return "\n".join(lines) + "\n"
+
+
+def _make_views():  # type: ignore[no-untyped-def]
+    source, name = _views_source(), "<views of rotor_dynamics.memory.world>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for tracebacks
+    scope = {"World": World, "shaped": shaped}
+    exec(compile(source, name, "exec"), scope)
+    return scope["views"]
+
+
+views = inlined(_make_views())
+"""Named views of a world from its two arrays.
+
+Functions that are called (not inlined) take the two flat arrays and make the views again: passing two
+arrays is cheap, passing forty is not, and views that are not used cost nothing.
+"""
+
+
+def world_of(ints: np.ndarray, floats: np.ndarray) -> World:
+    """Views for Python."""
+    return views.py_func(ints, floats)

@@ -1,0 +1,275 @@
+"""From a system to the flat arrays of a world: merged bodies, attachments, pairs, input maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.errors import ModelError
+from rotor_dynamics import memory
+from rotor_dynamics.model.blade import Surface, fill_blades
+from rotor_dynamics.model.body import WORLD
+from rotor_dynamics.model.contact import fill_contacts
+from rotor_dynamics.model.system import INITIAL_GAP, Group, System, merge_welds
+from rotor_dynamics.model.topology import (
+    AT_ORIGIN,
+    Topology,
+    build_topology,
+    check_moved,
+    fill_trees,
+    stops,
+)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A world ready to be given a state.
+
+    Attributes:
+        groups: the merged bodies.
+        topology: rows of merged bodies and joints.
+        member_body: row of every member, (n,).
+        member_pose: position and attitude of every member in its merged body, (n, 7).
+        ints, floats: the two flat arrays.
+        world: named views of them.
+    """
+
+    groups: tuple[Group, ...]
+    topology: Topology
+    member_body: np.ndarray
+    member_pose: np.ndarray
+    ints: np.ndarray
+    floats: np.ndarray
+    world: memory.World
+
+
+def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -> Assembly:
+    """Lay a system out in memory, with room for ``max_external`` external wrenches and ``log_rows`` events.
+
+    Raises:
+        ModelError: a cable is too short for the rigid body that it is on with both ends, or the rigid
+            links are impossible.
+    """
+    groups = merge_welds(system)
+    n = len(system.bodies)
+    member_body, member_pose = np.zeros(n, np.int64), np.zeros((n, 7))
+    for g, group in enumerate(groups):
+        for member, place in zip(group.members, group.places, strict=True):
+            member_body[member] = g
+            member_pose[member] = np.concatenate([place.p, place.q])
+    member_group = member_body
+    topology = build_topology(system, member_group, len(groups))
+    check_moved(system, topology, member_group, [group.mass for group in groups])
+    member_body = topology.rows[member_group]
+    ground = topology.n_bodies + len(topology.joints)
+
+    def attachment(member: int, r: np.ndarray) -> tuple[int, np.ndarray]:
+        if member == WORLD:
+            return ground, np.asarray(r, float)
+        pose = member_pose[member]
+        return int(member_body[member]), pose[:3] + quat2mat(pose[3:]) @ np.asarray(r, float)
+
+    ends = []
+    for k, c in enumerate(system.cables):
+        (a, r_a), (b, r_b) = attachment(c.a, c.r_a), attachment(c.b, c.r_b)
+        if a == b and np.linalg.norm(r_b - r_a) > c.length + INITIAL_GAP:
+            raise ModelError(
+                f"cable{k + 1}: joins two points of one rigid body {np.linalg.norm(r_b - r_a):.6g} m "
+                f"apart, but is only {c.length:g} m long."
+            )
+        ends.append((a, r_a, b, r_b))
+    pairs = _pairs(ends, len(topology.free))
+    limits = stops(topology, system)
+    shape = (
+        topology.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
+        len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
+        len(topology.joints), len(system.contacts), len(system.blades),
+        sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
+        len(system.discs),
+    )  # fmt: skip
+    n_ints, n_floats = memory.sizes(shape)
+    ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
+    ints[: memory.SHAPE] = shape
+    world = memory.World(*memory.views.py_func(ints, floats))
+    world.scalars[memory.GRAVITY] = system.gravity
+    _fill_bodies(world, groups, topology)
+    fill_trees(world, system, topology, member_group, member_pose)
+    for k, (a, r_a, b, r_b) in enumerate(ends):
+        world.constraint_int[k, memory.BODY_A], world.constraint_int[k, memory.BODY_B] = a, b
+        world.constraint_int[k, memory.ALIVE] = int(a != b)  # on one rigid body it can never pull
+        world.constraint_int[k, memory.HAS_ARM_A], world.constraint_int[k, memory.HAS_ARM_B] = (
+            np.any(r_a),
+            np.any(r_b),
+        )
+        world.constraints[k, memory.R_A : memory.R_A + 3] = r_a
+        world.constraints[k, memory.R_B : memory.R_B + 3] = r_b
+        world.constraints[k, memory.LENGTH] = system.cables[k].length
+        world.constraint_int[k, memory.TREE_A : memory.COUPLED_FROM] = (
+            topology.tree_of(a), topology.tree_of(b), -1, 0,
+        )  # fmt: skip
+    for k, (number, side, angle) in enumerate(limits, start=len(ends)):
+        world.constraint_int[k, [memory.BODY_A, memory.BODY_B, memory.ALIVE]] = ground, ground, 1
+        tree = topology.tree_of(topology.n_bodies + number)
+        world.constraint_int[k, memory.TREE_A : memory.COUPLED_FROM] = tree, -1, number, side
+        world.constraints[k, memory.LENGTH] = side * angle
+    _couple(world, len(topology.free))
+    for i, pair in enumerate(
+        sorted(pairs, key=lambda p: (p[memory.PAIR_K], p[memory.PAIR_ARM], p[memory.PAIR_SIGN]))
+    ):
+        key = (pair[memory.PAIR_K] * memory.CONSTRAINT + pair[memory.PAIR_ARM]) * 2 + (
+            pair[memory.PAIR_SIGN] > 0
+        )
+        world.pairs[i] = (*pair, key)
+    for i, member in enumerate(system.inputs):
+        world.input_body[i] = member_body[member]
+        mapping = _input_map(member_pose[member])
+        if i in system.tails:
+            mapping = _tail_map(member_pose[member], system.tails[i])
+        world.inputs[i, memory.MAP :] = mapping.ravel()
+    world.scalars[memory.GROUND] = system.ground
+    _fill_rotors(world, system, topology, member_body, member_pose)
+    _fill_drags(world, system, member_body, member_pose)
+    _fill_ranges(world)
+    rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
+    poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
+    fill_contacts(world, system.contacts, rows, poses)
+    fill_blades(world, system.discs, system.blades, member_body, topology.joints)
+    return Assembly(groups, topology, member_body, member_pose, ints, floats, world)
+
+
+def _fill_rotors(
+    world: memory.World,
+    system: System,
+    topology: Topology,
+    member_body: np.ndarray,
+    member_pose: np.ndarray,
+) -> None:
+    order = sorted(range(len(system.rotors)), key=lambda i: member_body[system.rotors[i].body])
+    for row, i in enumerate(order):
+        rotor = system.rotors[i]
+        pose = member_pose[rotor.body]
+        R = quat2mat(pose[3:])
+        axis, hub = R @ rotor.axis, pose[:3] + R @ rotor.hub
+        force = rotor.thrust * axis
+        r = world.rotors[row]
+        r[memory.AXIS : memory.AXIS + 3], r[memory.HUB : memory.HUB + 3] = axis, hub
+        r[memory.PER_SPEED2 : memory.PER_SPEED2 + 3] = force
+        moment = np.cross(hub, force) - rotor.spin * rotor.torque * axis  # (R.1)
+        r[memory.PER_SPEED2 + 3 : memory.PER_SPEED2 + 6] = moment
+        r[memory.AXIAL_INERTIA] = rotor.spin * rotor.inertia
+        r[memory.ROTOR_DRAG], r[memory.RADIUS] = rotor.drag, rotor.radius
+        r[memory.LAG_RATE] = 1.0 / rotor.lag if rotor.lag else 0.0
+        kind = (
+            memory.FELT
+            if rotor.drag or rotor.radius
+            else (memory.PLAIN if force[:2].any() else memory.UPRIGHT)
+        )
+        same = row > 0 and rotor.lag == system.rotors[order[row - 1]].lag
+        joint = topology.joints.index(rotor.joint) + 1 if rotor.joint >= 0 else 0
+        turns_with = joint if rotor.spin > 0.0 else -joint
+        world.rotor_int[row] = member_body[rotor.body], same, kind, i, turns_with
+
+
+def _fill_drags(
+    world: memory.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
+) -> None:
+    elements = sorted([*system.drags, *system.surfaces], key=lambda d: member_body[d.body])
+    for row, drag in enumerate(elements):
+        pose = member_pose[drag.body]
+        turn = quat2mat(pose[3:])
+        d = world.drags[row]
+        if isinstance(drag, Surface):
+            d[memory.PLACE : memory.PLACE + 3] = pose[:3] + turn @ drag.p
+            d[memory.TURN : memory.TURN + 9] = (turn @ quat2mat(drag.q)).ravel()
+            d[memory.SURFACE_LOAD] = 0.5 * drag.density * drag.area
+            d[memory.SURFACE_SLOPE], d[memory.WAKE_SHARE] = drag.slope, drag.wake_share
+            world.drag_int[row] = member_body[drag.body], 0, 1, drag.disc
+            continue
+        d[: memory.SURFACE_LOAD] = np.concatenate(
+            [pose[:3], turn.ravel(), drag.linear, drag.quadratic, drag.rate_linear, drag.rate_cubic]
+        )
+        aligned = not pose[:3].any() and np.array_equal(turn, np.eye(3))
+        linear = not np.any([drag.quadratic, drag.rate_linear, drag.rate_cubic])
+        world.drag_int[row] = member_body[drag.body], aligned, linear, -1
+
+
+def _fill_ranges(world: memory.World) -> None:
+    for table, column, first in (
+        (world.rotor_int, memory.ROTOR_BODY, memory.FIRST_ROTOR),
+        (world.drag_int, memory.DRAG_BODY, memory.FIRST_DRAG),
+    ):
+        for b in range(len(world.bodies)):
+            rows = np.flatnonzero(table[:, column] == b)
+            if len(rows):
+                world.body_int[b, first : first + 2] = rows[0], rows[-1] + 1
+
+
+def _pairs(ends: list[tuple], n_free: int) -> list[tuple[int, ...]]:
+    """Pairs of cables that share a free body, as rows of ``pairs``."""
+    out = []
+    for k, (ka, _, kb, _) in enumerate(ends):
+        for j in range(k):
+            for body, side_k in ((ka, -1), (kb, 1)):
+                for other, side_j in ((ends[j][0], -1), (ends[j][2], 1)):
+                    if body == other and body < n_free:
+                        arm = memory.ARM_B if side_k > 0 else memory.ARM_A
+                        response = memory.INV_ARM_B if side_j > 0 else memory.INV_ARM_A
+                        out.append((k, j, body, arm, response, side_k * side_j))
+    return out
+
+
+def _couple(world: memory.World, n_free: int) -> None:
+    """Note for every cable the first one that pulls at the same free body or tree."""
+    first: dict[tuple[str, int], int] = {}
+    for k, row in enumerate(world.constraint_int):
+        held = [("body", int(b)) for b in row[[memory.BODY_A, memory.BODY_B]] if b < n_free]
+        held += [("tree", int(t)) for t in row[[memory.TREE_A, memory.TREE_B]] if t >= 0]
+        row[memory.COUPLED_FROM] = min((first.setdefault(what, k) for what in held), default=k)
+
+
+def _fill_bodies(world: memory.World, groups: tuple[Group, ...], topology: Topology) -> None:
+    for g, group in enumerate(groups):
+        row = world.bodies[topology.rows[g]]
+        row[memory.MASS] = group.mass
+        free = g in topology.free
+        if free:
+            row[memory.INV_MASS] = 1.0 / group.mass
+        elif topology.rows[g] < topology.n_bodies:
+            row[memory.ROTATES] = 1.0
+        if group.inertia is not None:
+            row[memory.INERTIA : memory.INERTIA + 9] = group.inertia.ravel()
+            diagonal = not np.any(group.inertia - np.diag(np.diag(group.inertia)))
+            row[memory.ROTATES] = 2.0 if diagonal else 1.0
+            if free:
+                row[memory.INV_INERTIA : memory.INV_INERTIA + 9] = np.linalg.inv(
+                    group.inertia
+                ).ravel()
+                moments, axes = np.linalg.eigh(group.inertia)
+                row[memory.PRINCIPAL : memory.PRINCIPAL + 9] = axes.ravel()
+                row[memory.MOMENTS : memory.MOMENTS + 3] = moments
+    # the ground "rotates" so that anchor points count; its inverse mass and inertia stay zero
+    ground = world.bodies[-1]
+    ground[memory.ROTATES] = 1.0
+    ground[memory.ROTATION : memory.ROTATION + 9] = np.eye(3).ravel()
+    world.states[:, :, memory.Q] = 1.0
+
+
+def _input_map(pose: np.ndarray) -> np.ndarray:
+    """Force and moment on the merged body of unit thrust and moments of a member, (6, 4)."""
+    R = quat2mat(pose[3:])
+    mapping = np.zeros((6, 4))
+    mapping[:3, 0] = R[:, 2]
+    mapping[3:, 0] = np.cross(pose[:3], R[:, 2])
+    mapping[3:, 1:] = R
+    return mapping
+
+
+def _tail_map(pose: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Force and moment on the merged body of the fourth channel: a force to the left at ``p`` of the member, (6, 4)."""
+    R = quat2mat(pose[3:])
+    mapping = np.zeros((6, 4))
+    mapping[:3, 3] = R[:, 1]
+    mapping[3:, 3] = np.cross(pose[:3] + R @ p, R[:, 1])
+    return mapping

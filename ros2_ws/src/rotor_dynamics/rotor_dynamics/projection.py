@@ -1,0 +1,158 @@
+"""The nearest state that the constraints allow: mass-weighted, for states that users set.
+
+Cables only limit, so every step is a least-distance problem with inequalities; it is solved through
+non-negative least squares (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.4).
+Articulated vehicles stay where they were put, others move. Equations (D.11) and (D.12). Rare and
+outside the compiled step, hence NumPy and SciPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+from transforms3d.quaternions import axangle2quat, qmult, quat2mat
+
+from rotor_core.errors import ContractError
+from rotor_dynamics import memory
+from rotor_dynamics.model.system import INITIAL_GAP
+
+GAP_TOLERANCE = 1e-12
+"""Projected cables are at most this much too long, m."""
+
+MAX_ITERATIONS = 50
+"""Newton steps; far-off states need about ten."""
+
+CLOSED = 1e-9
+"""A cable at its length may lengthen at most this fast, m/s."""
+
+
+@dataclass(frozen=True)
+class _Cables:
+    """Geometry of the cables that are not cut, in whitened coordinates.
+
+    Attributes:
+        index: of the cables.
+        gap: distance minus length, m.
+        rate: of the gap, m/s.
+        slope: of the gap per whitened displacement, (n, 6 n_bodies).
+        spread: displacements of bodies per whitened displacement, (6 n_bodies, 6 n_bodies).
+    """
+
+    index: np.ndarray
+    gap: np.ndarray
+    rate: np.ndarray
+    slope: np.ndarray
+    spread: np.ndarray
+
+
+def _spread(world: memory.World) -> np.ndarray:
+    """S with S S^T = M^-1 over translations in W and rotations in the body."""
+    n = len(world.start)
+    S = np.zeros((6 * n, 6 * n))
+    for b, row in enumerate(world.bodies):
+        S[6 * b : 6 * b + 3, 6 * b : 6 * b + 3] = np.sqrt(row[memory.INV_MASS]) * np.eye(3)
+        J_inverse = row[memory.INV_INERTIA : memory.INV_INERTIA + 9].reshape(3, 3)
+        if row[memory.ROTATES] and J_inverse.any():  # neither a point nor the ground
+            S[6 * b + 3 : 6 * b + 6, 6 * b + 3 : 6 * b + 6] = np.linalg.cholesky(J_inverse)
+    return S
+
+
+def _measure(world: memory.World, spread: np.ndarray) -> _Cables:
+    joins = world.constraint_int[:, memory.STOP_JOINT] < 0  # no stop of a joint
+    index = np.flatnonzero(joins & (world.constraint_int[:, memory.ALIVE] != 0))
+    gap, rate = np.zeros(len(index)), np.zeros(len(index))
+    J = np.zeros((len(index), len(spread)))
+    for i, k in enumerate(index):
+        cable = world.constraints[k]
+        points, velocities, rows = [], [], []
+        for end, offset in ((memory.BODY_A, memory.R_A), (memory.BODY_B, memory.R_B)):
+            b = int(world.constraint_int[k, end])
+            state, r = world.start[b], cable[offset : offset + 3]
+            R = quat2mat(state[memory.Q : memory.Q + 4])
+            points.append(state[memory.P : memory.P + 3] + R @ r)
+            velocities.append(
+                state[memory.V : memory.V + 3] + R @ np.cross(state[memory.OMEGA :], r)
+            )
+            rows.append((b, R, r))
+        apart = points[1] - points[0]
+        distance = float(np.linalg.norm(apart))
+        xi = apart / max(distance, np.finfo(float).tiny)
+        gap[i] = distance - cable[memory.LENGTH]
+        rate[i] = xi @ (velocities[1] - velocities[0])
+        for (b, R, r), sign in zip(rows, (-1.0, 1.0), strict=True):
+            J[i, 6 * b : 6 * b + 3] += sign * xi
+            J[i, 6 * b + 3 : 6 * b + 6] += sign * np.cross(r, R.T @ xi)
+    return _Cables(index, gap, rate, J @ spread, spread)
+
+
+def _least_distance(slope: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Shortest x with ``slope x <= -excess``.
+
+    Raises:
+        ContractError: no x does that.
+    """
+    if not len(excess) or excess.max() <= 0.0:
+        return np.zeros(slope.shape[1])
+    if not (np.isfinite(slope).all() and np.isfinite(excess).all()):
+        raise ContractError("this state is too far away to be projected.")
+    E = np.vstack([-slope.T, excess])
+    f = np.zeros(len(E))
+    f[-1] = 1.0
+    try:
+        u, _ = nnls(E, f)
+    except RuntimeError as error:
+        raise ContractError("no state within the cable lengths was found near this one.") from error
+    residual = E @ u - f
+    if abs(residual[-1]) < 1e-14:
+        raise ContractError("the cables contradict each other near this state.")
+    return -residual[:-1] / residual[-1]
+
+
+def _move(world: memory.World, shift: np.ndarray) -> None:
+    for b, state in enumerate(world.start):
+        state[memory.P : memory.P + 3] += shift[6 * b : 6 * b + 3]
+        theta = shift[6 * b + 3 : 6 * b + 6]
+        angle = float(np.linalg.norm(theta))
+        if angle > 0.0:
+            turn = axangle2quat(theta / angle, angle, is_normalized=True)
+            q = qmult(state[memory.Q : memory.Q + 4], turn)
+            state[memory.Q : memory.Q + 4] = q / np.linalg.norm(q)
+
+
+def violation(world: memory.World) -> str:
+    """The first cable that forbids the state of a world, in words; empty if none does."""
+    cables = _measure(world, _spread(world))
+    for k, gap, rate in zip(cables.index, cables.gap, cables.rate, strict=True):
+        length = world.constraints[k, memory.LENGTH]
+        if gap > INITIAL_GAP:
+            return (
+                f"cable{k + 1}: the points it joins are {length + gap:.6g} m apart, but it is "
+                f"only {length:g} m long"
+            )
+        if gap > -INITIAL_GAP and rate > CLOSED:
+            return f"cable{k + 1}: it is at its length, but its ends part at {rate:.6g} m/s"
+    return ""
+
+
+def project(world: memory.World) -> None:
+    """Move the state to the nearest one that the cables allow, positions first, then velocities.
+
+    Raises:
+        ContractError: there is none near it.
+    """
+    spread = _spread(world)
+    for _ in range(MAX_ITERATIONS):
+        cables = _measure(world, spread)
+        if not len(cables.gap) or cables.gap.max() <= GAP_TOLERANCE:
+            break
+        _move(world, spread @ _least_distance(cables.slope, cables.gap))  # (D.11)
+    else:
+        raise ContractError("no state within the cable lengths was found near this one.")
+    cables = _measure(world, spread)
+    closed = cables.gap > -INITIAL_GAP
+    change = spread @ _least_distance(cables.slope[closed], cables.rate[closed])  # (D.12)
+    for b, state in enumerate(world.start):
+        state[memory.V : memory.V + 3] += change[6 * b : 6 * b + 3]
+        state[memory.OMEGA :] += change[6 * b + 3 : 6 * b + 6]

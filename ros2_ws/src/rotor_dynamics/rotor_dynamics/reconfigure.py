@@ -1,0 +1,165 @@
+"""Changes of structure: a body is attached to another, or released, while everything moves.
+
+Merged bodies and trees are laid out when a world is built, so a change builds a new world in the
+state that the old one leaves behind. Equation (T.14).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from transforms3d.quaternions import qinverse, qmult, quat2mat
+
+from rotor_core.errors import ContractError
+from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.joint import Joint
+from rotor_dynamics.model.system import System, Weld
+
+CUT_LENGTH = 1e6
+"""Length of cables that have been cut, m."""
+
+
+def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarray) -> Engine:
+    """A world of another structure that goes on where ``engine`` stands, with all its inputs.
+
+    Args:
+        engine: whose time, inputs, rotors, motors, wind and cut cables are taken over.
+        system: the same bodies, inputs, cables, rotors and joints, connected in another way.
+        states: of its bodies, (n, 13).
+        joints: (n_joints, 2).
+    """
+    other = Engine(
+        system,
+        step=engine.step_length,
+        time=engine.time,
+        max_external=len(engine.world.externals),
+        integrator=engine.integrator,
+        tolerance=engine.tolerance,
+    )
+    other.world.inputs[:, : memory.MAP] = engine.world.inputs[:, : memory.MAP]
+    other.ints[memory.SINUSOIDS] = engine.ints[memory.SINUSOIDS]
+    n = engine.n_cables
+    other.world.constraint_int[:n, memory.ALIVE] &= engine.world.constraint_int[:n, memory.ALIVE]
+    other.rotors.take_over(engine.rotors)
+    other.joints.take_over(engine.joints)
+    other.swash.take_over(engine.swash)
+    wind = slice(memory.WIND, memory.WIND + 3)
+    other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
+    other.set_state(states, joints=joints, time=engine.time)
+    same = other.world.contact_int[:, memory.CAN_TOUCH] != 0  # what stands stays anchored
+    for mine, theirs in (
+        (other.world.contact_int, engine.world.contact_int),
+        (other.world.contacts, engine.world.contacts),
+    ):
+        first = memory.TOUCHES if mine is other.world.contact_int else memory.ANCHOR
+        mine[same, first:] = theirs[same, first:]
+    return other
+
+
+def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarray, np.ndarray]:
+    """The system in which ``child`` is fixed to ``parent`` as it is now, and its state after the capture.
+
+    Plastic: of all motions that the new system allows, the nearest one in kinetic energy. Linear and
+    angular momentum are kept.
+
+    Args:
+        engine: the running world.
+        parent, child: indices of bodies; the child is free.
+
+    Returns:
+        The system; states of its bodies (n, 13); states of its joints (n_joints, 2).
+
+    Raises:
+        ContractError: the child is part of something else already, or is the parent itself.
+    """
+    system = engine.system
+    taken = {body for w in system.welds for body in (w.parent, w.child)}
+    taken |= {body for j in system.joints for body in (j.parent, j.child)}
+    if child in taken or child == parent:
+        raise ContractError(
+            f"attach {system.bodies[child].name!r}: it is held already, or part of something larger. "
+            "Only a body of its own can be attached."
+        )
+    motion = engine.update_kinematics()
+    R = quat2mat(motion[parent, memory.Q : memory.Q + 4])
+    weld = Weld(
+        parent,
+        child,
+        R.T @ (motion[child, memory.P : memory.P + 3] - motion[parent, memory.P : memory.P + 3]),
+        qmult(
+            qinverse(motion[parent, memory.Q : memory.Q + 4]),
+            motion[child, memory.Q : memory.Q + 4],
+        ),
+    )
+    # a cable that has been cut pulls nothing, however far apart its ends are now
+    alive = engine.alive
+    cables = tuple(
+        c if alive[k] else replace(c, length=CUT_LENGTH) for k, c in enumerate(system.cables)
+    )
+    new = replace(system, welds=(*system.welds, weld), cables=cables)
+    return new, *_captured(new, motion, engine)
+
+
+def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities after a capture: what the momenta of all bodies, as impulses, do to the new system at rest."""
+    bare = replace(
+        new,
+        cables=(),
+        gravity=0.0,
+        rotors=(),
+        drags=(),
+        inputs=(),
+        contacts=(),
+        discs=(),
+        blades=(),
+        surfaces=(),
+        joints=tuple(_bare(j) for j in new.joints),
+    )
+    other = Engine(bare, max_external=len(bare.bodies))
+    states = motion[:, : memory.STATE].copy()
+    still = states.copy()
+    still[:, memory.V :] = 0.0
+    angles, rates = engine.joints.angles, engine.joints.rates
+    for i in np.flatnonzero(engine.joints.is_driven):
+        other.joints.hold(int(i), angles[i])
+    other.set_state(still, joints=np.stack([angles, np.zeros(len(angles))], axis=1))
+    other.set_external([(i, *momentum(body, states[i])) for i, body in enumerate(bare.bodies)])
+    for i in np.flatnonzero(engine.joints.is_driven):  # a driven joint goes on at its rate
+        other.joints.prescribe(int(i), np.array([angles[i], 0.0, 0.5 * rates[i]]))
+    # the motors turn with their joints
+    other.joints.act(rates * np.array([j.armature for j in new.joints]))
+    after = other.update_kinematics()
+    states[:, memory.V : memory.V + 3], states[:, memory.OMEGA :] = after[:, 13:16], after[:, 16:19]
+    return states, np.stack([angles, other.joints.accelerations], axis=1)
+
+
+def _bare(joint: Joint) -> Joint:
+    """A joint that neither resists nor stops."""
+    return replace(
+        joint, damping=0.0, friction=0.0, stiffness=0.0, lower=-np.inf, upper=np.inf, lag=0.0,
+        effort_limit=np.inf,
+    )  # fmt: skip
+
+
+def momentum(body: Body, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Linear momentum of a body and its angular momentum about the origin of its frame, in W."""
+    R = quat2mat(state[memory.Q : memory.Q + 4])
+    omega = state[memory.OMEGA : memory.OMEGA + 3]
+    linear = body.mass * (state[memory.V : memory.V + 3] + R @ np.cross(omega, body.com))
+    J = np.zeros((3, 3)) if body.inertia_B is None else body.inertia_B
+    return linear, R @ (J @ omega) + np.cross(R @ body.com, linear)
+
+
+def released(system: System, child: int) -> System:
+    """The system without the rigid link by which ``child`` was attached.
+
+    Raises:
+        ContractError: nothing holds it.
+    """
+    welds = tuple(w for w in system.welds if w.child != child)
+    if len(welds) == len(system.welds):
+        raise ContractError(f"release {system.bodies[child].name!r}: nothing holds it.")
+    return replace(system, welds=welds)

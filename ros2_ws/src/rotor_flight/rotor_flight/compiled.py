@@ -1,0 +1,196 @@
+"""A whole flight in one compiled call: sense, plan, control, limit, step, record.
+
+For what most studies fly: one team of multirotors under its law, ideal sensing, wrenches that act at
+once, nothing that changes on the way. Every kernel is that of :func:`rotor_flight.fly.fly`, called in the
+same order: the results are the same bits, without Python between the steps.
+"""
+
+from __future__ import annotations
+
+import time as wall
+
+import numpy as np
+
+from rotor_control.laws.cable_team import cable_team_command
+from rotor_control.laws.point_mass import point_mass_command
+from rotor_control.laws.quadrotor import quadrotor_command
+from rotor_control.laws.rigid_team import rigid_team_command
+from rotor_control.team_laws import (
+    CableLaw,
+    CableTeamLaw,
+    PointMassLaw,
+    QuadrotorLaw,
+    RigidTeamLaw,
+)
+from rotor_core._jit import constants, kernel_without_gil
+from rotor_core.plans.plan import sample_plan
+from rotor_core.reference import REFERENCE
+from rotor_core.state import STATE
+from rotor_core.vehicles.rotors import limit_wrenches
+from rotor_dynamics.compiled_world import hold_wrenches, read_cables, time_of
+from rotor_dynamics.hybrid.stepper import OK, run
+from rotor_dynamics.kinematics.members import member_motion
+from rotor_flight.flight import Flight
+from rotor_flight.loop import ClosedLoop
+from rotor_sim.actuation.modes import WrenchActuators
+from rotor_sim.simulation import START_TIME
+
+QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM = constants(0, 1, 2, 3)
+LAWS = {
+    QuadrotorLaw: QUADROTOR,
+    PointMassLaw: POINT_MASS,
+    CableTeamLaw: CABLE_TEAM,
+    RigidTeamLaw: RIGID_TEAM,
+}
+
+
+@kernel_without_gil
+def fly_world(
+    ints, floats, member_body, member_pose, motion, plan, reference, kind, law, command, limits, gains,
+    plant_limits, timing, times, states, references, commands, tensions, taut,
+):  # fmt: skip
+    """Fly all periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
+
+    Args:
+        plan: durations, coefficients, radius and rotation of :class:`rotor_core.plans.plan.Plan`.
+        kind, law: which law, and its arrays: vehicles, load, who, allocation, tension, memory, forces, ahead.
+        limits, plant_limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`,
+            of the controller's and of the plant's rotors.
+        gains: of the thrusts, (n,).
+        timing: start s, periods, steps per period, periods per recorded row.
+        times, states, references, commands, tensions, taut: written; the last row is the end.
+    """
+    durations, coefficients, radius, rotation = plan
+    vehicles, load, who, allocation, tension, memory, forces, ahead = law
+    limits_on, unmixing, counts, thrusts = limits
+    plant_limits_on, plant_unmixing, plant_counts, plant_thrusts = plant_limits
+    start, periods, steps, every = timing
+    limited = 0
+    for i in range(periods + 1):
+        member_motion(ints, floats, member_body, member_pose, motion)
+        t = time_of(floats)
+        sample_plan(durations, coefficients, radius, rotation, t - start, reference)
+        if kind == QUADROTOR:
+            quadrotor_command(motion, reference, vehicles, load, who, memory, command)
+        elif kind == POINT_MASS:
+            point_mass_command(
+                motion, reference, vehicles, load, who, memory, forces, ahead, command
+            )
+        elif kind == CABLE_TEAM:
+            cable_team_command(
+                motion, reference, vehicles, load, who, tension, memory, forces, ahead, command
+            )
+        else:
+            rigid_team_command(motion, reference, load, who, allocation, memory, ahead, command)
+        if limits_on and limit_wrenches(unmixing, counts, thrusts, command) > 0:
+            limited += 1
+        records = i % every == 0 or i == periods
+        row = i // every if i % every == 0 else times.shape[0] - 1
+        if records:
+            for k in range(command.shape[0]):
+                for channel in range(4):
+                    commands[row, k, channel] = command[k, channel]
+        if i < periods:
+            for k in range(command.shape[0]):
+                for channel in range(4):
+                    command[k, channel] *= gains[k]
+            if plant_limits_on:
+                limit_wrenches(plant_unmixing, plant_counts, plant_thrusts, command)
+            hold_wrenches(ints, floats, command)
+            status = run(ints, floats, 0)
+            if status != OK:
+                return status, limited
+        if records:
+            times[row] = t
+            for b in range(states.shape[1]):
+                for j in range(STATE):
+                    states[row, b, j] = motion[b, j]
+            for j in range(reference.shape[0]):
+                references[row, j] = reference[j]
+            read_cables(ints, floats, tensions[row], taut[row])
+        if i < periods:
+            status = run(ints, floats, steps)
+            if status != OK:
+                return status, limited
+    return OK, limited
+
+
+def can_compile(loop: ClosedLoop) -> bool:
+    """True if :func:`fly_compiled` can fly what :func:`rotor_flight.fly.fly` would."""
+    simulation, controller = loop.simulation, loop.controller
+    scenario = simulation.scenario
+    law = controller.laws[0] if len(controller.laws) == 1 else None
+    return (
+        type(law) in LAWS
+        and len(law.team.vehicles) == simulation.n_vehicles  # type: ignore[union-attr]
+        and law.ahead.size == 0  # type: ignore[union-attr]
+        and getattr(law, "cargo", None) is None
+        and loop.pilot is None
+        and not loop.arms.n
+        and all(plan.motors for plan in loop.plans.values())
+        and scenario.sensing.is_ideal
+        and scenario.environment.wind.is_calm
+        and not scenario.changes
+        and isinstance(simulation.actuators, WrenchActuators)
+        and not simulation.power
+        and not simulation.engine.system.contacts
+        and not len(simulation.engine.joints)
+    )
+
+
+def fly_compiled(loop: ClosedLoop, duration: float, every: int = 1) -> Flight | None:
+    """Fly a loop that :func:`can_compile` from its start; one row per ``every`` control periods, and the end.
+
+    Returns:
+        The flight; None where the engine stopped on its way: ``fly`` knows why.
+    """
+    simulation, controller = loop.simulation, loop.controller
+    scenario, engine = simulation.scenario, simulation.engine
+    law, actuators = controller.laws[0], simulation.actuators
+    periods = max(1, round(duration / scenario.time.control_s))
+    rows = periods // every + 1 + (periods % every > 0)
+    n, n_entities = simulation.n_vehicles, len(simulation.names)
+    plan = loop.plans[controller.teams[0].entity]
+    nothing = np.zeros((0, 0))
+    tension, forces = NO_TENSION, np.zeros((0, 3))
+    if isinstance(law, CableLaw):
+        tension, forces = law.tension.packed, law.forces
+    who = law.rows[-1:] if isinstance(law, RigidTeamLaw) else law.rows  # type: ignore[union-attr]
+    times, states = np.empty(rows), np.empty((rows, n_entities, 13))
+    references, commands = np.empty((rows, REFERENCE)), np.empty((rows, n, 4))
+    tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
+    began = wall.perf_counter()
+    limits, plant_limits = controller.limits, actuators.limits or controller.limits
+    status, limited = fly_world(
+        engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
+        (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
+        LAWS[type(law)],
+        (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
+        np.zeros((n, 4)),
+        (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
+        actuators.gain[:, 0],  # type: ignore[attr-defined]
+        (actuators.limits is not None, plant_limits.unmixing, plant_limits.counts, plant_limits.thrusts),
+        (START_TIME, periods, scenario.time.steps_per_control, every),
+        times, states, references, commands, tensions, taut,
+    )  # fmt: skip
+    if status != OK:
+        return None
+    took = wall.perf_counter() - began
+    engine.run(0)  # takes up the events of the log
+    return Flight(
+        scenario, times, states, references[:, None], commands, tensions, taut, simulation.take_events(),
+        took, limited, {"redundant_cables": engine.were_redundant},
+    )  # fmt: skip
+
+
+NO_TENSION = (
+    np.zeros((0, 0)),
+    np.zeros(0),
+    np.zeros((0, 0)),
+    np.zeros((0, 0)),
+    np.zeros((0, 0)),
+    np.zeros(0),
+    np.zeros((0, 0)),
+    np.zeros((0, 0), np.int64),
+)
+"""In the place of ``Tension.packed`` where a law has none."""

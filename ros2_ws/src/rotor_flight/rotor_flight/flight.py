@@ -1,0 +1,257 @@
+"""Recorded flight: samples, events, and the usual figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.command import Command
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.config.yaml.units import SAME_TIME
+from rotor_core.errors import ConfigError, UnknownNameError
+from rotor_core.extras import explained
+from rotor_core.reference import Reference
+from rotor_core.registry import Registry
+from rotor_core.state import State, States
+from rotor_dynamics.hybrid.events import Event
+
+WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
+    "rotor.recording_writers",
+    "recording format",
+    "Formats that flights are saved in, by the ending of the file name.",
+    builtin="rotor_recordings.formats.writers",
+)
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands in the order of time, each held until the next.
+
+    Attributes:
+        time: of the state that each answers, (M,) s.
+        wrenches: (M, n_vehicles, 4).
+        efforts: of the joints, (M, n_joints).
+    """
+
+    time: np.ndarray
+    wrenches: np.ndarray
+    efforts: np.ndarray
+
+    def at(self, t: float) -> int:
+        """Row of the command that acts at ``t``; -1: none yet."""
+        return int(np.searchsorted(self.time, t + SAME_TIME, side="right")) - 1
+
+
+@dataclass
+class Flight:
+    """A recorded flight, one row per control period.
+
+    Attributes:
+        scenario: what was flown.
+        time: simulation time, (N,) s; it starts at 1 s, see :attr:`elapsed`.
+        states: true states, (N, n_entities, 13).
+        references: (N, n_teams, 28); NaN while the vehicles of a team fly alone.
+        commands: wrenches as commanded, (N, n_vehicles, 4).
+        tensions: (N, n_cables) N.
+        taut: (N, n_cables).
+        events: hybrid events.
+        wall_time: s.
+        limited: control periods in which a command was beyond the rotors; None: not recorded.
+        extra: further figures for the summary (missed deadlines and so on).
+        joints: angles and rates of all joints, vehicle by vehicle, (N, n_joints, 2).
+        joint_references: wanted angles, rates and accelerations, (N, n_joints, 3).
+        efforts: as commanded to the joints, (N, n_joints).
+        discs: coning and tilt of the discs of helicopters, as of :class:`rotor_viewer.snapshots.snapshot.Snapshot`,
+            (N, n_vehicles, 3) rad; empty: not recorded.
+        sent: every command of a recording whose states are rarer than its commands; None: one per row.
+    """
+
+    scenario: Scenario
+    time: np.ndarray
+    states: np.ndarray
+    references: np.ndarray
+    commands: np.ndarray
+    tensions: np.ndarray
+    taut: np.ndarray
+    events: list[Event] = field(default_factory=list)
+    wall_time: float = float("nan")
+    limited: int | None = None
+    extra: dict = field(default_factory=dict)
+    joints: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
+    joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    discs: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    sent: Commands | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the entities, in the order of their columns."""
+        return tuple(e.name for e in self.scenario.model.entities)
+
+    @property
+    def elapsed(self) -> np.ndarray:
+        """Time since the start, (N,) s, as plots and tables count it."""
+        return self.time - self.time[0]
+
+    @property
+    def state(self) -> States:
+        """True states of all entities over time, by name."""
+        return States(self.names, self.states)
+
+    def __getitem__(self, entity: str) -> State:
+        """True states of an entity over time: ``flight["payload"].position``, (N, 3) m.
+
+        Raises:
+            UnknownNameError: there is no such entity.
+        """
+        return self.state[entity]
+
+    def reference(self, entity: str) -> Reference:
+        """Reference of a planned entity over time.
+
+        Raises:
+            UnknownNameError: nothing is planned for it.
+        """
+        planned = [team.entity for team in teams(self.scenario.model)]
+        if entity not in planned:
+            raise UnknownNameError(
+                f"nothing is planned for {entity!r}, but for {', '.join(planned)}"
+            )
+        return Reference(self.references[:, planned.index(entity)])
+
+    @property
+    def command(self) -> Command:
+        """Commands over time: ``flight.command["quad1"].thrust``, (N,) N."""
+        vehicles = tuple(v.name for v in self.scenario.model.vehicles)
+        return Command(vehicles, self.commands, self.efforts)
+
+    def tension(self, cable: str) -> np.ndarray:
+        """Tension of a cable over time, (N,) N; cables are called ``cable1`` and so on unless the scenario names them.
+
+        Raises:
+            UnknownNameError: there is no such cable.
+        """
+        cables = list(self.scenario.model.cable_names)
+        if cable not in cables:
+            raise UnknownNameError(
+                f"there is no cable {cable!r}; known are {', '.join(cables) or 'none'}"
+            )
+        return self.tensions[:, cables.index(cable)]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the flight as a recording; the ending of the name says which (:data:`WRITERS`).
+
+        Raises:
+            ConfigError: no such format, or the file exists or cannot be written.
+        """
+        path = Path(path)
+        kind = path.suffix.lower() or "folder"
+        if kind not in WRITERS:
+            raise ConfigError(
+                f"{path}: cannot be written as {kind}. Known are {', '.join(WRITERS)}."
+            )
+        if path.exists():
+            raise ConfigError(
+                f"{path}: exists already. Name a new file, so that nothing is overwritten."
+            )
+        with explained():
+            WRITERS[kind](self, path)
+        return path
+
+    @property
+    def all_commands(self) -> Commands:
+        """What was commanded and when; without rows in which nothing was known."""
+        if self.sent is not None:
+            return self.sent
+        known = np.isfinite(self.commands).all(axis=(1, 2))
+        efforts = self.efforts[known] if self.efforts.size else np.zeros((int(known.sum()), 0))
+        return Commands(self.time[known], self.commands[known], efforts)
+
+    def position_error(self, team: int = 0) -> np.ndarray:
+        """Reference minus position of the planned entity, (N, 3) m."""
+        return Reference(self.references[:, team]).position - State(self._planned(team)).position
+
+    def attitude_error(self, team: int = 0) -> np.ndarray:
+        """Rotation angle between reference and attitude of the planned entity, (N,) rad."""
+        q, q_des = (
+            State(self._planned(team)).attitude,
+            Reference(self.references[:, team]).attitude,
+        )
+        apart = np.minimum(np.linalg.norm(q - q_des, axis=1), np.linalg.norm(q + q_des, axis=1))
+        return 4.0 * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0))
+
+    def _planned(self, team: int) -> np.ndarray:
+        entity = teams(self.scenario.model)[team].entity
+        return self.states[:, self.scenario.model.index(entity)]
+
+    def _joint_errors(self) -> dict[str, float]:
+        """RMS errors of the joints that were planned, rad or m, by name."""
+        if not self.joint_references.size:
+            return {}
+        names = [
+            f"{v.name}/{j.name}" for v in self.scenario.model.vehicles for j in v.moving_joints
+        ]
+        errors = self.joint_references[:, :, 0] - self.joints[:, :, 0]
+        return {name: rms(errors[:, i]) for i, name in enumerate(names)}
+
+    def summary(self) -> dict:
+        """Figures of the flight as plain data; keys carry their units."""
+        flown = float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
+        per_team = {}
+        for i, team in enumerate(teams(self.scenario.model)):
+            e = self.position_error(i)
+            entity = self.scenario.model.entities[self.scenario.model.index(team.entity)]
+            per_team[team.entity] = {
+                "position_rmse_m": rms(np.linalg.norm(e, axis=1)),
+                "position_rmse_xyz_m": [rms(e[:, j]) for j in range(3)],
+                "position_error_max_m": largest(np.linalg.norm(e, axis=1)),
+                "attitude_rmse_deg": None
+                if entity.inertia_kg_m2 is None
+                else float(np.degrees(rms(self.attitude_error(i)))),
+            }
+        pulling = self.tensions[self.taut] if self.tensions.size else np.array([])
+        counts = {
+            kind: sum(e.type == kind for e in self.events)
+            for kind in ("snap", "slack", "settle", "cut")
+        }
+        counts |= {
+            kind: found
+            for kind in ("attach", "release", "touch", "leave")
+            if (found := sum(e.type == kind for e in self.events))
+        }
+        return {
+            "scenario": self.scenario.name,
+            "seed": self.scenario.seed,
+            "flight_time_s": flown,
+            "wall_time_s": self.wall_time,
+            "real_time_factor": flown / self.wall_time if self.wall_time > 0 else None,
+            "teams": per_team,
+            "tension_min_n": float(pulling.min()) if pulling.size else None,
+            "tension_max_n": float(pulling.max()) if pulling.size else None,
+            "joints_rmse": self._joint_errors(),
+            "events": counts,
+            "limited_periods": self.limited,
+            **self.extra,
+        }
+
+
+def smallest(values: np.ndarray) -> float:
+    """Smallest finite number; NaN without any."""
+    known = values[np.isfinite(values)]
+    return float(known.min()) if len(known) else float("nan")
+
+
+def largest(values: np.ndarray) -> float:
+    """Largest finite number; NaN without any."""
+    known = values[np.isfinite(values)]
+    return float(known.max()) if len(known) else float("nan")
+
+
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square of the numbers that are ones."""
+    known = values[~np.isnan(values)]
+    return float(np.sqrt(np.mean(np.square(known)))) if len(known) else float("nan")

@@ -1,0 +1,139 @@
+"""Close the loop without ROS, as fast as the machine can: sense, plan, control, step."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import Plan
+from rotor_core.state import FULL_STATE
+from rotor_flight.flight import Flight
+from rotor_flight.loop import ClosedLoop
+from rotor_flight.outcome import outcome
+from rotor_planning.arms.plans import JointPlans
+from rotor_planning.trajectories.plans import make_plans
+from rotor_sim.simulation import START_TIME
+
+LONGEST = 20000.0
+"""Longest flight, s: every control period is kept in memory."""
+
+
+def _duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> float:
+    """Time of the longest plan (a hover where nothing is planned) plus the settling time of the scenario, s."""
+    planned = [plan.duration for plan in plans.values()] + [p.duration for p in arms.plans]
+    alone = getattr(scenario.trajectory, "duration_s", None) or 0.0
+    return max(planned, default=alone) + scenario.settle_s
+
+
+def flight_duration(scenario: Scenario) -> float:
+    """Time that :func:`fly` flies a scenario by default, s."""
+    return _duration(scenario, make_plans(scenario), JointPlans(scenario))
+
+
+def fly(
+    scenario: Scenario,
+    *,
+    duration: float | None = None,
+    plans: dict[str, Plan] | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    loop: ClosedLoop | None = None,
+    checkpoint: Callable[[ClosedLoop], object] | None = None,
+) -> Flight:
+    """Fly a scenario in closed loop.
+
+    Args:
+        scenario: what to fly.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+        plans: of the planned entities, in place of the scenario's trajectory.
+        progress: called about ten times a second with (flown, total) s.
+        loop: goes on from where it is, in place of the start; ``duration`` counts from there.
+        checkpoint: called with the loop before its last decision: what is saved then goes on with the same bits.
+
+    Returns:
+        The flight, one row per control period, from the start to the end.
+
+    Raises:
+        ConfigError: the controller does not fit the model, or the flight is too long to keep.
+        SolverError: the integration cannot go on.
+    """
+    begun = 0.0 if loop is None else loop.simulation.time - START_TIME
+    loop = loop or ClosedLoop(scenario, plans)
+    simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
+    rest = _duration(scenario, loop.plans, arms) - begun
+    total = rest if duration is None else duration
+    if pilot is not None and scenario.mission and duration is None:
+        total = scenario.mission.limit_s
+    if not total <= LONGEST:
+        raise ConfigError(
+            f"the flight would last {total:.3g} s, at most {LONGEST:g} s are flown. "
+            "Shorten the trajectory or settle_s."
+        )
+    n = max(1, round(total / scenario.time.control_s))
+    entities, cables = len(simulation.names), len(scenario.model.cables)
+    times = np.empty(n + 1)
+    states = np.empty((n + 1, entities, 13))
+    references = np.empty((n + 1, len(controller.teams), controller.references.shape[1]))
+    commands = np.empty((n + 1, simulation.n_vehicles, 4))
+    tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
+    joints, wanted = np.empty((n + 1, arms.n, 2)), np.empty((n + 1, arms.n, 3))
+    efforts = np.empty((n + 1, arms.n))
+    limited = 0
+    began = reported = wall.perf_counter()
+    last, i, t = n, 0, simulation.time
+
+    def acts() -> bool:
+        nonlocal last
+        if pilot is not None and duration is None and last == n and pilot.is_over:
+            last = min(n, i + round(scenario.settle_s / scenario.time.control_s))
+        return i < last
+
+    def record(command: np.ndarray) -> None:
+        nonlocal limited
+        references[i], efforts[i] = controller.references, controller.efforts
+        times[i], states[i], commands[i] = t, simulation.motion[:, FULL_STATE], command
+        if arms.n:  # as the state after what has been changed
+            joints[i], wanted[i] = simulation.joint_states, loop.wanted
+        if cables:
+            tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
+        limited += controller.limited > 0
+
+    for i in range(n + 1):
+        t = simulation.time
+        if i == last and checkpoint is not None:
+            checkpoint(loop)
+        loop.period(record, acts=acts)
+        if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
+            reported = wall.perf_counter()
+            progress(t - START_TIME - begun, total)
+        if i == last:
+            break
+    kept = slice(0, last + 1)
+    flight = Flight(
+        scenario,
+        times[kept],
+        states[kept],
+        references[kept],
+        commands[kept],
+        tensions[kept],
+        taut[kept],
+        simulation.take_events(),
+        wall.perf_counter() - began,
+        limited,
+        {"redundant_cables": simulation.engine.were_redundant},
+        joints[kept],
+        wanted[kept],
+        efforts[kept],
+    )
+    if simulation.power:
+        flight.extra["power"] = {
+            train.name: {"energy_wh": train.energy / 3600.0, "charge": train.charge}
+            for train in simulation.power.values()
+        }
+    if pilot is not None:
+        flight.extra |= {"mission": pilot.summary(), "outcome": asdict(outcome(flight))}
+    return flight

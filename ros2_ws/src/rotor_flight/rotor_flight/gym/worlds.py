@@ -1,0 +1,162 @@
+"""Many copies of a team that somebody learns to fly: the task behind the Gymnasium environments.
+
+The planned entity (the payload, or a vehicle alone) is to be brought to where the scenario starts it, and
+held there. Actions are thrusts and moments of all vehicles, scaled; observations are the states of all
+bodies as seen from where each would rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_control.controller import make_controller
+from rotor_core.config.initial import initial_states
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.teams import teams
+from rotor_core.errors import ConfigError
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.plans.plan import hold
+from rotor_core.state import FULL_STATE, State
+from rotor_core.vehicles.rotors import limit_wrenches, rotor_limits, rotor_set
+from rotor_dynamics.batch import Batch
+from rotor_sim.plant.system import system_from_scenario
+
+SOLID, POINT = 18, 6
+"""Numbers of an observation for a body with and without attitude: position, velocity, rotation matrix, rates."""
+
+
+FARTHEST = 1000.0
+"""Observations end here, m, m/s, rad/s: a world that is lost may go anywhere."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Learning task: scenario, timing, initial spread, and scale of the actions.
+
+    Attributes:
+        scenario: shipped name or path: one team of multirotors, its trajectory is not used.
+        period_s: of an action.
+        limit_s: of an episode.
+        spread_m, speed_m_s: the team starts up to this far from its goal in each axis, moving up to this fast.
+        tilt_deg: vehicles lean up to this much at the start, unless they are rigidly linked.
+        lost_m: an episode ends where the planned entity is farther from its goal.
+        share: of the hover thrust, and of the largest moment, that an action of 1 adds.
+    """
+
+    scenario: str = "hover"
+    period_s: float = 0.02
+    limit_s: float = 5.0
+    spread_m: float = 0.5
+    speed_m_s: float = 0.3
+    tilt_deg: float = 10.0
+    lost_m: float = 3.0
+    share: float = 0.5
+
+
+class Worlds:
+    """``count`` worlds of a task, stepped together.
+
+    Raises:
+        ConfigError: the scenario is none that this can be done with.
+    """
+
+    def __init__(self, task: Task, count: int) -> None:
+        self.task, self.count = task, count
+        self.scenario = scenario = load_scenario(task.scenario)
+        model, found = scenario.model, teams(scenario.model)
+        if len(found) != 1 or any(v.moving_joints or v.helicopter for v in model.vehicles):
+            raise ConfigError(
+                f"{task.scenario}: an environment needs one team of multirotors without arms."
+            )
+        self.steps = max(1, round(task.period_s / scenario.time.step_s))
+        self.periods = max(1, round(task.limit_s / task.period_s))
+        self.goal = initial_states(scenario)
+        self._planned = model.index(found[0].entity)
+        self.vehicles = len(model.vehicles)
+        self._leans = not found[0].rigid
+        self._solid = np.array([e.inertia_kg_m2 is not None for e in model.entities])
+        sets = [rotor_set(v.rotors) for v in model.vehicles]
+        limits = rotor_limits(sets * count)
+        self._limits = (limits.unmixing, limits.counts, limits.thrusts)
+        controller = make_controller(scenario)
+        controller.follow(0, hold(State(self.goal).position[self._planned]), 0.0)
+        self._hover = controller.decide(self.goal, controller.references).copy()
+        largest = [np.abs(s.mixing[1:]).sum(axis=1) * s.thrust_limits[1] / 2.0 for s in sets]
+        self._scale = task.share * np.column_stack([self._hover[:, 0], np.array(largest)])
+        tiled = np.tile(self.goal[:, FULL_STATE], (count, 1, 1))
+        self.batch = Batch(
+            system_from_scenario(scenario), tiled, wrenches=self._hover, step=scenario.time.step_s
+        )
+        self.states = tiled
+        self.age = np.zeros(count, np.int64)
+        self.width = int(np.where(self._solid, SOLID, POINT).sum())
+
+    def restart(self, world: int, random: np.random.Generator) -> None:
+        """Begin an episode of one world."""
+        task = self.task
+        states = self.goal[:, FULL_STATE].copy()
+        State(states).position[:] += random.uniform(-task.spread_m, task.spread_m, 3)
+        State(states).velocity[:] += random.uniform(-task.speed_m_s, task.speed_m_s, 3)
+        for k in range(self.vehicles if self._leans else 0):
+            State(states).attitude[k] = _leaning(np.radians(task.tilt_deg), random)
+        self.batch.restart(world, states)
+        self.states[world] = states
+        self.age[world] = 0
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Let actions (count, n_vehicles, 4), within -1..1, act for a period.
+
+        Returns:
+            (rewards (count,), whether the task failed, whether the time is over).
+        """
+        actions = np.clip(np.nan_to_num(np.asarray(actions, float)), -1.0, 1.0)
+        wrenches = self._hover + self._scale * actions
+        limit_wrenches(*self._limits, wrenches.reshape(-1, 4))
+        out = self.batch.rollout(wrenches[:, None], steps=self.steps)
+        self.states = out.motion[:, 0, :, FULL_STATE]
+        self.age += 1
+        apart = np.linalg.norm(self._error, axis=1)
+        speed = np.linalg.norm(State(self.states).velocity[:, self._planned], axis=1)
+        effort = np.mean(actions**2, axis=(1, 2))
+        failed = (apart > self.task.lost_m) | self._tumbled
+        failed[list(out.failures)] = True
+        # between 0 and 1 in a period, so that living longer is never worse
+        rewards = 1.0 / (1.0 + apart + 0.2 * speed + 0.02 * effort)
+        return np.where(failed, 0.0, rewards), failed, self.age >= self.periods
+
+    @property
+    def _error(self) -> np.ndarray:
+        return (
+            State(self.states).position[:, self._planned] - State(self.goal).position[self._planned]
+        )
+
+    @property
+    def distances(self) -> np.ndarray:
+        """Of the planned entity from its goal, (count,) m."""
+        return np.linalg.norm(self._error, axis=1)
+
+    @property
+    def _tumbled(self) -> np.ndarray:
+        q = State(self.states).attitude[:, : self.vehicles]
+        return np.any(1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2) < 0.0, axis=1)
+
+    def observe(self) -> np.ndarray:
+        """States as seen from the goal, (count, width), single precision."""
+        parts = []
+        for b in range(self.states.shape[1]):
+            s = self.states[:, b]
+            parts += [State(s).position - State(self.goal).position[b], State(s).velocity]
+            if self._solid[b]:
+                parts += [rotation_matrices(State(s).attitude).reshape(-1, 9), State(s).body_rate]
+        seen = np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
+        return np.clip(seen, -FARTHEST, FARTHEST).astype(np.float32)
+
+
+def _leaning(largest: float, random: np.random.Generator) -> np.ndarray:
+    """A quaternion that leans by up to ``largest`` rad to any side."""
+    angle, side = largest * np.sqrt(random.random()) / 2.0, random.uniform(0.0, 2.0 * np.pi)
+    return np.array(
+        [np.cos(angle), np.sin(angle) * np.cos(side), np.sin(angle) * np.sin(side), 0.0]
+    )

@@ -1,0 +1,77 @@
+"""Simulation, planner and controller of a scenario as one loop without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_control.controller import make_controller
+from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.units import nanoseconds
+from rotor_core.plans.plan import Plan
+from rotor_core.state import States
+from rotor_flight.offline_mission import OfflineMission
+from rotor_planning.arms.plans import JointPlans
+from rotor_planning.trajectories.plans import make_plans
+from rotor_sim.period import Decision, control_period
+from rotor_sim.simulation import START_TIME, Simulation
+
+
+class ClosedLoop:
+    """One flight under way.
+
+    Args:
+        scenario: what flies.
+        plans: of the planned entities, in place of the scenario's trajectory (and mission).
+
+    Attributes:
+        simulation, controller, arms: the parts.
+        pilot: of the mission; None: there is none.
+        plans: what is flown, by entity.
+        wanted: angles, rates and accelerations of the arms' joints as of the last decision, (n_joints, 3).
+    """
+
+    def __init__(self, scenario: Scenario, plans: dict[str, Plan] | None = None) -> None:
+        self.simulation, self.controller = Simulation(scenario), make_controller(scenario)
+        fly_mission = scenario.mission is not None and plans is None
+        self.pilot = OfflineMission(scenario, self.simulation) if fly_mission else None
+        self.plans = make_plans(scenario) if plans is None else plans
+        self._entities = [team.entity for team in self.controller.teams]
+        self._running = [(self.plans[name], 0.0) for name in self._entities]
+        self.arms = JointPlans(scenario)
+        self.wanted = np.zeros((self.arms.n, 3))
+
+    def _decide(self, measured: States) -> Decision:
+        """Plan and control."""
+        simulation, controller = self.simulation, self.controller
+        elapsed = simulation.time - START_TIME
+        if self.pilot is None:
+            for k, (plan, start) in enumerate(self._running):
+                controller.follow(k, plan, elapsed - start)
+        else:
+            self.pilot.update(measured.array)
+            controller.follow_board(self.pilot.board, nanoseconds(simulation.time))
+        if self.arms.n:
+            self.wanted = self.arms.sample(elapsed)
+        wrenches = controller.decide(
+            measured.array, controller.references, simulation.joint_states, self.wanted
+        )
+        return wrenches, controller.efforts
+
+    def period(
+        self,
+        record: Callable[[np.ndarray], None] | None = None,
+        *,
+        acts: Callable[[], bool] | None = None,
+        integrates: bool = True,
+    ) -> None:
+        """One control period; see :func:`rotor_sim.period.control_period`."""
+        control_period(
+            self.simulation, self._decide, record=record, acts=acts, integrates=integrates
+        )
+
+    def send(self, entity: str, plan: Plan) -> None:
+        """Follow another plan from now on."""
+        start = self.simulation.time - START_TIME
+        self._running[self._entities.index(entity)] = plan, start

@@ -1,0 +1,94 @@
+"""A mission without ROS: its orders go to the simulation at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.units import nanoseconds
+from rotor_core.errors import RotorError
+from rotor_core.plans.plan import Plan
+from rotor_core.plans.registry import PlanRegistry
+from rotor_planning.missions.conditions import View
+from rotor_planning.missions.mission import MissionRunner, Status
+from rotor_planning.missions.start import initial_plans
+from rotor_sim.simulation import START_TIME, Simulation
+
+
+class OfflineMission:
+    """The mission of a scenario over one simulation, called once per control period.
+
+    Attributes:
+        runner: how it is doing.
+        board: what controllers follow.
+    """
+
+    def __init__(self, scenario: Scenario, simulation: Simulation) -> None:
+        assert scenario.mission is not None
+        self._simulation = simulation
+        self.board = PlanRegistry(scenario.model)
+        self.runner = MissionRunner(scenario, scenario.mission, self)
+        start = nanoseconds(simulation.time)
+        for name, plan in initial_plans(
+            scenario, scenario.mission, initial_states(scenario)
+        ).items():
+            self.board.queues[name].add(start, plan)
+
+    @property
+    def is_over(self) -> bool:
+        """True if the mission has ended, successfully or not."""
+        return self.runner.status is not Status.RUNNING
+
+    def summary(self) -> dict:
+        """Outcome of the mission, as plain data; times from the start."""
+        runner, progress = self.runner, self.runner.progress
+        under_way = f"step {progress.step} ({progress.kind}) was under way when the flight ended"
+        return {
+            "status": "unfinished" if runner.status is Status.RUNNING else runner.status.value,
+            "message": under_way if runner.status is Status.RUNNING else progress.text,
+            "log": [f"{t - START_TIME:.3f} s: {text}" for t, text in runner.log],
+        }
+
+    def update(self, states: np.ndarray) -> None:
+        """Go on with measured states (n, >= 13) at the present time."""
+        simulation = self._simulation
+        batteries = {
+            simulation.names[i]: (power.charge, power.battery_voltage)
+            for i, power in simulation.power.items()
+        }
+        now = nanoseconds(simulation.time)
+        self.runner.update(View(now, states, simulation.engine.taut, self.board, batteries))
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def start_plan(self, entity: str, start: int, plan: Plan, kind: str) -> None:
+        """Let an entity follow a plan."""
+        self.board.queues[entity].add(start, plan)
+
+    def attach(self, parent: str, child: str) -> Callable[[], str | None]:
+        """Attach at once."""
+        return self._done(lambda: self._simulation.attach(parent, child))
+
+    def release(self, payload: str) -> Callable[[], str | None]:
+        """Release at once."""
+        return self._done(lambda: self._simulation.release(payload))
+
+    def cut(self, cables: list[int]) -> Callable[[], str | None]:
+        """Cut at once."""
+
+        def change() -> None:
+            for k in cables:
+                self._simulation.engine.cut(k)
+
+        return self._done(change)
+
+    def _done(self, change: Callable[[], None]) -> Callable[[], str | None]:
+        try:
+            change()
+        except RotorError as error:
+            text = str(error)
+            return lambda: text
+        return lambda: ""

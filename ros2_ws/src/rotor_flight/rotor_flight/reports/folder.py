@@ -1,0 +1,52 @@
+"""The result folder of a run: a new folder, the scenario, plain data."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from pathlib import Path
+
+from rotor_core.config.loader import dump_scenario
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
+
+
+def new_folder(out: str | None, name: str) -> Path:
+    """Folder for results: ``out``, or ``results/NAME-DATE`` in the working directory.
+
+    Raises:
+        ConfigError: it exists and is not empty, or cannot be made.
+    """
+    folder = Path(out or Path("results") / f"{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}")
+    try:
+        folder = folder.expanduser()
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigError(
+                f"--out {folder}: exists and is not empty. Name a new folder, so that nothing is overwritten."
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {folder}: cannot be made ({error.strerror}).") from error
+    except RuntimeError as error:  # the home of an unknown user
+        raise ConfigError(f"--out {folder}: cannot be made ({error}).") from error
+    return folder
+
+
+def write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Store the resolved scenario."""
+    (folder / "scenario.yaml").write_text(dump_scenario(scenario))
+
+
+def write_json(path: Path, value: object) -> None:
+    """Store plain data; numbers that are none become null, which JSON has."""
+    path.write_text(json.dumps(_known(value), indent=1) + "\n")
+
+
+def _known(value: object) -> object:
+    """The same with null for NaN and infinity."""
+    if isinstance(value, dict):
+        return {k: _known(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_known(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

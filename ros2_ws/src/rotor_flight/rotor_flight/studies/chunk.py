@@ -1,0 +1,128 @@
+"""A piece of work: fly some flights of a study and measure them. What runs on a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rotor_core.config.loader import scenario_from_tree
+from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.tree import Tree, tree_of
+from rotor_core.errors import ConfigError, RotorError
+from rotor_core.state import State
+from rotor_flight.compiled import can_compile, fly_compiled
+from rotor_flight.flight import Flight
+from rotor_flight.fly import flight_duration, fly
+from rotor_flight.loop import ClosedLoop
+from rotor_flight.studies.metrics import measured, metrics_of
+from rotor_flight.studies.parameters import varied
+from rotor_flight.studies.study import LoadedStudy
+
+FINER = 4
+"""The step whose error is asked for is compared with one this much shorter: its own error is 256 times smaller."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A study as workers get it: with ``document`` prepared and settled."""
+
+    loaded: LoadedStudy
+    document: dict[str, Any]
+
+    def scenario(self, number: int, numbers: list[float]) -> Scenario:
+        """Scenario of flight ``number`` (from 0).
+
+        Raises:
+            ConfigError: the numbers make no valid scenario; the text names the flight.
+        """
+        study = self.loaded.study
+        document = varied(self.document, study.vary, numbers)
+        try:
+            tree = tree_of(document, Tree(None, "scenario", 1))
+            scenario = scenario_from_tree(tree, self.loaded.name)
+        except ConfigError as error:
+            drawn = ", ".join(
+                f"{v.label} = {x:g}" for v, x in zip(study.vary, numbers, strict=True)
+            )
+            raise ConfigError(f"flight {number} ({drawn}): {error}") from error
+        if study.vary_seed:
+            scenario = replace(scenario, seed=scenario.seed + number)
+        return scenario
+
+
+def every_of(scenario: Scenario, record_hz: float | None) -> int:
+    """Control periods per recorded row."""
+    if record_hz is None:
+        return 1
+    return max(1, round(1.0 / (record_hz * scenario.time.control_s)))
+
+
+def flown(scenario: Scenario, duration: float, every: int) -> Flight:
+    """Fly a scenario as fast as there is a way to; the same bits either way.
+
+    Raises:
+        RotorError: it cannot be flown, or not to its end.
+    """
+    loop = ClosedLoop(scenario)
+    flight = fly_compiled(loop, duration, every) if can_compile(loop) else None
+    if flight is not None:
+        return flight
+    whole = fly(scenario, duration=duration)
+    rows = np.unique(np.append(np.arange(0, len(whole.time), every), len(whole.time) - 1))
+    return replace(
+        whole,
+        time=whole.time[rows],
+        states=whole.states[rows],
+        references=whole.references[rows],
+        commands=whole.commands[rows],
+        tensions=whole.tensions[rows],
+        taut=whole.taut[rows],
+        joints=whole.joints[rows],
+        joint_references=whole.joint_references[rows],
+        efforts=whole.efforts[rows],
+    )
+
+
+def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]:
+    """Fly flights ``first`` and following, one per row of ``numbers``; one row of results each.
+
+    A flight that cannot go on is a result too: its metrics are NaN and ``failure`` says why.
+
+    Raises:
+        ConfigError: numbers that make no scenario, or a metric that fails: the study is wrong.
+    """
+    study = job.loaded.study
+    metrics = metrics_of(study, job.loaded.functions)
+    rows = []
+    for k, row in enumerate(numbers.tolist()):
+        scenario = job.scenario(first + k, row)
+        duration = study.duration_s or flight_duration(scenario)
+        out: dict[str, Any] = {"flight": first + k, "seed": scenario.seed}
+        out |= {v.label: x for v, x in zip(study.vary, row, strict=True)}
+        try:
+            flight = flown(scenario, duration, every_of(scenario, study.record_hz))
+        except ConfigError:
+            raise
+        except RotorError as error:
+            out["failure"] = str(error)
+        else:
+            out |= measured(metrics, flight)
+            out["failure"] = ""
+        rows.append(out)
+    return rows
+
+
+def step_error(job: Job, number: int, numbers: np.ndarray) -> float:
+    """Largest difference of any position between a flight and the same one with finer steps, m; NaN: it failed."""
+    scenario = job.scenario(number, numbers.tolist())
+    study = job.loaded.study
+    duration = study.duration_s or flight_duration(scenario)
+    every = every_of(scenario, study.record_hz)
+    finer = replace(scenario, time=replace(scenario.time, step_s=scenario.time.step_s / FINER))
+    try:
+        coarse, fine = flown(scenario, duration, every), flown(finer, duration, every)
+    except RotorError:
+        return float("nan")
+    return float(np.abs(State(coarse.states).position - State(fine.states).position).max())

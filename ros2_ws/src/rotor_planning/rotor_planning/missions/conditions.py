@@ -1,0 +1,144 @@
+"""View of the world for a mission, and evaluation of its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from rotor_core.config.mission import Condition
+from rotor_core.config.model import Model
+from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.outline import standing_height
+from rotor_core.config.yaml.units import nanoseconds
+from rotor_core.plans.registry import PlanRegistry
+from rotor_core.reference import POSITION
+from rotor_core.state import State
+
+STANDS_STILL, STANDS_FOR = 0.05, 0.5
+"""An entity has landed when it has been slower than this, m/s, for this long, s."""
+
+STANDS_WITHIN = 0.1
+"""... and within this of the height at which it stands, m."""
+
+UPRIGHT = 0.7
+"""... and upright: cosine of its tilt."""
+
+
+@dataclass
+class View:
+    """Snapshot of the world for a mission.
+
+    Attributes:
+        now: ns.
+        states: measured, of all entities, (n, >= 13).
+        taut: of all cables, (n_cables,).
+        board: plans of everything that is planned.
+        batteries: charge 0..1 and voltage V of every vehicle that tells, by name.
+    """
+
+    now: int
+    states: np.ndarray
+    taut: np.ndarray
+    board: PlanRegistry
+    batteries: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def told(condition: Condition) -> str:
+    """Requirements of a condition, in words."""
+    names = [f.name for f in fields(condition)]
+    values = {name: getattr(condition, name) for name in names}
+    plain = [
+        f"{k} {v}" for k, v in values.items() if v not in (None, False, "") and k != "within_m"
+    ]
+    return ", ".join(plain)
+
+
+class Conditions:
+    """Judges conditions about the entities of one scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._model: Model = scenario.model
+        self._names = [e.name for e in scenario.model.entities]
+        self._ground = scenario.environment.ground_m
+        self._slow_since: dict[str, int] = {}
+
+    def height_standing(self, entity: str) -> float:
+        """Height of an entity when it stands on the ground, m."""
+        return self._ground + standing_height(self._model, entity)
+
+    def cables(self, entity: str) -> list[int]:
+        """Cables of an entity."""
+        return [k for k, c in enumerate(self._model.cables) if entity in (c.a, c.b)]
+
+    def watch(self, view: View) -> None:
+        """Take notice of how long everything has been standing; once per state."""
+        v = State(view.states).velocity
+        for name, square in zip(self._names, (v * v).sum(axis=1).tolist(), strict=True):
+            if square > STANDS_STILL**2:
+                self._slow_since.pop(name, None)
+            else:
+                self._slow_since.setdefault(name, view.now)
+
+    def landed(self, entity: str, view: View, height: float | None = None) -> bool:
+        """True if the entity stands, at ``height`` or on the ground."""
+        at = self.height_standing(entity) if height is None else height
+        state = view.states[self._model.index(entity)]
+        stands = state[2] < at + STANDS_WITHIN and _cosine(state) > UPRIGHT
+        return bool(stands) and self.is_still(entity, view)
+
+    def moved(self, entity: str) -> None:
+        """It has been given a reason to move: what it was like before counts no more."""
+        self._slow_since.pop(entity, None)
+
+    def is_still(self, entity: str, view: View) -> bool:
+        """True if the entity has hardly moved for half a second."""
+        since = self._slow_since.get(entity)
+        return since is not None and view.now - since >= nanoseconds(STANDS_FOR)
+
+    def holds(self, condition: Condition, entity: str, view: View) -> bool:
+        """True if all requirements of a condition hold for its entity (default ``entity``)."""
+        name = condition.entity or entity
+        state = view.states[self._model.index(name)]
+        checks: list[bool] = []
+        if condition.height_below_m is not None:
+            checks.append(state[2] < condition.height_below_m)
+        if condition.height_above_m is not None:
+            checks.append(state[2] > condition.height_above_m)
+        if condition.speed_below_m_s is not None:
+            checks.append(np.linalg.norm(State(state).velocity) < condition.speed_below_m_s)
+        if condition.tilt_above_deg is not None:
+            checks.append(_cosine(state) < np.cos(np.radians(condition.tilt_above_deg)))
+        if condition.near_m is not None:
+            apart = np.linalg.norm(State(state).position - np.array(condition.near_m))
+            checks.append(apart < condition.within_m)
+        error = self._error(name, state, view)
+        if condition.error_below_m is not None:
+            checks.append(error < condition.error_below_m)
+        if condition.error_above_m is not None:
+            checks.append(error > condition.error_above_m)
+        taut = view.taut[self.cables(name)]
+        if condition.taut:
+            checks.append(bool(len(taut)) and bool(taut.all()))
+        if condition.slack:
+            checks.append(not taut.any())
+        if condition.landed:
+            checks.append(self.landed(name, view))
+        charge, voltage = view.batteries.get(name, (np.nan, np.nan))
+        if condition.battery_below is not None:
+            checks.append(charge < condition.battery_below)
+        if condition.battery_below_v is not None:
+            checks.append(voltage < condition.battery_below_v)
+        return all(checks)
+
+    def _error(self, name: str, state: np.ndarray, view: View) -> float:
+        queue = view.board.queues.get(name)
+        if not queue:
+            return float("nan")
+        wanted = queue.at(view.now)[POSITION : POSITION + 3]
+        return float(np.linalg.norm(wanted - State(state).position))
+
+
+def _cosine(state: np.ndarray) -> float:
+    """Cosine of the tilt of a body."""
+    return 1.0 - 2.0 * float(state[4] ** 2 + state[5] ** 2)

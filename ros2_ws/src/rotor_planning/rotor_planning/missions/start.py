@@ -1,0 +1,52 @@
+"""Before a mission: who stands, and who hovers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core.config.mission import (
+    GoTo,
+    Land,
+    Mission,
+    Slacken,
+    TakeOff,
+    Tighten,
+    Turn,
+)
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.config.vehicles.outline import standing_height
+from rotor_core.config.yaml.units import rpy_from_wxyz
+from rotor_core.plans.plan import Plan, hold
+from rotor_core.state import State
+
+STANDS = 0.02
+"""An entity this close to the height at which it stands, stands, m."""
+
+
+def initial_plans(scenario: Scenario, mission: Mission, states: np.ndarray) -> dict[str, Plan]:
+    """Plans before the first step: what stands on the ground has its motors off, everything else hovers.
+
+    Vehicles of a team whose first step is not about their payload, or makes its cables taut, begin alone.
+    """
+    found: dict[str, Plan] = {}
+
+    def stay(name: str) -> None:
+        state = states[scenario.model.index(name)]
+        height = scenario.environment.ground_m + standing_height(scenario.model, name)
+        stands = scenario.environment.contact is not None and state[2] < height + STANDS
+        found[name] = hold(
+            State(state).position, float(rpy_from_wxyz(State(state).attitude)[2]), motors=not stands
+        )
+
+    names = [team.entity for team in teams(scenario.model)]
+    moving = (TakeOff, GoTo, Turn, Land, Tighten, Slacken)
+    steps = [(s.entity or names[0], s) for s in mission.steps if isinstance(s, moving)]
+    for team in teams(scenario.model):
+        own = [step for name, step in steps if name == team.entity or name in team.vehicles]
+        alone = bool(own) and (
+            isinstance(own[0], Tighten) or (own[0].entity or names[0]) in team.vehicles
+        )
+        for name in team.vehicles if team.cables and alone else (team.entity,):
+            stay(name)
+    return found

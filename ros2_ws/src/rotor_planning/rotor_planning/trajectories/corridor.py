@@ -1,0 +1,118 @@
+"""A corridor about the straight lines between waypoints: linear inequalities and a quadratic programme.
+
+RotorTM section 5 (after eq 60): at n_c times inside every segment each component of the distance
+from the line stays within the width. Equation (P.12). Solver: Clarabel (interior point, the same
+answer at every call).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix
+
+from rotor_core.errors import ContractError
+
+TOLERANCE = 1e-9
+"""Of the solver, relative."""
+
+HELD = 1e-3
+"""The corridor may be left by this fraction of its width: what the solver calls solved."""
+
+FLAT = 1e-14
+"""Curvatures of the cost below this fraction of the largest are rounding."""
+
+
+@dataclass(frozen=True)
+class Corridor:
+    """Half width in m, and at how many equally spaced times inside each segment it is checked."""
+
+    width: float
+    checks: int = 10
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.width < np.inf and self.checks >= 1):
+            raise ContractError(
+                f"corridor: needs a width above 0 m and at least one check, got {self.width:g} and {self.checks}."
+            )
+
+
+def corridor_rows(
+    points: np.ndarray, degree: int, corridor: Corridor
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distance from the lines at all checks, as ``rows @ coefficients - offsets``.
+
+    Args:
+        points: (m + 1, d), m.
+        degree: of the polynomials.
+        corridor: for its checks.
+
+    Returns:
+        rows (m checks d, d m (degree + 1)) for coefficients axis by axis, offsets (m checks d,).
+    """
+    m, d, n = len(points) - 1, points.shape[1], degree + 1
+    times = np.arange(1, corridor.checks + 1) / (corridor.checks + 1)
+    powers = times[:, None] ** np.arange(n)
+    rows = np.zeros((m, corridor.checks, d, d, m, n))
+    offsets = np.zeros((m, corridor.checks, d))
+    for i in range(m):
+        along = points[i + 1] - points[i]
+        length = np.linalg.norm(along)
+        across = np.eye(d) if length == 0.0 else np.eye(d) - np.outer(along, along) / length**2
+        rows[i, :, :, :, i] = across[None, :, :, None] * powers[:, None, None, :]
+        offsets[i] = across @ points[i]
+    return rows.reshape(m * corridor.checks * d, d * m * n), offsets.ravel()
+
+
+def constrained(
+    particular: np.ndarray,
+    Z: np.ndarray,
+    H: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    corridor: Corridor,
+) -> np.ndarray:
+    """The best ``particular + Z y`` in the corridor: least ``c^T H c`` of all axes together.
+
+    Args:
+        particular: coefficients that meet the equalities, (p, d).
+        Z: their freedom, (p, f).
+        H: cost, (p, p).
+        rows: of :func:`corridor_rows`.
+        corridor: its width.
+
+    Raises:
+        ContractError: nothing fits into the corridor.
+    """
+    # only who asks for a corridor needs it; compiled, so its names are unknown to checkers
+    clarabel: Any = import_module("clarabel")
+
+    d, f = particular.shape[1], Z.shape[1]
+    # in coordinates in which the cost is a sphere: its own are conditioned like 1e12
+    weights, directions = np.linalg.eigh(Z.T @ H @ Z)
+    weights = np.maximum(weights, FLAT * weights.max(initial=1.0))
+    Z = Z @ (directions / np.sqrt(weights))
+    q = (Z.T @ H @ particular).T.ravel()
+    A, offsets = rows
+    inside = A @ np.kron(np.eye(d), Z) if f else np.zeros((len(A), 0))
+    now = A @ particular.T.ravel() - offsets
+    limits = np.concatenate([corridor.width - now, corridor.width + now])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+    solver = clarabel.DefaultSolver(
+        csc_matrix(np.eye(d * f)), q, csc_matrix(np.vstack([inside, -inside])), limits,
+        [clarabel.NonnegativeConeT(len(limits))], settings,
+    )  # fmt: skip
+    solution = solver.solve()
+    y = np.array(solution.x).reshape(d, f)
+    slack = limits - np.concatenate([inside @ y.ravel(), -inside @ y.ravel()])
+    held = np.isfinite(slack).all() and slack.min() > -HELD * corridor.width
+    if str(solution.status) != "Solved" or not held:
+        raise ContractError(
+            f"minimum derivative: no curve fits into a corridor of {corridor.width:g} m ({solution.status}). "
+            "Widen it, raise the degree, or ask for less continuity."
+        )
+    return particular + Z @ y.T

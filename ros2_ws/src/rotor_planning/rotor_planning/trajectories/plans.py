@@ -1,0 +1,343 @@
+"""Plans of every kind.
+
+Hover, pose, circle with ramps, rotation in place, straight lines, waypoints. Each starts at a given position and yaw.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.config.trajectories import (
+    TRAJECTORIES,
+    CirclePlan,
+    FigureEightPlan,
+    HoverPlan,
+    LinePlan,
+    MovesPlan,
+    RotationPlan,
+    StepPosePlan,
+    WaypointsPlan,
+)
+from rotor_core.config.trajectories import Plan as PlanConfig
+from rotor_core.config.yaml.units import rad_from_deg, rpy_from_wxyz
+from rotor_core.errors import ContractError
+from rotor_core.plans.plan import AXES, PHASE, YAW, Plan, hold
+from rotor_core.state import State
+from rotor_planning.trajectories.corridor import Corridor
+from rotor_planning.trajectories.moves import moves_plan
+from rotor_planning.trajectories.polynomial import minimum_derivative
+from rotor_planning.trajectories.timing import (
+    QUINTIC,
+    line_times,
+    line_times_rotortm,
+    waypoint_times,
+)
+
+SAME_POINT = 1e-9
+"""Waypoints closer than this to the one before are left out, m."""
+
+SHORTEST_PERIOD, LARGEST_ANGLE = 0.1, np.radians(60.0) * (1.0 + 1e-9)
+"""Bounds of periodic motions, s and rad, as in scenarios."""
+
+SAMPLES_PER_TURN = 64
+"""Samples of a figure eight: its spline then keeps within 1e-8 of its size from it."""
+
+RAMP = Polynomial([0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0])
+"""Phase of the ramp-up over (ramp time x angular rate): rate rises as 10 s^3 - 15 s^4 + 6 s^5."""
+
+
+def check_tilt(angles: np.ndarray) -> None:
+    """Refuse angles of roll, pitch, yaw (3,) rad beyond what a payload is turned by.
+
+    Raises:
+        ContractError: one is beyond 60 degrees, or not finite.
+    """
+    if not (np.abs(angles) <= LARGEST_ANGLE).all():
+        raise ContractError(
+            f"trajectory: angles must stay within {np.degrees(LARGEST_ANGLE):g} deg, got "
+            f"{np.round(np.degrees(angles), 3).tolist()}."
+        )
+
+
+def _pad(rows: list[np.ndarray]) -> np.ndarray:
+    width = max(len(r) for r in rows)
+    return np.array([np.pad(r, (0, width - len(r))) for r in rows])
+
+
+def circle(
+    start: np.ndarray,
+    radius: float,
+    period: float,
+    cruise: float | None = None,
+    *,
+    yaw: float = 0.0,
+    ramp: float = np.pi / 40.0,
+    rotation: np.ndarray | None = None,
+) -> Plan:
+    """Circle with a smooth start and stop (RotorTM eq 58 with its ramps, signs corrected, E-R1).
+
+    Args:
+        start: first point, on the circle at its largest x, (3,) m.
+        radius: m.
+        period: of the cruise, s; negative turns clockwise.
+        cruise: time at constant rate, s; default one period.
+        yaw: heading, rad.
+        ramp: mean angular acceleration of the ramps, rad/s^2; they take 2 pi / |period| / ramp.
+        rotation: amplitudes of roll, pitch, yaw, rad, following the sine of the phase.
+    """
+    cruise = abs(period) if cruise is None else cruise
+    if not (radius > 0.0 and abs(period) >= SHORTEST_PERIOD and cruise >= 0.0 and ramp > 0.0):
+        raise ContractError(
+            f"circle: needs radius > 0 m, a period of at least {SHORTEST_PERIOD:g} s, cruise >= 0 s and ramp > 0 "
+            f"rad/s^2, got {radius}, {period}, {cruise}, {ramp}."
+        )
+    rate = 2.0 * np.pi / period
+    amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
+    check_tilt(amplitudes)
+    centre = np.asarray(start, float) - [radius, 0.0, 0.0]
+    return _phased(centre, rate, abs(rate) / ramp, cruise, radius, yaw, amplitudes)
+
+
+def figure_eight(
+    start: np.ndarray,
+    width: float,
+    height: float,
+    period: float,
+    turns: int = 1,
+    *,
+    yaw: float = 0.0,
+    ramp: float | None = None,
+) -> Plan:
+    """Figure eight in the horizontal plane (lemniscate of Gerono) about its crossing, with a smooth start and stop.
+
+    ``x = width/2 sin(phase)``, ``y = height/2 sin(2 phase)``; the phase ramps up and down like that of a
+    circle. The plan is the quintic spline through :data:`SAMPLES_PER_TURN` samples per turn.
+
+    Args:
+        start: crossing, (3,) m.
+        width, height: along x and y, m.
+        period: of a turn at constant rate, s.
+        turns: whole turns, with the ramps.
+        yaw: heading, rad.
+        ramp: time of each ramp, s; default half a period.
+
+    Raises:
+        ContractError: a number out of range.
+    """
+    ramp = 0.5 * period if ramp is None else ramp
+    if not (
+        width > 0.0 and height >= 0.0 and period >= SHORTEST_PERIOD and turns >= 1
+        and 0.0 < ramp <= turns * period
+    ):  # fmt: skip
+        raise ContractError(
+            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, at least one "
+            f"turn and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
+        )
+    rate, cruise = 2.0 * np.pi / period, turns * period - ramp
+    total = 2.0 * ramp + cruise
+    t = np.linspace(0.0, total, max(2, round(SAMPLES_PER_TURN * total / period)) + 1)
+    up = ramp * rate * RAMP(np.clip(t / ramp, 0.0, 1.0))
+    down = ramp * rate * RAMP(np.clip((total - t) / ramp, 0.0, 1.0))
+    middle = rate * np.clip(t - ramp, 0.0, cruise)
+    phase = up + middle + (ramp * rate / 2.0 - down)
+    path = np.column_stack(
+        [0.5 * width * np.sin(phase), 0.5 * height * np.sin(2.0 * phase), np.zeros(len(t))]
+    )
+    return Plan.from_samples(t, np.asarray(start, float) + path, np.full(len(t), yaw))
+
+
+def _phased(
+    centre: np.ndarray,
+    rate: float,
+    ramp_time: float,
+    cruise: float,
+    radius: float,
+    yaw: float,
+    amplitudes: np.ndarray,
+) -> Plan:
+    """A plan whose phase ramps up to ``rate``, cruises and ramps down."""
+    up = ramp_time * rate * RAMP
+    after_up = ramp_time * rate / 2.0
+    total = ramp_time * rate + rate * cruise
+    down = total - up(Polynomial([1.0, -1.0]))
+    segments = [(ramp_time, up.coef)]
+    if cruise > 0.0:
+        segments.append((cruise, np.array([after_up, rate * cruise])))
+    segments.append((ramp_time, down.coef))
+    coefficients = np.zeros((len(segments), AXES, len(RAMP.coef)))
+    coefficients[:, :3, 0] = centre
+    coefficients[:, YAW, 0] = yaw
+    coefficients[:, PHASE] = _pad([np.pad(c, (0, len(RAMP.coef) - len(c))) for _, c in segments])
+    return Plan(np.array([d for d, _ in segments]), coefficients, radius, amplitudes)
+
+
+def rotation(
+    start: np.ndarray,
+    amplitude: np.ndarray,
+    period: float,
+    turns: int = 1,
+    *,
+    yaw: float = 0.0,
+) -> Plan:
+    """Turn in place: each angle is its amplitude times the sine of a phase that makes whole turns.
+
+    The phase ramps up and down over half a period each.
+
+    Args:
+        start: position, (3,) m.
+        amplitude: of roll, pitch, yaw, (3,) rad.
+        period: s.
+        turns: whole periods.
+        yaw: heading about which it turns, rad.
+    """
+    if not (period >= SHORTEST_PERIOD and turns >= 1):
+        raise ContractError(
+            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and at least one turn, "
+            f"got {period} and {turns}."
+        )
+    check_tilt(np.asarray(amplitude, float))
+    rate = 2.0 * np.pi / period
+    ramp_time = 0.5 * period
+    return _phased(start, rate, ramp_time, turns * period - ramp_time, 0.0, yaw, amplitude)
+
+
+def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    points = [np.asarray(start, float)]
+    if not np.isfinite(waypoints).all():
+        raise ContractError("waypoints: must be finite.")
+    for p in np.asarray(waypoints, float).reshape(-1, 3):
+        if np.linalg.norm(p - points[-1]) > SAME_POINT:
+            points.append(p)
+    array = np.array(points)
+    return array, np.linalg.norm(np.diff(array, axis=0), axis=1)
+
+
+def _check_limits(speed: float, acceleration: float) -> None:
+    if not (0.0 < speed < np.inf and 0.0 < acceleration < np.inf):
+        raise ContractError(
+            f"trajectory: speed and acceleration must be above 0, got {speed:g} m/s and {acceleration:g} m/s^2."
+        )
+
+
+def line(
+    start: np.ndarray,
+    waypoints: np.ndarray,
+    *,
+    yaw: float = 0.0,
+    speed: float = 1.0,
+    acceleration: float = 1.0,
+    rotortm_times: bool = False,
+) -> Plan:
+    """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m."""
+    _check_limits(speed, acceleration)
+    points, distances = _legs(start, waypoints)
+    if len(points) == 1:
+        return hold(points[0], yaw)
+    times = (
+        line_times_rotortm(distances)
+        if rotortm_times
+        else line_times(distances, speed, acceleration)
+    )
+    coefficients = np.zeros((len(times), AXES, 6))
+    coefficients[:, :3] = np.diff(points, axis=0)[:, :, None] * np.array(QUINTIC)
+    coefficients[:, :3, 0] = points[:-1]
+    coefficients[:, YAW, 0] = yaw
+    return Plan(times, coefficients)
+
+
+def waypoints(
+    start: np.ndarray,
+    goals: np.ndarray,
+    *,
+    yaw: float = 0.0,
+    derivative: int = 4,
+    degree: int | None = None,
+    continuity: int | None = None,
+    rest: int | None = None,
+    speed: float = 2.0,
+    acceleration: float = 5.0,
+    duration: float | None = None,
+    corridor: Corridor | None = None,
+) -> Plan:
+    """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m.
+
+    See :func:`minimum_derivative`.
+    """
+    _check_limits(speed, acceleration)
+    points, distances = _legs(start, goals)
+    if len(points) == 1:
+        return hold(points[0], yaw)
+    times = waypoint_times(distances, speed, acceleration)
+    if duration is not None:
+        times = times * (duration / times.sum())
+    pieces = minimum_derivative(
+        points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest,
+        corridor=corridor,
+    )  # fmt: skip
+    coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
+    coefficients[:, :3] = pieces
+    coefficients[:, YAW, 0] = yaw
+    return Plan(times, coefficients)
+
+
+def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) -> Plan:
+    """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad."""
+    make = TRAJECTORIES[config.type].make
+    if make is not None:  # of another package
+        return make(config, start, yaw)
+    if isinstance(config, HoverPlan):
+        position = start if config.position_m is None else np.array(config.position_m)
+        return hold(position, rad_from_deg(config.yaw_deg), duration=config.duration_s)
+    if isinstance(config, StepPosePlan):
+        roll, pitch, heading = (rad_from_deg(a) for a in config.rpy_deg)
+        return hold(
+            np.array(config.position_m), heading, roll=roll, pitch=pitch, duration=config.duration_s
+        )
+    if isinstance(config, CirclePlan):
+        return circle(
+            start, config.radius_m, config.period_s, config.cruise_s,
+            yaw=yaw, ramp=config.ramp_rad_s2, rotation=np.radians(config.rotation_deg),
+        )  # fmt: skip
+    if isinstance(config, FigureEightPlan):
+        return figure_eight(
+            start, config.width_m, config.height_m, config.period_s, config.turns, yaw=yaw, ramp=config.ramp_s
+        )  # fmt: skip
+    if isinstance(config, RotationPlan):
+        amplitude = np.radians(config.amplitude_deg)
+        return rotation(start, amplitude, config.period_s, config.turns, yaw=yaw)
+    if isinstance(config, MovesPlan):
+        return moves_plan(config, start, yaw)
+    offset = start if config.relative else np.zeros(3)
+    goals = np.array(config.waypoints_m) + offset
+    if isinstance(config, LinePlan):
+        return line(
+            start, goals, yaw=yaw, speed=config.speed_m_s, acceleration=config.acceleration_m_s2,
+            rotortm_times=config.timing == "rotortm",
+        )  # fmt: skip
+    assert isinstance(config, WaypointsPlan)
+    corridor = (
+        None if config.corridor_m is None else Corridor(config.corridor_m, config.corridor_checks)
+    )
+    return waypoints(
+        start, goals, yaw=yaw, derivative=config.derivative, degree=config.degree, continuity=config.continuity,
+        rest=config.rest, speed=config.speed_m_s, acceleration=config.acceleration_m_s2, duration=config.duration_s,
+        corridor=corridor,
+    )  # fmt: skip
+
+
+def make_plans(scenario: Scenario) -> dict[str, Plan]:
+    """The scenario's trajectory for each of its teams, by the name of the planned entity, from its initial position."""
+    states = initial_states(scenario)
+    out = {}
+    for team in teams(scenario.model):
+        state = states[scenario.model.index(team.entity)]
+        out[team.entity] = plan_from_config(
+            scenario.trajectory,
+            State(state).position,
+            float(rpy_from_wxyz(State(state).attitude)[2]),
+        )
+    return out

@@ -1,0 +1,315 @@
+"""Bring two recordings onto one clock and into one frame, and say what separates them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from rotor_core.config.loader import scenario_from_tree
+from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
+from rotor_recordings.compare.alignment import Alignment, align
+from rotor_recordings.compare.cables import CableComparison, cable_motions
+from rotor_recordings.compare.clock import ClockOffset, clock_offset
+from rotor_recordings.compare.errors import BodyErrors, body_errors
+from rotor_recordings.compare.evo_program import evo_statistics
+from rotor_recordings.motion.recording import Recording
+from rotor_recordings.motion.track import NANO, Samples, Track, known_in, resampled
+
+REFINED_WITHIN = 0.05
+"""The offset is refined within this of that from the speeds, s."""
+
+REFINED_ON = 500
+"""Poses of a body that it is refined on."""
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What a user may say; the defaults let everything be found out.
+
+    Attributes:
+        bodies: name in SIM to name in REAL; empty: equal names.
+        sim_topics, real_topics: source by body; others: the best there is.
+        offset: to add to the stamps of REAL, s; None: by correlation.
+        align: see :data:`rotor_recordings.compare.alignment.KINDS`.
+        markers: place of a body's origin in the axes of its markers, by body, (3,) m.
+        fit_markers: bodies for which it is found.
+        start, end: part that counts, s since the start of SIM; None: all.
+        evo: call it.
+    """
+
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    sim_topics: Mapping[str, str] = field(default_factory=dict)
+    real_topics: Mapping[str, str] = field(default_factory=dict)
+    offset: float | None = None
+    align: str = "rigid"
+    markers: Mapping[str, np.ndarray] = field(default_factory=dict)
+    fit_markers: tuple[str, ...] = ()
+    start: float | None = None
+    end: float | None = None
+    evo: bool = True
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Differences between two recordings.
+
+    Attributes:
+        sim, real: the recordings.
+        sources: topics or columns that were compared, by body: (simulated, real).
+        clock, alignment: how REAL was brought to SIM.
+        bodies: errors by body.
+        cables: by cable; empty without a scenario.
+        evo: statistics of evo by body; empty: it was not called.
+        scenario: of SIM or REAL; None: neither holds one.
+    """
+
+    sim: Recording
+    real: Recording
+    sources: dict[str, tuple[str, str]]
+    clock: ClockOffset
+    alignment: Alignment
+    bodies: dict[str, BodyErrors]
+    cables: dict[str, CableComparison]
+    evo: dict[str, dict[str, dict[str, float]]]
+    scenario: Scenario | None
+
+    def summary(self) -> dict:
+        """Figures as plain data; keys carry their units."""
+        a = self.alignment
+        moved = bool(np.any(a.translation) or a.rotation.magnitude())
+        return {
+            "sim": {"path": self.sim.path, "kind": self.sim.kind},
+            "real": {"path": self.real.path, "kind": self.real.kind},
+            "scenario": None if self.scenario is None else self.scenario.name,
+            "sources": {body: {"sim": s, "real": r} for body, (s, r) in self.sources.items()},
+            "time_offset_s": self.clock.seconds,
+            "time_offset_correlation": self.clock.correlation,
+            "alignment": {
+                "kind": a.kind if moved or a.kind == "none" else f"{a.kind} (found none)",
+                "rotation_vector_deg": np.degrees(a.rotation.as_rotvec()).tolist(),
+                "translation_m": a.translation.tolist(),
+                "sigma_deg": a.sigma_deg,
+                "markers_m": {body: m.tolist() for body, m in a.markers.items()},
+                "marker_turns_deg": {
+                    b: np.degrees(r.as_rotvec()).tolist() for b, r in a.turns.items()
+                },
+            },
+            "bodies": {name: b.figures() for name, b in self.bodies.items()},
+            "cables": {name: c.figures() for name, c in self.cables.items()},
+            "evo": self.evo,
+        }
+
+
+def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparison:
+    """Compare two recordings.
+
+    Raises:
+        ConfigError: bodies, clock, frame or markers cannot be found out; the text says which option tells them.
+    """
+    pairs = _matched(sim, real, wishes)
+    clock, alignment, stamps = _aligned(pairs, sim, wishes)
+    shift = round(clock.seconds / NANO)
+    sampled = _sampled(pairs, stamps, shift)
+    moved = {b: alignment.applied(b, r) for b, (_, r) in sampled.items()}
+    origin = int(next(iter(pairs.values()))[0].stamps[0])
+    errors = {b: body_errors(b, stamps, s, moved[b], origin) for b, (s, _) in sampled.items()}
+    scenario = _scenario(sim) or _scenario(real)
+    cables = (
+        {}
+        if scenario is None
+        else _cables(
+            scenario,
+            sim,
+            real,
+            {b: s for b, (s, _) in sampled.items()},
+            moved,
+            stamps,
+            shift,
+            origin,
+        )
+    )
+    evo: dict[str, dict[str, dict[str, float]]] = {}
+    if wishes.evo:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # each call is a program
+            calls = {
+                b: pool.submit(_evo, pairs[b], stamps, s, moved[b]) for b, (s, _) in sampled.items()
+            }
+        evo = {body: call.result() for body, call in calls.items() if call.result()}
+    sources = {b: (s.source, r.source) for b, (s, r) in pairs.items()}
+    return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario)
+
+
+def _aligned(
+    pairs: dict[str, tuple[Track, Track]], sim: Recording, wishes: CompareOptions
+) -> tuple[ClockOffset, Alignment, np.ndarray]:
+    """Clock, frame and markers, and the stamps of SIM that both recordings cover."""
+    if wishes.offset is not None:
+        clock = ClockOffset(wishes.offset, float("nan"))
+    else:
+        clock = clock_offset(list(pairs.values()))
+        clock = _refined(clock, pairs, sim, wishes, dict(wishes.markers))
+
+    def fit() -> tuple[Alignment, np.ndarray]:
+        shift = round(clock.seconds / NANO)
+        stamps = _common(pairs, shift, sim, wishes)
+        sampled = _sampled(pairs, stamps, shift)
+        return align(
+            sampled, wishes.align, markers=dict(wishes.markers), fitted=wishes.fit_markers
+        ), stamps
+
+    alignment, stamps = fit()
+    if (
+        wishes.fit_markers and wishes.offset is None
+    ):  # a marker off the origin had moved the clock a little
+        clock = _refined(clock, pairs, sim, wishes, alignment.markers)
+        alignment, stamps = fit()
+    return clock, alignment, stamps
+
+
+def _sampled(
+    pairs: dict[str, tuple[Track, Track]], stamps: np.ndarray, shift: int
+) -> dict[str, tuple[Samples, Samples]]:
+    return {b: (resampled(s, stamps), resampled(r, stamps - shift)) for b, (s, r) in pairs.items()}
+
+
+def _refined(
+    coarse: ClockOffset,
+    pairs: dict[str, tuple[Track, Track]],
+    sim: Recording,
+    wishes: CompareOptions,
+    markers: dict[str, np.ndarray],
+) -> ClockOffset:
+    """The offset near a coarse one at which the aligned positions fit best."""
+    start = round(coarse.seconds / NANO)
+    stamps = _common(pairs, start, sim, wishes)
+    margin = round(2.0 * REFINED_WITHIN / NANO)
+    inner = stamps[(stamps >= stamps[0] + margin) & (stamps <= stamps[-1] - margin)]
+    stamps = inner[:: max(1, len(inner) // REFINED_ON)]
+    if len(stamps) < 10:
+        return coarse
+
+    # a constant error of position, left in on request, must not be traded for time
+    kind = "translation" if wishes.align == "none" else wishes.align
+
+    def misfit(seconds: float) -> float:
+        sampled = _sampled(pairs, stamps, start + round(seconds / NANO))
+        alignment = align(sampled, kind, markers=markers, certain=False)
+        errors = [s.positions - alignment.applied(b, r).positions for b, (s, r) in sampled.items()]
+        return float(np.nanmean(np.square(errors)))
+
+    found = minimize_scalar(
+        misfit, bounds=(-REFINED_WITHIN, REFINED_WITHIN), method="bounded", options={"xatol": 1e-5}
+    )
+    return ClockOffset((start + round(float(found.x) / NANO)) * NANO, coarse.correlation)
+
+
+def _matched(
+    sim: Recording, real: Recording, wishes: CompareOptions
+) -> dict[str, tuple[Track, Track]]:
+    """Tracks of the bodies that both have, by their name in SIM."""
+    names = dict(wishes.bodies) or {b: b for b in sim.bodies if b in real.bodies}
+    if not names and len(sim.bodies) == len(real.bodies) == 1:
+        names = {sim.bodies[0]: real.bodies[0]}
+    if not names:
+        raise ConfigError(
+            f"no body has the same name in both: {sim.path} holds {', '.join(sim.bodies)}; {real.path} holds "
+            f"{', '.join(real.bodies)}. Say who is who: --body SIM=REAL."
+        )
+    for option, given in (("--sim-topic", wishes.sim_topics), ("--real-topic", wishes.real_topics)):
+        for body in given:
+            if body not in names:
+                raise ConfigError(
+                    f"{option} {body}: is none of the bodies that are compared (by their names in SIM): "
+                    f"{', '.join(names)}."
+                )
+    return {
+        s: (
+            sim.track(s, wishes.sim_topics.get(s, "")),
+            real.track(r, wishes.real_topics.get(s, "")),
+        )
+        for s, r in names.items()
+    }
+
+
+def _common(
+    pairs: dict[str, tuple[Track, Track]], shift: int, sim: Recording, wishes: CompareOptions
+) -> np.ndarray:
+    """Stamps (of SIM) at which to compare: at its rate, while both recordings know one of the bodies."""
+    first = next(iter(pairs.values()))[0]
+    spans = [
+        (max(s.stamps[0], r.stamps[0] + shift), min(s.stamps[-1], r.stamps[-1] + shift))
+        for s, r in pairs.values()
+    ]
+    together = [(int(b), int(e)) for b, e in spans if b < e]
+    if not together:
+        apart = min(int(b - e) for b, e in spans) * NANO
+        raise ConfigError(
+            f"the recordings do not overlap in time: {sim.path} is {apart:.3f} s away from the other one. Leave "
+            "--time-offset out, or mend it."
+        )
+    start, step = int(first.stamps[0]), int(np.median(np.diff(first.stamps)))
+    begin, end = min(b for b, _ in together), max(e for _, e in together)
+    begin = begin if wishes.start is None else max(begin, start + round(wishes.start / NANO))
+    end = end if wishes.end is None else min(end, start + round(wishes.end / NANO))
+    # every step, so that what is missing is a gap and not a jump
+    stamps = start + step * np.arange(-((start - begin) // step), (end - start) // step + 1)
+    if len(stamps) < 10:
+        raise ConfigError(
+            f"only {len(stamps)} poses of {sim.path} lie in the part that is compared. Mend --from or --to."
+        )
+    return stamps
+
+
+def _scenario(recording: Recording) -> Scenario | None:
+    if not recording.scenario:
+        return None
+    try:
+        return scenario_from_tree(parse_tree(recording.scenario, f"{recording.path}: scenario"))
+    except ConfigError:
+        return None  # of another version: paths are compared all the same
+
+
+def _cables(
+    scenario: Scenario, sim: Recording, real: Recording, simulated: dict[str, Samples], moved: dict[str, Samples],
+    stamps: np.ndarray, shift: int, origin: int,
+) -> dict[str, CableComparison]:  # fmt: skip
+    step = float(np.median(np.diff(stamps))) * NANO
+    gravity = scenario.environment.gravity_m_s2
+    motions = []
+    for recording, bodies, at in ((sim, simulated, stamps), (real, moved, stamps - shift)):
+        rows = recording.cables
+        known = {}
+        if rows is not None:
+            tensions, taut = rows.nearest(at)
+            names = rows.names or scenario.model.cable_names
+            if len(names) == tensions.shape[1]:  # else they are of another scenario
+                known = {n: (tensions[:, k], taut[:, k]) for k, n in enumerate(names)}
+        motions.append(cable_motions(scenario.model, gravity, bodies, step, known))
+    lengths = dict(
+        zip(scenario.model.cable_names, (c.length_m for c in scenario.model.cables), strict=True)
+    )
+    time = (stamps - origin) * NANO
+    return {
+        name: CableComparison(name, lengths[name], motions[0][name], motions[1][name], time)
+        for name in motions[0]
+        if name in motions[1]
+    }
+
+
+def _evo(
+    pair: tuple[Track, Track], stamps: np.ndarray, sim: Samples, real: Samples
+) -> dict[str, dict[str, float]]:
+    known = known_in(sim) & known_in(real)
+    tracks = [
+        Track(t.body, t.source, stamps[known], samples.at(known))
+        for t, samples in zip(pair, (sim, real), strict=True)
+    ]
+    both = sim.attitudes is not None and real.attitudes is not None
+    return evo_statistics(*tracks, with_attitude=both)

@@ -1,0 +1,215 @@
+"""The report of a comparison: one HTML file with linked plots, and the figures as JSON and CSV beside it."""
+
+from __future__ import annotations
+
+import csv
+import html
+from pathlib import Path
+
+import numpy as np
+from bokeh.embed import components
+from bokeh.layouts import column
+from bokeh.models import CrosshairTool, Range1d, Span
+from bokeh.palettes import Category10
+from bokeh.plotting import figure
+from bokeh.resources import Resources
+
+from rotor_flight.reports.folder import write_json
+from rotor_recordings.compare.comparison import Comparison
+
+RESOURCES = Resources(mode="inline", components=["bokeh"])
+"""All in the file: it asks no other host."""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Simulated and real</title>{bokeh}
+<style>body {{ font: 15px system-ui, sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; }}
+td {{ padding: 0.15em 1.5em 0.15em 0; border-bottom: 1px solid #ddd; }}</style></head>
+<body><h1>Simulated and real</h1><table>{table}</table>
+<p>All plots over time move together; a click on a name in a legend hides its line.</p>{plots}{script}</body></html>
+"""
+
+COLOURS = Category10[10]
+AXES = "xyz"
+WIDTH, HEIGHT = 1000, 220
+
+
+def write_report(comparison: Comparison, folder: Path) -> dict:
+    """Write report.html, summary.json and errors.csv; returns the summary."""
+    summary = comparison.summary()
+    write_json(folder / "summary.json", summary)
+    _write_csv(comparison, folder / "errors.csv")
+    (folder / "report.html").write_text(_page(comparison, summary))
+    return summary
+
+
+def _write_csv(comparison: Comparison, path: Path) -> None:
+    columns: dict[str, np.ndarray] = {}
+    for name, body in comparison.bodies.items():
+        columns.setdefault("time_s", body.time)
+        for values, what in ((body.sim, "sim"), (body.real, "real"), (body.position, "error")):
+            columns |= {f"{name}_{what}_{a}_m": values[:, i] for i, a in enumerate(AXES)}
+        if body.attitude is not None:
+            columns |= {
+                f"{name}_attitude_error_{a}_rad": body.attitude[:, i] for i, a in enumerate(AXES)
+            }
+    for name, cable in comparison.cables.items():
+        for motion, what in ((cable.sim, "sim"), (cable.real, "real")):
+            columns |= {
+                f"{name}_{what}_distance_m": motion.distances,
+                f"{name}_{what}_tension_n": motion.tensions,
+            }
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(
+            zip(
+                *(["" if np.isnan(v) else f"{v:.9g}" for v in c] for c in columns.values()),
+                strict=True,
+            )
+        )
+
+
+def rows_of(summary: dict) -> list[tuple[str, str]]:
+    """Rows (what, value) for people, from a summary."""
+
+    def number(value: float | None, unit: str, scale: float = 1.0, digits: int = 2) -> str:
+        return "-" if value is None or value != value else f"{scale * value:.{digits}f} {unit}"
+
+    a = summary["alignment"]
+    turn, shift = (
+        np.linalg.norm(a["rotation_vector_deg"]),
+        ", ".join(f"{v:.3f}" for v in a["translation_m"]),
+    )
+    sure = summary["time_offset_correlation"]
+    how = "as given" if sure != sure else f"correlation of speeds {sure:.3f}"
+    rows = [
+        ("simulated", f"{summary['sim']['path']} ({summary['sim']['kind']})"),
+        ("real", f"{summary['real']['path']} ({summary['real']['kind']})"),
+        ("time offset", f"{summary['time_offset_s']:+.4f} s ({how})"),
+        ("alignment", f"{a['kind']}: {turn:.2f} deg, ({shift}) m"),
+    ]
+    for body, place in a["markers_m"].items():
+        rows.append(
+            (f"{body}: origin in its markers", f"({', '.join(f'{1e3 * v:.1f}' for v in place)}) mm")
+        )
+    for body, f in summary["bodies"].items():
+        xyz = ", ".join(f"{1e3 * v:.1f}" for v in f["position_rmse_xyz_m"])
+        rows.append(
+            (
+                f"{body}: position RMSE",
+                f"{number(f['position_rmse_m'], 'mm', 1e3, 1)} (x y z: {xyz})",
+            )
+        )
+        rows.append((f"{body}: largest", number(f["position_error_max_m"], "mm", 1e3, 1)))
+        if f["attitude_rmse_deg"] is not None:
+            mean = ", ".join(f"{v:.2f}" for v in f["attitude_mean_deg"])
+            rows.append(
+                (
+                    f"{body}: attitude RMSE",
+                    f"{number(f['attitude_rmse_deg'], 'deg')} (mean x y z: {mean})",
+                )
+            )
+        if f["rate_rmse_deg_s"] is not None:
+            rows.append((f"{body}: rate RMSE", number(f["rate_rmse_deg_s"], "deg/s", 1.0, 1)))
+    for name, c in summary["cables"].items():
+        lengths = (
+            f"{number(c['sim']['length_median_m'], 'm', 1.0, 4)} and "
+            f"{number(c['real']['length_median_m'], 'm', 1.0, 4)}"
+        )
+        rows.append((f"{name}: length", f"{lengths} (rest {c['rest_length_m']:.4f} m)"))
+        if c["tension_rmse_n"] is not None:
+            rows.append((f"{name}: tension RMSE", number(c["tension_rmse_n"], "N", 1.0, 4)))
+        for side in ("sim", "real"):
+            spans = c[side]["slack_intervals_s"]
+            if spans:
+                rows.append(
+                    (f"{name}: slack in {side}", ", ".join(f"{b:.2f}..{e:.2f} s" for b, e in spans))
+                )
+    for body, measures in summary["evo"].items():
+        units = {"ape_m": ("mm", 1e3), "ape_deg": ("deg", 1.0), "rpe_1s_m": ("mm", 1e3)}
+        for measure, values in measures.items():
+            rows.append(
+                (
+                    f"{body}: evo {measure.rpartition('_')[0]} RMSE",
+                    number(values["rmse"], *units[measure]),
+                )
+            )
+    return rows
+
+
+def _page(comparison: Comparison, summary: dict) -> str:
+    time = next(iter(comparison.bodies.values())).time
+    shared, line = Range1d(time[0], time[-1]), Span(dimension="height", line_color="#999999")
+
+    def axes(title: str, unit: str):
+        plot = figure(
+            title=title, width=WIDTH, height=HEIGHT, x_range=shared, y_axis_label=unit,
+            tools="xpan,xwheel_zoom,xbox_zoom,reset,save,hover", active_drag="xbox_zoom", sizing_mode="stretch_width",
+        )  # fmt: skip
+        plot.add_tools(CrosshairTool(overlay=line))
+        return plot
+
+    def finish(plot) -> object:
+        if plot.legend:
+            plot.legend.click_policy, plot.legend.location = "hide", "top_right"
+        return plot
+
+    plots: list = []
+    for name, body in comparison.bodies.items():
+        path = axes(f"{name}: position", "m")
+        for i, axis in enumerate(AXES):
+            path.line(
+                time,
+                body.real[:, i],
+                color=COLOURS[i],
+                line_dash="dashed",
+                legend_label=f"{axis} real",
+            )
+            path.line(time, body.sim[:, i], color=COLOURS[i], legend_label=f"{axis} simulated")
+        error = axes(f"{name}: simulated minus real", "mm")
+        for i, axis in enumerate(AXES):
+            error.line(time, 1e3 * body.position[:, i], color=COLOURS[i], legend_label=axis)
+        error.line(
+            time,
+            1e3 * np.linalg.norm(body.position, axis=1),
+            color="black",
+            legend_label="distance",
+        )
+        plots += [finish(path), finish(error)]
+        if body.attitude is not None:
+            turn = axes(f"{name}: attitude error", "deg")
+            for i, axis in enumerate(AXES):
+                turn.line(
+                    time, np.degrees(body.attitude[:, i]), color=COLOURS[i], legend_label=axis
+                )
+            plots.append(finish(turn))
+    if comparison.cables:
+        length, tension = axes("Cables: distance of their ends", "m"), axes("Cables: tension", "N")
+        for k, (name, cable) in enumerate(comparison.cables.items()):
+            for motion, dash, side in (
+                (cable.sim, "solid", "simulated"),
+                (cable.real, "dashed", "real"),
+            ):
+                label, style = f"{name} {side}", {"color": COLOURS[k % 10], "line_dash": dash}
+                length.line(time, motion.distances, legend_label=label, **style)
+                if np.isfinite(motion.tensions).any():
+                    tension.line(time, motion.tensions, legend_label=label, **style)
+        plots += [finish(length), finish(tension)]
+    spectrum = figure(
+        title="Spectrum of the position error", width=WIDTH, height=HEIGHT, x_axis_type="log", y_axis_type="log",
+        x_axis_label="Hz", y_axis_label="m^2/Hz", sizing_mode="stretch_width",
+    )  # fmt: skip
+    for k, (name, body) in enumerate(comparison.bodies.items()):
+        frequency, density = body.spectrum()
+        if len(density) > 1:
+            spectrum.line(
+                frequency[1:],
+                np.maximum(density[1:], 1e-14),
+                color=COLOURS[k % 10],
+                legend_label=name,
+            )
+    table = "".join(
+        f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for a, b in rows_of(summary)
+    )
+    script, division = components(column(*plots, finish(spectrum), sizing_mode="stretch_width"))
+    return PAGE.format(bokeh=RESOURCES.render_js(), table=table, plots=division, script=script)

@@ -1,0 +1,116 @@
+"""Recorded topics of a scenario.
+
+Names, types, and the quality of service that their publishers offer.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, replace
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+
+TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A recorded topic.
+
+    Attributes:
+        name: relative to the namespace of the nodes, or absolute.
+        type: e.g. ``nav_msgs/msg/Odometry``.
+        latched: transient local.
+        best_effort: sensor data.
+        source: the node that publishes it.
+        stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
+            lists, their length); None: it has none.
+    """
+
+    name: str
+    type: str
+    latched: bool = False
+    best_effort: bool = False
+    source: str = "simulator"
+    stamp_at: int | None = 4
+
+
+def laboratory_topics(scenario: Scenario) -> list[Topic]:
+    """Topics of a flight in the laboratory: what a real hall gives, and the truth apart."""
+    pose, transform = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/TransformStamped"
+    here, common = "laboratory", {t.name: t for t in recorded_topics(scenario)}
+    out = [replace(common[name], source=here) for name in ("clock", "/diagnostics")]
+    out += [common[TEAM_COMMAND], common["rotor/plan"]]
+    for name in (e.name for e in scenario.model.entities):
+        out += [
+            Topic(f"vrpn_mocap/{name}/pose", pose, best_effort=True, source=here),
+            Topic(f"vicon/{name}/{name}", transform, source=here),
+            Topic(f"laboratory/{name}/ground_truth", "nav_msgs/msg/Odometry", source=here),
+        ]
+    return [*out, replace(common[TEAM_STATE], source=here)]
+
+
+def recorded_topics(scenario: Scenario) -> list[Topic]:
+    """Topics of a scenario, in a fixed order."""
+    model = scenario.model
+    markers = "visualization_msgs/msg/MarkerArray"
+    out = [
+        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        Topic("tf", "tf2_msgs/msg/TFMessage", stamp_at=8),
+        Topic("tf_static", "tf2_msgs/msg/TFMessage", latched=True, stamp_at=8),
+        Topic(TEAM_COMMAND, "rotor_msgs/msg/TeamCommand", source="controller"),
+        Topic("rotor/plan", "rotor_msgs/msg/PolynomialTrajectory", latched=True, source="planner"),
+        Topic("rotor/events", "rotor_msgs/msg/HybridEvent"),
+        Topic("rotor/markers", markers, stamp_at=8),
+        Topic("rotor/markers_static", markers, latched=True, stamp_at=8),
+        Topic("rotor/markers_plan", markers, latched=True, source="planner", stamp_at=8),
+        Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
+    ]
+    for entity in model.entities:
+        out += [
+            Topic(f"{entity.name}/{kind}", "nav_msgs/msg/Odometry")
+            for kind in ("odom", "ground_truth")
+        ]
+    for vehicle in model.vehicles:
+        out.append(Topic(f"{vehicle.name}/imu", "sensor_msgs/msg/Imu", best_effort=True))
+        if vehicle.helicopter is not None:
+            kind = "rotor_msgs/msg/RotorState"
+            out.append(Topic(f"{vehicle.name}/main_rotor", kind, best_effort=True))
+        elif importlib.util.find_spec("actuator_msgs") is not None:
+            kind = "actuator_msgs/msg/Actuators"
+            out.append(Topic(f"{vehicle.name}/motor_speed", kind, best_effort=True))
+        if vehicle.rotors.motor is not None:
+            out.append(
+                Topic(f"{vehicle.name}/motors", "rotor_msgs/msg/MotorState", best_effort=True)
+            )
+        if vehicle.battery is not None:
+            kind = "sensor_msgs/msg/BatteryState"
+            out.append(Topic(f"{vehicle.name}/battery", kind, best_effort=True))
+    out.append(Topic("robot_description", "std_msgs/msg/String", latched=True, stamp_at=None))
+    for vehicle in model.vehicles:
+        kind, plan = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+        if vehicle.moving_joints or vehicle.helicopter is not None:
+            out.append(Topic(f"{vehicle.name}/joint_states", kind))
+        if vehicle.moving_joints:
+            out.append(
+                Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner")
+            )
+    path = "nav_msgs/msg/Path"
+    for team in teams(model):
+        name = team.entity
+        out += [
+            Topic(f"{name}/reference", "rotor_msgs/msg/Reference", source="planner"),
+            Topic(f"{name}/reference_pose", "geometry_msgs/msg/PoseStamped", source="planner"),
+            Topic(f"{name}/path", path, latched=True),
+            Topic(f"{name}/path_reference", path, latched=True, source="planner"),
+        ]
+    if model.cables:
+        out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
+        out += [
+            Topic(f"{name}/load_cell", "geometry_msgs/msg/WrenchStamped", best_effort=True)
+            for name in model.cable_names
+        ]
+    # the last: whoever hears it is known to the simulator with all its earlier subscriptions
+    out.append(Topic(TEAM_STATE, "rotor_msgs/msg/TeamState"))
+    return out

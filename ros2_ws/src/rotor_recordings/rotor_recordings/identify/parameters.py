@@ -1,0 +1,180 @@
+"""Identifiable parameters: named numbers of a scenario, and how they are read and set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rotor_core.config.model import DragCoefficients, Payload, Vehicle
+from rotor_core.config.schema import PlantChange, Scenario
+from rotor_core.config.vehicles.body import inertia_matrix
+from rotor_core.errors import ConfigError
+
+LATENCY = "latency_s"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number to be found.
+
+    Attributes:
+        name: such as ``payload.mass_kg``.
+        nominal: where the search begins.
+        scale: how far a sensible search goes at first; differences are taken over a thousandth of it.
+        low, high: bounds.
+        put: gives a scenario the number.
+    """
+
+    name: str
+    nominal: float
+    scale: float
+    low: float
+    high: float
+    put: Callable[[Scenario, float], Scenario]
+
+
+def known_parameters(scenario: Scenario) -> dict[str, Parameter]:
+    """All numbers of a scenario that can be identified, by name."""
+    model = scenario.model
+    out = [Parameter(LATENCY, 0.0, 0.01, 0.0, 0.2, lambda s, v: s)]
+    for payload in model.payloads:
+        out.append(_mass(payload))
+        if payload.inertia_kg_m2 is not None:
+            out += [_inertia(payload, i) for i in range(3)]
+    for k, cable in enumerate(model.cables):
+        out.append(_length(k, cable.length_m))
+    for vehicle in model.vehicles:
+        out.append(_gain(scenario, vehicle))
+        if vehicle.rotors.lag_s and scenario.actuation.mode == "rotors":
+            out.append(_lag(vehicle))
+    for entity in model.entities:
+        out.append(_drag(entity))
+    return {p.name: p for p in out}
+
+
+def chosen(scenario: Scenario, names: list[str]) -> list[Parameter]:
+    """Parameters by name; a name without its entity (``thrust_gain``) stands for all of that kind.
+
+    Raises:
+        ConfigError: an unknown name.
+    """
+    known = known_parameters(scenario)
+    out: dict[str, Parameter] = {}
+    for name in names:
+        found = [p for n, p in known.items() if n == name or n.rpartition(".")[2] == name]
+        if not found:
+            raise ConfigError(f"parameter {name!r}: there is none; known are {', '.join(known)}.")
+        out |= {p.name: p for p in found}
+    return list(out.values())
+
+
+def default_names(scenario: Scenario) -> list[str]:
+    """Names of the parameters that are identified by default."""
+    names = ["mass_kg"] if scenario.model.payloads else []
+    names += ["length_m"] if scenario.model.cables else []
+    return [*names, "thrust_gain", LATENCY]
+
+
+def with_values(scenario: Scenario, parameters: list[Parameter], values: np.ndarray) -> Scenario:
+    """The scenario with numbers put in."""
+    for parameter, value in zip(parameters, values, strict=True):
+        scenario = parameter.put(scenario, float(value))
+    return scenario
+
+
+def _entity(
+    scenario: Scenario, name: str, change: Callable[[Vehicle | Payload], Vehicle | Payload]
+) -> Scenario:
+    model = scenario.model
+    vehicles = tuple(change(v) if v.name == name else v for v in model.vehicles)
+    payloads = tuple(change(p) if p.name == name else p for p in model.payloads)
+    return replace(scenario, model=replace(model, vehicles=vehicles, payloads=payloads))
+
+
+def _mass(payload: Payload) -> Parameter:
+    name, nominal = payload.name, payload.mass_kg
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        return _entity(scenario, name, lambda e: replace(e, mass_kg=value))
+
+    return Parameter(f"{name}.mass_kg", nominal, 0.2 * nominal, 0.05 * nominal, 20.0 * nominal, put)
+
+
+def _inertia(payload: Payload, i: int) -> Parameter:
+    """One moment of inertia about the payload's axes; the others stay."""
+    assert payload.inertia_kg_m2 is not None
+    name, axis = payload.name, "xyz"[i]
+    nominal = float(inertia_matrix(payload.inertia_kg_m2)[i, i])
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        def change(entity: Vehicle | Payload) -> Vehicle | Payload:
+            assert entity.inertia_kg_m2 is not None
+            J = inertia_matrix(entity.inertia_kg_m2).copy()
+            J[i, i] = value
+            return replace(entity, inertia_kg_m2=tuple(tuple(row) for row in J.tolist()))  # type: ignore[arg-type]
+
+        return _entity(scenario, name, change)
+
+    label = f"{name}.inertia_{axis}{axis}_kg_m2"
+    return Parameter(label, nominal, 0.3 * nominal, 0.1 * nominal, 10.0 * nominal, put)
+
+
+def _length(k: int, nominal: float) -> Parameter:
+    def put(scenario: Scenario, value: float) -> Scenario:
+        model, count, out = scenario.model, -1, []
+        for attachment in model.attachments:
+            is_cable = attachment in model.cables
+            count += is_cable
+            out.append(
+                replace(attachment, length_m=value) if is_cable and count == k else attachment
+            )  # type: ignore[call-arg]
+        return replace(scenario, model=replace(model, attachments=tuple(out)))
+
+    return Parameter(
+        f"cable{k + 1}.length_m", nominal, 0.05 * nominal, 0.5 * nominal, 2.0 * nominal, put
+    )
+
+
+def _gain(scenario: Scenario, vehicle: Vehicle) -> Parameter:
+    name = vehicle.name
+    nominal = next(
+        (c.thrust_gain for c in scenario.plant if c.entity == name and c.thrust_gain), 1.0
+    )
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        others = tuple(c for c in scenario.plant if c.entity != name)
+        own = next((c for c in scenario.plant if c.entity == name), PlantChange(entity=name))
+        return replace(scenario, plant=(*others, replace(own, thrust_gain=value)))
+
+    return Parameter(f"{name}.thrust_gain", nominal, 0.1, 0.3, 3.0, put)
+
+
+def _lag(vehicle: Vehicle) -> Parameter:
+    name, nominal = vehicle.name, vehicle.rotors.lag_s
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        def change(entity: Vehicle | Payload) -> Vehicle | Payload:
+            assert isinstance(entity, Vehicle)
+            return replace(entity, rotors=replace(entity.rotors, lag_s=value))
+
+        return _entity(scenario, name, change)
+
+    return Parameter(f"{name}.lag_s", nominal, 0.02, 1e-3, 0.5, put)
+
+
+def _drag(entity: Vehicle | Payload) -> Parameter:
+    """Linear drag, alike along all axes."""
+    drag = entity.drag or DragCoefficients()
+    nominal = float(np.mean(drag.linear_n_s_per_m))
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        def change(e: Vehicle | Payload) -> Vehicle | Payload:
+            return replace(
+                e, drag=replace(e.drag or DragCoefficients(), linear_n_s_per_m=(value,) * 3)
+            )
+
+        return _entity(scenario, entity.name, change)
+
+    return Parameter(f"{entity.name}.drag_n_s_per_m", nominal, 0.05, 0.0, 10.0, put)

@@ -1,0 +1,69 @@
+"""Steps of `./rotor identify`: read, fit, write, report."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_flight.reports.folder import new_folder, write_json
+from rotor_flight.reports.table import format_table
+from rotor_flight.warm import warm
+from rotor_recordings.formats.flights import open_flight
+from rotor_recordings.identify.fit import CONFIDENCE, Identified, identify
+from rotor_recordings.identify.parameters import chosen, default_names
+from rotor_recordings.identify.rollouts import make_windows
+
+
+def run(options: argparse.Namespace) -> int:
+    """Identify, and write identified.yaml and identified.json."""
+    warm()
+    nominal = load_scenario(options.scenario) if options.scenario else None
+    flight = open_flight(options.recording, nominal, states=options.states)
+    # what the simulator had been told apart from the model is what is to be found
+    scenario = replace(flight.scenario, plant=())
+    parameters = chosen(scenario, options.parameters or default_names(scenario))
+    found = identify(make_windows(flight, scenario, options.horizon, options.start), parameters)
+    folder = new_folder(options.out, f"identify-{scenario.name}")
+    (folder / "identified.yaml").write_text(dump_scenario(found.scenario))
+    write_json(folder / "identified.json", as_data(found))
+    print(format_table(rows_of(found)))
+    print(f"{folder}/: identified.yaml, identified.json")
+    return 0
+
+
+def as_data(found: Identified) -> dict:
+    """Plain data; keys carry their units."""
+    return {
+        "confidence": CONFIDENCE,
+        "parameters": {
+            e.parameter.name: {
+                "nominal": e.parameter.nominal,
+                "value": e.value,
+                "low": e.low,
+                "high": e.high,
+            }
+            for e in found.estimates
+        },
+        "prediction_rms_m": {
+            "fitted": [found.fit_before, found.fit_after],
+            "held_back": [found.check_before, found.check_after],
+        },
+    }
+
+
+def rows_of(found: Identified) -> list[tuple[str, str]]:
+    """Rows (what, value) for people."""
+    rows = [
+        (
+            e.parameter.name,
+            f"{e.value:.5g}   {100 * CONFIDENCE:.0f} %: {e.low:.5g} .. {e.high:.5g}   was {e.parameter.nominal:.5g}",
+        )
+        for e in found.estimates
+    ]  # fmt: skip
+    for name, before, after in (
+        ("fitted windows", found.fit_before, found.fit_after),
+        ("windows held back", found.check_before, found.check_after),
+    ):
+        rows.append((f"prediction error, {name}", f"{1e3 * before:.2f} -> {1e3 * after:.2f} mm"))
+    return rows

@@ -1,0 +1,219 @@
+"""Make a bag whole again that was cut off while it was written: read what is there, write it anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcap.records import Channel, McapRecord, Message, Schema
+from mcap.stream_reader import StreamReader
+from rosbags.interfaces import Connection, Qos
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.rosbag2.metadata import parse_qos
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from rotor_core.config.yaml.structure import word
+from rotor_core.errors import ConfigError, RotorError
+from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.live.bag import SCENARIO_FILE
+
+NANO = 1e-9
+DAMAGED = ".damaged"
+"""Added to the name of the folder that was cut off, which is kept."""
+
+MAGIC = b"\x89MCAP0\r\n"
+"""First and last bytes of an MCAP file."""
+
+LARGEST = 2**30
+"""Records beyond this are taken for damage, bytes."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Messages recovered from a damaged bag.
+
+    Attributes:
+        path: of the bag that is whole.
+        kept: of the damaged one; None: it was whole.
+        messages: how many there are.
+        span: from the first to the last of them, s.
+        lost: bytes at the end that are part of no complete record.
+    """
+
+    path: Path
+    kept: Path | None
+    messages: int
+    span: float
+    lost: int
+
+
+def recover(path: Path, out: Path | None = None) -> Recovered:
+    """Make a bag whole.
+
+    Args:
+        path: its folder, a folder with one bag, or its .mcap file.
+        out: where to write the new bag; default in place of the damaged one, which is kept beside it.
+
+    Raises:
+        ConfigError: there is no bag, it has no message, or ``out`` exists.
+        RotorError: the disk is full; the damaged bag is as it was then.
+    """
+    folder, file = _find(path)
+    if out is None and (folder / "metadata.yaml").exists() and _is_complete(file):
+        return Recovered(folder, None, *_count(file), 0)
+    if out is None:
+        _refuse_company(folder, file)
+    kept = None if out is not None else folder.with_name(folder.name + DAMAGED)
+    target = folder.with_name(folder.name + ".recovering") if out is None else out
+    for other in (kept, target):
+        if other is not None and other.exists():
+            raise ConfigError(f"{other}: exists already. Remove it, or name another place: --out.")
+    try:
+        found = _rewrite(file, target, folder.name if out is None else target.name)
+    except BaseException as error:
+        if target.exists():
+            shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise RotorError(
+                f"{target}: cannot be written ({error.strerror}). {folder} is as it was. Recover it elsewhere: --out."
+            ) from error
+        raise
+    if kept is not None:
+        os.rename(folder, kept)
+        os.rename(target, folder)
+    return Recovered(folder if out is None else out, kept, *found)
+
+
+def _find(path: Path) -> tuple[Path, Path]:
+    """Folder and file of a bag."""
+    try:
+        if path.is_file():
+            file = path
+        else:
+            files = sorted(path.glob("*.mcap")) or sorted(path.glob("*/*.mcap"))
+            if not path.is_dir():
+                raise ConfigError(
+                    f"{word(str(path))}: there is no such file or folder. Name a bag."
+                )
+            if len(files) != 1:
+                what = "no .mcap file" if not files else f"{len(files)} .mcap files"
+                raise ConfigError(f"{path}: holds {what}. Give the folder of one bag (MCAP).")
+            file = files[0]
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                raise ConfigError(f"{word(str(file))}: is no MCAP file, whole or damaged.")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{word(str(path))}: cannot be read ({error}).") from error
+    return file.parent, file
+
+
+def _refuse_company(folder: Path, file: Path) -> None:
+    """In place only the folder of a bag is replaced, not one in which people keep other things.
+
+    Raises:
+        ConfigError: something else is there.
+    """
+    known = (file.name, "metadata.yaml", SCENARIO_FILE)
+    other = sorted(p.name for p in folder.iterdir() if p.name not in known)
+    if other:
+        raise ConfigError(
+            f"{folder}: holds more than a bag ({word(other[0])}). Say where to write the whole one: --out."
+        )
+
+
+def _is_complete(file: Path) -> bool:
+    with file.open("rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        if stream.tell() < 2 * len(MAGIC):
+            return False
+        stream.seek(-len(MAGIC), os.SEEK_END)
+        return stream.read() == MAGIC
+
+
+class _Records:
+    """Records of a file up to where it is damaged.
+
+    Attributes:
+        good: bytes up to the end of the last whole record.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.good = 0
+
+    def __iter__(self) -> Iterator[McapRecord]:
+        with self._file.open("rb") as stream:
+            try:
+                for record in StreamReader(stream, record_size_limit=LARGEST).records:
+                    self.good = stream.tell()
+                    yield record
+            except (
+                Exception
+            ):  # readers of cut-off records fail in many ways; nothing behind has a place
+                return
+
+
+def _count(file: Path) -> tuple[int, float]:
+    stamps = [r.log_time for r in _Records(file) if isinstance(r, Message)]
+    return len(stamps), (max(stamps) - min(stamps)) * NANO if stamps else 0.0
+
+
+def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
+    """Copy all whole messages of ``file`` into a new bag whose file is called ``name``.mcap."""
+    records = _Records(file)
+    schemas: dict[int, Schema] = {}
+    connections: dict[int, Connection] = {}
+    store = get_typestore(Stores.ROS2_JAZZY)
+    # the writer names its file by its folder
+    target.mkdir(parents=True)
+    inner = target / name
+    writer = Writer(inner, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    if scenario := _scenario(file.parent):
+        writer.set_custom_data("scenario", scenario)
+    stamps: list[int] = []
+    with writer:
+        for record in records:
+            if isinstance(record, Schema):
+                schemas[record.id] = record
+            elif isinstance(record, Channel) and record.id not in connections:
+                connections[record.id] = _connection(writer, record, schemas, store)
+            elif isinstance(record, Message):
+                writer.write(connections[record.channel_id], record.log_time, record.data)
+                stamps.append(record.log_time)
+        if not stamps:
+            raise ConfigError(f"{file}: holds no whole message; there is nothing to recover.")
+    for part in inner.iterdir():
+        part.rename(target / part.name)
+    inner.rmdir()
+    return len(stamps), (max(stamps) - min(stamps)) * NANO, file.stat().st_size - records.good
+
+
+def _connection(
+    writer: Writer, channel: Channel, schemas: dict[int, Schema], store: Typestore
+) -> Connection:
+    schema = schemas[channel.schema_id]
+    if schema.name not in store.fielddefs:
+        store.register(get_types_from_msg(schema.data.decode(), schema.name))
+    return writer.add_connection(
+        channel.topic,
+        schema.name,
+        typestore=store,
+        serialization_format=channel.message_encoding,
+        offered_qos_profiles=_qos(channel),
+    )
+
+
+def _qos(channel: Channel) -> list[Qos]:
+    text = channel.metadata.get("offered_qos_profiles", "")
+    return parse_qos(text) if text else []
+
+
+def _scenario(folder: Path) -> str:
+    """The scenario beside a bag that was not closed; empty: none (a bag of somebody else)."""
+    file = folder / SCENARIO_FILE
+    return file.read_text() if file.exists() else ""

@@ -1,0 +1,97 @@
+"""Recorded paths in a file or a bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core.errors import ConfigError
+from rotor_recordings.motion.track import GAP, NANO, Track
+
+RANKS = (
+    "ground_truth",
+    "mocap",
+    "vicon",
+    "vrpn",
+    "optitrack",
+    "poses",
+    "rigid_bodies",
+    "odom",
+    "tf",
+)
+"""Of several paths of a body the one counts whose source holds the earliest of these words."""
+
+
+@dataclass(frozen=True)
+class CableRows:
+    """Cables as a simulator reports them.
+
+    Attributes:
+        stamps: ns, (N,).
+        tensions: (N, n_cables) N.
+        taut: (N, n_cables).
+        names: of the cables; empty: in the order of the scenario.
+    """
+
+    stamps: np.ndarray
+    tensions: np.ndarray
+    taut: np.ndarray
+    names: tuple[str, ...] = ()
+
+    def nearest(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tensions and flags of the rows nearest in time; NaN and taut where none is within :data:`GAP`."""
+        i = np.clip(np.searchsorted(self.stamps, stamps), 1, len(self.stamps) - 1)
+        i -= stamps - self.stamps[i - 1] < self.stamps[i] - stamps
+        far = np.abs(self.stamps[i] - stamps) > round(GAP / NANO)
+        return np.where(far[:, None], np.nan, self.tensions[i]), self.taut[i] | far[:, None]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Paths of bodies.
+
+    Attributes:
+        path: as the user wrote it.
+        kind: for messages: ``ROS 2 bag``, ``ROS 1 bag``, ``Vicon CSV``, ``TUM file``.
+        tracks: in the order of the file; several per body where several topics show it.
+        scenario: YAML of the scenario where a recording of this suite holds it.
+        cables: what it says of cables; None: nothing.
+    """
+
+    path: str
+    kind: str
+    tracks: tuple[Track, ...]
+    scenario: str = ""
+    cables: CableRows | None = None
+
+    @property
+    def bodies(self) -> list[str]:
+        """Names, in the order of the file."""
+        return list(dict.fromkeys(t.body for t in self.tracks))
+
+    def track(self, body: str, source: str = "") -> Track:
+        """The path of a body, from ``source``, or from the best source there is.
+
+        Raises:
+            ConfigError: the recording holds none.
+        """
+        found = [t for t in self.tracks if t.body == body]
+        if not found:
+            raise ConfigError(
+                f"{self.path}: holds no path of {body}; it holds {', '.join(self.bodies)}."
+            )
+        if source:
+            named = [t for t in found if t.source == source]
+            if not named:
+                sources = ", ".join(t.source for t in found)
+                raise ConfigError(f"{self.path}: {body} is not in {source}; it is in {sources}.")
+            return named[0]
+        return min(found, key=_rank)
+
+
+def _rank(track: Track) -> int:
+    """Place among the sources of a body; the truth of a laboratory is what a comparison must not see."""
+    if "laboratory/" in track.source:
+        return len(RANKS) + 1
+    return next((i for i, word in enumerate(RANKS) if word in track.source), len(RANKS))

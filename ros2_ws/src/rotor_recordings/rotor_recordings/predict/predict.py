@@ -1,0 +1,231 @@
+"""Prediction of a flight by the simulator, from a recorded state on, with the recorded commands or references.
+
+With the commands of the recording the plant alone is judged; with its references plant and controller are. This is how
+the paper validates its collision model (Li, Sun, Loianno 2023, section VI).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rotor_control.controller import Controller, make_controller
+from rotor_core.errors import ConfigError, ContractError, SolverError
+from rotor_core.reference import ATTITUDE
+from rotor_core.state import FULL_STATE, State, States
+from rotor_flight.flight import SAME_TIME, Flight
+from rotor_sim.period import Decision, control_period
+from rotor_sim.simulation import Simulation
+
+Feed = Literal["commands", "reference"]
+
+Hook = Callable[[Simulation, float], None]
+"""Called with the simulation and the time of the recording before every control period."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted flight.
+
+    Attributes:
+        flight: one row per control period, at times of the recording; it ends early where nothing could go on.
+        shift: how far the recorded state was moved to fit the cables, m.
+        ended: why it ended early; empty: it did not.
+    """
+
+    flight: Flight
+    shift: float
+    ended: str = ""
+
+
+def predict(
+    record: Flight, at: float = 0.0, duration: float | None = None, feed: Feed = "commands",
+    hook: Hook = lambda simulation, t: None,
+) -> Prediction:  # fmt: skip
+    """Predict a recorded flight from one of its states.
+
+    Rotor speeds begin where the command at that time holds them; the integral of the controller at zero.
+
+    Args:
+        record: what was recorded.
+        at: where to begin, s since its start; the row nearest to it counts.
+        duration: s; None: to the end of the recording.
+        feed: what drives the prediction.
+        hook: to change what only the caller knows.
+
+    Raises:
+        ConfigError: the recording lacks what is fed, or a part of the state.
+    """
+    scenario = record.scenario
+    length = float(record.time[-1] - record.time[0])
+    if not 0.0 <= at <= length:
+        raise ConfigError(f"--at: must be within the recording, 0 to {length:.3f} s, got {at:g}.")
+    begin = int(np.abs(record.time - record.time[0] - at).argmin())
+    start = float(record.time[begin])
+    end = float(record.time[-1]) if duration is None else start + duration
+    states = record.states[begin]
+    if np.isnan(states).any():
+        raise ConfigError(
+            f"--at {at:g}: the recording does not know the state of every entity there. Begin elsewhere."
+        )
+    if begin and any(v.helicopter for v in scenario.model.vehicles):
+        raise ConfigError(
+            "--at: the blades of a helicopter are not recorded; it can be replayed from its start only."
+        )
+    simulation = Simulation(scenario)
+    simulation.reset(time=start, elapsed=start - float(record.time[0]))
+    _make_past(record, simulation, start)
+    shift = _put(simulation, record, begin)
+    controller = _controller(record) if feed == "reference" else None
+    commands = record.all_commands
+    if feed == "commands" and not len(commands.time):
+        raise ConfigError(
+            "--feed commands: the recording holds no commands (rotor/team_command, or <vehicle>/cmd/wrench "
+            "of all vehicles)."
+        )
+    if feed == "commands" and commands.at(start) < 0:
+        raise ConfigError(
+            f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "
+            "later (--at), "
+            "or take --feed reference."
+        )
+    if feed == "commands" and any(v.moving_joints for v in scenario.model.vehicles):
+        if not commands.efforts.shape[1]:
+            raise ConfigError(
+                "--feed commands: the recording has no efforts of the joints. Take --feed reference."
+            )
+    if controller is None:
+        first = commands.at(start)
+        simulation.act(commands.wrenches[first], _efforts(commands.efforts, first))
+    return _run(record, simulation, controller, (start, end), shift, hook)
+
+
+def _run(
+    record: Flight, simulation: Simulation, controller: Controller | None, span: tuple[float, float],
+    shift: float, hook: Hook,
+) -> Prediction:  # fmt: skip
+    scenario, commands = record.scenario, record.all_commands
+    period = scenario.time.control_s
+    n = int((span[1] - span[0]) / period + SAME_TIME)
+    entities, cables = len(simulation.names), len(scenario.model.cables)
+    times = span[0] + period * np.arange(n + 1)
+    states, sent = np.empty((n + 1, entities, 13)), np.empty((n + 1, simulation.n_vehicles, 4))
+    tensions, taut = np.zeros((n + 1, cables)), np.zeros((n + 1, cables), bool)
+    references = np.full((n + 1, *record.references.shape[1:]), np.nan)
+    joints = np.empty((n + 1, *simulation.joint_states.shape))
+    ended, last, i, t = "", n, 0, span[0]
+
+    def decide(measured: States) -> Decision:
+        if controller is None:
+            k = commands.at(float(t))
+            return commands.wrenches[k], _efforts(commands.efforts, k)
+        if np.isnan(references[i]).any():
+            raise ConfigError(
+                f"--feed reference: the recording has no reference of a team at {t - record.time[0]:.3f} s (its "
+                "vehicles flew alone, or nothing was planned). Take --feed commands, or another part."
+            )
+        wanted = _joint_reference(record, float(t))
+        wrenches = controller.decide(measured.array, references[i], simulation.joint_states, wanted)
+        return wrenches, controller.efforts
+
+    def keep(wrenches: np.ndarray) -> None:
+        states[i], sent[i] = simulation.motion[:, FULL_STATE], wrenches
+        joints[i] = simulation.joint_states
+        if cables:
+            tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
+
+    for i, t in enumerate(times):
+        hook(simulation, float(t))
+        references[i] = _reference(record, float(t))
+        try:
+            control_period(simulation, decide, record=keep, integrates=i < n)
+        except (SolverError, ContractError) as error:
+            ended, last = f"after {t - span[0]:.3f} s: {error}", i
+            break
+    kept = slice(0, max(last, 1) + (not ended))
+    flight = Flight(
+        scenario, times[kept], states[kept], references[kept], sent[kept], tensions[kept], taut[kept],
+        simulation.take_events(), joints=joints[kept],
+    )  # fmt: skip
+    return Prediction(flight, shift, ended)
+
+
+def _controller(record: Flight) -> Controller:
+    """Our controller, where the recording has all that it follows.
+
+    Raises:
+        ConfigError: it follows plans, or joints, which the recording does not hold.
+    """
+    scenario = record.scenario
+    if getattr(scenario.controller, "feedforward", "") == "nominal":
+        raise ConfigError(
+            "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds "
+            "references only. Take "
+            "--feed commands."
+        )
+    if any(v.moving_joints for v in scenario.model.vehicles) and not record.joint_references.size:
+        raise ConfigError(
+            "--feed reference: the recording has no references of the joints. Take --feed commands."
+        )
+    return make_controller(scenario)
+
+
+def _put(simulation: Simulation, record: Flight, begin: int) -> float:
+    states = {
+        name: s / _scale(s) for name, s in zip(simulation.names, record.states[begin], strict=True)
+    }
+    joints = record.joints[begin] if record.joints.size else None
+    return simulation.set_states(states, project=True, joints=joints)
+
+
+def _scale(state: np.ndarray) -> np.ndarray:
+    """Divisor that brings the quaternion of a recorded state to unit length."""
+    out = np.ones(13)
+    State(out).attitude[:] = np.linalg.norm(State(state).attitude)
+    return out
+
+
+def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
+    """Cut what had been cut by then."""
+    for event in record.events:
+        if event.time >= start:
+            break
+        if event.type == "cut":
+            for k in event.cables:
+                simulation.engine.cut(k)
+        elif event.type in ("attach", "release"):
+            raise ConfigError(
+                f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} "
+                "s came "
+                "before; a replay begins before it, or without it."
+            )
+
+
+def between(time: np.ndarray, rows: np.ndarray, t: float) -> np.ndarray:
+    """Rows at a time, along the straight line between two of them."""
+    i = int(np.clip(np.searchsorted(time, t), 1, len(time) - 1))
+    share = np.clip((t - time[i - 1]) / (time[i] - time[i - 1]), 0.0, 1.0)
+    if share in (0.0, 1.0):  # an unknown neighbour does not matter then
+        return rows[i - 1 + int(share)].copy()
+    return (1.0 - share) * rows[i - 1] + share * rows[i]
+
+
+def _joint_reference(record: Flight, t: float) -> np.ndarray | None:
+    if not record.joint_references.size:
+        return None
+    return between(record.time, record.joint_references, t)
+
+
+def _reference(record: Flight, t: float) -> np.ndarray:
+    """References at a time, (n_teams, 28)."""
+    out = between(record.time, record.references, t)
+    attitude = out[:, ATTITUDE : ATTITUDE + 4]
+    attitude /= np.maximum(np.linalg.norm(attitude, axis=1, keepdims=True), 1e-9)
+    return out
+
+
+def _efforts(efforts: np.ndarray, row: int) -> np.ndarray | None:
+    return efforts[row] if efforts.shape[1] else None

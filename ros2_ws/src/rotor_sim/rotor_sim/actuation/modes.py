@@ -1,0 +1,209 @@
+"""Actuation modes: wrenches that act directly, rotors with a lag, or propellers as bodies that are turned."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set
+from rotor_dynamics.engine import Engine
+from rotor_sim.plant.system import thrust_gain
+
+
+def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> None:
+    """Let the internal rotors of all entities turn as the scenario says, counted from ``time``."""
+    stored = [r for e in scenario.model.entities for r in e.internal_rotors]
+    first = len(engine.system.rotors) - len(stored)
+    for i, r in enumerate(stored):
+        phase = r.phase_rad - 2.0 * np.pi * r.frequency_hz * time
+        engine.rotors.prescribe(first + i, r.speed_rad_s, r.amplitude_rad_s, r.frequency_hz, phase)
+
+
+class Actuators(ABC):
+    """Common base of all kinds of actuators.
+
+    Attributes:
+        limits: of the rotors; None: they have none.
+        applied: wrenches after limits, (n_vehicles, 4).
+        health: of every rotor of every vehicle, thrust that it gives over what it should.
+        fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
+        is_running: whether there has been a command since the last reset.
+    """
+
+    def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
+        self.sets = sets
+        self.limits = rotor_limits(sets) if scenario.actuation.limits else None
+        self.applied = np.zeros((len(sets), 4))
+        self.health = [np.ones(s.count) for s in sets]
+        self.fastest = np.full(len(sets), np.inf)
+        self.is_running = False
+        self._has_power = any(v.rotors.motor is not None for v in scenario.model.vehicles)
+        self._is_bounded = self._has_power
+
+    def weaken(self, vehicle: int, rotor: int, gain: float) -> None:
+        """Let a rotor of a vehicle (rows) give ``gain`` of the thrust that it should."""
+        self.health[vehicle][rotor] = gain
+        self._is_bounded = True
+
+    def reset(self) -> None:
+        """Nothing acts, everything is well."""
+        self.applied[:] = 0.0
+        for health in self.health:
+            health[:] = 1.0
+        self.fastest[:] = np.inf
+        self._is_bounded = self._has_power
+        self.is_running = False
+
+    def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
+        """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
+        self.applied[:] = wrenches
+        if self.limits:
+            self.limits.apply(self.applied)
+        if not self._is_bounded:
+            return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
+        return [
+            np.minimum(s.speeds(w) * np.sqrt(health), fastest)
+            for s, w, health, fastest in zip(
+                self.sets, self.applied, self.health, self.fastest, strict=True
+            )
+        ]
+
+    @abstractmethod
+    def act(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+
+    @abstractmethod
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """Speeds of the rotors of every vehicle, rad/s."""
+
+
+class WrenchActuators(Actuators):
+    """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits.
+
+    Attributes:
+        gain: thrust gains, (n_vehicles, 1).
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        vehicles = scenario.model.vehicles
+        gains = [thrust_gain(scenario, v.name) for v in vehicles]
+        sets = [rotor_set(v.rotors, thrust_gain=k) for v, k in zip(vehicles, gains, strict=True)]
+        super().__init__(scenario, sets)
+        self.gain = np.array(gains).reshape(-1, 1)
+
+    def act(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+        np.multiply(self.gain, wrenches, out=self.applied)
+        if self.limits:
+            self.limits.apply(self.applied)
+        if self._is_bounded:
+            self._bound()
+        engine.hold(self.applied)
+        self.is_running = True
+
+    def _bound(self) -> None:
+        """Limit the wrenches to what faults and power leave of them."""
+        for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
+            if np.any(health != 1.0) or self.fastest[i] < np.inf:
+                most = s.thrust_per_speed2 * self.fastest[i] ** 2
+                thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
+                self.applied[i] = s.mixing @ thrusts
+
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """Speeds that would give the acting wrenches, rad/s."""
+        return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
+
+
+class RotorActuators(Actuators):
+    """Commands become speeds of rotors (A.2), which follow with their lag.
+
+    What a command asks beyond the rotors is limited first (A.3). The first command after a reset
+    finds its rotors at speed: a vehicle starts in the air.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
+        self._ends = np.cumsum([s.count for s in self.sets])
+
+    def act(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+        speeds = engine.rotors.targets
+        wanted = self._wanted(wrenches)
+        if wanted:
+            speeds[: self._ends[-1]] = np.concatenate(wanted)
+        if self.is_running:
+            engine.rotors.act(speeds)
+        else:
+            engine.rotors.start(speeds)
+            self.is_running = True
+
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """True speeds, rad/s."""
+        return np.split(engine.rotors.speeds[: self._ends[-1]], self._ends[:-1])
+
+
+class PropellerActuators(Actuators):
+    """Commands become speeds of propellers that are bodies on joints, which come last among all joints.
+
+    ``driven``: they turn at these speeds, with their lag. Otherwise motors turn them: a torque, held for a
+    control period, for the drag of the air and for the way to the wanted speed (R.18).
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        vehicles = scenario.model.vehicles
+        super().__init__(scenario, [rotor_set(v.rotors) for v in vehicles])
+        self._first = sum(len(v.moving_joints) for v in vehicles)
+        self._spins = [v.rotors.spins for v in vehicles]
+        self._lags = [v.rotors.lag_s for v in vehicles]
+        self._driven = scenario.actuation.mode == "propellers"
+        gains = [thrust_gain(scenario, v.name) for v in vehicles]
+        self._drag = [
+            k * s.thrust_per_speed2 * v.rotors.torque_per_thrust_m
+            for k, s, v in zip(gains, self.sets, vehicles, strict=True)
+        ]
+        h = scenario.time.control_s
+        self._gains = [
+            v.rotors.propeller.inertia_kg_m2[2] * (1.0 - np.exp(-h / v.rotors.lag_s)) / h
+            for v in vehicles
+            if v.rotors.propeller
+        ]
+
+    def act(self, engine: Engine, wrenches: np.ndarray) -> None:
+        """Take up commands, (n_vehicles, 4)."""
+        first = self._first
+        efforts, commanded = np.zeros(len(engine.joints)), np.zeros(len(engine.joints), bool)
+        for i, (wanted, spins) in enumerate(zip(self._wanted(wrenches), self._spins, strict=True)):
+            rates = spins * wanted
+            own = slice(first, first + len(rates))
+            if self._driven:
+                engine.joints.turn(first, rates, self._lags[i] if self.is_running else 0.0)
+            else:
+                if not self.is_running:
+                    engine.joints.set_rates(first, rates)
+                now = engine.joints.rates[own]
+                drag = self._drag[i] * now * np.abs(now)
+                efforts[own] = drag + self._gains[i] * (rates - now)
+                commanded[own] = True
+            first += len(rates)
+        if not self._driven:
+            engine.joints.act(efforts, only=commanded)
+        self.is_running = True
+
+    def speeds(self, engine: Engine) -> list[np.ndarray]:
+        """True speeds, rad/s."""
+        ends = self._first + np.cumsum([len(s) for s in self._spins])
+        return [
+            spins * engine.joints.rates[end - len(spins) : end]
+            for spins, end in zip(self._spins, ends, strict=True)
+        ]
+
+
+KINDS = {
+    "wrench": WrenchActuators,
+    "rotors": RotorActuators,
+    "propellers": PropellerActuators,
+    "motors": PropellerActuators,
+}
+"""Actuators by the mode of the scenario."""

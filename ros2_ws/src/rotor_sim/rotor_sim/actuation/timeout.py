@@ -1,0 +1,72 @@
+"""Time-out of commands: the wrench applied to a vehicle when commands stop arriving.
+
+Hold, then nothing (or nothing at once). Simulation time, no clock.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+FRESH, HELD, ZEROED = "fresh", "held", "zeroed"
+
+
+class CommandWatch:
+    """Latest wrench of every vehicle and how old it is.
+
+    Args:
+        n_vehicles: how many.
+        timeout: age after which a command is stale, s.
+        policy: ``hold`` keeps the last wrench until ``zero_after`` s beyond the time-out; ``zero``
+            drops it at once.
+        zero_after: s.
+        idle: what is applied then, (n_vehicles, 4): rotors at their slowest. Those that stand still already
+            go on standing.
+    """
+
+    def __init__(
+        self,
+        n_vehicles: int,
+        *,
+        timeout: float,
+        policy: str,
+        zero_after: float,
+        idle: np.ndarray | None = None,
+    ) -> None:
+        self.timeout, self.policy, self.zero_after = timeout, policy, zero_after
+        self._idle = np.zeros((n_vehicles, 4)) if idle is None else idle
+        self._wrenches = np.zeros((n_vehicles, 4))
+        self._since = np.full(n_vehicles, -np.inf)
+        self.states = [ZEROED] * n_vehicles
+
+    def reset(self) -> None:
+        """Forget all commands."""
+        self._wrenches[:] = 0.0
+        self._since[:] = -np.inf
+        self.states = [ZEROED] * len(self.states)
+
+    def accept(self, vehicle: int, wrench: np.ndarray, time: float) -> None:
+        """A valid command (4,) of simulation time ``time`` has come."""
+        self._wrenches[vehicle] = wrench
+        self._since[vehicle] = time
+
+    def heard(self) -> bool:
+        """True if every vehicle has been commanded since the last reset."""
+        return bool(np.all(np.isfinite(self._since)))
+
+    def wrenches(self, time: float) -> tuple[np.ndarray, list[tuple[int, str]]]:
+        """Wrenches to apply at ``time`` (n, 4), and the vehicles whose state changed, with their new state."""
+        out = self._wrenches.copy()
+        changes = []
+        for i, since in enumerate(self._since):
+            age = time - since
+            if age <= self.timeout:
+                state = FRESH
+            elif self.policy == "hold" and age <= self.timeout + self.zero_after:
+                state = HELD
+            else:
+                state = ZEROED
+                out[i] = self._idle[i] if out[i].any() else 0.0
+            if state != self.states[i]:
+                self.states[i] = state
+                changes.append((i, state))
+        return out, changes

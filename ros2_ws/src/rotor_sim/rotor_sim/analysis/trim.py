@@ -1,0 +1,187 @@
+"""Steady flight of any scenario: hover, or straight flight at a constant velocity.
+
+Unknown are commands, attitudes, directions of cables and, with a helicopter, the whole periodic motion of its
+rotor. The engine flies one period; what it does must repeat, displaced by velocity times period. Solved by
+Newton's method with the shortest step, so that what nothing decides (where, which heading) stays as the
+scenario has it. Equation (B.16), docs/theory/helicopter.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rotor_core.config.schema import Actuation, Scenario
+from rotor_core.errors import ContractError, ModelError, SolverError
+from rotor_sim.analysis.trim_report import beyond_limits, loads_of
+from rotor_sim.analysis.trim_state import SteadyWorld
+
+PERTURBATION = 1e-6
+"""Of scaled unknowns, for the derivatives."""
+
+TOLERANCE = 1e-9
+"""Largest mean acceleration at which a flight counts as steady, m/s^2 and rad/s^2."""
+
+ROUGHLY = 1e-6
+"""Rounding of the derivatives may stop it before TOLERANCE; beyond this it is no flight."""
+
+SPEEDS = 8
+"""Steps from hover to a velocity that is not found at once."""
+
+MAX_ITERATIONS = 40
+SMALLEST_SHARE = 1.0 / 64.0
+"""Of a Newton step that is still tried."""
+
+RANK = 1e-9
+"""Directions that change the flight by less than this share are left alone."""
+
+
+@dataclass(frozen=True)
+class Trim:
+    """A steady flight, or why there is none.
+
+    Attributes:
+        reason: empty where there is one.
+        residual: largest mean acceleration over a period, m/s^2 and rad/s^2.
+        iterations: of Newton's method.
+        velocity: of the flight in W, (3,) m/s.
+        commands: thrust and moment, or collective, lateral, longitudinal and tail force, (n_vehicles, 4).
+        engine_torques: of helicopters, (n,) N m.
+        efforts: of the joints of arms, (n_joints,).
+        states: of all entities at the start of a period, (n, 13).
+        joints: angles and rates of all joints then, (n, 2).
+        inflow: induced velocities then, (n_discs,) m/s.
+        loads: means over a period, by name; helicopters with the harmonics of their blades.
+    """
+
+    reason: str
+    residual: float
+    iterations: int
+    velocity: np.ndarray
+    commands: np.ndarray
+    engine_torques: np.ndarray
+    efforts: np.ndarray
+    states: np.ndarray
+    joints: np.ndarray
+    inflow: np.ndarray
+    loads: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def exists(self) -> bool:
+        """True if such a flight exists."""
+        return not self.reason
+
+
+def trim(
+    scenario: Scenario,
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    *,
+    progress: Callable[[int, float], None] | None = None,
+) -> Trim:
+    """Steady flight of a scenario.
+
+    Steady wind blows, gusts and turbulence do not; nothing touches the ground; arms hold their initial
+    posture; limits are checked at the end.
+
+    Args:
+        scenario: whose plant flies.
+        velocity: in W, m/s.
+        progress: called after every iteration with its number and the residual.
+
+    Raises:
+        ContractError: the velocity is not finite.
+        ModelError: rotors of helicopters with different periods.
+    """
+    wanted = np.array(velocity, float)
+    if wanted.shape != (3,) or not np.isfinite(wanted).all():
+        raise ContractError(f"trim: velocity must be 3 finite numbers, got {velocity}.")
+    mode = "wrench" if scenario.actuation.mode == "wrench" else "rotors"
+    calm = replace(scenario.environment.wind, gusts=(), turbulence=None)
+    plain = replace(
+        scenario,
+        actuation=Actuation(mode, limits=False),
+        environment=replace(scenario.environment, contact=None, wind=calm),
+        mission=None,
+        changes=(),
+    )
+    world = SteadyWorld(plain, wanted)
+    solution = _newton(world, world.start(), progress)
+    if solution.residual > ROUGHLY and np.any(wanted):  # from hover, faster and faster
+        solution = _newton(world, world.start(), progress, speed=0.0)
+        for share in range(1, SPEEDS + 1):
+            solution = _newton(world, solution.x, progress, speed=share / SPEEDS)
+    x, largest = solution.x, solution.residual
+    reason = "" if largest <= ROUGHLY else f"no steady flight was found: {solution.words}"
+    out = world.outcome(x)
+    loads = loads_of(world, x, out.engine_torques) if np.isfinite(largest) else {}
+    if not reason:
+        tensions = {name: loads[f"{name}.tension_n"] for name in world.cables}
+        reason = beyond_limits(scenario, out.commands, out.engine_torques, tensions)
+    return Trim(
+        reason, largest, solution.iterations, wanted, out.commands, out.engine_torques, out.efforts, out.states,
+        out.joints, out.inflow, loads,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Solution:
+    x: np.ndarray
+    residual: float
+    iterations: int
+    words: str
+
+
+def _newton(
+    world: SteadyWorld,
+    x: np.ndarray,
+    progress: Callable[[int, float], None] | None,
+    speed: float = 1.0,
+) -> _Solution:
+    """Newton's method with the shortest step, as far as it gets, at a share of the wanted velocity."""
+    world.speed = speed
+    residual = _try(world, x)
+    if residual is None:
+        return _Solution(x, np.inf, 0, "the motion is not finite after one period")
+    iterations = 0
+    for iterations in range(1, MAX_ITERATIONS + 1):
+        if np.abs(residual).max() <= TOLERANCE:
+            break
+        J = _derivative(world, x, residual)
+        if J is None:
+            break
+        step = np.linalg.lstsq(J, -residual, rcond=RANK)[0]
+        share, better = 1.0, None
+        while share >= SMALLEST_SHARE:
+            better = _try(world, x + share * step)
+            if better is not None and np.linalg.norm(better) < np.linalg.norm(residual):
+                break
+            share, better = 0.5 * share, None
+        if better is None:
+            break
+        x, residual = x + share * step, better
+        if progress is not None:
+            progress(iterations, float(np.abs(residual).max()))
+    return _Solution(x, float(np.abs(residual).max()), iterations, world.describe(residual))
+
+
+def _try(world: SteadyWorld, x: np.ndarray) -> np.ndarray | None:
+    """Residual of the steady-flight equations; None where the engine cannot fly the state."""
+    try:
+        residual = world.residual(x)
+    except (SolverError, ModelError, ContractError):
+        return None
+    return residual if np.isfinite(residual).all() else None
+
+
+def _derivative(world: SteadyWorld, x: np.ndarray, residual: np.ndarray) -> np.ndarray | None:
+    columns = []
+    for i in range(len(x)):
+        moved = x.copy()
+        moved[i] += PERTURBATION
+        there = _try(world, moved)
+        if there is None:
+            return None
+        columns.append((there - residual) / PERTURBATION)
+    return np.stack(columns, axis=1)

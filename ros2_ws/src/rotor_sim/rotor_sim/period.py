@@ -1,0 +1,51 @@
+"""One control period, written once: sense, decide, limit, act, record, integrate.
+
+Flights, predictions, identification, the viewer and fits to real flights call it. Limits at rotor level are the
+controller's where it decides and the plant's where it acts. Two places keep a period of their own: the simulator
+node, where the decision is that of other processes, and the compiled loop over whole flights, which a test holds
+to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.state import States
+from rotor_sim.simulation import Simulation
+
+Decision = tuple[np.ndarray, np.ndarray | None]
+"""Wrenches of all vehicles, (n_vehicles, 4), and efforts of all joints; None: as they are."""
+
+
+def control_period(
+    simulation: Simulation,
+    decide: Callable[[States], Decision],
+    *,
+    record: Callable[[np.ndarray], None] | None = None,
+    acts: Callable[[], bool] | None = None,
+    integrates: bool = True,
+) -> None:
+    """Run one control period.
+
+    Args:
+        simulation: is advanced by one period.
+        decide: called with the measured states.
+        record: called with the decided wrenches once they act, before time passes.
+        acts: asked after the decision; False at the end of a flight, where what is decided is recorded and acts no
+            more. Default: always.
+        integrates: False where the state is wanted with the command acting and no time passes.
+
+    Raises:
+        ContractError: the decision has a wrong shape or is not finite.
+        SolverError: the integration cannot go on.
+    """
+    wrenches, efforts = decide(simulation.sense())
+    acting = acts is None or acts()
+    if acting:
+        simulation.act(wrenches, efforts)
+    if record is not None:
+        record(wrenches)
+    if acting and integrates:
+        simulation.step()

@@ -1,0 +1,150 @@
+"""The mechanical system of a scenario, as it is in reality (with the changes of ``plant``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core.config.loader import plant_model
+from rotor_core.config.model import Model
+from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.body import inertia_matrix
+from rotor_core.config.yaml.units import wxyz_from_rpy_deg
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import WORLD, Cable, Drag, Rotor, System, Weld
+from rotor_sim.plant.contact_pairs import contacts_from_scenario
+from rotor_sim.plant.helicopter import rotor_parts
+from rotor_sim.plant.links import link_bodies, link_joints, link_welds
+from rotor_sim.plant.propellers import (
+    frame_body,
+    propeller_bodies,
+    propeller_elements,
+    propeller_joints,
+)
+
+
+def system_from_scenario(scenario: Scenario) -> System:
+    """Bodies in the order of ``model.entities``, then the links of their arms; joints vehicle by vehicle.
+
+    Then propellers as bodies, and the rotors of helicopters.
+
+    Cables are in the order of ``model.cables``; every vehicle has one input.
+    """
+    model = plant_model(scenario)
+    names = [e.name for e in model.entities]
+    names += [f"{v.name}/{link.name}" for v in model.vehicles for link in v.links]
+
+    def index(name: str) -> int:
+        return WORLD if name == "world" else names.index(name)
+
+    bodies = tuple(
+        Body(
+            e.name,
+            e.mass_kg,
+            None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2),
+            np.array(getattr(e, "com_m", (0.0, 0.0, 0.0))),
+        )
+        for e in model.entities
+    )
+    bodies += tuple(b for v in model.vehicles for b in link_bodies(v.name, v.links))
+    cables = tuple(
+        Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m))
+        for c in model.cables
+    )
+    welds = tuple(
+        Weld(
+            index(link.parent),
+            index(link.child),
+            np.array(link.position_m),
+            wxyz_from_rpy_deg(link.rpy_deg),
+        )
+        for link in model.rigid_links
+    )
+    welds += tuple(w for v in model.vehicles for w in link_welds(v.name, v.joints, index))
+    joints = tuple(j for v in model.vehicles for j in link_joints(v.name, v.joints, index))
+    drags = tuple(
+        Drag(
+            i,
+            np.array(e.drag.linear_n_s_per_m),
+            np.array(e.drag.quadratic_n_s2_per_m2),
+            np.array(e.drag.rate_n_m_s),
+            np.array(e.drag.rate_cubic_n_m_s3),
+        )
+        for i, e in enumerate(model.entities)
+        if e.drag is not None
+    )
+    environment = scenario.environment
+    propelling = tuple(
+        r for i in range(len(model.vehicles)) for r in propelling_rotors(scenario, model, i)
+    )
+    contacts = contacts_from_scenario(scenario, model, bodies)
+    if scenario.actuation.has_propellers:
+        for i, vehicle in enumerate(model.vehicles):
+            first, first_joint = len(bodies), len(joints)
+            own = propeller_bodies(vehicle)
+            numbers = range(first, first + len(own))
+            bodies = (*bodies[:i], frame_body(vehicle, bodies[i]), *bodies[i + 1 :], *own)
+            driven = scenario.actuation.mode == "propellers"
+            joints += propeller_joints(vehicle, i, numbers, driven=driven)
+            gain = thrust_gain(scenario, vehicle.name)
+            propelling += propeller_elements(vehicle, i, numbers, first_joint, gain)
+    rotors = []
+    for i, vehicle in enumerate(model.vehicles):
+        if vehicle.helicopter is not None:
+            parts = rotor_parts(
+                vehicle, i, len(bodies), len(joints), len(rotors), environment.gravity_m_s2, environment.air.density
+            )  # fmt: skip
+            rotors.append((i, parts))
+            bodies += parts.bodies
+            joints += parts.joints
+    stored = tuple(
+        Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
+        for i, e in enumerate(model.entities)
+        for r in e.internal_rotors
+    )
+    return System(
+        bodies,
+        cables,
+        welds,
+        tuple(range(len(model.vehicles))),
+        environment.gravity_m_s2,
+        propelling + stored,
+        drags,
+        environment.ground_m,
+        joints,
+        contacts,
+        tuple(parts.disc for _, parts in rotors),
+        tuple(blade for _, parts in rotors for blade in parts.blades),
+        tuple(surface for _, parts in rotors for surface in parts.surfaces),
+        {i: parts.tail for i, parts in rotors},
+    )
+
+
+def thrust_gain(scenario: Scenario, vehicle: str) -> float:
+    """Thrust of a vehicle in reality over that of its model."""
+    changes = [c.thrust_gain for c in scenario.plant if c.entity == vehicle]
+    return next((gain for gain in changes if gain is not None), 1.0)
+
+
+def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, ...]:
+    """Rotors of vehicle i, in the order of its layout; none where wrenches act directly."""
+    if scenario.actuation.mode != "rotors":
+        return ()
+    vehicle = model.vehicles[i]
+    rotors = vehicle.rotors
+    thrust = thrust_gain(scenario, vehicle.name) * rotor_set(rotors).thrust_per_speed2
+    return tuple(
+        Rotor(
+            i,
+            axis,
+            hub,
+            spin,
+            thrust,
+            thrust * rotors.torque_per_thrust_m,
+            rotors.inertia_kg_m2,
+            rotors.drag_n_s2_per_m,
+            rotors.radius_m if scenario.environment.ground_effect else 0.0,
+            rotors.lag_s,
+        )
+        for axis, hub, spin in zip(rotors.axes, rotors.positions, rotors.spins, strict=True)
+    )

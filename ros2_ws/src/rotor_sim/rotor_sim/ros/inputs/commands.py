@@ -1,0 +1,231 @@
+"""Inputs from outside: team commands, commands of single vehicles, external wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rotor_msgs.msg import Swashplate, TeamCommand
+from std_msgs.msg import Float64MultiArray
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.errors import ConfigError, ContractError
+from rotor_core.messages.convert import frame_of, vector_from
+from rotor_core.messages.team_wire import Heading, TeamCommandWire
+from rotor_core.ros import qos
+from rotor_core.state import State
+from rotor_core.vehicles.rotors import RotorSet, rotor_set
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.simulation import Simulation
+
+try:
+    from actuator_msgs.msg import Actuators
+except ImportError:
+    Actuators = None  # not among the wheels; released for every supported distribution
+
+Own = Callable[[int, np.ndarray, Time], None]
+"""Takes the command of one vehicle: its number, the command, the stamp of what it answers."""
+
+LARGEST = 1e9
+"""Forces, moments and speeds beyond this are no numbers of an aerial vehicle, N, N m, rad/s."""
+
+EXTERNAL_TIMEOUT = 0.5
+"""An external wrench acts for this simulation time after its last message, s."""
+
+
+def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
+    """Why a message is refused, or an empty text."""
+    if message.header.frame_id not in ("", *frames):
+        return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
+    numbers = [*vector_from(message.wrench.force), *vector_from(message.wrench.torque)]
+    if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
+        return f"must be finite and below {LARGEST:g}, got {[float(n) for n in numbers]}"
+    return ""
+
+
+def subscribe_team_commands(
+    entities: Entities,
+    vehicles: list[str],
+    joints: list[int],
+    helicopters: list[str],
+    accept: Callable[[Heading, np.ndarray, np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``rotor/team_command``: ``accept`` gets heading, wrenches (n, 4) and efforts of all joints."""
+    wire = TeamCommandWire(vehicles, joints, helicopters)
+
+    def callback(data: bytes) -> None:
+        try:
+            heading, wrenches, efforts = wire.read(data)
+        except ContractError as error:
+            reject(str(error))
+            return
+        accept(heading, wrenches, efforts)
+
+    entities.subscribe(TeamCommand, "rotor/team_command", callback, qos.TEAM, raw=True)
+
+
+def subscribe_wrenches(
+    entities: Entities,
+    vehicles: list[str],
+    accept: Own,
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/wrench``: thrust is force.z, moments are the torque, in the body frame.
+
+    ``accept`` gets the index of the vehicle, its wrench (4,) and the stamp.
+    """
+    for index, name in enumerate(vehicles):
+
+        def callback(message: WrenchStamped, index: int = index, name: str = name) -> None:
+            problem = _problem(message, (frame_of(name),))
+            if problem:
+                reject(f"cmd/wrench of {name!r}: {problem}.")
+                return
+            torque = vector_from(message.wrench.torque)
+            accept(index, np.array([message.wrench.force.z, *torque]), message.header.stamp)
+
+        entities.subscribe(WrenchStamped, f"{name}/cmd/wrench", callback, qos.COMMAND)
+
+
+def subscribe_swashplates(
+    entities: Entities,
+    vehicles: list[str],
+    accept: Own,
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/swashplate``: angles and tail force of a helicopter.
+
+    ``accept`` gets the index of the vehicle, the four numbers and the stamp.
+    """
+    for index, name in enumerate(vehicles):
+
+        def callback(message: Swashplate, index: int = index, name: str = name) -> None:
+            numbers = np.array(
+                [message.collective, message.lateral_cyclic, message.longitudinal_cyclic, message.tail_force]
+            )  # fmt: skip
+            if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
+                reject(
+                    f"cmd/swashplate of {name!r}: must be finite and below {LARGEST:g}, got {numbers.tolist()}."
+                )
+                return
+            accept(index, numbers, message.header.stamp)
+
+        entities.subscribe(Swashplate, f"{name}/cmd/swashplate", callback, qos.COMMAND)
+
+
+def subscribe_efforts(
+    entities: Entities,
+    vehicle: str,
+    n: int,
+    accept: Callable[[np.ndarray], None],
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/joint_efforts``: efforts of all joints, in the order of its joint states."""
+
+    def callback(message: Float64MultiArray) -> None:
+        efforts = np.array(message.data)
+        if (
+            efforts.shape != (n,)
+            or not np.isfinite(efforts).all()
+            or np.abs(efforts).max() > LARGEST
+        ):
+            reject(
+                f"cmd/joint_efforts of {vehicle!r}: must hold {n} finite efforts below {LARGEST:g}, "
+                f"got {efforts.tolist()}."
+            )
+            return
+        accept(efforts)
+
+    entities.subscribe(Float64MultiArray, f"{vehicle}/cmd/joint_efforts", callback, qos.COMMAND)
+
+
+def subscribe_motor_speeds(
+    entities: Entities,
+    simulation: Simulation,
+    accept: Own,
+    reject: Callable[[str], None],
+) -> None:
+    """``<vehicle>/cmd/motor_speed``: ``velocity`` holds the speeds of all rotors, rad/s.
+
+    Raises:
+        ConfigError: actuator_msgs is not installed.
+    """
+    if Actuators is None:
+        raise ConfigError(
+            "command_input: motor_speed needs the package actuator_msgs. Install "
+            "ros-<distro>-actuator-msgs, or use command_input: wrench."
+        )
+    for index, vehicle in enumerate(simulation.scenario.model.vehicles):
+        rotors = rotor_set(vehicle.rotors)
+
+        def callback(
+            message: object, index: int = index, name: str = vehicle.name, rotors: RotorSet = rotors
+        ) -> None:
+            speeds = np.array(message.velocity)  # type: ignore[attr-defined]
+            good = speeds.shape == (rotors.count,) and np.isfinite(speeds).all()
+            if not good or (speeds < 0.0).any() or (speeds > LARGEST).any():
+                reject(
+                    f"cmd/motor_speed of {name!r}: velocity must hold {rotors.count} finite speeds >= 0 rad/s, "
+                    f"got {speeds.tolist()}."
+                )
+                return
+            thrusts = rotors.thrust_per_speed2 * speeds**2
+            accept(index, rotors.mixing @ thrusts, message.header.stamp)  # type: ignore[attr-defined]
+
+        entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)
+
+
+class ExternalWrenches:
+    """``<entity>/wrench_external``: both vectors in world or body axes, acting at the base link."""
+
+    def __init__(
+        self, entities: Entities, simulation: Simulation, reject: Callable[[str], None]
+    ) -> None:
+        self._simulation = simulation
+        self._latest: dict[str, tuple[WrenchStamped, float]] = {}
+        self._acting: set[str] = set()
+        self._applied: dict[str, WrenchStamped] = {}
+        for name in simulation.names:
+
+            def callback(message: WrenchStamped, name: str = name) -> None:
+                problem = _problem(message, ("world", frame_of(name)))
+                if problem:
+                    reject(f"wrench_external of {name!r}: {problem}.")
+                else:
+                    self._latest[name] = (message, simulation.time)
+
+            entities.subscribe(WrenchStamped, f"{name}/wrench_external", callback, qos.COMMAND)
+
+    def apply(self) -> None:
+        """Bring the simulation up to date: body-frame wrenches turn with the body, old ones end."""
+        acting = set()
+        simulation = self._simulation
+        for name, (message, since) in list(self._latest.items()):
+            if simulation.time - since > EXTERNAL_TIMEOUT:
+                del self._latest[name]
+                continue
+            acting.add(name)
+            turns = message.header.frame_id == frame_of(name)
+            if self._applied.get(name) is message and not turns:
+                continue
+            self._applied[name] = message
+            force, torque = vector_from(message.wrench.force), vector_from(message.wrench.torque)
+            if turns:
+                R = quat2mat(State(simulation.motion).attitude[simulation.names.index(name)])
+                force, torque = R @ force, R @ torque
+            simulation.push(name, force, torque)
+        for name in self._acting - acting:
+            simulation.push(name, np.zeros(3), np.zeros(3))
+            del self._applied[name]
+        self._acting = acting
+
+    def clear(self) -> None:
+        """Forget all, after a reset or another state: nothing pushes any more."""
+        for name in self._acting:
+            self._simulation.push(name, np.zeros(3), np.zeros(3))
+        self._latest.clear()
+        self._acting.clear()
+        self._applied.clear()

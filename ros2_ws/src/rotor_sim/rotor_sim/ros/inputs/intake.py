@@ -1,0 +1,165 @@
+"""Commands of whatever kind the scenario takes, and whether the present control period has its answer."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
+from rotor_core.messages.team_wire import Heading
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch
+from rotor_sim.ros.health import Health
+from rotor_sim.ros.inputs.commands import (
+    ExternalWrenches,
+    subscribe_efforts,
+    subscribe_motor_speeds,
+    subscribe_swashplates,
+    subscribe_team_commands,
+    subscribe_wrenches,
+)
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.world import SimTime
+from rotor_sim.simulation import Simulation
+
+
+class CommandIntake:
+    """Subscribes to commands and external wrenches of one world.
+
+    Attributes:
+        epoch, period: of the state that has been published last.
+    """
+
+    def __init__(
+        self,
+        entities: Entities,
+        simulation: Simulation,
+        time: SimTime,
+        health: Health,
+        logger: RcutilsLogger,
+    ) -> None:
+        self._simulation, self._time = simulation, time
+        self._health, self._logger = health, logger
+        self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
+        timing = simulation.scenario.time
+        sets = [rotor_set(v.rotors) for v in simulation.scenario.model.vehicles]
+        idle = np.array([r.mixing @ np.full(r.count, r.thrust_limits[0]) for r in sets])
+        self._watch = CommandWatch(
+            len(self._vehicles),
+            timeout=timing.command_timeout_s,
+            policy=timing.timeout_policy,
+            zero_after=timing.timeout_zero_s,
+            idle=idle.reshape(-1, 4),
+        )
+        self.epoch = self.period = 0
+        self._answered = -1
+        self._heard_now: set[int] = set()
+        counts = [len(v.moving_joints) for v in simulation.scenario.model.vehicles]
+        self._efforts = np.zeros(sum(counts))
+        self._owners = np.repeat(np.arange(len(counts)), counts)
+        """Vehicle of every joint."""
+        kind = simulation.scenario.command_input
+        if kind != "team":
+            self._subscribe_efforts(entities, counts)
+        if kind == "team":
+            helicopters = simulation.scenario.model.helicopters
+            subscribe_team_commands(
+                entities, self._vehicles, counts, helicopters, self._on_team, self.reject
+            )
+        elif kind == "wrench":
+            subscribe_wrenches(entities, self._vehicles, self._on_own, self.reject)
+        elif kind == "swashplate":
+            subscribe_swashplates(entities, self._vehicles, self._on_own, self.reject)
+        else:
+            subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
+        self._pushes = ExternalWrenches(entities, simulation, self.reject)
+
+    def _subscribe_efforts(self, entities: Entities, counts: list[int]) -> None:
+        ends = np.cumsum([0, *counts])
+        for name, n, first in zip(self._vehicles, counts, ends[:-1], strict=True):
+
+            def take(efforts: np.ndarray, first: int = int(first)) -> None:
+                self._efforts[first : first + len(efforts)] = efforts
+
+            if n:
+                subscribe_efforts(entities, name, n, take, self.reject)
+
+    def begin(self, epoch: int, period: int) -> None:
+        """A state is about to be published: commands of this period count as its answer."""
+        if epoch != self.epoch:
+            self._answered = -1
+        if self._answered < period:
+            self._heard_now.clear()
+        self.epoch, self.period = epoch, period
+
+    def reset(self, epoch: int, period: int) -> None:
+        """The state has jumped: nothing has been heard yet, nothing pushes."""
+        self._watch.reset()
+        self._efforts[:] = 0.0
+        self._pushes.clear()
+        self.begin(epoch, period)
+
+    @property
+    def is_answered(self) -> bool:
+        """True if the present control period has its command."""
+        return self._answered == self.period
+
+    @property
+    def heard(self) -> bool:
+        """True if every vehicle has been commanded since the last reset."""
+        return self._watch.heard()
+
+    def late(self) -> list[str]:
+        """Vehicles without fresh commands, in words."""
+        states = zip(self._vehicles, self._watch.states, strict=True)
+        return [f"{name}: {state}" for name, state in states if state != FRESH]
+
+    def apply(self) -> None:
+        """Let the newest commands and external wrenches act from now on."""
+        now = self._simulation.time
+        wrenches, changes = self._watch.wrenches(now)
+        for i, state in changes:
+            if state != FRESH:
+                self._logger.warning(
+                    f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
+                )
+        self._health.counts["stale_commands"] += not self.is_answered
+        self._simulation.act(wrenches, self._acting_efforts())
+        self._pushes.apply()
+
+    def _acting_efforts(self) -> np.ndarray:
+        """Efforts of all joints; motors go off with rotors."""
+        if not len(self._efforts):
+            return self._efforts
+        silent = np.array([state == ZEROED for state in self._watch.states], bool)
+        return np.where(silent[self._owners], 0.0, self._efforts)
+
+    def reject(self, why: str) -> None:
+        """Count and log a message that is refused."""
+        self._health.counts["rejected_commands"] += 1
+        self._logger.warning(f"rejected: {why}", throttle_duration_sec=1.0)
+
+    def _on_team(self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray) -> None:
+        if heading.epoch != self.epoch or not self._answered <= heading.step <= self.period:
+            return  # of another run, of a state that has not been, or older than what has been heard
+        age = max(0.0, seconds_between(heading.stamp, self._time.stamp()))
+        for i, wrench in enumerate(wrenches):
+            self._watch.accept(i, wrench, self._simulation.time - age)
+        self._efforts[:] = efforts
+        self._take_answer(heading.step)
+
+    def _on_own(self, vehicle: int, wrench: np.ndarray, stamp: Time) -> None:
+        self._watch.accept(vehicle, wrench, self._simulation.time)
+        answered = nanoseconds_from_stamp(stamp)
+        now = nanoseconds_from_stamp(self._time.stamp())
+        if self._simulation.scenario.sensing.is_ideal and 0 < answered < now:
+            return  # to a state that was shown twice: the answer to this one is on its way
+        self._heard_now.add(vehicle)
+        if len(self._heard_now) == len(self._vehicles):
+            self._take_answer(self.period)
+
+    def _take_answer(self, step: int) -> None:
+        if step == self.period > self._answered:
+            self._health.answered()
+        self._answered = step

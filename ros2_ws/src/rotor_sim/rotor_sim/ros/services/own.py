@@ -1,0 +1,122 @@
+"""Plain services of the simulator, which need no package but ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.node import Node
+from rotor_msgs.srv import Attach, CutCable, Linearize, Release, SetState, Step
+from std_srvs.srv import Trigger
+
+from rotor_core.errors import ContractError
+from rotor_core.messages.convert import seconds_from_stamp, state_from_body
+from rotor_dynamics.linearization import linearize
+from rotor_sim.ros.session import Session
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.state_machine import Result, State
+
+
+class Services:
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/attach ~/release ~/linearize``."""
+
+    def __init__(self, node: Node, session: Session) -> None:
+        self._session = session
+        self._entities = entities = Entities(node)
+        for name, target in (
+            ("play", State.PLAYING),
+            ("pause", State.PAUSED),
+            ("stop", State.STOPPED),
+        ):
+
+            def change(_: object, response: Trigger.Response, target: State = target) -> object:
+                result = session.change_state(target)
+                response.success = result.ok
+                response.message = result.text or f"{target.name.lower()}, {self._when()}"
+                return response
+
+            entities.serve(Trigger, f"~/{name}", change)
+        entities.serve(Trigger, "~/reset", self._reset)
+        entities.serve_later(Step, "~/step", self._step)
+        entities.serve(SetState, "~/set_state", self._set_state)
+        entities.serve(CutCable, "~/cut_cable", self._cut)
+        entities.serve(Attach, "~/attach", self._attach)
+        entities.serve(Release, "~/release", self._release)
+        entities.serve(Linearize, "~/linearize", self._linearize)
+
+    def close(self) -> None:
+        """Take the services down."""
+        self._entities.destroy()
+
+    def _when(self) -> str:
+        time = seconds_from_stamp(self._session.time.stamp())
+        return f"epoch {self._session.epoch}, t = {time:.3f} s"
+
+    def _reset(self, _: object, response: Trigger.Response) -> object:
+        self._session.reset()
+        response.success, response.message = True, f"reset, {self._when()}"
+        return response
+
+    def _step(
+        self, request: Step.Request, response: Step.Response, reply: Callable[[object], None]
+    ) -> None:
+        def done(result: Result) -> None:
+            response.success, response.message = result.ok, result.text or self._when()
+            response.time = self._session.time.stamp()
+            reply(response)
+
+        self._session.step(request.steps, done)
+
+    def _set_state(self, request: SetState.Request, response: SetState.Response) -> object:
+        states = {b.name: np.array(state_from_body(b)) for b in request.bodies}
+        result, shift = self._session.set_states(states, project=request.project)
+        response.success, response.message = result.ok, result.text or self._when()
+        response.largest_shift = shift
+        return response
+
+    def _cut(self, request: CutCable.Request, response: CutCable.Response) -> object:
+        names = self._session.simulation.scenario.model.cable_names
+        if request.cable not in names:
+            known = ", ".join(names) or "none"
+            response.message = f"there is no cable {request.cable!r}; known: {known}"
+            return response
+        if not self._session.simulation.engine.alive[names.index(request.cable)]:
+            response.message = f"{request.cable} is cut already"
+            return response
+        result = self._session.cut(names.index(request.cable))
+        response.success = result.ok
+        response.message = result.text or f"{request.cable} cut, {self._when()}"
+        return response
+
+    def _attach(self, request: Attach.Request, response: Attach.Response) -> object:
+        simulation = self._session.simulation
+        result = self._session.change(lambda: simulation.attach(request.parent, request.child))
+        response.success = result.ok
+        response.message = result.text or f"{request.parent} holds {request.child}, {self._when()}"
+        return response
+
+    def _release(self, request: Release.Request, response: Release.Response) -> object:
+        simulation = self._session.simulation
+        result = self._session.change(lambda: simulation.release(request.child))
+        response.success = result.ok
+        response.message = result.text or f"{request.child} is free, {self._when()}"
+        return response
+
+    def _linearize(self, _: object, response: Linearize.Response) -> object:
+        simulation = self._session.simulation
+        try:
+            found = linearize(simulation.engine)
+        except ContractError as error:
+            response.message = str(error)
+            return response
+        model = simulation.scenario.model
+        response.success, response.message = True, self._when()
+        response.stamp = self._session.time.stamp()
+        response.bodies, response.cables = found.bodies, model.cable_names
+        response.vehicles = [v.name for v in model.vehicles]
+        response.taut = simulation.engine.taut.tolist()
+        response.tensions = found.tensions.tolist()
+        response.a, response.b = found.state.ravel().tolist(), found.input.ravel().tolist()
+        response.c = found.tension_state.ravel().tolist()
+        response.d = found.tension_input.ravel().tolist()
+        return response

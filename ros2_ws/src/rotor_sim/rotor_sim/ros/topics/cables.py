@@ -1,0 +1,78 @@
+"""Wrench of all cables on a payload, and their attachment points as odometry."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+
+from rotor_core.config.teams import Team, attachment_points, teams
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.messages.cdr import vector_paths
+from rotor_core.messages.convert import WORLD_FRAME, frame_of
+from rotor_core.ros import qos
+from rotor_core.state import State
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.frozen_topic import FrozenTopic
+from rotor_sim.ros.topics.world import ODOMETRY_PATHS
+from rotor_sim.simulation import Simulation
+
+
+class _Team:
+    """One payload on cables: rows, points and topics."""
+
+    def __init__(self, entities: Entities, simulation: Simulation, team: Team) -> None:
+        model, payload = simulation.scenario.model, team.payload or ""
+        self.row = model.index(payload)
+        self.points = attachment_points(model, team)
+        self.cables = list(team.cables)
+        starts = [model.cables[k].a == v for k, v in zip(team.cables, team.vehicles, strict=True)]
+        self.signs = np.where(starts, 1.0, -1.0)
+        """Directions are from end a to end b: +1 where the vehicle is at end a."""
+        self.publishers = []
+        self.topics = []
+        for i, vehicle in enumerate(team.vehicles):
+            message = Odometry(child_frame_id=f"{payload}/attach_{i + 1}")
+            message.header.frame_id = WORLD_FRAME
+            publisher = entities.publisher(Odometry, f"{vehicle}/attach", qos.STATE)
+            self.publishers.append(publisher)
+            self.topics.append(FrozenTopic(publisher, message, ODOMETRY_PATHS))
+        wrench = WrenchStamped()
+        wrench.header.frame_id = frame_of(payload)
+        publisher = entities.publisher(WrenchStamped, f"{payload}/wrench_cables", qos.STATE)
+        self.publishers.append(publisher)
+        wrenches = [*vector_paths("wrench.force"), *vector_paths("wrench.torque")]
+        self.topics.append(FrozenTopic(publisher, wrench, wrenches))
+
+
+class CableTopics:
+    """``<vehicle>/attach`` and ``<payload>/wrench_cables``; nothing is computed while nobody listens."""
+
+    def __init__(self, entities: Entities, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._teams = [
+            _Team(entities, simulation, team)
+            for team in teams(simulation.scenario.model)
+            if team.payload is not None and team.cables
+        ]
+
+    def publish(self, stamp: Time) -> None:
+        """Publish to whoever listens."""
+        engine = self._simulation.engine
+        for team in self._teams:
+            if not any(p.get_subscription_count() for p in team.publishers):
+                continue
+            z = self._simulation.motion[team.row]
+            R = rotation_matrices(State(z).attitude[None])[0]
+            arms = team.points @ R.T
+            places = State(z).position + arms
+            speeds = (State(z).velocity @ R) + np.cross(State(z).body_rate, team.points)
+            for topic, place, speed in zip(team.topics[:-1], places, speeds, strict=True):
+                topic.send(
+                    stamp, np.concatenate([place, State(z).attitude, speed, State(z).body_rate])
+                )
+            pulls = -engine.tensions[team.cables] * team.signs
+            forces = pulls[:, None] * engine.directions[team.cables]
+            force, torque = forces.sum(axis=0), np.cross(arms, forces).sum(axis=0)
+            team.topics[-1].send(stamp, np.append(R.T @ force, R.T @ torque))

@@ -1,0 +1,145 @@
+"""Everything that leaves a simulated world, and when."""
+
+from __future__ import annotations
+
+import time as wall
+
+import numpy as np
+
+from rotor_sim.ros.markers.moving import MarkerPublisher
+from rotor_sim.ros.topics.cables import CableTopics
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.rotors import RotorTopics
+from rotor_sim.ros.topics.sensors import SensorPublisher
+from rotor_sim.ros.topics.world import PATH_SPACING, SimTime, WorldPublisher
+from rotor_sim.schedule import Schedule
+from rotor_sim.simulation import Simulation
+
+PATH_PUBLICATION = 1.0
+"""Simulation time between two publications of a path, s."""
+
+
+class Outputs:
+    """All publishers of one world behind a schedule in physics steps."""
+
+    def __init__(
+        self,
+        entities: Entities,
+        simulation: Simulation,
+        time: SimTime,
+        *,
+        publish_tf: bool,
+        publish_map: bool,
+    ) -> None:
+        self._simulation, self._time, self._publish_tf = simulation, time, publish_tf
+        self._world = WorldPublisher(entities, simulation, time, publish_map=publish_map)
+        self._sensors = SensorPublisher(entities, simulation, time)
+        self._cables = CableTopics(entities, simulation)
+        self._rotors = RotorTopics(entities, simulation)
+        self._markers = MarkerPublisher(entities, simulation)
+        timing, sensing = simulation.scenario.time, simulation.scenario.sensing
+        self._schedule = Schedule.from_rates(
+            timing.step_s,
+            {
+                "clock": timing.clock_hz,
+                "topics": timing.topics_hz,
+                "markers": timing.markers_hz,
+                "imu": sensing.imu.rate_hz,
+                "load_cells": sensing.load_cell.rate_hz,
+                "path_point": 1.0 / PATH_SPACING,
+                "paths": 1.0 / PATH_PUBLICATION,
+            },
+        )
+        self._waiting: np.ndarray | None = None
+        self._topics_due = False
+        self.last_repeat = 0.0
+        """Wall time at which everything was shown while time stood."""
+
+    def next_after(self, step: int) -> int:
+        """First physics step after this one at which anything is due."""
+        return self._schedule.next_after(step)
+
+    def due(self, step: int) -> None:
+        """Publish what is due at a physics step."""
+        names = self._schedule.due(step)
+        self._topics_due |= "topics" in names
+        if "clock" in names:
+            self._world.clock()
+        if "topics" in names:
+            self._topics()
+        if "imu" in names:
+            self._sensors.imu()
+        if "load_cells" in names:
+            self._sensors.load_cells()
+        if "path_point" in names:
+            self._world.remember_paths()
+        if "paths" in names:
+            self._world.paths()
+        if "markers" in names:
+            self._markers.publish(self._time.stamp())
+
+    def _topics(self) -> None:
+        self._world.truth()
+        if self._publish_tf:
+            self._world.transforms()
+        self._sensors.motor_speeds()
+        self._sensors.motors()
+        self._cables.publish(self._time.stamp())
+        self._rotors.publish(self._time.stamp())
+
+    def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:
+        """Ask controllers for the commands of control period ``period``."""
+        self._world.team_state(measured, epoch, period)
+
+    def measured(self, measured: np.ndarray, step: int) -> None:
+        """Odometry of imperfect sensors: at their own rate, or at that of the topics.
+
+        Called at the end of every control period; samples wait until the topics have been due.
+        """
+        sensing = self._simulation.scenario.sensing
+        if sensing.is_ideal:
+            return
+        fresh = self._simulation.pose_sensor.fresh
+        self._waiting = fresh if self._waiting is None else self._waiting | fresh
+        self._topics_due |= "topics" in self._schedule.due(step)
+        if sensing.rate_hz is not None or self._topics_due:
+            self._world.measured(measured, self._waiting)
+            self._waiting, self._topics_due = None, False
+
+    def odometry(self, measured: np.ndarray) -> None:
+        """All odometry as it is held now, for those who answer it."""
+        if self._simulation.scenario.sensing.is_ideal:
+            self._world.truth()
+        else:
+            self._world.measured(measured, None)
+
+    def events(self) -> int:
+        """Publish the hybrid events since the last call; returns how many."""
+        events = self._simulation.take_events()
+        self._world.events(events)
+        return len(events)
+
+    def standing(self, measured: np.ndarray, epoch: int, period: int) -> None:
+        """Everything again while time stands, for those who have just come."""
+        self.last_repeat = wall.perf_counter()
+        self._world.clock()
+        self.team_state(measured, epoch, period)
+        self._world.truth()
+        if not self._simulation.scenario.sensing.is_ideal:
+            self._world.measured(measured, None)
+        self._markers.publish(self._time.stamp())
+        if self._publish_tf:
+            self._world.transforms_for_newcomers()
+
+    def final(self) -> None:
+        """The state at which time stops."""
+        self._world.clock()
+        self._topics()
+
+    def renew(self, *, moved: bool) -> None:
+        """After a jump of time, or (``moved``) of the state: what viewers remember is void."""
+        if moved:
+            self._world.forget_paths()
+        self._markers.clear()
+        self._world.publish_static()
+        self.final()

@@ -1,0 +1,303 @@
+"""The world as standard topics: clock, team state, odometry, TF, cables, events, paths.
+
+Every stamp is simulation time of the state it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry, Path
+from rosgraph_msgs.msg import Clock
+from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
+from tf2_msgs.msg import TFMessage
+
+from rotor_core.config.schema import Noise
+from rotor_core.config.teams import attachment_points, teams
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
+from rotor_core.messages.convert import (
+    WORLD_FRAME,
+    frame_of,
+    pose_message,
+    set_vector,
+    stamp_from_seconds,
+)
+from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
+from rotor_core.ros import qos
+from rotor_core.state import FULL_STATE, Pose, State
+from rotor_dynamics.hybrid.events import Event
+from rotor_sim.ros.topics.arms import ArmPublisher
+from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.frozen_topic import FrozenTopic
+from rotor_sim.simulation import Simulation
+
+EVENT_CODES = {
+    "snap": HybridEvent.SNAP, "slack": HybridEvent.SLACK, "settle": HybridEvent.SETTLE, "cut": HybridEvent.CUT,
+    "release": HybridEvent.RELEASE, "attach": HybridEvent.ATTACH, "touch": HybridEvent.TOUCH,
+    "leave": HybridEvent.LEAVE,
+}  # fmt: skip
+
+PATH_SPACING = 0.2
+"""Simulation time between two poses of a path, s."""
+
+PATH_LENGTH = 300
+"""Poses of a path: the last minute."""
+
+
+class SimTime:
+    """Stamps: graph time is simulation time plus an offset, which a reset changes."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.offset_ns = 0
+
+    def stamp(self, time: float | None = None) -> Time:
+        """Stamp of a simulation time, default the present."""
+        time = self._simulation.time if time is None else time
+        return stamp_from_seconds(time, offset_ns=self.offset_ns)
+
+
+ODOMETRY_PATHS = [
+    *vector_paths("pose.pose.position"), *quaternion_paths("pose.pose.orientation"),
+    *vector_paths("twist.twist.linear"), *vector_paths("twist.twist.angular"),
+]  # fmt: skip
+
+
+def _odometry(child: str, noise: Noise | None) -> Odometry:
+    """Message of an entity; the covariances are those of the noise."""
+    message = Odometry(child_frame_id=child)
+    message.header.frame_id = WORLD_FRAME
+    if noise is not None:
+        for at, position, rotation in (
+            (message.pose, noise.position_m, noise.attitude_rad),
+            (message.twist, noise.velocity_m_s, noise.rate_rad_s),
+        ):
+            at.covariance = np.diag(np.repeat([position, rotation], 3) ** 2).ravel()
+    return message
+
+
+def _odometry_rows(motion: np.ndarray) -> np.ndarray:
+    """States (n, 13) with the velocity in the child frame; ours is in the world."""
+    rows = motion[:, FULL_STATE].copy()
+    State(rows).velocity[:] = np.einsum(
+        "nji,nj->ni", rotation_matrices(State(motion).attitude), State(motion).velocity
+    )
+    return rows
+
+
+class WorldPublisher:
+    """Publishers of one simulated world."""
+
+    def __init__(
+        self, entities: Entities, simulation: Simulation, time: SimTime, *, publish_map: bool
+    ) -> None:
+        self.simulation, self._time = simulation, time
+        self._publish_map = publish_map
+        scenario, names = simulation.scenario, simulation.names
+        self._cable_names = scenario.model.cable_names
+        self._clock = entities.publisher(Clock, "clock", qos.STATE)
+        self._team = entities.publisher(TeamState, "rotor/team_state", qos.TEAM)
+        self._tf = entities.publisher(TFMessage, "tf", qos.TF)
+        self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
+        self._events = entities.publisher(HybridEvent, "rotor/events", qos.EVENT)
+
+        def odometry(kind: str, noise: Noise | None) -> list[FrozenTopic]:
+            return [
+                FrozenTopic(
+                    entities.publisher(Odometry, f"{n}/{kind}", qos.STATE),
+                    _odometry(frame_of(n), noise),
+                    ODOMETRY_PATHS,
+                )
+                for n in names
+            ]
+
+        self._odom = odometry("odom", scenario.sensing.noise)
+        self._truth = odometry("ground_truth", None)
+        counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
+        self._team_wire = TeamStateWire(names, self._cable_names, counts)
+        self._cable_numbers = np.zeros((len(self._cable_names), 6))
+        self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
+        self._arms = ArmPublisher(entities, simulation)
+        self._freeze_transforms(names)
+        self._paths = {
+            team.entity: (
+                names.index(team.entity),
+                entities.publisher(Path, f"{team.entity}/path", qos.LATCHED),
+                deque(maxlen=PATH_LENGTH),
+            )
+            for team in teams(scenario.model)
+        }
+        if self._cable_names:
+            self._cables = entities.publisher(CableStates, "cables", qos.STATE)
+            message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
+            message.header.frame_id = WORLD_FRAME
+            self._cable_frame = FrozenMessage(message)
+            self._cable_at = np.array(
+                [
+                    self._cable_frame.index(*cable_paths(f"cables[{k}]"))
+                    for k in range(len(self._cable_names))
+                ]
+            )
+        self._tf_listeners = 0
+        self.publish_static()
+
+    def _freeze_transforms(self, names: list[str]) -> None:
+        links = self._arms.frames
+        self._tf_frame = FrozenMessage(
+            TFMessage(
+                transforms=[_transform(WORLD_FRAME, frame_of(n)) for n in names]
+                + [_transform(parent, child) for parent, child in links]
+            )
+        )
+        paths = [f"transforms[{i}]" for i in range(len(names) + len(links))]
+        self._tf_stamps = [f"{p}.header.stamp.sec" for p in paths]
+        self._tf_at = np.array(
+            [
+                self._tf_frame.index(
+                    *vector_paths(f"{p}.transform.translation"),
+                    *quaternion_paths(f"{p}.transform.rotation"),
+                )
+                for p in paths
+            ]
+        )
+
+    def publish_static(self) -> None:
+        """Frames that never move: the map, rotor hubs, attachment points."""
+        transforms = [_transform(WORLD_FRAME, "map")] if self._publish_map else []
+        model = self.simulation.scenario.model
+        for vehicle in model.vehicles:
+            transforms += [
+                _transform(frame_of(vehicle.name), f"{vehicle.name}/rotor_{k + 1}", hub)
+                for k, hub in enumerate(vehicle.rotors.positions)
+            ]
+        for team in teams(model):
+            if team.payload is None:
+                continue
+            for i, point in enumerate(attachment_points(model, team)):
+                transforms.append(
+                    _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
+                )
+        anchors: dict[str, object] = {}
+        for cable in model.cables:
+            if cable.a != WORLD_FRAME:
+                anchors.setdefault(cable.a, cable.a_point_m)  # of several cables the first
+        transforms += [_transform(frame_of(n), f"{n}/cable_anchor", p) for n, p in anchors.items()]
+        for transform in transforms:
+            transform.header.stamp = self._time.stamp()
+        self._arms.describe()
+        self._tf_static.publish(TFMessage(transforms=transforms))
+
+    def clock(self) -> None:
+        """Publish the clock."""
+        self._clock.publish(Clock(clock=self._time.stamp()))
+
+    def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
+        """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
+        self._refresh_cables()
+        heading = Heading(self._time.stamp(), epoch, step)
+        self._team.publish(
+            self._team_wire.write(
+                heading,
+                measured,
+                self.simulation.engine.taut,
+                self._cable_numbers,
+                self.simulation.joint_states,
+            )
+        )
+
+    def _refresh_cables(self) -> None:
+        engine = self.simulation.engine
+        self._cable_numbers[:, 0] = engine.tensions
+        self._cable_numbers[:, 2] = engine.distances
+        self._cable_numbers[:, 3:6] = engine.directions
+
+    def truth(self) -> None:
+        """Publish true odometry and cable states; where sensing is ideal, odometry is the truth."""
+        stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
+        topics = self._truth
+        if self.simulation.scenario.sensing.is_ideal:
+            topics = [*self._truth, *self._odom]
+            rows = np.concatenate([rows, rows])
+        for topic, row in zip(topics, rows, strict=True):
+            topic.send(stamp, row)
+        self._arms.joint_states(stamp)
+        if self._cable_names:
+            self._refresh_cables()
+            frame = self._cable_frame
+            frame.put_stamp(stamp)
+            frame.doubles[self._cable_at] = self._cable_numbers
+            for k, taut in enumerate(self.simulation.engine.taut):
+                frame.put(f"cables[{k}].taut", bool(taut))
+            self._cables.publish(frame.data())
+
+    def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
+        """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
+        captured = self.simulation.pose_sensor.captured
+        for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
+            if which is None or which[i]:
+                topic.send(self._time.stamp(captured[i]), row)
+
+    def transforms(self) -> None:
+        """Publish the true TF."""
+        stamp = self._time.stamp()
+        for path in self._tf_stamps:
+            self._tf_frame.put_stamp(stamp, path)
+        poses = self.simulation.motion[:, :7]
+        if self._arms.frames:
+            poses = np.concatenate([poses, self._arms.poses()])
+        self._tf_frame.doubles[self._tf_at] = poses
+        self._tf.publish(self._tf_frame.data())
+        self._tf_listeners = self._tf.get_subscription_count()
+
+    def transforms_for_newcomers(self) -> None:
+        """While time stands: TF again, but only if somebody new listens (others would call it redundant)."""
+        if self._tf.get_subscription_count() > self._tf_listeners:
+            self.transforms()
+
+    def events(self, events: list[Event]) -> None:
+        """Publish hybrid events."""
+        for event in events:
+            message = HybridEvent(type=EVENT_CODES[event.type], cause=event.cause)
+            message.header.stamp = self._time.stamp(event.time)
+            message.header.frame_id = WORLD_FRAME
+            message.cables = [self._cable_names[k] for k in event.cables]
+            message.at_length = [self._cable_names[k] for k in event.at_length]
+            message.impulses = list(event.impulses)
+            message.closing_speeds = list(event.closing_speeds)
+            message.joints = [self.simulation.engine.joints.names[i] for i in event.joints]
+            message.bodies = list(event.bodies)
+            self._events.publish(message)
+
+    def paths(self) -> None:
+        """Publish where payloads (or single vehicles) have been."""
+        stamp = self._time.stamp()
+        for _, publisher, poses in self._paths.values():
+            message = Path(poses=list(poses))
+            message.header.stamp = stamp
+            message.header.frame_id = WORLD_FRAME
+            publisher.publish(message)
+
+    def remember_paths(self) -> None:
+        """Take up the present poses."""
+        stamp = self._time.stamp()
+        for row, _, poses in self._paths.values():
+            pose = self.simulation.motion[row]
+            poses.append(pose_message(stamp, Pose(pose).position, Pose(pose).attitude))
+
+    def forget_paths(self) -> None:
+        """Begin new paths, after a reset."""
+        for _, _, poses in self._paths.values():
+            poses.clear()
+
+
+def _transform(parent: str, child: str, translation: object = None) -> TransformStamped:
+    out = TransformStamped(child_frame_id=child)
+    out.header.frame_id = parent
+    out.transform.rotation.w = 1.0
+    if translation is not None:
+        set_vector(out.transform.translation, translation)  # type: ignore[arg-type]
+    return out

@@ -1,0 +1,204 @@
+"""Shapes for every viewer: primitives in the frames of bodies, the line of a cable, colours, scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
+from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.arm import Visual, link_name
+from rotor_core.config.vehicles.helicopter import Helicopter
+from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
+from rotor_core.config.yaml.units import rad_from_deg
+
+Colour = tuple[float, float, float, float]
+"""Red, green, blue, opacity, 0..1."""
+
+FRAME_COLOUR: Colour = (0.16, 0.18, 0.22, 1.0)
+HEAD_COLOUR: Colour = (0.90, 0.25, 0.18, 1.0)
+COUNTER_CLOCKWISE_COLOUR: Colour = (0.15, 0.50, 0.90, 0.45)
+CLOCKWISE_COLOUR: Colour = (0.55, 0.70, 0.90, 0.45)
+PAYLOAD_COLOUR: Colour = (0.80, 0.62, 0.38, 1.0)
+GROUND_COLOUR: Colour = (0.86, 0.87, 0.84, 1.0)
+BLADE_COLOUR: Colour = (0.10, 0.10, 0.12, 1.0)
+OBSTACLE_COLOUR: Colour = (0.62, 0.66, 0.70, 1.0)
+TEXT_COLOUR: Colour = (0.25, 0.27, 0.30, 1.0)
+TAUT_COLOUR: Colour = (0.10, 0.11, 0.14, 1.0)
+SLACK_COLOUR: Colour = (0.95, 0.55, 0.10, 1.0)
+THRUST_COLOUR: Colour = (0.15, 0.65, 0.35, 0.9)
+DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
+
+GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
+"""Of the drawn ground, m."""
+
+ROTOR_RADIUS = 0.55
+"""Radius of a drawn rotor over the arm length."""
+
+SAG_POINTS = 8
+"""Segments of a slack cable."""
+
+THRUST_SCALE = 0.06
+"""Length of a thrust or force arrow, m/N."""
+
+Kind = Literal["box", "cylinder", "sphere", "mesh", "text"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A primitive.
+
+    Attributes:
+        body: in whose frame it is: an entity, ``vehicle/link``, or ``world``.
+        group: what it belongs to: an entity, ``name``, ``ground`` or ``obstacles``.
+        kind: what it is.
+        colour: its colour.
+        size: edges of a box; diameters and height of an upright cylinder; diameters of a sphere; height of a text, m.
+        position: of its centre, m.
+        rpy: fixed-axis angles of its axes in the frame, rad.
+        triangles: of a mesh, (n, 3, 3) m, counter-clockwise from outside.
+        text: what is written.
+    """
+
+    body: str
+    group: str
+    kind: Kind
+    colour: Colour
+    size: tuple[float, float, float]
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    triangles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3, 3)))
+    text: str = ""
+
+
+def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarray:
+    """Polyline of a cable, (m, 3): straight when taut, a parabola of about its length when slack."""
+    distance = float(np.linalg.norm(end - start))
+    slack = length - distance
+    if slack <= 1e-6 or distance < 1e-9:
+        return np.array([start, end])
+    s = np.linspace(0.0, 1.0, SAG_POINTS + 1)[:, None]
+    sag = np.sqrt(3.0 / 8.0 * slack * max(distance, slack))  # arc length of a flat parabola
+    return start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag])
+
+
+def _name(entity: str, height: float) -> Shape:
+    return Shape(entity, "name", "text", TEXT_COLOUR, (0.07,) * 3, (0.0, 0.0, height), text=entity)
+
+
+def vehicle_shapes(vehicle: Vehicle) -> list[Shape]:
+    """A hull, arms, rotors (two colours for two spins), a red nose along x, and the links of an arm."""
+    if vehicle.helicopter is not None:
+        return _helicopter_shapes(vehicle, vehicle.helicopter)
+    name, arm = vehicle.name, vehicle.span
+    thick = 0.14 * arm
+    hull = (0.6 * arm, 0.6 * arm, 2.0 * thick)
+    out = [
+        Shape(name, name, "cylinder", FRAME_COLOUR, hull),
+        Shape(name, name, "sphere", HEAD_COLOUR, (0.22 * arm,) * 3, (0.36 * arm, 0.0, 0.0)),
+    ]
+    for hub, sense in zip(vehicle.rotors.positions, vehicle.rotors.spins, strict=True):
+        x, y, z = (float(v) for v in hub)
+        turn = (0.0, 0.0, float(np.arctan2(y, x)))
+        spin = COUNTER_CLOCKWISE_COLOUR if sense > 0.0 else CLOCKWISE_COLOUR
+        disc = 2.0 * ROTOR_RADIUS * arm
+        strut, middle = (arm, 0.8 * thick, 0.6 * thick), (x / 2.0, y / 2.0, z / 2.0)
+        out += [
+            Shape(name, name, "box", FRAME_COLOUR, strut, middle, turn),
+            Shape(name, name, "cylinder", FRAME_COLOUR, (thick, thick, 2.4 * thick), (x, y, z)),
+            Shape(name, name, "cylinder", spin, (disc, disc, 0.2 * thick), (x, y, z + 1.6 * thick)),
+        ]
+    return [*out, _name(name, 6.0 * thick)]
+
+
+def arm_shapes(vehicle: Vehicle) -> list[Shape]:
+    """The links of an arm, as its file draws them (RViz has them from the URDF); meshes are left out."""
+    return [
+        _visual(link_name(vehicle.name, link.name), vehicle.name, visual, FRAME_COLOUR)
+        for link in vehicle.links
+        for visual in link.visuals
+        if visual.type != "mesh"
+    ]
+
+
+def _helicopter_shapes(vehicle: Vehicle, helicopter: Helicopter) -> list[Shape]:
+    """A fuselage, a red nose, and the shapes of hub and blades in their own frames."""
+    name, size = vehicle.name, helicopter.main_rotor.hub_m[2]
+    out = [_visual(name, name, v, FRAME_COLOUR) for v in fuselage_shapes(helicopter)]
+    nose = (0.95 * size, 0.0, -0.05 * size)
+    out.append(Shape(name, name, "sphere", HEAD_COLOUR, (0.45 * size,) * 3, nose))
+    links, _ = rotor_tree(helicopter.main_rotor)
+    out += [
+        _visual(link_name(name, k.name), name, v, BLADE_COLOUR) for k in links for v in k.visuals
+    ]
+    return [*out, _name(name, 2.0 * size)]
+
+
+def _visual(body: str, group: str, visual: Visual, colour: Colour) -> Shape:
+    rpy = tuple(rad_from_deg(a) for a in visual.rpy_deg)
+    if visual.type == "cylinder":
+        radius, height = visual.size_m
+        size = (2.0 * radius, 2.0 * radius, height)
+    elif visual.type == "sphere":
+        size = (2.0 * visual.size_m[0],) * 3
+    else:
+        size = visual.size_m
+    return Shape(body, group, visual.type, colour, size, visual.position_m, rpy)  # type: ignore[arg-type]
+
+
+def _plate_triangles(shape: Plate) -> np.ndarray:
+    outline = np.array(shape.outline_m)
+    x, y = outline.T
+    if np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) < 0.0:
+        outline = outline[::-1]  # counter-clockwise, so that faces look outwards
+    half, n = shape.thickness_m / 2.0, len(outline)
+
+    def corner(i: int, z: float) -> list[float]:
+        return [*outline[i % n], z]
+
+    out = []
+    for i in range(1, n - 1):
+        out.append([corner(j, half) for j in (0, i, i + 1)])
+        out.append([corner(j, -half) for j in (0, i + 1, i)])
+    for i in range(n):
+        a, b, c, d = corner(i, half), corner(i + 1, half), corner(i, -half), corner(i + 1, -half)
+        out += [[a, c, b], [b, c, d]]
+    return np.array(out)
+
+
+def payload_shapes(payload: Payload) -> list[Shape]:
+    """The shape that the payload file gives."""
+    name, shape = payload.name, payload.shape
+    if isinstance(shape, Sphere):
+        body = Shape(name, name, "sphere", PAYLOAD_COLOUR, (2.0 * shape.radius_m,) * 3)
+    elif isinstance(shape, Box):
+        body = Shape(name, name, "box", PAYLOAD_COLOUR, shape.size_m, shape.offset_m)
+    else:
+        triangles = _plate_triangles(shape)
+        body = Shape(name, name, "mesh", PAYLOAD_COLOUR, (1.0, 1.0, 1.0), triangles=triangles)
+    return [body, _name(name, -0.12)]
+
+
+def ground_shapes(scenario: Scenario) -> list[Shape]:
+    """Supporting surfaces: the ground, and the boxes that stand on it."""
+    environment = scenario.environment
+    if environment.contact is None:
+        return []
+    size = (GROUND_SIZE, GROUND_SIZE, GROUND_THICKNESS)
+    below = (0.0, 0.0, environment.ground_m - 0.5 * GROUND_THICKNESS)
+    out = [Shape("world", "ground", "box", GROUND_COLOUR, size, below)]
+    for box in environment.contact.obstacles:
+        turn = (0.0, 0.0, rad_from_deg(box.yaw_deg))
+        out.append(
+            Shape("world", "obstacles", "box", OBSTACLE_COLOUR, box.size_m, box.position_m, turn)
+        )
+    return out
+
+
+def scenario_shapes(scenario: Scenario) -> list[Shape]:
+    """All bodies of a scenario but the arms."""
+    model = scenario.model
+    out = [s for v in model.vehicles for s in vehicle_shapes(v)]
+    return [*out, *(s for p in model.payloads for s in payload_shapes(p)), *ground_shapes(scenario)]

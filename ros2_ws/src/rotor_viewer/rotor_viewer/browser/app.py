@@ -1,0 +1,251 @@
+"""The page: a scene, controls of time, plots, goals to drag."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import viser
+import viser.uplot
+
+from rotor_core.config.catalog import shipped
+from rotor_core.config.teams import teams
+from rotor_core.errors import RotorError
+from rotor_core.reference import Reference
+from rotor_core.state import State
+from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
+from rotor_viewer.snapshots.snapshot import Snapshot
+from rotor_viewer.snapshots.sources import RecordedFlight, Source, planned_names
+
+RATE = 30.0
+"""Pictures per second."""
+
+PLOT_RATE = 5.0
+"""Updates of the plots per second."""
+
+PLOTTED = 20.0
+"""Span of the live plots, s."""
+
+TRAIL = 4.0
+"""Span of the trail of a planned entity, s."""
+
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
+NOBODY = "nobody"
+
+Opener = Callable[[str], Source]
+"""Opens a scenario by name."""
+
+
+class Viewer:
+    """One page over one source.
+
+    Args:
+        server: of the page.
+        source: what is shown.
+        opener: to switch scenarios; None: there is nothing to switch to.
+    """
+
+    def __init__(self, server: viser.ViserServer, source: Source, opener: Opener | None) -> None:
+        self._server, self._opener = server, opener
+        self._wanted: str | None = None
+        self._seeking: float | None = None
+        self._plotted = 0.0
+        self._page = server.gui
+        self._page.configure_theme(show_logo=False, show_share_button=False)
+        self._page.main_panel.dock_right()
+        self._take(source)
+
+    # --- set up -----------------------------------------------------------------------------------
+
+    def _take(self, source: Source) -> None:
+        """Show another source."""
+        self._source = source
+        self._page.reset()
+        self._server.scene.reset()
+        self._scene = Scene(self._server, source.scenario)
+        self._playing, self._speed, self._follow = True, 1.0, NOBODY
+        self._centre: np.ndarray | None = None
+        self._rows: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=int(PLOTTED * RATE))
+        self._trails: dict[str, deque[np.ndarray]] = {
+            name: deque(maxlen=int(TRAIL * RATE)) for name in planned_names(source.scenario)
+        }
+        self._drawn = 0
+        if isinstance(source, RecordedFlight):
+            self._draw_recorded_paths(source)
+        self._add_controls()
+        self._add_plots()
+        self._add_goals()
+
+    def _draw_recorded_paths(self, source: RecordedFlight) -> None:
+        flight = source.flight
+        names = [e.name for e in source.scenario.model.entities]
+        for k, name in enumerate(planned_names(source.scenario)):
+            self._scene.draw_path(
+                name, State(flight.states).position[:, names.index(name)], TRAIL_COLOUR
+            )
+            self._scene.draw_path(f"{name}_reference", Reference(flight.references).position[:, k])
+
+    def _add_controls(self) -> None:
+        gui, source = self._page, self._source
+        live = source.duration == float("inf")
+        self._clock = gui.add_markdown("")
+        self._message = gui.add_markdown("")
+        buttons = gui.add_button_group("flight", ("play", "pause", "restart"))
+        buttons.on_click(lambda _: self._press(buttons.value))
+        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+        speed.on_update(lambda _: setattr(self, "_speed", float(speed.value)))
+        self._scrub: Any = None
+        if not live:
+            self._scrub = gui.add_slider("time / s", 0.0, round(source.duration, 2), 0.01, 0.0)
+            self._scrub.on_update(self._on_scrub)
+        entities = [e.name for e in source.scenario.model.entities]
+        follow = gui.add_dropdown("camera follows", (NOBODY, *entities), initial_value=NOBODY)
+        follow.on_update(lambda _: self._on_follow(follow.value))
+        if self._opener is not None:
+            names = tuple(dict.fromkeys((source.scenario.name, *shipped("scenarios"))))
+            scenario = gui.add_dropdown("scenario", names, initial_value=source.scenario.name)
+            scenario.on_update(lambda _: setattr(self, "_wanted", scenario.value))
+
+    def _add_plots(self) -> None:
+        scenario, gui = self._source.scenario, self._page
+        empty = np.zeros(1)
+        names = planned_names(scenario)
+        cables = scenario.model.cable_names
+
+        def plot(title: str, labels: list[str]) -> Any:
+            series = (
+                viser.uplot.Series(label="s"),
+                *(
+                    viser.uplot.Series(label=n, stroke=COLOURS[i % 8], width=2)
+                    for i, n in enumerate(labels)
+                ),
+            )
+            scales = {"x": viser.uplot.Scale(time=False)}
+            data = (empty, *([empty] * len(labels)))
+            return gui.add_uplot(data, series, title=title, scales=scales, aspect=1.8)
+
+        self._error_plot = plot("error / mm", names)
+        self._tension_plot = plot("tension / N", cables) if cables else None
+
+    def _add_goals(self) -> None:
+        """A handle per planned entity; letting it go sends the entity there."""
+        self._controls: dict[str, Any] = {}
+        if isinstance(self._source, RecordedFlight):
+            return
+        for name in planned_names(self._source.scenario):
+            control = self._server.scene.add_transform_controls(
+                f"/goal_{name}", scale=0.35, disable_rotations=True, disable_sliders=True
+            )
+            control.on_update(lambda event, n=name: self._on_goal(event, n))
+            self._controls[name] = control
+
+    # --- what the user does -----------------------------------------------------------------------
+
+    def _press(self, button: str) -> None:
+        self._playing = button != "pause"
+        if button == "restart":
+            self._seeking = 0.0
+
+    def _on_scrub(self, event: Any) -> None:
+        if event.client is not None:  # moved by the user, not by the flight
+            self._playing, self._seeking = False, float(self._scrub.value)
+
+    def _on_follow(self, name: str) -> None:
+        self._follow, self._centre = name, None
+
+    def _on_goal(self, event: Any, name: str) -> None:
+        if event.phase == "end":
+            self._send(name, np.array(event.target.position))
+
+    def _send(self, name: str, place: np.ndarray) -> None:
+        self._message.content = self._source.goal(name, place)
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    def run(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Show pictures until ``until`` says so (or Ctrl-C)."""
+        before = time.monotonic()
+        while not until():
+            if self._wanted is not None:
+                self._switch()
+            now = time.monotonic()
+            self.tick(now - before)
+            before = now
+            time.sleep(max(0.0, 1.0 / RATE - (time.monotonic() - now)))
+
+    def tick(self, elapsed: float) -> None:
+        """Let wall time pass, s, and show what is then."""
+        if self._seeking is not None:
+            self._source.seek(self._seeking)
+            self._seeking = None
+            self._rows.clear()
+        elif self._playing:
+            try:
+                self._source.advance(min(elapsed, 0.2) * self._speed)
+            except RotorError as error:
+                self._playing = False
+                self._message.content = f"the flight ended: {error}"
+        picture = self._source.picture()
+        if picture is None:
+            self._clock.content = "waiting for the simulator ..."
+            return
+        self._scene.show(picture)
+        self._show_numbers(picture)
+
+    def _switch(self) -> None:
+        name, self._wanted = self._wanted, None
+        assert name is not None and self._opener is not None
+        self._message.content = f"opening {name} ..."
+        try:
+            self._take(self._opener(name))
+        except RotorError as error:
+            self._message.content = str(error)
+
+    def _show_numbers(self, picture: Snapshot) -> None:
+        scenario = self._source.scenario
+        names = [e.name for e in scenario.model.entities]
+        state = "playing" if self._playing else "paused"
+        self._clock.content = f"**{picture.time:.2f} s** - {state}"
+        planned = [names.index(t.entity) for t in teams(scenario.model)]
+        places = State(picture.states).position[planned]
+        errors = 1e3 * np.linalg.norm(picture.goals - places, axis=1)
+        if self._playing:
+            self._rows.append((picture.time, errors, picture.tensions))
+        for (name, trail), place in zip(self._trails.items(), places, strict=True):
+            if self._playing:
+                trail.append(place.copy())
+            if name in self._controls and self._drawn == 0:
+                self._controls[name].position = place
+        if self._scrub is not None and self._playing:
+            self._scrub.value = round(picture.time, 2)
+        if self._follow in names:
+            self._move_cameras(State(picture.states).position[names.index(self._follow)])
+        self._drawn += 1
+        if time.monotonic() - self._plotted > 1.0 / PLOT_RATE and len(self._rows) > 1:
+            self._plotted = time.monotonic()
+            self._update_plots()
+
+    def _update_plots(self) -> None:
+        times = np.array([t for t, _, _ in self._rows])
+        errors = np.array([e for _, e, _ in self._rows])
+        tensions = np.array([f for _, _, f in self._rows])
+        self._error_plot.data = (times, *np.nan_to_num(errors).T)
+        if self._tension_plot is not None:
+            self._tension_plot.data = (times, *np.nan_to_num(tensions).T)
+        if not isinstance(self._source, RecordedFlight):
+            for name, trail in self._trails.items():
+                self._scene.draw_path(f"{name}_trail", np.array(trail), TRAIL_COLOUR)
+
+    def _move_cameras(self, place: np.ndarray) -> None:
+        """Cameras keep their distance from whom they follow."""
+        shift = np.zeros(3) if self._centre is None else place - self._centre
+        for client in self._server.get_clients().values():
+            camera = client.camera
+            position = np.array(camera.position) + shift
+            camera.look_at = place
+            camera.position = position
+        self._centre = place.copy()

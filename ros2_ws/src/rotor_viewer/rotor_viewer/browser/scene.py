@@ -1,0 +1,247 @@
+"""A scenario in the browser: handles that are made once and moved by their poses."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import viser
+from scipy.spatial.transform import Rotation
+from transforms3d.euler import euler2quat
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.state import Pose
+from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_sim.shapes.shapes import (
+    DISC_COLOUR,
+    SAG_POINTS,
+    SLACK_COLOUR,
+    TAUT_COLOUR,
+    THRUST_COLOUR,
+    THRUST_SCALE,
+    Colour,
+    Shape,
+    arm_shapes,
+    cable_points,
+    scenario_shapes,
+)
+from rotor_viewer.snapshots.snapshot import Snapshot
+
+CABLE_RADIUS = 0.004
+"""Of a drawn cable, m."""
+
+HIDDEN = (0.0, 0.0, -1000.0)
+"""Position of hidden objects: recordings keep poses, and not much else."""
+
+TRAIL_COLOUR: Colour = (0.95, 0.45, 0.10, 1.0)
+GOAL_COLOUR: Colour = (0.10, 0.65, 0.30, 0.6)
+PATH_COLOUR: Colour = (0.35, 0.35, 0.40, 1.0)
+
+DISC_THRUST = 0.1
+"""Thrust arrows of helicopters over those of small rotors: they lift ten kilograms."""
+
+UNIT_ARROW = 0.5
+"""Length of the arrow that thrusts scale, m."""
+
+
+def rgb(colour: Colour) -> tuple[int, int, int]:
+    """0..255."""
+    return tuple(round(255 * c) for c in colour[:3])  # type: ignore[return-value]
+
+
+class Scene:
+    """All that is drawn of a scenario.
+
+    Args:
+        server: of the page.
+        scenario: what is drawn.
+        root: name below which all nodes are.
+    """
+
+    def __init__(self, server: viser.ViserServer, scenario: Scenario, root: str = "/rotor") -> None:
+        self._server, self._scenario, self._root = server, scenario, root
+        model = scenario.model
+        self._poses = BodyPoses(scenario)
+        self._ups = [np.array([0.0, 0.0, 1.0])] * len(model.vehicles)
+        scene = server.scene
+        scene.set_up_direction("+z")
+        scene.configure_default_lights()
+        grounded = scenario.environment.contact is not None
+        height = scenario.environment.ground_m if grounded else 0.0
+        scene.add_grid(f"{root}/grid", 20.0, 20.0, position=(0.0, 0.0, height), shadow_opacity=0.25)
+        self._frames = [
+            scene.add_frame(self._node(name), show_axes=False) for name in self._poses.names
+        ]
+        counts: dict[str, int] = {}
+        for shape in [
+            *scenario_shapes(scenario),
+            *(s for v in model.vehicles for s in arm_shapes(v)),
+        ]:
+            number = counts[shape.body] = counts.get(shape.body, 0) + 1
+            place = root if shape.body == "world" else self._node(shape.body)
+            self._add(shape, f"{place}/{shape.group}_{number}")
+        rows = {name: i for i, name in enumerate(self._poses.names)}
+        self._ends = [
+            (rows.get(c.a, -1), np.array(c.a_point_m), rows.get(c.b, -1), np.array(c.b_point_m))
+            for c in model.cables
+        ]
+        self._cables = [self._cable(k, c.length_m) for k, c in enumerate(model.cables)]
+        self._arrows = [self._arrow(v.name) for v in model.vehicles]
+        self._discs = [
+            self._disc(v.name, v.helicopter.main_rotor.radius_m) if v.helicopter else None
+            for v in model.vehicles
+        ]
+        self._goals = [
+            scene.add_icosphere(
+                f"{root}/goals/{t.entity}", 0.03, rgb(GOAL_COLOUR), opacity=0.6, position=HIDDEN
+            )
+            for t in teams(model)
+        ]
+
+    def _node(self, body: str) -> str:
+        """Name of a body's frame; a slash would hang a link below its vehicle, and its pose is in the world."""
+        return f"{self._root}/bodies/{body.replace('/', '.')}"
+
+    def _add(self, shape: Shape, name: str) -> None:
+        scene = self._server.scene
+        opacity = shape.colour[3] if shape.colour[3] < 1.0 else None
+        common: dict[str, Any] = {
+            "color": rgb(shape.colour), "opacity": opacity, "position": shape.position,
+            "wxyz": euler2quat(*shape.rpy),
+        }  # fmt: skip
+        if shape.kind == "box":
+            scene.add_box(name, dimensions=shape.size, **common)
+        elif shape.kind == "cylinder":
+            scene.add_cylinder(name, 0.5 * shape.size[0], shape.size[2], **common)
+        elif shape.kind == "sphere":
+            scene.add_icosphere(name, 0.5 * shape.size[0], **common)
+        elif shape.kind == "mesh":
+            points = shape.triangles.reshape(-1, 3)
+            faces = np.arange(len(points)).reshape(-1, 3)
+            scene.add_mesh_simple(name, points, faces, flat_shading=True, side="double", **common)
+        else:
+            scene.add_label(name, shape.text, position=shape.position)
+
+    def _cable(self, k: int, length: float) -> tuple[list[Any], list[Any]]:
+        """Pieces for a taut cable (one) and a slack one, which keep their length."""
+        add, name = self._server.scene.add_cylinder, f"{self._root}/cables/cable{k + 1}"
+        taut = [
+            add(
+                f"{name}/taut",
+                CABLE_RADIUS,
+                length,
+                rgb(TAUT_COLOUR),
+                radial_segments=8,
+                position=HIDDEN,
+            )
+        ]
+        slack = [
+            add(
+                f"{name}/slack{i}", CABLE_RADIUS, length / SAG_POINTS, rgb(SLACK_COLOUR),
+                radial_segments=8, position=HIDDEN,
+            )
+            for i in range(SAG_POINTS)
+        ]  # fmt: skip
+        return taut, slack
+
+    def _arrow(self, name: str) -> Any:
+        return self._server.scene.add_cylinder(
+            f"{self._root}/thrusts/{name}", 0.006, UNIT_ARROW, rgb(THRUST_COLOUR), opacity=0.8, position=HIDDEN,
+            radial_segments=8,
+        )  # fmt: skip
+
+    def _disc(self, name: str, radius: float) -> Any:
+        return self._server.scene.add_cylinder(
+            f"{self._root}/discs/{name}",
+            radius,
+            0.004,
+            rgb(DISC_COLOUR),
+            opacity=DISC_COLOUR[3],
+            position=HIDDEN,
+        )
+
+    def show(self, picture: Snapshot) -> None:
+        """Move everything to where it is."""
+        poses = self._poses.at(picture.states, picture.joints)
+        with self._server.atomic():
+            for frame, pose in zip(self._frames, poses, strict=True):
+                frame.position, frame.wxyz = Pose(pose).position, Pose(pose).attitude
+            turned = rotation_from(Pose(poses).attitude)
+            for k, (a, a_point, b, b_point) in enumerate(self._ends):
+                ends = [
+                    r if row < 0 else Pose(poses).position[row] + turned[row].apply(r)
+                    for row, r in ((a, a_point), (b, b_point))
+                ]
+                gone = bool(len(picture.cut) and picture.cut[k])
+                self._show_cable(k, ends[0], ends[1], bool(picture.taut[k]), gone)
+            for i, arrow in enumerate(self._arrows):
+                up = turned[i].apply([0.0, 0.0, 1.0])
+                scale = DISC_THRUST if self._discs[i] is not None else 1.0
+                self._show_arrow(
+                    arrow, Pose(poses).position[i], up, scale * float(picture.thrusts[i])
+                )
+            self._show_discs(picture, poses, turned)
+            for goal, place in zip(self._goals, picture.goals, strict=True):
+                goal.position = HIDDEN if np.isnan(place).any() else place
+
+    def _show_cable(self, k: int, a: np.ndarray, b: np.ndarray, taut: bool, cut: bool) -> None:
+        whole, pieces = self._cables[k]
+        length = self._scenario.model.cables[k].length_m
+        line = cable_points(a, b, length if not taut else 0.0)
+        if len(line) == 2 and not taut:  # as long as it is, but without tension
+            line = np.linspace(a, b, SAG_POINTS + 1)
+        for handle in (*whole, *pieces):
+            handle.position = HIDDEN
+        if cut:
+            return
+        for handle, (start, end) in zip(whole if taut else pieces, pairwise(line), strict=True):
+            handle.position, handle.wxyz = (start + end) / 2.0, along(end - start)
+
+    def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, thrust: float) -> None:
+        """As long as the thrust is large."""
+        reach = THRUST_SCALE * thrust
+        if not reach > 1e-3:
+            arrow.position = HIDDEN
+            return
+        arrow.scale = (1.0, 1.0, reach / UNIT_ARROW)
+        arrow.position, arrow.wxyz = foot + 0.5 * reach * up, along(up)
+
+    def _show_discs(self, picture: Snapshot, poses: np.ndarray, turned: Rotation) -> None:
+        for i, (vehicle, disc) in enumerate(
+            zip(self._scenario.model.vehicles, self._discs, strict=True)
+        ):
+            if disc is None or vehicle.helicopter is None:
+                continue
+            rotor, (coning, cosine, sine) = (
+                vehicle.helicopter.main_rotor,
+                np.nan_to_num(picture.discs[i]),
+            )
+            normal = turned[i].apply(np.array([cosine, rotor.sense * sine, 1.0]))
+            hub = Pose(poses).position[i] + turned[i].apply(np.array(rotor.hub_m))
+            disc.position = hub + rotor.radius_m * np.sin(coning) * normal
+            disc.wxyz = along(normal)
+
+    def draw_path(self, name: str, points: np.ndarray, colour: Colour = PATH_COLOUR) -> None:
+        """A line through points (n, 3) that stays."""
+        known = points[np.isfinite(points).all(axis=1)]
+        if len(known) > 1:
+            segments = np.stack([known[:-1], known[1:]], axis=1)
+            self._server.scene.add_line_segments(
+                f"{self._root}/paths/{name}", segments, rgb(colour), thickness=0.006
+            )
+
+    def remove(self) -> None:
+        """Take everything out of the page."""
+        self._server.scene.remove_by_name(self._root)
+
+
+def along(direction: np.ndarray) -> np.ndarray:
+    """A rotation (w first) that brings z to a direction."""
+    x, y, z = direction / max(float(np.linalg.norm(direction)), 1e-12)
+    if z < -1.0 + 1e-9:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    out = np.array([1.0 + z, -y, x, 0.0])
+    return out / np.linalg.norm(out)

@@ -1,0 +1,121 @@
+"""Open what a user names and serve its page."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import viser
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError
+from rotor_core.state import State
+from rotor_flight.warm import warm
+from rotor_recordings.formats.flights import is_recording, open_flight
+from rotor_viewer.browser.app import Viewer
+from rotor_viewer.browser.origin import GuardedServer, is_loopback
+from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight, Source
+
+VIEW_FROM = np.array([1.9, -2.6, 1.3])
+"""Initial camera position, relative to the size of the scene."""
+
+TRIES = 20
+"""Ports that are tried, from the one asked for."""
+
+
+def free_port(host: str, port: int) -> int:
+    """The first port from ``port`` on which nobody listens.
+
+    Raises:
+        ConfigError: there is none near, or the address is not of this machine.
+    """
+    for candidate in range(port, port + TRIES):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, candidate))
+            except PermissionError as error:
+                raise ConfigError(
+                    f"--port {candidate}: needs rights that you lack; take one above 1023."
+                ) from error
+            except (OSError, OverflowError) as error:
+                if (
+                    isinstance(error, OverflowError)
+                    or candidate == port + TRIES - 1
+                    or error.errno == 99
+                ):
+                    raise ConfigError(
+                        f"--host {host} --port {port}: cannot listen there ({error})."
+                    ) from error
+                continue
+            return candidate
+    raise AssertionError
+
+
+def open_source(what: str, *, live: bool = False, seed: int | None = None) -> Source:
+    """A scenario that flies here, the graph that flies it, or a recording.
+
+    Raises:
+        ConfigError: there is no such thing, or it cannot be shown.
+    """
+    if is_recording(what):
+        if live:
+            raise ConfigError(
+                f"--live: shows a running scenario, but {what} is a recording. Name the scenario."
+            )
+        return RecordedFlight(open_flight(what))
+    scenario = load_scenario(what, seed=seed)
+    if live:
+        from rotor_viewer.ros.graph_source import GraphSource
+
+        return GraphSource(scenario)
+    warm()
+    return RunningFlight(scenario)
+
+
+def serve(source: Source, host: str, port: int) -> viser.ViserServer:
+    """A server that nobody but this machine reaches, unless ``host`` says so."""
+    logging.getLogger("websockets").setLevel(logging.ERROR)
+    server = GuardedServer(host, free_port(host, port), label="rotor")
+    picture = source.picture()
+    centre, size = np.array([0.0, 0.0, 0.5]), 1.0
+    if picture is not None:
+        places = State(picture.states).position
+        centre = places.mean(axis=0)
+        spans = [v.span for v in source.scenario.model.vehicles]
+        size = max(0.6, float(np.linalg.norm(places - centre, axis=1).max()), *spans)
+    server.initial_camera.look_at = tuple(centre)
+    server.initial_camera.position = tuple(centre + size * VIEW_FROM)
+    return server
+
+
+def view(what: str, *, live: bool, host: str, port: int, seed: int | None) -> int:
+    """Serve the page of what a user names until Ctrl-C."""
+    source = open_source(what, live=live, seed=seed)
+    is_scenario = not live and not isinstance(source, RecordedFlight)
+    opener = (lambda name: open_source(name, seed=seed)) if is_scenario else None
+    return serve_source(source, host, port, opener)
+
+
+def serve_source(
+    source: Source, host: str, port: int, opener: Callable[[str], Source] | None = None
+) -> int:
+    """Serve the page of a source until Ctrl-C; ``opener`` makes the source of another scenario."""
+    server = serve(source, host, port)
+    viewer = Viewer(server, source, opener)
+    print(f"http://{host}:{server.get_port()}  (Ctrl-C ends it)", flush=True)
+    if not is_loopback(host):
+        print(
+            f"--host {host or repr('')}: everybody who reaches this machine there can watch and steer, without a "
+            "password and unencrypted. Without --host only this machine can.",
+            file=sys.stderr,
+            flush=True,
+        )
+    try:
+        viewer.run()
+    finally:
+        server.stop()
+    return 0

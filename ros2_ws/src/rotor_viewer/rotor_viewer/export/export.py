@@ -1,0 +1,80 @@
+"""Write a recorded flight as a page that replays it by itself, as a picture, or as a film."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from rotor_core.errors import ConfigError
+from rotor_core.reference import Reference
+from rotor_core.state import State
+from rotor_flight.flight import Flight
+from rotor_recordings.formats.flights import open_flight
+from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
+from rotor_viewer.browser.serve import serve
+from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows
+from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
+
+FIRST_PORT = 18080
+"""A page is written through a server on the loopback address, which ends before the command does."""
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write what the options ask for.
+
+    Raises:
+        ConfigError: nothing is asked for, a file exists already or cannot be written, or the recording cannot be read.
+    """
+    wanted = {
+        kind: getattr(options, kind) for kind in ("html", "png", "gif") if getattr(options, kind)
+    }
+    if not wanted:
+        raise ConfigError("export: say what to write: --html, --png or --gif FILE.")
+    for kind, name in wanted.items():
+        path = Path(name)
+        try:
+            taken, has_folder = path.exists(), path.parent.is_dir()
+        except OSError as error:
+            raise ConfigError(f"--{kind} {name}: cannot be written ({error.strerror}).") from error
+        if taken or not has_folder:
+            why = "exists already" if taken else "its folder does not exist"
+            raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
+        if kind != "html" and path.suffix.lower() != f".{kind}":
+            raise ConfigError(f"--{kind} {name}: must end in .{kind}.")
+    flight = open_flight(options.recording)
+    duration = float(flight.time[-1] - flight.time[0])
+    at = 0.5 * duration if options.at is None else options.at
+    if not 0.0 <= at <= duration:
+        raise ConfigError(f"--at: must be within the recording, 0 to {duration:.3f} s, got {at:g}.")
+    if "html" in wanted:
+        Path(wanted["html"]).write_text(page(flight, options.rate))
+    if "png" in wanted:
+        draw_picture(flight, at, Path(wanted["png"]))
+    if "gif" in wanted:
+        draw_film(flight, options.rate, Path(wanted["gif"]))
+    print(", ".join(wanted.values()))
+    return 0
+
+
+def page(flight: Flight, rate: float) -> str:
+    """HTML that replays a flight in the browser, with nothing from elsewhere."""
+    source = RecordedFlight(flight)
+    with contextlib.redirect_stdout(None):  # it tells of a server that nobody needs
+        server = serve(source, "127.0.0.1", FIRST_PORT)
+    try:
+        scene = Scene(server, flight.scenario)
+        names = [e.name for e in flight.scenario.model.entities]
+        for k, name in enumerate(planned_names(flight.scenario)):
+            scene.draw_path(name, State(flight.states).position[:, names.index(name)], TRAIL_COLOUR)
+            scene.draw_path(f"{name}_reference", Reference(flight.references).position[:, k])
+        rows = film_rows(flight, rate)
+        scene.show(source.at(int(rows[0])))
+        serializer = server.get_scene_serializer()
+        for row in rows:
+            scene.show(source.at(int(row)))
+            serializer.insert_sleep(1.0 / rate)
+        return serializer.as_html()
+    finally:
+        with contextlib.redirect_stdout(None):
+            server.stop()

@@ -1,0 +1,161 @@
+"""Graph of nodes as a source for the viewer: states, commands, references and discs as they arrive."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from rotor_msgs.msg import RotorState, TeamCommand, TeamState
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.messages.convert import (
+    WORLD_FRAME,
+    nanoseconds_from_stamp,
+    set_vector,
+    vector_from,
+    wxyz_from,
+)
+from rotor_core.ros import qos
+from rotor_core.ros.loopback import keep_to_loopback
+from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_viewer.snapshots.snapshot import Snapshot
+
+NANO = 1e-9
+
+
+class GraphSource:
+    """The graph in this ROS domain; see :class:`rotor_viewer.snapshots.sources.Source`.
+
+    Raises:
+        RotorError: ROS cannot be started.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.duration = float("inf")
+        model = scenario.model
+        keep_to_loopback(os.environ)
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node("viewer", start_parameter_services=False)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._raw: dict[str, bytes] = {}
+        self._goals = np.full((len(teams(model)), 3), np.nan)
+        self._discs = np.full((len(model.vehicles), 3), np.nan)
+        self._thrusts = np.full(len(model.vehicles), np.nan)
+        node = self._node
+        node.create_subscription(
+            TeamState, "rotor/team_state", self._keep("state"), qos.TEAM, raw=True
+        )
+        node.create_subscription(
+            TeamCommand, "rotor/team_command", self._keep("command"), qos.TEAM, raw=True
+        )
+        self._goal_publishers = {}
+        for k, team in enumerate(teams(model)):
+            name = team.entity
+            node.create_subscription(
+                PoseStamped, f"{name}/reference_pose", self._goal(k), qos.STATE
+            )
+            self._goal_publishers[name] = node.create_publisher(
+                PoseStamped, f"{name}/goal_pose", qos.COMMAND
+            )
+        for i, vehicle in enumerate(model.vehicles):
+            if vehicle.helicopter is not None:
+                node.create_subscription(
+                    RotorState, f"{vehicle.name}/main_rotor", self._disc(i), qos.SENSOR
+                )
+
+    def _keep(self, name: str) -> Any:
+        def take(data: bytes) -> None:
+            self._raw[name] = data
+
+        return take
+
+    def _goal(self, k: int) -> Any:
+        def take(message: PoseStamped) -> None:
+            self._goals[k] = vector_from(message.pose.position)
+
+        return take
+
+    def _disc(self, i: int) -> Any:
+        fit = DiscFit()
+
+        def take(message: RotorState) -> None:
+            self._discs[i] = fit.add(message.azimuth, message.flap)
+            self._thrusts[i] = message.thrust
+
+        return take
+
+    def advance(self, seconds: float) -> None:
+        """Take what has come."""
+        for _ in range(200):
+            before = dict(self._raw)
+            self._executor.spin_once(timeout_sec=0.0)
+            if self._raw == before:
+                break
+
+    def picture(self) -> Snapshot | None:
+        """The present; None before the first state has come."""
+        if "state" not in self._raw:
+            return None
+        message: Any = deserialize_message(self._raw["state"], TeamState)
+        states = np.array([_state(body) for body in message.bodies])
+        joints = [
+            np.stack([body.joint_positions, body.joint_velocities], axis=1)
+            for body in message.bodies
+            if len(body.joint_positions)
+        ]
+        thrusts = self._thrusts.copy()
+        if "command" in self._raw:
+            command: Any = deserialize_message(self._raw["command"], TeamCommand)
+            for i, one in enumerate(command.commands):
+                if self.scenario.model.vehicles[i].helicopter is None:
+                    thrusts[i] = one.thrust
+        return Snapshot(
+            nanoseconds_from_stamp(message.header.stamp) * NANO,
+            states,
+            np.concatenate(joints) if joints else np.zeros((0, 2)),
+            np.array([c.tension for c in message.cables]),
+            np.array([c.taut for c in message.cables], bool),
+            thrusts,
+            self._goals.copy(),
+            self._discs.copy(),
+        )
+
+    def seek(self, seconds: float) -> None:
+        """The graph goes its own way."""
+
+    def goal(self, entity: str, place: np.ndarray) -> str:
+        """Ask the planner."""
+        message = PoseStamped()
+        message.header.frame_id = WORLD_FRAME
+        set_vector(message.pose.position, place)
+        message.pose.orientation.w = 1.0
+        self._goal_publishers[entity].publish(message)
+        return f"asked the planner to bring {entity} there"
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self._executor.shutdown(timeout_sec=0.0)
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _state(body: Any) -> np.ndarray:
+    pose, twist = body.pose, body.twist
+    return np.concatenate(
+        [
+            vector_from(pose.position),
+            wxyz_from(pose.orientation),
+            vector_from(twist.linear),
+            vector_from(twist.angular),
+        ]
+    )

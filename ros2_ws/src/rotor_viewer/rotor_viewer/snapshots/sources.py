@@ -1,0 +1,175 @@
+"""Sources of snapshots: a flight under way in this process, or a recorded one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.errors import RotorError
+from rotor_core.reference import POSITION
+from rotor_core.state import FULL_STATE
+from rotor_flight.flight import Flight
+from rotor_flight.loop import ClosedLoop
+from rotor_planning.trajectories.knots import go_to
+from rotor_sim.shapes.tip_path import tip_path
+from rotor_sim.simulation import START_TIME
+from rotor_viewer.snapshots.snapshot import Snapshot
+
+GOAL_SPEED, GOAL_ACCELERATION = 1.0, 1.0
+"""Of flights to a goal that was dragged, m/s, m/s^2."""
+
+
+class Source(Protocol):
+    """Source of the snapshots that a viewer shows.
+
+    Attributes:
+        scenario: who flies.
+        duration: s since the start; infinite: it goes on.
+    """
+
+    scenario: Scenario
+    duration: float
+
+    def picture(self) -> Snapshot | None:
+        """The present; None: nothing is known yet."""
+        ...
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+    def seek(self, seconds: float) -> None:
+        """Go to a time since the start; where nothing can be gone back to: start again."""
+        ...
+
+    def goal(self, entity: str, place: np.ndarray) -> str:
+        """Send an entity to a place (3,) m; returns what came of it."""
+        ...
+
+
+class RunningFlight:
+    """A scenario that flies here, without ROS."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.duration = float("inf")
+        self._owed = 0.0
+        self._loop = ClosedLoop(scenario)
+        self._decide()
+
+    def _decide(self) -> None:
+        self._loop.period(integrates=False)
+
+    def picture(self) -> Snapshot:
+        """The present."""
+        loop, simulation = self._loop, self._loop.simulation
+        engine = simulation.engine
+        discs = np.full((simulation.n_vehicles, 3), np.nan)
+        thrusts = simulation.applied[:, 0].copy()
+        heads = simulation.helicopters
+        for i, (row, head) in enumerate(zip(heads.vehicles, heads.heads, strict=True)):
+            path = tip_path(head.helicopter.main_rotor, engine.joints.states[head.joints])
+            discs[row] = path.coning, path.cosine, path.sine
+            thrusts[row] = engine.swash.thrusts[i]
+        return Snapshot(
+            simulation.time - START_TIME,
+            simulation.motion[:, FULL_STATE].copy(),
+            engine.joints.states.copy(),
+            engine.tensions.copy(),
+            engine.taut.copy(),
+            thrusts,
+            loop.controller.references[:, POSITION : POSITION + 3].copy(),
+            discs,
+            ~engine.alive,
+        )
+
+    def advance(self, seconds: float) -> None:
+        """Fly on for about this long."""
+        self._owed += seconds
+        period = self.scenario.time.control_s
+        while self._owed >= period:
+            self._loop.simulation.step()
+            self._decide()
+            self._owed -= period
+
+    def seek(self, seconds: float) -> None:
+        """Start again."""
+        self._loop = ClosedLoop(self.scenario)
+        self._owed = 0.0
+        self._decide()
+
+    def goal(self, entity: str, place: np.ndarray) -> str:
+        """Plan from here to there and follow it."""
+        loop = self._loop
+        if loop.pilot is not None:
+            return "a mission flies: goals are its own"
+        reference = loop.controller.references[planned_names(self.scenario).index(entity)]
+        try:
+            plan = go_to(reference, place, None, speed=GOAL_SPEED, acceleration=GOAL_ACCELERATION)
+        except RotorError as error:
+            return str(error)
+        loop.send(entity, plan)
+        distance = float(np.linalg.norm(place - reference[POSITION : POSITION + 3]))
+        return f"{entity}: {distance:.2f} m in {plan.duration:.1f} s"
+
+
+class RecordedFlight:
+    """A flight that was recorded."""
+
+    def __init__(self, flight: Flight) -> None:
+        self.flight = flight
+        self.scenario = flight.scenario
+        self.duration = float(flight.time[-1] - flight.time[0])
+        self._at = 0.0
+        self._times = flight.time - flight.time[0]
+        cuts = [
+            (e.time - flight.time[0], k) for e in flight.events if e.type == "cut" for k in e.cables
+        ]
+        self._cuts = cuts
+
+    def picture(self) -> Snapshot:
+        """The row nearest to the present."""
+        return self.at(int(np.abs(self._times - self._at).argmin()))
+
+    def at(self, i: int) -> Snapshot:
+        """The picture of a row."""
+        flight, model = self.flight, self.scenario.model
+        vehicles = len(model.vehicles)
+        commands = np.nan_to_num(flight.commands[i])
+        helicopters = np.array([v.helicopter is not None for v in model.vehicles])
+        joints = flight.joints[i] if flight.joints.size else np.zeros((0, 2))
+        cut = np.zeros(len(model.cables), bool)
+        cut[[k for when, k in self._cuts if when <= self._times[i]]] = True
+        return Snapshot(
+            float(self._times[i]),
+            flight.states[i],
+            joints,
+            flight.tensions[i],
+            flight.taut[i],
+            np.where(helicopters, np.nan, commands[:, 0]),
+            flight.references[i, :, POSITION : POSITION + 3],
+            flight.discs[i] if flight.discs.size else np.full((vehicles, 3), np.nan),
+            cut,
+        )
+
+    def advance(self, seconds: float) -> None:
+        """Go on; at the end begin again."""
+        self._at += seconds
+        if self._at > self.duration:
+            self._at = 0.0
+
+    def seek(self, seconds: float) -> None:
+        """Go to a time."""
+        self._at = float(np.clip(seconds, 0.0, self.duration))
+
+    def goal(self, entity: str, place: np.ndarray) -> str:
+        """Refuse the goal: a recording cannot be changed."""
+        return "a recording follows no goals"
+
+
+def planned_names(scenario: Scenario) -> list[str]:
+    """Entities that goals can be given to."""
+    return [team.entity for team in teams(scenario.model)]

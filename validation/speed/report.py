@@ -1,0 +1,81 @@
+"""`./rotor bench`: measure, print, write JSON and a plot."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from validation.speed.peers import installed, peer_times
+from validation.speed.precision import Point, work_precision
+from validation.speed.speed import batch_rates, event_cost, step_times
+from validation.speed.systems import CASES
+
+
+def draw(points: list[Point], out: Path) -> None:
+    """Error against cost."""
+    figure, axes = plt.subplots(figsize=(7.5, 5.0), layout="constrained")
+    for solver in dict.fromkeys(p.solver for p in points):
+        rows = [p for p in points if p.solver == solver]
+        axes.loglog(
+            [p.us_per_second for p in rows], [p.error_m for p in rows],
+            "o--" if solver.startswith("MuJoCo") else "o-", label=solver,
+        )  # fmt: skip
+    axes.set(
+        xlabel="CPU time per simulated second (us)",
+        ylabel="largest position error after 2 s (m)",
+        title="3 quadrotors, plate, 3 taut cables",
+    )
+    axes.legend()
+    axes.grid(True, which="major", alpha=0.4)
+    figure.savefig(out, dpi=110)
+    plt.close(figure)
+
+
+def bench(out: Path | None, *, peers: bool) -> dict:
+    """Measure everything; JSON to ``out`` and the plot beside it as .png."""
+    others = peer_times(500, 5) if peers else {}
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n",
+        flush=True,
+    )
+    times = step_times()
+    print(
+        "| us per RK4 step of 1 ms, guards on | engine | C++ -O2 | ratio | more per Python call |"
+    )
+    print("|---|---|---|---|---|")
+    for name, row in times.items():
+        ours = f"{row['rotor_us']:.2f} | {row['cpp_us']:.2f} | {row['ratio']:.2f}"
+        print(f"| {CASES[name].label} | {ours} | {row['call_extra_us']:.2f} |")
+    for peer, row in others.items():
+        text = ", ".join(f"{CASES[name].label} {us:.1f}" for name, us in row.items())
+        print(f"\n{peer}, us per step: {text}")
+    rates = batch_rates()
+    print("\n| batch of case (c), threads | steps per second |\n|---|---|")
+    for threads, rate in rates.items():
+        print(f"| {threads} | {rate:.3g} |")
+    events = event_cost()
+    often = f"snapping {events['snaps_per_second']:.0f} times a second"
+    print(f"\n{often} costs {events['ratio']:.2f} times the smooth motion\n", flush=True)
+    points = work_precision(peers=peers and installed("mujoco"))
+    print("| solver | step ms | error m | us per step | us per second |\n|---|---|---|---|---|")
+    for p in points:
+        cost = f"{p.us_per_step:.2f} | {p.us_per_second:.0f}"
+        print(f"| {p.solver} | {1e3 * p.step:g} | {p.error_m:.1e} | {cost} |")
+    result = {
+        **times,
+        "batch_steps_per_second": rates,
+        "events": events,
+        "work_precision": [asdict(p) for p in points],
+        "peers": others,
+    }
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(result, indent=1) + "\n")
+        draw(points, out.with_suffix(".png"))
+        print(f"\n{out}, {out.with_suffix('.png')}")
+    return result

@@ -1,0 +1,144 @@
+"""Time per step against the compiled kernel, in a batch, and with events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.state import State
+from rotor_dynamics.batch import Batch
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import WORLD, Cable, System
+from validation.speed.cpp import CppWorld, build
+from validation.speed.systems import CASES, STEP, Case, engine, states, system
+from validation.speed.timing import medians, wall_median
+
+ROUNDS, STEPS = 11, 2000
+WORLDS, PERIODS, PERIOD_STEPS = 1024, 40, 5
+AGREEMENT = 1e-10
+"""Positions of engine and compiled kernel after 500 steps differ by less, m: two orders above what they do."""
+
+
+def step_times() -> dict[str, dict[str, float]]:
+    """Microseconds per step by case: engine in one call, with a call per step, and the compiled kernel."""
+    library = build()
+    tasks: dict[str, Callable] = {}
+
+    def rollout(case: Case, calls: int) -> Callable:
+        def make() -> Callable[[], None]:
+            world = engine(case)
+            world.run(5)
+
+            def task() -> None:
+                for _ in range(calls):
+                    world.run(STEPS // calls)
+
+            return task
+
+        return make
+
+    def compiled(case: Case) -> Callable:
+        def make() -> Callable[[], None]:
+            world = CppWorld(library, case)
+            return lambda: world.run(STEPS)
+
+        return make
+
+    for name, case in CASES.items():
+        ours, theirs = engine(case), CppWorld(library, case)
+        ours.run(500)
+        theirs.run(500)
+        apart = float(np.max(np.abs(ours.update_kinematics()[:, :3] - theirs.positions)))
+        if apart > AGREEMENT:
+            raise AssertionError(f"{name}: engine and compiled kernel are {apart:.3g} m apart.")
+        tasks |= {f"{name} rotor": rollout(case, 1), f"{name} call": rollout(case, STEPS)}
+        tasks[f"{name} cpp"] = compiled(case)
+    seconds = medians(tasks, ROUNDS)
+    us = {name: value / STEPS * 1e6 for name, value in seconds.items()}
+    return {
+        name: {
+            "rotor_us": us[f"{name} rotor"],
+            "cpp_us": us[f"{name} cpp"],
+            "ratio": us[f"{name} rotor"] / us[f"{name} cpp"],
+            "one_call_us": us[f"{name} call"],
+            "call_extra_us": us[f"{name} call"] - us[f"{name} rotor"],
+        }
+        for name in CASES
+    }
+
+
+def batch_rates() -> dict[str, float]:
+    """Steps of case (c) per second of wall time, by number of threads."""
+    case = CASES["c"]
+    world_states = np.tile(states(case), (WORLDS, 1, 1))
+    world_states[:, 0, 7] += np.linspace(-0.05, 0.05, WORLDS)  # no two alike
+    speeds = np.full((PERIODS, 4 * case.vehicles), 1.005 * case.hover_speed)
+    described = system(case)
+
+    def at_hover(world: Engine, _: int) -> None:
+        world.rotors.start(np.full(4 * case.vehicles, case.hover_speed))
+
+    def make(threads: int) -> Callable:
+        def fresh() -> Callable[[], None]:
+            batch = Batch(described, world_states, prepare=at_hover)
+            batch.rollout(np.zeros((1, 0, 4)), steps=1, rotor_speeds=speeds[:1], threads=threads)
+            return lambda: (
+                batch.rollout(
+                    np.zeros((PERIODS, 0, 4)),
+                    steps=PERIOD_STEPS,
+                    rotor_speeds=speeds,
+                    every=PERIODS,
+                    threads=threads,
+                ).require()
+                and None
+            )
+
+        return fresh
+
+    counts = sorted({1, os.cpu_count() or 1})
+    done = WORLDS * PERIODS * PERIOD_STEPS
+    return {str(n): done / wall_median(make(n), 5) for n in counts}
+
+
+def _bouncing(length: float) -> System:
+    """A point mass on a cable to the world."""
+    return System((Body("load", 0.1),), (Cable(WORLD, 0, length),))
+
+
+def event_cost() -> dict[str, float]:
+    """CPU microseconds per step of a mass that snaps ten times a second, and of one that never does."""
+    snaps: list[float] = []
+
+    def make(length: float) -> Callable:
+        def fresh() -> Callable[[], None]:
+            world = Engine(_bouncing(length), step=STEP)
+            row = np.zeros((1, 13))
+            row[0, 2], row[0, 3] = 0.2, 1.0
+            world.set_state(row)
+            kicks = STEPS // 100
+            rest = row.copy()
+
+            def task() -> None:
+                for _ in range(kicks):
+                    State(rest).velocity[0] = (0.3, 0.0, 6.0)  # reaches 0.5 m after 51 ms
+                    world.set_state(rest)
+                    world.run(100)
+                if length < 1.0:
+                    snaps.append(
+                        sum(e.type == "snap" for e in world.take_events()) / (STEPS * STEP)
+                    )
+
+            return task
+
+        return fresh
+
+    seconds = medians({"snapping": make(0.5), "smooth": make(50.0)}, ROUNDS)
+    out = {name: value / STEPS * 1e6 for name, value in seconds.items()}
+    return {
+        **out,
+        "ratio": out["snapping"] / out["smooth"],
+        "snaps_per_second": float(np.median(snaps)),
+    }
