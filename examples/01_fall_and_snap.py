@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from rotor_sim.engine import Engine
-from rotor_sim.model.body import Body
-from rotor_sim.model.system import WORLD, Cable, System
+from rotor_core.state import State
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import WORLD, Cable, System
 
 system = System(bodies=(Body("mass", 0.1),), cables=(Cable(WORLD, 0, length=0.5),))
 engine = Engine(system, step=1e-3)
@@ -12,7 +13,7 @@ engine = Engine(system, step=1e-3)
 engine.set_state(np.array([[0.05, 0.0, 0.1, 1, 0, 0, 0, 0.2, 0.0, 3.0, 0.0, 0.0, 0.0]]))
 for _ in range(10):
     engine.run(100)
-    x, _, z = engine.measure()[0, :3]
+    x, _, z = State(engine.update_kinematics()).position[0]
     print(
         f"t = {engine.time:.1f} s  x = {x:6.3f} m  z = {z:6.3f} m  tension = {engine.tensions[0]:5.2f} N"
     )

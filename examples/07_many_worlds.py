@@ -9,8 +9,8 @@ import numpy as np
 
 from rotor_core.config import load_scenario
 from rotor_core.config.initial import initial_states
-from rotor_sim.batch import Batch
-from rotor_sim.model.from_scenario import system_from_scenario
+from rotor_dynamics.batch import Batch
+from rotor_sim.plant.system import system_from_scenario
 
 WORLDS, PERIODS, STEPS = 500, 100, 5
 

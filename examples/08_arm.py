@@ -6,13 +6,13 @@
 import numpy as np
 
 from rotor_core.config import load_scenario
-from rotor_lab.fly import fly
-from rotor_planning.reach import Reach
+from rotor_flight.fly import fly
+from rotor_planning.arms.inverse_kinematics import InverseKinematics
 
 scenario = load_scenario("arm_coupled")
 vehicle = scenario.model.vehicles[0]
 
-reach = Reach(vehicle, "link2", np.array([0.44, 0.0, 0.0]))
+reach = InverseKinematics(vehicle, "link2", np.array([0.44, 0.0, 0.0]))
 angles = reach.joints(np.array([0.5, 0.0, -0.5]), start=np.zeros(2))
 print(
     f"to reach (0.5, 0, -0.5) m: {np.round(np.degrees(angles), 1)} deg, it is {reach.place(angles).round(4)} m"

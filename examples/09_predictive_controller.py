@@ -12,7 +12,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rotor_msgs.msg import ActuatorCommand, PolynomialTrajectory, TeamCommand, TeamState
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.ros.convert import plan_from_message, seconds_between, vector_from, wxyz_from
+from rotor_core.messages.convert import plan_from_message, seconds_between, vector_from, wxyz_from
 
 INERTIA, KR, KW = np.diag([0.000601, 0.000589, 0.001076]), 0.25, 0.025
 EVERY = 4  # states between two optimisations: 50 Hz

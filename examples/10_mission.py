@@ -3,9 +3,10 @@
 ./rotor python examples/10_mission.py
 """
 
-from rotor_core.config.loader import scenario_from_tree
-from rotor_core.config.tree import parse_tree
-from rotor_lab.fly import fly
+import tempfile
+from pathlib import Path
+
+import rotor
 
 SCENARIO = """
 schema: 1
@@ -41,10 +42,13 @@ mission:
 
 def main() -> None:
     """Fly it, and say how it went."""
-    flight = fly(scenario_from_tree(parse_tree(SCENARIO, "example")))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "parcel.yaml"
+        file.write_text(SCENARIO)
+        flight = rotor.fly(str(file))
     mission = flight.extra["mission"]
     print("\n".join(mission["log"]))
-    parcel = flight.states[-1, 1, :3]
+    parcel = flight["parcel"].position[-1]
     print(f"mission {mission['status']}; the parcel stands at {parcel.round(3).tolist()} m")
     assert mission["status"] == "succeeded" and abs(parcel[2] - 1.02) < 0.01
 

@@ -13,7 +13,7 @@ import time
 import gymnasium
 import numpy as np
 
-import rotor_lab.gym  # noqa: F401  (registers the environments)
+import rotor_flight.gym  # noqa: F401  (registers the environments)
 
 DIRECTIONS, BEST = 48, 16
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 120

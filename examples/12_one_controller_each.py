@@ -18,8 +18,8 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
+from rotor_core.messages.convert import plan_from_message, seconds_between, vector_from, wxyz_from
 from rotor_core.ros import qos
-from rotor_core.ros.convert import plan_from_message, seconds_between, vector_from, wxyz_from
 from rotor_core.ros.node import run
 
 
@@ -56,7 +56,7 @@ class VehicleController(Node):
             return  # answer when both are of the same time
         plan, start = self.plan
         self.controller.follow(0, plan, seconds_between(start, message.header.stamp))
-        out = self.controller.command(self.states, self.controller.references)[self.row].tolist()
+        out = self.controller.decide(self.states, self.controller.references)[self.row].tolist()
         answer = WrenchStamped(header=message.header)
         answer.header.frame_id = f"{self.vehicle}/base_link"
         answer.wrench.force.z = out[0]
