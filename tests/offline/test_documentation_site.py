@@ -167,7 +167,7 @@ def test_equations_are_mathml_with_anchors(site):
 
 
 def test_equations_keep_every_sign():
-    sys.path.insert(0, str(ROOT / "docs"))
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
     try:
         from site_equations import latex
     finally:
