@@ -121,19 +121,7 @@ def test_every_key_of_a_scenario_is_on_the_reference_page(site):
 def test_every_public_module_is_in_the_reference(site):
     ids = set().union(*(Page(p).ids for p in (site / "reference" / "python").glob("*.html")))
     sources = ROOT / "ros2_ws" / "src"
-    for package in (
-        "rotor_core",
-        "rotor_dynamics",
-        "rotor_sim",
-        "rotor_control",
-        "rotor_planning",
-        "rotor_flight",
-        "rotor_recordings",
-        "rotor_viewer",
-        "rotor_adapters",
-        "rotor_testbed",
-        "rotor",
-    ):
+    for package in (path.parent.name for path in sources.glob("*/setup.py")):
         for path in (sources / package / package).rglob("*.py"):
             if not path.stem.startswith("_"):
                 module = ".".join(path.relative_to(sources / package).with_suffix("").parts)

@@ -21,8 +21,8 @@ from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 
 HOVER = 15.0
-"""Before the flight the team hovers so long at its first reference, s: the integral of the "
-"real controller had settled too."""
+"""Before the flight the team hovers so long at its first reference, s: the integral of the
+real controller had settled too."""
 
 FORMATION_TIME = 0.3
 """With which wanted formations are taken up, s: the planned one begins with a jump."""
