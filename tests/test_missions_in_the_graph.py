@@ -50,16 +50,23 @@ def test_a_team_lifts_and_sets_down_its_payload(tmp_path):
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         events = bench.collect(HybridEvent, "/rotor/events", qos.EVENT)
-        start(bench, "lift_and_set_down", duration_s=22.0, paused=True)
+        # twice as long as it takes: the planner keeps no lockstep, and lags behind on a busy machine
+        start(bench, "lift_and_set_down", duration_s=60.0, paused=True)
         play(bench, states)
         bench.until(
             lambda: sum(e.type == 4 for e in events) == 3, "three cut cables", patience=90.0
         )
-        bench.until(lambda: states[-1].header.stamp.sec >= 20, "the end", patience=60.0)
+        bench.until(
+            lambda: (
+                states[-1].header.stamp.sec >= 20
+                and min(height(states, row) for row in range(3)) > 0.7
+            ),
+            "the end, with all vehicles up again",
+            patience=60.0,
+        )
         place = states[-1].bodies[3].pose.position
         np.testing.assert_allclose([place.x, place.y, place.z], [1.5, 0.5, 0.0125], atol=0.06)
         assert max(s.bodies[3].pose.position.z for s in states) == pytest.approx(0.82, abs=0.05)
-        assert min(height(states, row) for row in range(3)) > 0.7
         kinds = [e.type for e in events]
         last_touch = len(kinds) - 1 - kinds[::-1].index(7)
         assert kinds.index(1) < kinds.index(8) < last_touch  # snap, leave, touch
