@@ -1,9 +1,9 @@
 """One control period, written once: sense, decide, limit, act, record, integrate.
 
 Flights, predictions, identification, the viewer and fits to real flights call it. Limits at rotor level are the
-controller's where it decides and the plant's where it acts. Two places keep a period of their own: the simulator
-node, where the decision is that of other processes, and the compiled loop over whole flights, which a test holds
-to the same bits.
+controller's where it decides and the plant's where it acts. Three places keep a period of their own: the simulator
+node, where the decision is that of other processes; environments for learning, which step a batch; and the compiled
+loop over whole flights, which a test holds to the same bits.
 """
 
 from __future__ import annotations
