@@ -24,6 +24,7 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from rotor.graph.adapters import ADAPTERS
 from rotor.graph.plan import (
     LOG_LEVELS,
     RVIZ_CONFIGS,
@@ -44,8 +45,8 @@ BAG_CLOSE = "10"
 ARGUMENTS = (
     ("scenario", "slalom", "What to fly: a shipped name (config/scenarios) or the path of a YAML file.", None),
     (
-        "controller", "node", "node: ours; external: start your own; px4, crazyswarm: answer to their setpoints.",
-        ["node", "external", "px4", "crazyswarm"],
+        "controller", "node", "node: ours; external: start your own; others: answer to setpoints of that autopilot.",
+        ["node", "external", *ADAPTERS],
     ),
     ("planner", "node", "node: ours; external: start your own.", ["node", "external"]),
     ("rviz", "false", "Open RViz.", YES_NO),

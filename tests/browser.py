@@ -35,7 +35,7 @@ def open_page(address: str) -> Iterator[tuple[object, list[str]]]:
 
 
 def pixels(page: object) -> np.ndarray:
-    """What the page shows, (height, width, 3)."""
+    """Pixels of the page, (height, width, 3)."""
     import io
 
     from PIL import Image

@@ -276,7 +276,7 @@ def test_the_planned_path_is_latched_and_bounded(flight):
 
 
 def test_everything_is_shown_while_time_stands(flight):
-    """Who comes late to a paused simulation sees it; TF does not repeat a stamp to those who have it."""
+    """A latecomer to a paused simulation sees it; TF does not repeat a stamp to those who have it."""
     standing = flight[3]
     for topic in ("/clock", "/rotor/team_state", "/payload/odom", "/cables", "/rotor/markers"):
         assert standing[topic] >= 3, topic

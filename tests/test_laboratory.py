@@ -16,7 +16,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError
 from rotor_flight.fly import fly
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_testbed.estimator import Estimator
 from rotor_testbed.hall import Testbed
 from rotor_testbed.imu import Reading

@@ -1,4 +1,4 @@
-"""Which processes a run has: every combination of what a user may ask for, without starting any."""
+"""Processes of a run: every combination that a user can ask for, without starting any."""
 
 import itertools
 import re

@@ -18,12 +18,13 @@ GROUNDED = """
 schema: 1
 model:
   vehicles: [{use: dragonfly, name: quad}]
-initial: [{entity: quad, position_m: [0, 0, 0.05]}]
+initial: [{entity: quad, position_m: [0, 0, 0.032]}]
 environment: {contact: {}}
 controller: {use: quadrotor}
 mission:
   steps: [{type: hover, duration_s: 1000.0}]
 """
+"""It stands on its feet: a take-off climbs from the height that is measured, whenever its goal comes."""
 
 
 def start(bench, scenario, **options):
@@ -72,8 +73,6 @@ def test_a_team_lifts_and_sets_down_its_payload(tmp_path):
         assert kinds.index(1) < kinds.index(8) < last_touch  # snap, leave, touch
 
 
-# one of its waits ended in vain in 2 of 8 runs, behind another test; the cause is not known: once more, and it must hold
-@pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])
 def test_a_mission_is_an_action(tmp_path):
     """Feedback, success, cancelling in flight, a mission that cannot be, and one that takes the place of another."""
     scenario = tmp_path / "grounded.yaml"
@@ -110,7 +109,7 @@ def test_a_mission_is_an_action(tmp_path):
         assert up.result.success and up.result.status == "succeeded", up.result.message
         assert any("take_off" in line for line in up.result.log)
         assert {f.kind for f in heard} >= {"take_off"} and all(f.steps == 2 for f in heard)
-        bench.until(lambda: abs(height(states) - 0.55) < 0.02, "the height")
+        bench.until(lambda: abs(height(states) - 0.53) < 0.02, "the height")
 
         away = send("steps: [{type: go_to, position_m: [50.0, 0.0, 1.0]}]")
         bench.until(lambda: states[-1].bodies[0].pose.position.x > 1.0, "the way")

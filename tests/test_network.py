@@ -67,7 +67,7 @@ def test_what_the_user_says_is_left_alone(said):
 
 
 def reachable(process: int) -> list[Socket]:
-    """What another machine could reach in a process: TCP listeners, and UDP sockets that are read."""
+    """Sockets of a process that another machine could reach: TCP listeners, and UDP sockets that are read."""
     away = [s for s in sockets_of(process) if not s.is_on_loopback]
     datagrams = [s for s in away if s.kind.startswith("udp")]
     return [s for s in away if s.takes_connections] + those_that_are_read(datagrams, process)
@@ -153,7 +153,7 @@ def machines():
 
 
 def spy(command: tuple[str, ...], env: dict[str, str], patience: float) -> dict:
-    """What a node that is started by a command finds."""
+    """Findings of a node that is started by a command."""
     run = subprocess.run(command + (str(patience),), env=env, capture_output=True, text=True, timeout=60.0)  # fmt: skip
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])

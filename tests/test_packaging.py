@@ -1,4 +1,4 @@
-"""What rosdep and colcon read: keys that exist on Jazzy and Lyrical, nothing that breaks an installation there."""
+"""Files that rosdep and colcon read: their keys exist on Jazzy and Lyrical, nothing breaks an installation there."""
 
 import re
 import xml.etree.ElementTree as ElementTree

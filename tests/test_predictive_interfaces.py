@@ -1,4 +1,4 @@
-"""What predictive controllers need, over DDS: forces of cables as commands, and derivatives on request."""
+"""Interfaces that predictive controllers need, over DDS: forces of cables as commands, derivatives on request."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.messages.convert import vector_from
 from rotor_core.ros import qos
 from rotor_dynamics.linearization import ERRORS, linearize
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import Simulation
 
 TEAM = "three_dragonflies_triangular_1m"
@@ -67,8 +67,8 @@ def test_cables_pull_as_somebody_else_says(bench, tmp_path):
         if odometry[-1].pose.pose.position.z > height + 0.05:
             break
     assert odometry[-1].pose.pose.position.z > height + 0.05
-    assert "cables pull as somebody else says" in log.read_text()
-    bench.until(lambda: "cables pull as the law wants" in log.read_text(), "the law again")
+    assert "cables pull as another node commands" in log.read_text()
+    bench.until(lambda: "cables pull as the law computes" in log.read_text(), "the law again")
     bench.until(lambda: abs(odometry[-1].pose.pose.position.z - height) < 0.02, "back", 20.0)
 
 

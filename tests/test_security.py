@@ -28,14 +28,14 @@ SCENARIOS = ("slalom", "pick_and_place", "helicopter_slung_load", "delivery")
 
 DOES = ("publish", "subscribe", "reply", "request")
 ACTION = (("reply", "send_goal"), ("reply", "cancel_goal"), ("reply", "get_result"), ("publish", "feedback"), ("publish", "status"))  # fmt: skip
-"""What executing an action is made of."""
+"""Interfaces that executing an action consists of."""
 
 OPTIONAL = ("simulation_interfaces", "actuator_msgs")
 """Packages without which some of what the policy names is not there."""
 
 
 def rules(node: str) -> dict[str, set[str]]:
-    """What the policy allows a node, as patterns of absolute names."""
+    """Permissions of a node in the policy, as patterns of absolute names."""
     profile = ET.parse(POLICY).find(f"enclaves/enclave[@path='/rotor/{node}']/profiles/profile")
     assert profile is not None and profile.attrib == {"ns": "/", "node": node}
     allowed: dict[str, set[str]] = {does: set() for does in DOES}
@@ -53,7 +53,7 @@ def rules(node: str) -> dict[str, set[str]]:
 
 
 def may(does: str, name: str) -> set[str]:
-    """Which nodes may do something."""
+    """Nodes that are allowed to do something."""
     return {n for n in NODES if any(fnmatchcase(name, p) for p in rules(n)[does])}
 
 
@@ -96,7 +96,7 @@ def test_no_node_has_a_blank_cheque():
 
 
 def doings(bench: graph.Bench) -> dict[str, dict[str, set[str]]]:
-    """What the running nodes publish, subscribe to, serve and ask for."""
+    """Names that the running nodes publish, subscribe to, serve and ask for."""
     node = bench.node
     ask = dict(
         zip(
@@ -161,7 +161,7 @@ def plan_in_enclave(name: str) -> ProgramPlan:
 
 @pytest.fixture(scope="module")
 def refusal_without_keys(tmp_path_factory) -> str:
-    """What the simulator says in an enclave that holds no keys."""
+    """Output of the simulator in an enclave that holds no keys."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "keystore" / "enclaves" / "rotor" / "simulator").mkdir(parents=True)
     env = secured(environment(folder), folder / "keystore")

@@ -12,7 +12,7 @@ CLEAN = {k: os.environ[k] for k in ("HOME", "LANG") if k in os.environ}
 
 
 def clone(folder):
-    """What the launcher reads before it prepares anything."""
+    """Copy of the files that the launcher reads before it prepares anything."""
     folder.mkdir()
     shutil.copy(ROOT / "rotor", folder)
     shutil.copytree(ROOT / "tools", folder / "tools")

@@ -456,7 +456,8 @@ def test_standard_services(tmp_path):
         ]
         bad = call(GetEntities, "get_entities", filters__filter="(").result
         assert (
-            bad.result == R.RESULT_OPERATION_FAILED and "no regular expression" in bad.error_message
+            bad.result == R.RESULT_OPERATION_FAILED
+            and "not a regular expression" in bad.error_message
         )
         robots = [EntityCategory(category=EntityCategory.CATEGORY_ROBOT)]
         all_states = call(GetEntitiesStates, "get_entities_states", filters__categories=robots)

@@ -235,7 +235,7 @@ def test_a_trajectory_from_elsewhere(tmp_path):
 
 
 def test_names_of_rotortm_on_the_wire(tmp_path):
-    """What a tool for RotorTM looks for is there, and the team flies under these names."""
+    """The names that a tool for RotorTM looks for exist, and the team flies under them."""
     scenario = load_scenario("three_dragonflies_triangular_1m")
     remaps = tuple(load_remaps("rotortm", scenario.model))
     options = GraphOptions("three_dragonflies_triangular_1m", remaps=remaps)

@@ -117,7 +117,7 @@ class Zygote:
 
 
 def knows(package: str, executable: str) -> bool:
-    """Whether an executable can be forked."""
+    """True if an executable can be forked."""
     return (package, executable) in MODULES
 
 

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from rotor_dynamics.integrators.methods import METHODS
+from rotor_core.config.extensions import INTEGRATORS
 from validation.papers.reproduce import reproduce
 from validation.speed.report import bench
 from validation.speed.systems import CASES
@@ -89,7 +89,7 @@ def main() -> None:
         "## Integrators",
         "| name | order | what | source |\n|---|---|---|---|\n"
         + "\n".join(
-            f"| `{n}` | {m.order} | {m.summary} | {m.source} |" for n, m in METHODS.items()
+            f"| `{n}` | {m.order} | {m.summary} | {m.source} |" for n, m in INTEGRATORS.items()
         ),
         "One test observes the order of each on the group (`test_integrators.py`). `./rotor reproduce fiori` compares "
         "gyrostats and open-loop quadrotors with independent solutions:",

@@ -38,7 +38,7 @@ def main() -> None:
     whole = sum(t["inputs"] for t in totals.values())
     text = f"""# Fuzz
 
-What was thrown at every border, and what became of it: accepted (and flown on), refused in one clear line, or failed: a
+Inputs thrown at every border, and the verdict on each: accepted (and flown on), refused in one clear line, or failed: a
 traceback, a hang, a state that is not finite, a write outside the folder, a line nobody can read. `./rotor test` throws
 2,000 each time. These are {whole}; the long mode throws 100,000 and takes about an hour on two cores:
 

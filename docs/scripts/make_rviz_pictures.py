@@ -15,7 +15,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.reference import POSITION
 from rotor_flight.warm import warm
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "rviz_check"))
@@ -34,7 +34,7 @@ PICTURES = (
 
 
 def goal_of(scenario: Scenario) -> tuple[str, list[float]]:
-    """Where the planner puts the goal marker: the end of the plan."""
+    """Place of the planner's goal marker: the end of the plan."""
     entity, plan = next(iter(make_plans(scenario).items()))  # of a mission: where it begins
     return entity, plan.sample(plan.duration)[POSITION : POSITION + 3].tolist()
 

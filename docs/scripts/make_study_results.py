@@ -97,7 +97,7 @@ on cables under their controller, 20 s each, payload mass, thrust gains and a ca
 | results | {size / 1e6:.1f} MB | |
 
 Start of the workers is in these times (a few seconds). More workers than this machine has cores: workers that wait
-{seconds:.2f} s a chunk, as long as one flies it, instead of flying. What is left of the ideal when one scheduler
+{seconds:.2f} s a chunk, as long as one flies it, instead of flying. Share of the ideal that remains when one scheduler
 hands out the work and one client writes the files:
 
 | workers | of the ideal |
@@ -108,7 +108,7 @@ hands out the work and one client writes the files:
 
 ![which number decides about which metric](../images/study_sensitivity.png)
 
-A sensitivity is the share of the variance of a metric that goes with one number alone. How:
+A sensitivity is the share of the variance of a metric that is due to one number alone. How:
 [fly ten thousand flights](../how-to/sweep.md).
 """
     (DOCS / "results" / "studies.md").write_text(text)

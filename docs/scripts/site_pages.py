@@ -1,4 +1,4 @@
-"""Which pages the documentation site has: those of the repository where they stand, and generated ones.
+"""Pages of the documentation site: those of the repository where they stand, and generated ones.
 
 A hook of MkDocs (mkdocs.yml). Pages keep their paths in the repository, so links between them work here and
 there. A link to another file of the repository gets a page that shows it.

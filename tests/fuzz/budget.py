@@ -1,4 +1,4 @@
-"""How many inputs each border gets, and the random stream of every input: all of it from the environment.
+"""Number of inputs for each border and random stream of every input, all of it from the environment.
 
 ``ROTOR_FUZZ_INPUTS``: inputs of all borders together. ``ROTOR_FUZZ_SEED``: another seed, other inputs.
 ``ROTOR_FUZZ_ONLY=SUITE:NUMBER``: this input alone, to see a failure again.

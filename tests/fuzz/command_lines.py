@@ -112,7 +112,7 @@ class CommandLines:
         return [name, *words]
 
     def _refused(self, words: list[str], actions: list[argparse.Action]) -> bool:
-        """Whether a command that stays gets a source, which then is a broken one."""
+        """True if a command that stays takes a source and gets none that works."""
         sources = [
             a for a in actions if a.dest in SOURCES and not a.option_strings and a.nargs != "?"
         ]

@@ -30,7 +30,7 @@ class FlyingTeam:
 
     Attributes:
         good: the newest message of every topic that the nodes listen to.
-        problems: what was seen of numbers that are none.
+        problems: numbers that were not finite.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class FlyingTeam:
         return int(self._counts.get(key, 0))
 
     def topics(self) -> dict[str, tuple[type, rclpy.qos.QoSProfile]]:
-        """What the nodes listen to: type, and a profile that reaches them."""
+        """Topics that the nodes listen to: type, and a profile that reaches them."""
         out = {}
         node = self.bench.node
         for topic, kinds in node.get_topic_names_and_types():

@@ -1,4 +1,4 @@
-"""Messages with anything in them that their types allow, and bytes that are none."""
+"""Messages with anything in them that their types allow, and bytes that are not a message."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def text(rng: np.random.Generator) -> str:
 
 
 def scalar(rng: np.random.Generator) -> Any:
-    """Anything that is no list and no mapping."""
+    """Anything that is neither a list nor a mapping."""
     kind = rng.random()
     if kind < 0.4:
         return number(rng)

@@ -79,7 +79,7 @@ def publish(publisher, message):
 
 
 def flood(bench, team, topics, publishers):
-    """Ten thousand messages as fast as they go out: commands that are none, and pushes that are not finite."""
+    """Ten thousand messages as fast as they go out: invalid commands, and pushes that are not finite."""
     rng = budget.stream("messages", -1 % 2**32)
     for topic in ("/rotor/team_command", f"/{team.vehicle}/wrench_external"):
         data = [draw(rng, topics[topic][0], team.good.get(topic), team.words) for _ in range(50)]

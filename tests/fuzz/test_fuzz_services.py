@@ -55,7 +55,7 @@ class Caller:
         return client if client.service_is_ready() else None
 
     def answer(self, future, name):
-        """What comes; it must come."""
+        """Answer of a service; it must come."""
         end = time.monotonic() + PATIENCE
         while not future.done():
             self.bench.executor.spin_once(timeout_sec=0.05)
@@ -104,7 +104,7 @@ def harmless(request):
 
 
 def restore(caller):
-    """Whatever state the simulator is in, bring it back to flight."""
+    """Bring the simulator back to flight, whatever state it is in."""
     for transition in (CONFIGURE, ACTIVATE):
         request = ChangeState.Request()
         request.transition.id = transition

@@ -140,7 +140,7 @@ def _misspelt(rng: np.random.Generator, key: str, words: Vocabulary) -> str:
 
 
 def _graft(rng: np.random.Generator, container: Any, key: Any, words: Vocabulary) -> None:
-    """What stood at this key elsewhere, or a key that others have."""
+    """Insert a value that stood at this key elsewhere, or a key or value of others."""
     if isinstance(container, dict) and rng.random() < 0.5:
         other = nasty.pick(rng, words.keys)
         container[other] = words.value(rng, other)

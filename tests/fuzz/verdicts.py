@@ -1,4 +1,4 @@
-"""What may become of an input: it is accepted, or refused in one clear line. All else is a failure."""
+"""Verdicts on an input: it is accepted, or refused in one clear line. All else is a failure."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _change(rng: np.random.Generator, root: ET.Element) -> None:
 
 
 def _scaled(rng: np.random.Generator, words: str, factors: list[float], *, or_else: str) -> str:
-    """Numbers of another size; what is none becomes ``or_else``."""
+    """Numbers of another size; other text becomes ``or_else``."""
     factor = nasty.pick(rng, factors)
     try:
         return " ".join(repr(float(w) * factor) for w in words.split())

@@ -13,7 +13,7 @@ from rotor_core.config.schema import Actuation
 from rotor_core.config.trajectories import StepPosePlan
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_flight.fly import fly
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import START_TIME, Simulation
 
 # Reference rows of the RotorTM specification: repository gains, 100 Hz hold, no rotor limits, whole trajectory.

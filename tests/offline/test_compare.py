@@ -60,7 +60,7 @@ def samples(
     where=place,
     attitude=turn,
 ):
-    """What a camera sees: in its own frame, of markers whose axes and origin are not those of the body.
+    """Poses that a camera sees: in its own frame, of markers whose axes and origin are not those of the body.
 
     ``rotation``, ``shift``: from the camera's frame to ours; ``marker``: origin of the body in the axes of the markers;
     ``marker_turn``: attitude of the body relative to its markers.
@@ -161,7 +161,7 @@ def other(t):
 @pytest.mark.parametrize("where_sim, where_real, noise, message", [
     (hover, hover, 3e-4, "too small, or these are different flights"),
     (hover, hover, 0.0, "too small, or these are different flights"),
-    (circle, circle, 3e-4, "the motion repeats: offsets .* s apart fit alike"),
+    (circle, circle, 3e-4, "the motion repeats: offsets .* s apart fit equally well"),
     (place, other, 3e-4, "too small, or these are different flights|the motion repeats"),
 ])  # fmt: skip
 def test_clocks_that_cannot_be_known(where_sim, where_real, noise, message):
@@ -322,7 +322,7 @@ def up(t):
 
 
 @pytest.mark.parametrize("where, kind, message", [
-    (line, "rigid", r"within \d+ mm of one line \(direction -?0\.44, -?0\.87, -?0\.22\).*Take --align yaw"),
+    (line, "rigid", r"within \d+ mm of one line \(direction -?0\.44, -?0\.87, -?0\.22\).*Use --align yaw"),
     (up, "rigid", r"within \d+ mm of one line \(direction -?0\.00, -?0\.00, -?1\.00\)"),
     (hover, "rigid", "of one line"), (hover, "yaw", "needed to find a heading"), (up, "yaw", "needed to find a heading"),
 ])  # fmt: skip
@@ -339,7 +339,7 @@ def test_flights_that_do_not_fit_are_not_turned():
     pair = (samples(TIME), samples(TIME, where=other))
     with pytest.raises(
         ConfigError,
-        match=r"the turn is uncertain by .* deg .*Take --align yaw, translation or none",
+        match=r"the turn is uncertain by .* deg .*Use --align yaw, translation or none",
     ):
         align({"quad1": pair}, "rigid")
 
@@ -462,9 +462,7 @@ def test_markers_of_what_has_no_attitude():
         ConfigError, match="marker of payload: the real recording has no attitude of it"
     ):
         align({"payload": (samples(TIME), bare)}, "rigid", fitted=["payload"])
-    with pytest.raises(
-        ConfigError, match="marker of quad9: there is no such body; there are quad1"
-    ):
+    with pytest.raises(ConfigError, match="marker of quad9: there is no such body; known: quad1"):
         align({"quad1": (samples(TIME), samples(TIME))}, "rigid", markers={"quad9": MARKER})
 
 
@@ -671,7 +669,7 @@ def test_a_part_counts():
 
     assert rmse(start=5.5, end=8.5) == pytest.approx(0.01 * np.sqrt(3), rel=1e-9)
     assert rmse(start=9.5) == 0.0 and rmse(end=4.5) == 0.0
-    with pytest.raises(ConfigError, match=r"only 0 poses .* Mend --from or --to"):
+    with pytest.raises(ConfigError, match=r"only 0 poses .* Correct --from or --to"):
         rmse(start=30.0)
 
 
@@ -947,7 +945,7 @@ def no_constant(text):
 
 
 def foreign(page):
-    """What a browser would fetch from elsewhere; scripts are searched for attributes, not for addresses in texts."""
+    """Addresses that a browser would fetch from elsewhere; scripts are searched for attributes, not for texts."""
     found = re.findall(
         r"""<(?:script|link|img|iframe|source|object|embed)\b[^>]*?\b(?:src|href|data)\s*=\s*["']?([^"'\s>]+)""",
         page,
@@ -1053,7 +1051,7 @@ MISTAKES = [
     (["--body", "sim=real", "--marker", "sim=1,2,x"], "--marker sim: must be three numbers X,Y,Z"),
     (["--body", "sim=real", "--time-offset", "0"], "do not overlap in time"),
     (["--body", "sim=other"], "holds no path of other; it holds real"),
-    (["--body", "sim=real", "--from", "50"], "Mend --from or --to"),
+    (["--body", "sim=real", "--from", "50"], "Correct --from or --to"),
     (["--body", "sim=real", "--sim-topic", "sim=/x"], "sim is not in /x; it is in sim.tum"),
     (["--body", "sim=real", "--real-topic", "sim=/x"], "real is not in /x; it is in real.tum"),
 ]

@@ -1,4 +1,4 @@
-"""A flight in one compiled call, and a flight that is put away in the middle: the same bits as in one go."""
+"""A flight in one compiled call, and a flight that is saved in the middle: the same bits as in one go."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_needs_python_between_the_steps_is_left_to_it():
         assert not can_compile(ClosedLoop(load_scenario(name))), name
 
 
-# --- put away and go on -----------------------------------------------------------------------------
+# --- save and resume ---------------------------------------------------------------------------------
 
 RESUMED = [n for n in shipped("scenarios") if load_scenario(n).mission is None]
 
@@ -121,7 +121,7 @@ def test_two_halves_by_the_command_line_are_the_whole(tmp_path, capsys):
     np.testing.assert_array_equal(rest.commands, whole.commands[-n:])
     capsys.readouterr()
     assert main(["resume", half, "--duration", "0.1"]) == 0
-    assert "goes on 1.000 s after" in capsys.readouterr().out
+    assert "resumed 1.000 s after" in capsys.readouterr().out
     assert main(["fly", name, "--duration", "0.1", "--save", half]) == 2
     assert "exists already" in capsys.readouterr().err
 
@@ -153,13 +153,13 @@ def _file(data: bytes, version: bytes | None = None) -> bytes:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", "is no flight that was put away"),
-        (b"hello", "is no flight that was put away"),
+        (b"", "is not a saved flight"),
+        (b"hello", "is not a saved flight"),
         (_file(pickle.dumps(_Runs())), "posix.system"),
         (_file(pickle.dumps(_Digs())), "__globals__"),
-        (_file(pickle.dumps([1, 2])), "is no flight"),
-        (_file(b"garbage"), "is no flight"),
-        (_file(pickle.dumps([1, 2]))[:-1], "is not whole"),
+        (_file(pickle.dumps([1, 2])), "is not a flight"),
+        (_file(b"garbage"), "is not a flight"),
+        (_file(pickle.dumps([1, 2]))[:-1], "is damaged or incomplete"),
         (_file(pickle.dumps([1, 2]), b"other\n"), "another version"),
     ],
 )  # fmt: skip

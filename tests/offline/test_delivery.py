@@ -244,7 +244,7 @@ def test_cascaded_pid_flies_single_vehicles_of_four_rotors_only():
     pid = delivery().controller
     for name, text in (
         ("three_dragonflies_triangular_1m", "flies single vehicles"),
-        ("hover", "needs 4 rotors ahead left"),
+        ("hover", "needs 4 rotors: front left, front right, rear left and rear right"),
     ):
         with pytest.raises(ConfigError, match=text):
             make_controller(replace(load_scenario(name), controller=pid))

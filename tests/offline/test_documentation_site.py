@@ -34,7 +34,7 @@ def site(tmp_path_factory):
 
 
 class Page(HTMLParser):
-    """What a page loads, where it points, and what can be pointed at."""
+    """A page: what it loads, its links, and the ids that links can point at."""
 
     def __init__(self, path):
         super().__init__()

@@ -113,7 +113,7 @@ def test_wrong_plans_durations_and_names_are_refused():
     with pytest.raises(rotor.ConfigError, match="duration: must be > 0 s"):
         rotor.fly("hover", duration=-1.0)
     sim = rotor.Simulation("hover")
-    with pytest.raises(rotor.RotorError, match="there is no entity 'quad9'; known are quad1"):
+    with pytest.raises(rotor.RotorError, match="there is no entity 'quad9'; known: quad1"):
         sim.state["quad9"]
     with pytest.raises(rotor.RotorError, match="there is no entity 'quad9'"):
         sim.push("quad9", np.zeros(3), np.zeros(3))

@@ -241,7 +241,7 @@ def test_trim_counts_every_moment_once_and_knows_the_gain_of_the_plant():
         (("step_s: 0.0004", "step_s: 0.0005"), "at most 0.000418 s, got 0.0005"),
         (("speed_rad_s: 167.0", "speed_rad_s: 720.0"), "step_s: 9e-05, control_s: 0.0009"),
         (("armature", "pitch_link: {stiffness_n_m_per_rad: 1.0e5, damping_n_m_s_per_rad: 0.01}\n          armature"),
-         r"pitch_link.stiffness_n_m_per_rad of 'heli1': it settles at 4.497e\+04 1/s, steps of 0.0004 s can follow 5000"),
+         r"pitch_link.stiffness_n_m_per_rad of 'heli1': it settles at 4.497e\+04 1/s, but steps of 0.0004 s can follow 5000 1/s at most"),
         (("armature", "inflow: {law: relaxed, lag_s: 1.0e-5}\n          armature"), r"inflow.lag_s of 'heli1': it settles at 1e\+05"),
         (("drag_coefficient: 0.024", "section_table: [[-10, -1, 0.02], [10, 1, 0.02]]"), "from -180 to 180 deg, got -10 to 10"),
     ],
@@ -255,9 +255,9 @@ def test_mistakes_name_place_value_and_limit(change, words):
 def test_what_cannot_hover_is_said():
     assert notes(written()) == []
     weak = notes(written(("power_w: 2000.0", "power_w: 500.0")))
-    assert len(weak) == 1 and "engine.power_w: hover takes about 1.05e+03 W" in weak[0]
+    assert len(weak) == 1 and "engine.power_w: hover needs about 1.05e+03 W" in weak[0]
     flat = notes(written(("turns: cw", "collective_deg: [-5, 1]\n          turns: cw")))
-    assert len(flat) == 1 and "collective_deg: hover takes about 5.49 deg" in flat[0]
+    assert len(flat) == 1 and "collective_deg: hover needs about 5.49 deg" in flat[0]
 
 
 def test_rotors_without_flap_hinge_are_refused_by_the_controller():

@@ -52,7 +52,7 @@ def measured(flight: Flight, seed: int) -> Flight:
 
 @pytest.fixture(scope="module")
 def flown() -> Flight:
-    """What a team with other parameters does under the controller of the nominal model."""
+    """Flight of a team with other parameters under the controller of the nominal model."""
     return fly(replace(load_scenario(NAME), plant=PLANT), duration=14.0)
 
 
@@ -112,7 +112,7 @@ def test_parameters_are_put_where_they_belong():
 def test_what_cannot_be_told_apart_is_refused(flown):
     scenario = load_scenario(NAME)
     windows = make_windows(flown, scenario, 0.4, 1.0)
-    with pytest.raises(ConfigError, match=r"there is none; known are .*payload\.mass_kg"):
+    with pytest.raises(ConfigError, match=r"does not exist; known: .*payload\.mass_kg"):
         chosen(scenario, ["payload.weight"])
     with pytest.raises(ConfigError, match="cannot determine"):
         identify(replace_rows(windows, 12), chosen(scenario, default_names(scenario)))

@@ -22,7 +22,7 @@ from rotor_sim.simulation import START_TIME, Simulation
 HAND = np.array([0.47, 0.0, 0.0])
 ATTACHED, CUT, RELEASED = 8.0, 8.1, 15.0
 DROP = np.array([0.15, 1.0, 0.6])
-"""Where the scenario reaches before it lets go."""
+"""Place that the scenario reaches for before it lets go."""
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_the_parcel_is_picked_by_the_hand(pick_and_place):
 
 
 def hand(flight, i):
-    """Where the hand is, by the posture alone."""
+    """Position of the hand, by the posture alone."""
     model = ArticulatedVehicle(flight.scenario.model.vehicles[0])
     model.place(flight.joints[i, :, 0])
     row = flight.states[i, 0]

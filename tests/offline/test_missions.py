@@ -15,9 +15,12 @@ from rotor_core.config.loader import (
 )
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError, ModelError
+from rotor_core.plans.plan import hold
+from rotor_core.plans.registry import PlanRegistry
 from rotor_flight.fly import fly
 from rotor_flight.offline_mission import OfflineMission
-from rotor_planning.missions.mission import Status
+from rotor_planning.missions.conditions import View
+from rotor_planning.missions.mission import MissionRunner, Status
 from rotor_sim.simulation import Simulation
 
 BASE = """
@@ -122,6 +125,30 @@ def test_a_guard_ends_a_mission():
     assert mission["message"] == "guard 1 (near_m (2.0, 0.0, 1.0)) in step 2: land; done"
     assert 1.7 < flight.states[-1, 0, 0] < 3.5 and flight.states[-1, 0, 2] < 0.06
     assert not flight.commands[-1].any()
+
+
+def test_motors_stay_on_where_the_way_down_is_not_flown():
+    """A planner that lags sends its plan late and sees the entity hover on: standing still is not having landed."""
+    world = scenario("\n  steps: [{type: land}]", height=0.8)
+    board = PlanRegistry(world.model)
+    board.queues["quad"].add(0, hold(np.array([0.0, 0.0, 0.8]), 0.0))
+    plans = []
+
+    class Owner:
+        def start_plan(self, entity, start, plan, kind):
+            plans.append(plan)
+            board.queues[entity].add(start, plan)
+
+    runner = MissionRunner(world, world.mission, Owner())
+    hovering = np.zeros((1, 13))
+    hovering[0, 2:4] = 0.8, 1.0
+    now = 28_000_000_000
+    while runner.status is Status.RUNNING and now < 60_000_000_000:
+        runner.update(View(now, hovering, np.zeros(0, bool), board))
+        now += 5_000_000
+    assert runner.status is Status.FAILED
+    assert "did not come below" in runner.progress.text
+    assert all(plan.motors for plan in plans)
 
 
 def test_a_cancelled_mission_hovers():
@@ -307,9 +334,9 @@ def test_what_begins_inside_something_is_refused():
         Simulation(scenario("\n  steps: [{type: take_off, height_m: 1.0}]\n", -0.1))
 
 
-def test_a_mission_stands_in_place_of_a_trajectory():
+def test_a_mission_excludes_a_trajectory():
     text = BASE % 0.05 + "  steps: [{type: take_off, height_m: 1.0}]\ntrajectory: {use: hover}\n"
-    with pytest.raises(ConfigError, match="in place of a trajectory"):
+    with pytest.raises(ConfigError, match="must not be given together with a trajectory"):
         scenario_from_tree(parse_tree(text, "test"))
     wanted = scenario("\n  steps: [{type: take_off, height_m: 1.0}]\n")
     assert scenario_from_tree(parse_tree(dump_scenario(wanted), "again")) == wanted

@@ -399,11 +399,11 @@ def test_attitudes_that_are_none(tmp_path):
     entries = [
         ("/quad1/pose", POSE, s, MAKE.pose_stamped(s, (0, 0, 1), (2, 0, 0, 0))) for s in STAMPS
     ]
-    with pytest.raises(ConfigError, match=r"attitude of quad1 is no unit quaternion \(norm 2\)"):
+    with pytest.raises(ConfigError, match=r"attitude of quad1 is not a unit quaternion \(norm 2\)"):
         read_bag(write2(tmp_path / "bag", entries))
 
 
-# -- files that are none ------------------------------------------------------------------------------------------
+# -- files that are not recordings ------------------------------------------------------------------------------------
 
 
 def test_single_files_and_folders(tmp_path):
@@ -420,7 +420,7 @@ def test_single_files_and_folders(tmp_path):
         open_recording(str(bag))
     with pytest.raises(ConfigError, match="there is no such file or folder"):
         open_recording(str(tmp_path / "nothing"))
-    with pytest.raises(ConfigError, match=r"is none of the known kinds\. Give a ROS 2 bag"):
+    with pytest.raises(ConfigError, match=r"is not a known kind of recording\. Give a ROS 2 bag"):
         open_recording(__file__)
 
 
@@ -459,7 +459,7 @@ def test_broken_metadata(tmp_path, metadata):
 
 
 def check_bytes(path, file, data):
-    """Whatever a file holds, it is read or refused; returns what else was raised."""
+    """A file is read or refused, whatever it holds; returns what else was raised."""
     file.write_bytes(data)
     try:
         with np.errstate(all="ignore"):  # numbers of any size
@@ -787,7 +787,7 @@ def test_three_rotation_columns(tmp_path, meaning, unit):
 
 
 def test_global_angle_of_tracker(tmp_path):
-    """What Vicon Tracker writes above its objects; public loaders match `Global Angle (.*):(.*)`."""
+    """The line that Vicon Tracker writes above its objects; public loaders match `Global Angle (.*):(.*)`."""
     rows = [f"{i},0,0,0,0.1,{i},0,1000,0,0,0.2,{i},500,1000" for i in range(1, 21)]
     text = vicon(
         "Objects", ",,Global Angle quad1:quad1,,,,,,Global Angle payload:payload,,,,,",

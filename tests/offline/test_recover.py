@@ -168,13 +168,13 @@ def test_a_bag_without_metadata_comes_back(flown, tmp_path):
     [
         (lambda p: None, "no such file"),
         (lambda p: p.mkdir(), "holds no .mcap"),
-        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"")), "is no MCAP file"),
+        (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"")), "is not an MCAP file"),
         (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC)), "no whole message"),
         (
             lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC + os.urandom(5000))),
             "no whole message",
         ),
-        (lambda p: p.write_bytes(b"text"), "is no MCAP file"),
+        (lambda p: p.write_bytes(b"text"), "is not an MCAP file"),
         (
             lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(MAGIC), (p / "thesis.tex").touch()),
             "holds more than a bag",

@@ -1,4 +1,4 @@
-"""Whatever a user may add is registered in one way, from their own package as well."""
+"""All that a user can add is registered in one way, from their own package as well."""
 
 import os
 import subprocess
@@ -52,6 +52,65 @@ def test_another_package_adds_law_trajectory_metric_and_format(tmp_path):
     assert abs(end - 0.5) < 0.005 and abs(highest - 0.5) < 0.005  # critically damped
     assert origin == "example-plugin True"
     assert (tmp_path / "flight.rows").read_text().endswith("rows\n")
+
+
+PLANT = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{use: triangular}]
+  attachments: [{type: bridle, vehicle: quad1, length_m: 0.5, width_m: 0.4}]
+initial:  # cables just taut: 0.5^2 = 0.458257569^2 + 0.2^2
+  - {entity: payload, position_m: [0.0, 0.0, 0.0]}
+  - {entity: quad1, position_m: [0.0, 0.0, 0.458257569]}
+controller: {type: open_loop, commands: [{vehicle: quad1, speeds_rpm: [0.0, 0.0, 0.0, 0.0]}]}
+trajectory: {type: hover, duration_s: 1.0}
+forces:
+  - {type: spring, body: quad1, anchor_m: [0.0, 0.0, 1.0], stiffness_n_per_m: 40.0, damping_n_s_per_m: 0.3}
+  - {type: buoyancy, body: payload, volume_m3: 0.01}
+sensing: {sensors: [{type: barometer, body: payload}]}
+time: {integrator: twin, step_s: 0.001}
+"""
+
+
+def test_another_package_adds_force_sensor_attachment_integrator_and_adapter(tmp_path):
+    """Parts of the plant: the engine compiles a formula of somebody else into its step, and is right about it."""
+    (tmp_path / "scenario.yaml").write_text(PLANT)
+    program = (
+        "import numpy as np, rotor\n"
+        "from rotor_core.registry import REGISTRIES\n"
+        "from rotor.graph.adapters import ADAPTERS\n"
+        "simulation = rotor.Simulation('scenario.yaml')\n"
+        "print(len(simulation.scenario.model.cables), list(ADAPTERS)[-1])\n"
+        "for _ in range(40):\n"
+        "    simulation.step(np.zeros((1, 4)))\n"
+        "motion = simulation.state['quad1']\n"
+        "mass = simulation.scenario.model.vehicles[0].mass_kg\n"
+        "tensions, directions = simulation.engine.tensions, simulation.engine.directions\n"
+        "assert tensions.min() > 0.1\n"
+        "cables = (tensions[:, None] * directions).sum(axis=0)\n"
+        "spring = 40.0 * (np.array([0.0, 0.0, 1.0]) - motion.position) - 0.3 * motion.velocity\n"
+        "wanted = (spring + cables) / mass - [0.0, 0.0, 9.81]\n"
+        "print(float(np.abs(motion.acceleration - wanted).max()), float(np.linalg.norm(spring)))\n"
+        "height = simulation.state['payload'].position[2]\n"
+        "print(float(simulation.sensors[2].sense()[0, 0] - 101325.0 + 12.0 * height))\n"
+    )
+    out = run("-c", program, cwd=tmp_path)
+    assert out.returncode == 0, out.stderr
+    cables, errors, pressure = (line.split() for line in out.stdout.splitlines()[-3:])
+    assert cables == ["2", "example"]
+    assert (
+        float(errors[0]) < 1e-10 and float(errors[1]) > 1.0
+    )  # Newton's law, with a spring that pulls
+    assert abs(float(pressure[0])) < 1e-9
+
+
+def test_errors_of_an_attachment_of_another_package_have_their_place(tmp_path):
+    text = PLANT.replace("  payloads: [{use: triangular}]\n", "")
+    (tmp_path / "scenario.yaml").write_text(text)
+    out = run("-m", "rotor.cli", "fly", "scenario.yaml", cwd=tmp_path)
+    assert out.returncode == 2
+    assert "scenario.yaml:5: model.attachments[0]: needs a payload" in out.stderr
 
 
 def test_keys_of_another_package_are_checked_like_ours(tmp_path):

@@ -199,7 +199,7 @@ def test_a_bag_is_a_recording_too(flown, bags):
 
 
 def test_tensions_from_the_motion_agree_with_those_of_the_simulator(flown):
-    """What the balance of the payload finds is what the constraint solver pulled: two algorithms.
+    """The balance of the payload finds the tensions of the constraint solver: two algorithms.
 
     The circle of 10 s begins smoothly; the window of 0.25 s leaves out (w h)^2 / 14 < 1 % of accelerations below
     1 m/s^2, a thousandth of gravity.
@@ -386,7 +386,7 @@ def test_quaternions_are_brought_to_unit_length(flown):
 
 
 @pytest.mark.parametrize("feed, spoil, message", [
-    ("commands", "states", "--at 0.5: the recording does not know the state of every entity"),
+    ("commands", "states", "--at 0.5: the recording does not hold the state of every entity"),
     ("commands", "commands", "--feed commands: no command had been recorded at 0.500 s"),
     ("reference", "references", "--feed reference: the recording has no reference of a team at 0.5"),
 ])  # fmt: skip
@@ -572,7 +572,7 @@ def test_the_command_says_why_a_prediction_ended(bags, tmp_path, capsys, monkeyp
 
 
 def hall_bag(path, flight, *, commands=True):
-    """What a hall records: poses of all bodies at 100 Hz, wrenches as they were sent."""
+    """Recording of a hall: poses of all bodies at 100 Hz, wrenches as they were sent."""
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 

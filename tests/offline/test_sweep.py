@@ -150,14 +150,14 @@ def test_cables_are_varied_by_number():
     [
         ("  - {at: [model.vehicles.quad9.mass_kg], between: [1, 2]}", "no entry 'quad9'; it has quad1"),
         ("  - {at: [model.vehicles.quad1.mas], between: [1, 2]}", "has no 'mas'; it has name, mass_kg"),
-        ("  - {at: [model.vehicles.quad1], between: [1, 2]}", "is no number but a group"),
-        ("  - {at: [name], between: [1, 2]}", "is no number but 'hover'"),
+        ("  - {at: [model.vehicles.quad1], between: [1, 2]}", "must be a number, got a group"),
+        ("  - {at: [name], between: [1, 2]}", "must be a number, got 'hover'"),
         ("  - {at: [model.vehicles.quad1.mass_kg], between: [-2, -1]}", "must be > 0"),
         ("  - {at: [model.vehicles.quad1.mass_kg], between: [2, 1]}", "between must be"),
         ("  - {at: [model.vehicles.quad1.mass_kg]}", "one of distribution, between or values"),
         ("  - {at: [settle_s], distribution: {name: normal}}", "no continuous distribution 'normal'"),
         ("  - {at: [settle_s], distribution: {name: beta}}", "shape parameters a, b"),
-        ("  - {at: [settle_s], distribution: {name: norm, low: 3, high: 2}}", "nothing of norm"),
+        ("  - {at: [settle_s], distribution: {name: norm, low: 3, high: 2}}", "no part of norm"),
         ("  - {at: [settle_s], distribution: {name: norm, scale: -1}}", "must be > 0"),
         (MASS + "\n" + MASS, "same name"),
     ],
@@ -173,7 +173,7 @@ def test_mistakes_are_one_clear_line(tmp_path, vary, text, capsys):
 @pytest.mark.parametrize(
     ("metric", "text"),
     [
-        ("rmse", "none called 'rmse'; known are"),
+        ("rmse", ", or FILE.py:FUNCTION, got 'rmse'"),
         ("absent.py:f", "cannot be read"),
         ("bad.py:f", "does not run"),
         ("good.py:g", "has no function 'g'"),
@@ -331,7 +331,7 @@ def test_the_command_reports_and_the_worst_flies_again(tmp_path, capsys):
     assert METRICS["final_error_m"](again) == errors.max()  # to the bit
     assert main(["sweep", str(path), "--out", str(out)]) == 2  # never overwritten
     assert main(["sweep", "--resume", str(tmp_path)]) == 2
-    assert "no folder of a sweep" in capsys.readouterr().err
+    assert "is not the folder of a sweep" in capsys.readouterr().err
     assert (
         main(
             ["sweep", str(path), "--scheduler", "tcp://127.0.0.1:1", "--out", str(tmp_path / "o2")]

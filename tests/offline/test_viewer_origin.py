@@ -100,7 +100,7 @@ def server():
 
 
 def status(port: int, host: str, origin: str | None, *, upgrade: bool, path: str = "/") -> int:
-    """What a request gets: 101 is a WebSocket that opened."""
+    """Status code that a request gets: 101 is a WebSocket that opened."""
     import viser
 
     headers = {"Host": host} | ({"Origin": origin} if origin else {})

@@ -48,7 +48,7 @@ LOOP = 0.05
 
 
 def is_available() -> bool:
-    """Whether everything is installed."""
+    """True if everything is installed."""
     return all(shutil.which(program) for program in NEEDED) and debian_python() is not None
 
 

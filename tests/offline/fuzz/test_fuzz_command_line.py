@@ -125,6 +125,6 @@ def test_whatever_is_typed_it_runs_or_is_refused(lines, tmp_path):
 
 
 def test_every_command_is_drawn(lines):
-    """What is typed comes from the parser itself: a new command is tried without a change here."""
+    """Command lines come from the parser itself: a new command is tried without a change here."""
     drawn = {lines.draw(budget.stream("command_line", n), n)[0] for n in range(600)}
     assert drawn >= set(commands(cli.parser()))

@@ -87,7 +87,7 @@ def of_data(data):
 
 
 def with_file(rng, data, folder):
-    """A scenario that uses a file which is none, or another than it seems; or points of a damaged table."""
+    """A scenario that uses a name that is not a file, or another file than it seems; or points of a damaged table."""
     names = [*nasty.FILES, *(f"./{p.name}" for p in sorted(folder.iterdir()))]
     name = nasty.pick(rng, names)
     match int(rng.integers(6)):

@@ -90,7 +90,8 @@ def hover_trim() -> Iterator[str | Row]:
     at_rest = _closed_forms()
     found = hovering("flap-pitch-lag")
     yield (
-        "Closed forms of (B.10)-(B.14) beside the trimmed flight: a per cent apart, because a hinged blade is no disc."
+        "Closed forms of (B.10)-(B.14) beside the trimmed flight: a per cent apart, because a hinged blade is not a "
+        "disc."
     )
     for name, value, closed in (
         ("collective, rad", found.loads["heli1.pitch_mean_rad"], at_rest.collective),

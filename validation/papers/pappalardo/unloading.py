@@ -141,7 +141,7 @@ class Unloading:
 
     @property
     def out_after(self) -> float:
-        """When the pack has passed the door with its whole length, s; infinite where it does not."""
+        """Time at which the whole pack has passed the door, s; infinite where it does not."""
         passed = np.flatnonzero(self.door < np.radians(1.0))
         opened = np.flatnonzero(self.door > np.radians(5.0))
         after = passed[passed > opened[-1]] if len(opened) else np.array([], int)

@@ -122,7 +122,7 @@ def collisions() -> Iterator[Row | str]:
         "Initial states of (b) are those that the authors measured, made consistent (specification, choice "
         "(i)). The paper prints curves without numbers; reference values are those of an independent "
         "simulation, and the closed forms 34 and 43 are applied to our own state before the snap. The "
-        "original stops in (b) for ever."
+        "original stops forever in (b)."
     )
     yield from point_mass()
     yield from three_vehicles()

@@ -14,7 +14,7 @@ from rotor_core.config.schema import Actuation, Noise, Scenario, Sensing
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import ACCELERATION
 from rotor_flight.fly import fly
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 
 SYSTEMS = {
     "single cable": "dragonfly_point_mass",

@@ -58,7 +58,7 @@ PLACES = {
     "uniform": "rotor.study",
     "view": "rotor.flying",
 }
-"""Where every name is defined; a module has no place."""
+"""Module that defines every name; empty for a name that is a module itself."""
 
 __all__ = [*PLACES]  # pyright: ignore[reportUnsupportedDunderAll]
 

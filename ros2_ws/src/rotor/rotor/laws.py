@@ -29,7 +29,7 @@ class FunctionLaw:
         if team.payload is not None:
             raise ConfigError(
                 f"controller.type: {scenario.controller.type!r} flies single vehicles, but {team.entity!r} is "
-                f"carried by {len(team.vehicles)}. Take a law for teams, or fly a scenario without payload."
+                f"carried by {len(team.vehicles)} vehicles. Use a law for teams, or fly a scenario without payload."
             )
         self.team = team
         self._function, self._gains = function, gains
@@ -61,7 +61,7 @@ def control_law(name: str, *, gains: type) -> Callable[[Law], Law]:
         gains: frozen dataclass; its fields are the keys of the scenario.
 
     Raises:
-        ConfigError: the name is taken, or ``gains`` is no dataclass.
+        ConfigError: the name is taken, or ``gains`` is not a dataclass.
     """
     if not dataclasses.is_dataclass(gains):
         raise ConfigError(f"control law {name!r}: gains must be a dataclass, got {gains!r}.")

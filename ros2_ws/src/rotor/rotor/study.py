@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Varied:
-    """How a number differs from flight to flight, as in the file of a study."""
+    """Variation of a number from flight to flight, as in the file of a study."""
 
     keys: dict[str, Any]
 
@@ -44,7 +44,7 @@ def choice(*values: float) -> Varied:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study has found.
+    """Findings of a study.
 
     Attributes:
         table: one row per flight: number, seed, varied numbers, metrics, failure.

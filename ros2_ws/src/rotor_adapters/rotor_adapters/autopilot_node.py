@@ -58,7 +58,7 @@ class Adapter(Node):
             for v in vehicles
         }
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
-        self.get_logger().info(f"in the place of the autopilots of {', '.join(self.autopilots)}")
+        self.get_logger().info(f"stands in for the autopilots of {', '.join(self.autopilots)}")
 
     def listen(
         self,
@@ -100,7 +100,9 @@ class Adapter(Node):
             try:
                 wrench = act(autopilot, state)
                 if not np.isfinite(wrench).all():
-                    raise ContractError(f"setpoint: gives no finite wrench, got {wrench.tolist()}.")
+                    raise ContractError(
+                        f"setpoint: must give a finite wrench, got {wrench.tolist()}."
+                    )
             except ContractError as error:
                 self.get_logger().warning(f"ignored: {name}: {error}", throttle_duration_sec=1.0)
                 continue

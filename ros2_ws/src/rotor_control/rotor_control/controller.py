@@ -16,8 +16,6 @@ from rotor_control.team_laws import QuadrotorLaw, TeamLaw, team_law
 from rotor_core.command import Command
 from rotor_core.config.controllers import (
     CONTROL_LAWS,
-    CascadedPidControl,
-    HelicopterControl,
     ManipulatorControl,
     OpenLoopControl,
 )
@@ -64,7 +62,7 @@ def _open_loop_wrench(scenario: Scenario, control: OpenLoopControl, row: int) ->
             if np.max(np.abs(rotors.speeds(wrench) - speeds)) > SAME_SPEED:
                 raise ConfigError(
                     f"controller.commands: {vehicle.name!r} has {rotors.count} rotors, and commands are thrust and "
-                    "moments: with more than four only speeds that share them with least thrust can be given, "
+                    "moments. With more than four rotors, the speeds must share them with least thrust, "
                     f"such as {np.round(rotors.speeds(wrench) / rad_s_from_rpm(1.0), 1).tolist()} rpm."
                 )
             return wrench
@@ -111,6 +109,9 @@ class ArmLaw:
         self._law.memory[:] = 0.0
 
 
+Law = TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw
+
+
 class Controller:
     """Commands for all vehicles of a scenario; see :func:`make_controller`.
 
@@ -126,7 +127,8 @@ class Controller:
         model = scenario.model
         self._names = tuple(v.name for v in model.vehicles)
         self.teams = teams(model)
-        self.laws = [_law_of(scenario, team) for team in self.teams]
+        make = CONTROL_LAWS[scenario.controller.type].maker
+        self.laws: list[Law] = [make(scenario, team) for team in self.teams]
         self._joint_starts = np.array(
             [j.initial for v in model.vehicles for j in v.moving_joints], float
         )
@@ -251,8 +253,8 @@ class Controller:
                 continue
             if isinstance(law, TeamLaw) and law.ahead.size:
                 raise ContractError(
-                    f"controller: the law of {team.entity!r} uses the nominal motion (feedforward: nominal), which one "
-                    "reference does not tell. Give it plan.at(t)."
+                    f"controller: the law of {team.entity!r} uses the nominal motion (feedforward: nominal), which a "
+                    "single reference does not contain. Pass plan.at(t)."
                 )
             self.references[i] = wanted.array
         states = measured.array if isinstance(measured, States) else measured
@@ -316,27 +318,36 @@ def _single_law(scenario: Scenario, name: str) -> QuadrotorLaw | HelicopterLaw:
     return HelicopterLaw(scenario, alone) if vehicle.helicopter else QuadrotorLaw(scenario, alone)
 
 
-def _law_of(
-    scenario: Scenario, team: Team
-) -> TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw:
-    make = CONTROL_LAWS[scenario.controller.type].make
-    if make is not None:  # of another package, or of the user
-        return make(scenario, team)
-    if isinstance(scenario.controller, OpenLoopControl):
-        return OpenLoopLaw(scenario, team)
+def open_loop_law(scenario: Scenario, team: Team) -> Law:
+    """Constant rotor speeds, whatever flies."""
+    return OpenLoopLaw(scenario, team)
+
+
+def helicopter_law(scenario: Scenario, team: Team) -> Law:
+    """The law of a helicopter, and of a multirotor beside helicopters."""
     vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
-    arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
     if any(v.helicopter for v in vehicles):
         return HelicopterLaw(scenario, team)
-    if isinstance(scenario.controller, HelicopterControl):
-        if team.payload is None and not vehicles[0].moving_joints:
-            return QuadrotorLaw(scenario, team)  # a multirotor beside helicopters
-        raise ConfigError(
-            f"controller.type: helicopter cannot fly {team.entity!r}, which is no helicopter and no free multirotor. "
-            "Fly it in a scenario of its own."
-        )
-    if isinstance(scenario.controller, CascadedPidControl):
-        return CascadedPidLaw(scenario, team)
+    if team.payload is None and not vehicles[0].moving_joints:
+        return QuadrotorLaw(scenario, team)
+    raise ConfigError(
+        f"controller.type: helicopter cannot fly {team.entity!r}, which is neither a helicopter nor a free "
+        "multirotor. Fly it in a scenario of its own."
+    )
+
+
+def cascaded_pid_law(scenario: Scenario, team: Team) -> Law:
+    """Cascaded loops of one vehicle."""
+    helicopter = scenario.model.vehicles[scenario.model.index(team.vehicles[0])].helicopter
+    return (HelicopterLaw if helicopter else CascadedPidLaw)(scenario, team)
+
+
+def multirotor_law(scenario: Scenario, team: Team) -> Law:
+    """The law of an arm, a single vehicle or a team, as the model asks for it."""
+    vehicles = [scenario.model.vehicles[scenario.model.index(v)] for v in team.vehicles]
+    if any(v.helicopter for v in vehicles):
+        return HelicopterLaw(scenario, team)
+    arm = bool(vehicles[0].moving_joints) or isinstance(scenario.controller, ManipulatorControl)
     if team.payload is None and arm:
         return ArmLaw(scenario, team)
     return team_law(scenario, team)

@@ -252,7 +252,7 @@ class CableLaw(TeamLaw):
         )  # fmt: skip
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
-        """Write the commands (n, 4) of the team: as it wants itself, or as it is told."""
+        """Write the commands (n, 4) of the team: by its own forces of the cables, or by the commanded ones."""
         if self.told is None:
             self._command(states, reference, out)
             return

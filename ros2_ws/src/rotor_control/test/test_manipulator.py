@@ -99,7 +99,7 @@ class Situation:
         return (k * error).sum(axis=1) + self.wanted[:, 2]
 
     def motion(self, command):
-        """What the vehicle does: ``M u_dot + b = f`` with the thrust along its z axis."""
+        """Motion of the vehicle: ``M u_dot + b = f`` with the thrust along its z axis."""
         return np.linalg.solve(self.M, np.concatenate([[0.0, 0.0], command]) - self.bias)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -21,8 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from rotor_core.registry import points_of
+
 KERNEL_PACKAGES = ("rotor_core", "rotor_dynamics", "rotor_sim", "rotor_control", "rotor_planning")
 """Packages whose sources can be inlined into each other's kernels."""
+
+KERNEL_GROUPS = ("rotor.forces", "rotor.integrators")
+"""Groups of entry points whose kernels become part of ours."""
 
 WITHOUT_KERNELS = {"ros", "messages", "config"}
 """Folders of these packages in which there is none."""
@@ -67,6 +73,19 @@ def _sources_stamp() -> str:
             for file in sorted(Path(folder).rglob("*.py")):
                 if not WITHOUT_KERNELS & set(file.relative_to(folder).parts):
                     digest.update(str(file).encode() + file.read_bytes())
+    for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
+        digest.update(f"{point.group} {point.name} {point.value}".encode())
+        spec = importlib.util.find_spec(point.module.partition(".")[0])
+        if spec is None:
+            continue  # its use will say so
+        folders = spec.submodule_search_locations
+        files = (
+            [f for d in folders for f in Path(d).rglob("*.py")]
+            if folders
+            else [Path(spec.origin or "")]
+        )
+        for file in sorted(f for f in files if f.is_file()):
+            digest.update(str(file).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -123,6 +142,20 @@ def _compiled(function: Callable, *, inline: bool, nogil: bool = False) -> Any:
         no_cfunc_wrapper=True,
         forceinline=inline,  # said also where it is False: callees inherit it otherwise
     )(function)
+
+
+def generated(source: str, name: str, scope: dict[str, Any]) -> Callable:
+    """Function that a source text defines, for code that follows from a table.
+
+    Args:
+        source: of one function.
+        name: of the text, in angle brackets, for tracebacks.
+        scope: what it names.
+    """
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    own = dict(scope)
+    exec(compile(source, name, "exec"), own)
+    return next(v for k, v in own.items() if k not in scope and k != "__builtins__")
 
 
 def shaped(array: Any, shape: tuple[int, ...]) -> Any:

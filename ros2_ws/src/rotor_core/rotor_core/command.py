@@ -81,9 +81,7 @@ class Command:
 
     def __getitem__(self, name: str) -> Wrench:
         if name not in self.names:
-            raise UnknownNameError(
-                f"there is no vehicle {name!r}; known are {', '.join(self.names)}"
-            )
+            raise UnknownNameError(f"there is no vehicle {name!r}; known: {', '.join(self.names)}")
         return Wrench.of(self.wrenches[..., self.names.index(name), :])
 
     def __iter__(self) -> Iterator[str]:

@@ -29,7 +29,7 @@ ROS = ("rclpy", "rotor_msgs", "ament_index_python", "rosidl_runtime_py", "launch
 
 
 def remedy(error: ModuleNotFoundError) -> str:
-    """What is missing and what brings it; empty: a package of neither."""
+    """Name of the missing package and how to get it; empty if it is neither of ROS 2 nor of an extra."""
     package = (error.name or "").partition(".")[0]
     if package in ROS or package.endswith("_msgs"):
         return (

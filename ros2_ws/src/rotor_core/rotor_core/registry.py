@@ -2,23 +2,27 @@
 
 Whatever a user may add to the suite stands in such a table: control laws, trajectories, sensors, force
 elements, attachments, integrators, metrics, recording formats, adapters, verbs of the command line. Ours are
-registered where they are defined; another package names its own in its metadata::
+registered where they are defined, or named by their place in the code; another package names its own in its metadata::
 
     [project.entry-points."rotor.metrics"]
     swing_max_deg = "my_package.metrics:swing_max"
 
-and they are loaded when the table is first used. Documentation, ``--help`` and tests go through the tables.
+and each is loaded when it is first asked for. Documentation, ``--help`` and tests go through the tables.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rotor_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -29,20 +33,48 @@ class Kind:
 
     Attributes:
         config: frozen dataclass of its keys, with a field ``type``.
-        make: makes it; what it gets, its table says. None: the suite knows how.
+        make: makes it, or the place of the function, ``"module:name"``, which is imported at the first use. Its
+            arguments are those that the table names.
     """
 
     config: type
-    make: Callable[..., Any] | None = None
+    make: Callable[..., Any] | str
+
+    @property
+    def maker(self) -> Callable[..., Any]:
+        """The function that makes it."""
+        return resolve(self.make) if isinstance(self.make, str) else self.make
+
+
+@functools.cache
+def _all_points() -> Any:
+    from importlib.metadata import entry_points  # its import takes longer than most commands
+
+    return entry_points()
+
+
+def points_of(group: str) -> list[EntryPoint]:
+    """Entry points of other packages, by name; nothing is imported."""
+    return sorted(_all_points().select(group=group), key=lambda p: p.name)
+
+
+def resolve(place: str) -> Any:
+    """The object at ``module:name``."""
+    module, name = place.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def check_kind(name: str, entry: object) -> None:
-    """Refuse what is no :class:`Kind` with keys.
+    """Refuse anything but a :class:`Kind` of a dataclass and a function.
 
     Raises:
-        ConfigError: it is something else, or cannot be made.
+        ConfigError: it is something else.
     """
-    if not isinstance(entry, Kind) or not is_dataclass(entry.config) or entry.make is None:
+    if (
+        not isinstance(entry, Kind)
+        or not is_dataclass(entry.config)
+        or not (callable(entry.make) or isinstance(entry.make, str))
+    ):
         raise ConfigError(
             f"{name!r}: must be a rotor_core.registry.Kind of a dataclass and a function, got {entry!r}."
         )
@@ -59,7 +91,7 @@ class Registry(Generic[T]):
         group: of entry points, such as ``rotor.metrics``.
         kind: of its entries, for messages: "metric".
         meaning: one line for the documentation.
-        builtin: module whose import registers the suite's own, where that is not the module of the table.
+        builtin: places of the suite's own by name, ``"module:name"``; each is imported at its first use.
         check: called with (name, entry) of another package; raises ConfigError for what does not fit.
     """
 
@@ -69,97 +101,103 @@ class Registry(Generic[T]):
         kind: str,
         meaning: str,
         *,
-        builtin: str = "",
+        builtin: Mapping[str, str] | None = None,
         check: Callable[[str, object], None] | None = None,
     ) -> None:
         self.group, self.kind, self.meaning = group, kind, meaning
         self._entries: dict[str, T] = {}
-        self._origins: dict[str, str] = {}
-        self._builtin, self._check = builtin, check
+        self._places: dict[str, str | EntryPoint] = dict(builtin or {})
+        self._origins: dict[str, str] = dict.fromkeys(self._places, "")
+        self._check = check
         self._complete = False
         REGISTRIES[group] = self
 
-    def register(self, name: str, entry: T | None = None, *, origin: str = "") -> Callable:
-        """Add an entry; without one, a decorator that does.
+    def register(self, name: str, entry: T, *, origin: str = "") -> None:
+        """Add an entry.
+
+        Args:
+            name: by which it is asked for.
+            entry: the thing itself.
+            origin: package that brings it; empty: this suite.
 
         Raises:
             ConfigError: the name is taken.
         """
-        if entry is None:
+        self._claim(name, origin)
+        self._entries[name] = entry
 
-            def decorate(decorated):  # type: ignore[no-untyped-def]
-                self.register(name, decorated, origin=origin)
-                return decorated
-
-            return decorate
-        if name in self._entries:
+    def _claim(self, name: str, origin: str) -> None:
+        if name in self._origins:
             owner = self._origins[name] or "this suite"
             raise ConfigError(
                 f"{self.kind} {name!r}: is registered twice, by {owner} and by {origin or 'this suite'}. "
                 "Rename one of them."
             )
-        self._entries[name], self._origins[name] = entry, origin
-        return lambda decorated: decorated
+        self._origins[name] = origin
 
-    def _load(self) -> None:
-        """Load what other packages name, once."""
+    def _find(self) -> None:
+        """Find the entry points of other packages, once; each is loaded at its first use."""
         if self._complete:
             return
         self._complete = True
-        if self._builtin:
-            importlib.import_module(self._builtin)
-        from importlib.metadata import entry_points  # its import takes longer than most commands
+        for point in points_of(self.group):
+            self._claim(point.name, point.dist.name if point.dist is not None else point.value)
+            self._places[point.name] = point
 
-        for point in sorted(entry_points(group=self.group), key=lambda p: p.name):
-            package = point.dist.name if point.dist is not None else point.value
-            try:
-                entry = point.load()
-            except Exception as error:
-                raise ConfigError(
-                    f"{self.kind} {point.name!r} of {package}: cannot be loaded from {point.value} "
-                    f"({type(error).__name__}: {error}). Mend or uninstall {package}."
-                ) from error
-            if self._check is not None:
-                self._check(point.name, entry)
-            self.register(point.name, entry, origin=package)
+    def _load(self, name: str) -> T:
+        place = self._places[name]
+        if isinstance(place, str):
+            return resolve(place)
+        package = self._origins[name]
+        try:
+            entry = place.load()
+        except Exception as error:
+            raise ConfigError(
+                f"{self.kind} {name!r} of {package}: cannot be loaded from {place.value} "
+                f"({type(error).__name__}: {error}). Repair or uninstall {package}."
+            ) from error
+        if self._check is not None:
+            self._check(name, entry)
+        return entry
 
     def __getitem__(self, name: str) -> T:
         """The entry of this name.
 
         Raises:
-            ConfigError: there is none; the nearest name is suggested.
+            ConfigError: the name is unknown (the nearest one is suggested), or its package cannot be loaded.
         """
-        self._load()
-        if name not in self._entries:
-            near = difflib.get_close_matches(name, self._entries, 1)
+        self._find()
+        if name not in self._origins:
+            near = difflib.get_close_matches(name, self._origins, 1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ConfigError(
-                f"{self.kind} {name!r}: there is none of this name{hint} Known are {', '.join(self)}."
+                f"{self.kind} {name!r}: does not exist{hint} Known: {', '.join(self)}."
             )
+        if name not in self._entries:
+            self._entries[name] = self._load(name)
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
-        self._load()
-        return name in self._entries
+        self._find()
+        return name in self._origins
 
     def __iter__(self) -> Iterator[str]:
-        self._load()
-        return iter(tuple(self._entries))
+        self._find()
+        return iter(tuple(self._origins))
 
     def __len__(self) -> int:
-        self._load()
-        return len(self._entries)
+        self._find()
+        return len(self._origins)
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Names and entries."""
-        self._load()
-        return iter(tuple(self._entries.items()))
+        """Names and entries; loads all."""
+        return ((name, self[name]) for name in self)
 
     def values(self) -> Iterator[T]:
-        """Entries."""
-        return (entry for _, entry in self.items())
+        """Entries; loads all."""
+        return (self[name] for name in self)
 
     def origin(self, name: str) -> str:
-        """Package that has brought an entry; empty: this suite."""
-        self._load()
+        """Package that brings an entry; empty: this suite."""
+        self._find()
         return self._origins[name]

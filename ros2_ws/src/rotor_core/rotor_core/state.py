@@ -35,7 +35,7 @@ class Pose:
         array: (..., 7), (..., 13) or (..., 19). The parts are views of it.
 
     Raises:
-        ContractError: the last axis is none of these.
+        ContractError: the last axis has another length.
     """
 
     WIDTHS = (int(V), int(STATE), int(MOTION))
@@ -132,9 +132,7 @@ class States(State):
 
     def __getitem__(self, name: str) -> State:
         if name not in self.names:
-            raise UnknownNameError(
-                f"there is no entity {name!r}; known are {', '.join(self.names)}"
-            )
+            raise UnknownNameError(f"there is no entity {name!r}; known: {', '.join(self.names)}")
         return State(self.array[..., self.names.index(name), :])
 
     def __iter__(self) -> Iterator[str]:

@@ -40,8 +40,8 @@ def _hover_notes(scenario: Scenario, vehicle: Vehicle) -> list[str]:
     degrees = need.collective * 180.0 / pi
     power = need.torque * rotor.speed_rad_s
     return [
-        f"{vehicle.name}: {key}: hover takes about {value:.3g} {unit}, it can {low:.4g} to {high:.4g} "
-        "(./rotor trim says it exactly)."
+        f"{vehicle.name}: {key}: hover needs about {value:.3g} {unit}, the range is {low:.4g} to {high:.4g} "
+        "(./rotor trim gives the exact value)."
         for key, value, (low, high), unit in (
             ("helicopter.main_rotor.collective_deg", degrees, rotor.collective_deg, "deg"),
             ("helicopter.tail_rotor.force_n", need.tail_force, tail.force_n, "N"),

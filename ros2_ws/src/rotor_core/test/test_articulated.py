@@ -392,5 +392,5 @@ def model_last(model):
 
 
 def test_an_unknown_link_is_refused():
-    with pytest.raises(ContractError, match="no link 'hand'; known are base_link, l1, l2"):
+    with pytest.raises(ContractError, match="no link 'hand'; known: base_link, l1, l2"):
         ArticulatedVehicle(arm()).pose("hand")

@@ -170,9 +170,9 @@ def test_commands():
     "data", [b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 60, bytes(range(50)), b"\7" * 400]
 )
 def test_bytes_that_are_no_message_are_refused(wire, data):
-    """Whoever publishes them: no node may end of it."""
+    """No node ends because of such bytes, whoever publishes them."""
     with pytest.raises(
-        ContractError, match=r"bytes that are no such message|no command for|has no body"
+        ContractError, match=r"bytes are not a message of this type|no command for|has no body"
     ):
         wire.read(data, *([np.zeros((1, 13))] if isinstance(wire, TeamStateWire) else []))
 

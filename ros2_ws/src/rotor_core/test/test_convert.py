@@ -90,7 +90,7 @@ def wrench(name="quad1", **fields):
         ([], "no command for quad1, quad2"),
         ([wrench()], "no command for quad2"),
         ([wrench(), wrench()], "'quad1' is commanded twice"),
-        ([wrench("drone"), wrench("quad2")], "no vehicle 'drone'; known are quad1, quad2"),
+        ([wrench("drone"), wrench("quad2")], "no vehicle 'drone'; known: quad1, quad2"),
         ([wrench(mode=ActuatorCommand.ROTOR_SPEED), wrench("quad2")], "mode must be WRENCH"),
         (
             [wrench(thrust=float("nan")), wrench("quad2")],

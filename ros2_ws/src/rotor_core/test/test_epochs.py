@@ -1,4 +1,4 @@
-"""Which states count for a node."""
+"""States that count for a node."""
 
 from rotor_core.ros.epochs import RESTART, Epochs
 

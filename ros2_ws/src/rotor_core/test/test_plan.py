@@ -90,7 +90,7 @@ def test_bad_plans_are_refused(durations, shape, match):
 
 
 def test_a_queue_of_plans_in_any_order():
-    """What is asked last takes the place of what would have begun later; the running plan is never dropped."""
+    """The newest request replaces plans that would have begun later; the running plan is never dropped."""
     second = 1_000_000_000
 
     def at(x):

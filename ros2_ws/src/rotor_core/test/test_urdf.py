@@ -129,13 +129,13 @@ MISTAKES = [
     (' name="hinge"', "", r"urdf:21: <joint>: attribute 'name' is missing"),
     (' type="revolute"', "", r"urdf:21: <joint>: attribute 'type' is missing"),
     ('name="hinge"', 'name="a-b"', r"urdf:21: joints\[0\]: name must start with a letter and hold only .*got 'a-b'"),
-    ('<link name="arm">', '<link name="left arm">', r"urdf:21: <joint>: its child 'arm' is no link of this file"),
+    ('<link name="arm">', '<link name="left arm">', r"urdf:21: <joint>: its child 'arm' is not a link of this file"),
     ('<link name="arm">', "<link>", r"urdf:8: <link>: attribute 'name' is missing"),
     (MORE, '<link name="more"/></robot>', r"urdf:1: <robot>: needs exactly one link that no joint moves, got 'body', 'more'"),
     ('<box size="0.1 0.2 0.3"/>', "", r"urdf:16: <geometry>: needs exactly one shape, got 0"),
     ('<box size="0.1 0.2 0.3"/>', "<mesh/>", r"urdf:16: <mesh>: attribute 'filename' is missing"),
     # joined wrongly: these stand in no single line
-    ('<parent link="body"/>', '<parent link="bodi"/>', r"urdf:21: <joint>: its parent 'bodi' is no link of this file"),
+    ('<parent link="body"/>', '<parent link="bodi"/>', r"urdf:21: <joint>: its parent 'bodi' is not a link of this file"),
     ('<parent link="body"/>', '<parent link="arm"/>', r"urdf:21: <joint>: is part of a loop"),
     (HINGE, '<joint name="h" type="fixed"><parent link="body"/><child link="arm"/></joint>' + HINGE, r"urdf:21: <joint>: its child 'arm' is moved by another joint too"),
     (MORE, '<link name="b"/><joint name="hinge" type="fixed"><parent link="arm"/><child link="b"/></joint></robot>', r"urdf:29: <joint>: name 'hinge' appears twice"),
@@ -288,7 +288,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize("more, message", IMPOSSIBLE)
 def test_impossible_moves_are_explained(more, message):
-    """What the file can know, and what only the plan can."""
+    """Errors that the file alone shows, and errors that only planning shows."""
     plans = pytest.importorskip("rotor_planning.arms.plans")
     with pytest.raises((ConfigError, ContractError)) as caught:
         plans.make_arm_plans(scenario(more))

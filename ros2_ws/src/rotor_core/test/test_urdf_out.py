@@ -1,7 +1,7 @@
-"""What descriptions mean, read and written.
+"""Meaning of descriptions, read and written.
 
-What is described is what flies, by point masses as an independent judge; what is written means the
-scenario, by readers of others.
+A vehicle flies as it is described, with point masses as an independent judge; a written description means the
+scenario, by the readers of others.
 """
 
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""What a URDF, or what stands beside it, must not do: be ignored, hang, or end in a traceback."""
+"""A bad URDF, or bad keys beside it, must not be ignored, hang, or end in a traceback."""
 
 import re
 

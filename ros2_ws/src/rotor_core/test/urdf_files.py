@@ -44,7 +44,7 @@ rotors: {layout: x, arm_m: 0.3, speed_rpm: [0, 9000], thrust_n_per_rpm2: 1.0e-6,
 gains: {attitude: [1, 1, 1], rate: [1, 1, 1]}
 """
 MORE = "</robot>\n"
-"""What tables replace to add something at the end."""
+"""End of the file, which tables replace to add something there."""
 
 
 @pytest.fixture(scope="module")

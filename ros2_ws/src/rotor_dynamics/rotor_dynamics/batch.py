@@ -186,7 +186,7 @@ class Batch:
                 engine = Engine(systems[w], **options)
                 if not self._fits(engine):
                     raise ContractError(
-                        f"batch: world {w} is connected in another way than world 0."
+                        f"batch: world {w} must have the same connections as world 0."
                     )
             if wrenches is not None:
                 given = np.asarray(wrenches, float)

@@ -42,7 +42,7 @@ class Engine(EngineState):
         time: time of the initial state, s.
         max_external: how many external wrenches may act at once; default one per body.
         log_rows: room for events between two calls.
-        integrator: a name in :data:`rotor_dynamics.integrators.methods.METHODS`.
+        integrator: a name in :data:`rotor_core.config.extensions.INTEGRATORS`.
         tolerance: of an adaptive integrator, per step, absolute and relative (m, rad, m/s, rad/s).
 
     Raises:
@@ -62,7 +62,9 @@ class Engine(EngineState):
         tolerance: float = 1e-10,
     ) -> None:
         self.system = system
-        self.method = method(integrator)
+        code, found = method(integrator)
+        self.adaptive = found.adaptive
+        """True if the integrator chooses its own steps, and has dense output."""
         self.integrator, self.tolerance = integrator, tolerance
         self.step_length = float(step)
         self.n_cables = len(system.cables)
@@ -72,10 +74,13 @@ class Engine(EngineState):
         self.groups, self.topology, self.world = built.groups, built.topology, built.world
         self.member_body, self.member_pose = built.member_body, built.member_pose
         self.ints, self.floats = built.ints, built.floats
-        self.ints[memory.METHOD] = self.method.code
+        self.ints[memory.METHOD], self.ints[memory.VARIANT] = code, found.variant
+        self.ints[memory.ADAPTIVE] = int(found.adaptive)
         for what, there in (("joints", system.joints), ("contacts", system.contacts)):
-            if there and self.method.symplectic:
-                raise ContractError(f"integrator {integrator!r}: does not know {what}. Use rkmk4.")
+            if there and found.symplectic:
+                raise ContractError(
+                    f"integrator {integrator!r}: does not support {what}. Use rkmk4."
+                )
         self.rotors = RotorDrive(self.world, self._restart)
         """Speeds of the rotors, commanded or prescribed."""
         joints = system.joints
@@ -346,7 +351,7 @@ class Engine(EngineState):
             SolverError: see :meth:`run`.
         """
         times = np.ascontiguousarray(times, float)
-        if not self.method.adaptive:
+        if not self.adaptive:
             raise ContractError(f"run_dense: {self.integrator} has no dense output; use dopri5.")
         if times.ndim != 1 or not len(times) or np.any(np.diff(times) <= 0.0):
             raise ContractError("run_dense: times must be a list of increasing numbers.")

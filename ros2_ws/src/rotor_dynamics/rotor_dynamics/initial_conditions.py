@@ -21,7 +21,7 @@ def checked_states(system: System, states: np.ndarray) -> np.ndarray:
     """States of all members (n, 13) with unit quaternions.
 
     Raises:
-        ContractError: wrong shape, not finite, or a quaternion that is none.
+        ContractError: wrong shape, not finite, or a quaternion not of length 1.
     """
     states = np.asarray(states, float)
     n = len(system.bodies)

@@ -80,8 +80,8 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
     taken |= {body for j in system.joints for body in (j.parent, j.child)}
     if child in taken or child == parent:
         raise ContractError(
-            f"attach {system.bodies[child].name!r}: it is held already, or part of something larger. "
-            "Only a body of its own can be attached."
+            f"attach {system.bodies[child].name!r}: it is held already, or is part of a larger body. "
+            "Only a separate body can be attached."
         )
     motion = engine.update_kinematics()
     R = quat2mat(motion[parent, memory.Q : memory.Q + 4])
@@ -116,6 +116,7 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         discs=(),
         blades=(),
         surfaces=(),
+        forces=(),
         joints=tuple(_bare(j) for j in new.joints),
     )
     other = Engine(bare, max_external=len(bare.bodies))

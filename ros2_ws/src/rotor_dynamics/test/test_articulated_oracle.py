@@ -1,4 +1,4 @@
-"""What controllers compute from the model (J.1)-(J.6), against Lagrange's equations and against the engine.
+"""Terms that controllers compute from the model (J.1)-(J.6), against Lagrange's equations and the engine.
 
 Three unlike algorithms: recursive Newton-Euler and composite bodies in the axes of the base, sums over
 bodies in quaternion coordinates with complex steps, and the articulated-body recursion of the simulator.

@@ -176,7 +176,7 @@ def test_mistakes_are_refused():
     ):
         with pytest.raises(ContractError):
             batch.rollout(**arguments)
-    with pytest.raises(ContractError, match="world 1 is connected"):
+    with pytest.raises(ContractError, match="world 1 must have the same connections"):
         other = replace(systems[1], cables=(*systems[1].cables[:2], Cable(3, 1, 2.0)))
         Batch([systems[0], other], states)
     far = states.copy()

@@ -76,7 +76,7 @@ def stamp(ints, floats):
 
 def test_compiled_views_are_the_same():
     """A kernel that writes through its views writes what Python reads through its own."""
-    shape = [3, 2, 1, 2, 2, 4, 1, 3, 1, 2, 1, 1, 2, 2, 1]
+    shape = [3, 2, 1, 2, 2, 4, 1, 3, 1, 2, 1, 1, 2, 2, 1, 2]
     n_ints, n_floats = memory.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
     ints[: len(shape)] = shape

@@ -346,7 +346,7 @@ def test_what_cannot_be_attached_or_released_is_refused():
 def test_a_simulation_attaches_and_releases_by_name():
     simulation = Simulation(load_scenario("pick_and_place"))
     with pytest.raises(
-        ContractError, match="no body 'am1/hand'; known are am1, parcel, am1/link1, am1/link2"
+        ContractError, match="no body 'am1/hand'; known: am1, parcel, am1/link1, am1/link2"
     ):
         simulation.attach("am1/hand", "parcel")
     before = momenta(simulation.engine)

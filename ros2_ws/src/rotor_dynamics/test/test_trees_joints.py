@@ -175,7 +175,7 @@ def test_a_driven_joint_on_a_recorded_motion_moves_the_base_as_the_motor_did():
 
 
 def ending(rate, acceleration, T):
-    """What a quintic to rest lacks to end with this rate and acceleration."""
+    """Coefficients that make a quintic to rest end with this rate and acceleration instead."""
     v, a = rate, acceleration
     return np.array(
         [0, 0, 0, (-8 * v + a * T) / (2 * T**2), (14 * v - 2 * a * T) / (2 * T**3), (-6 * v + a * T) / (2 * T**4)]

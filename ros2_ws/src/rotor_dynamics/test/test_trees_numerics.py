@@ -8,10 +8,10 @@ from tree_worlds import drape, random_scene
 from trees import at_rest, joint_state, planted, random_start, random_tree, vehicle, whole_state
 from worlds import quaternion, state
 
+from rotor_core.config.extensions import INTEGRATORS
 from rotor_core.errors import ContractError
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine
-from rotor_dynamics.integrators.methods import METHODS
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import Cable
 from rotor_dynamics.projection import project, violation
@@ -22,7 +22,7 @@ FIXED = {"tolerance": 1e9}
 LOAD = 0.6
 """kg."""
 
-SMOOTH = [name for name, method in METHODS.items() if not method.symplectic]
+SMOOTH = [name for name, method in INTEGRATORS.items() if not method.symplectic]
 
 
 def towing():
@@ -65,7 +65,7 @@ def test_order_with_joints(name, cable):
     steps = {"euler": (5e-4, 2.5e-4), "dopri5": (0.02, 0.01)}.get(name, (0.005, 0.0025))
     errors = [np.max(np.abs(flown(name, h, cable=cable, **FIXED) - reference)) for h in steps]
     slope = np.log2(errors[0] / errors[1])
-    assert slope > METHODS[name].order - 0.3, (errors, slope)
+    assert slope > INTEGRATORS[name].order - 0.3, (errors, slope)
 
 
 def test_rkmk4_agrees_with_dopri5_through_stops_and_snaps():
@@ -121,7 +121,7 @@ def test_dense_output_has_links_where_they_were_at_each_time(driven):
 
 
 def test_symplectic_splitting_refuses_joints():
-    with pytest.raises(ContractError, match="does not know joints"):
+    with pytest.raises(ContractError, match="does not support joints"):
         Engine(vehicle("V1"), integrator="splitting")
 
 

@@ -14,7 +14,7 @@ from validation.oracles.kkt import rotation
 
 
 def anchor(motion: np.ndarray, body: int, r: np.ndarray) -> np.ndarray:
-    """Where a point of a body (or of the world) is."""
+    """Position of a point of a body (or of the world)."""
     if body == WORLD:
         return np.asarray(r, float)
     return motion[body, :3] + rotation(motion[body, 3:7]) @ r

@@ -303,7 +303,7 @@ class Maximal:
         return self.R[joint.parent].T @ (x - origin)
 
     def _joint(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """What a joint forbids, and what it does: armature and efforts."""
+        """Constraint rows of a joint; its armature and efforts are added to the system."""
         joint = self.system.joints[i]
         c, c_bias = self.axes[i]
         effort = passive_effort(joint, *self.joints[i])

@@ -249,7 +249,7 @@ def random_world(
 
 
 def ends(cable: Cable, states: np.ndarray) -> list[np.ndarray]:
-    """Where the cable is attached, in W."""
+    """Attachment points of the cable, in W."""
     return [
         np.asarray(r, float) if i == WORLD else states[i, :3] + rotation(states[i, 3:7]) @ r
         for i, r in ((cable.a, cable.r_a), (cable.b, cable.r_b))
@@ -420,5 +420,5 @@ def held(world: RandomWorld, time: float) -> np.ndarray:
 
 
 def size(values: np.ndarray) -> float:
-    """What tolerances refer to."""
+    """Magnitude that tolerances refer to."""
     return 1.0 + np.max(np.abs(values), initial=0.0)

@@ -1,4 +1,4 @@
-"""A flight that is put away in the middle and goes on later with the same bits.
+"""A flight that is saved in the middle and resumed later with the same bits.
 
 The file holds the whole closed loop: bodies, joints, rotors, the taut set, inflow and batteries, memory of controllers
 and filters, random streams, the position in the plans. It is a pickle that may name only what a loop is made of, and
@@ -61,7 +61,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == ("builtins", "getattr"):
             return _method
         if not module.startswith(OURS) and (module, name) not in OTHERS:
-            raise pickle.UnpicklingError(f"names {module}.{name}, which no flight is made of")
+            raise pickle.UnpicklingError(f"names {module}.{name}, which no saved flight contains")
         if "." in name:  # a way into what a module has imported
             raise pickle.UnpicklingError(f"names {module}.{name}")
         found = super().find_class(module, name)
@@ -76,14 +76,14 @@ def _version() -> bytes:
 
 
 def check_place(scenario: Scenario, path: Path) -> None:
-    """Say before anything is flown whether a flight can be put away there.
+    """Check before anything is flown that a flight can be saved there.
 
     Raises:
-        ConfigError: it flies a mission, whose steps cannot be put away; or the file exists.
+        ConfigError: it flies a mission, whose steps cannot be saved; or the file exists.
     """
     if scenario.mission is not None:
         raise ConfigError(
-            "a flight with a mission cannot be put away: its steps are a running program. Fly it again from the start, "
+            "a flight with a mission cannot be saved: its steps are a running program. Fly it again from the start, "
             "which gives the same bits."
         )
     if path.exists():
@@ -93,10 +93,10 @@ def check_place(scenario: Scenario, path: Path) -> None:
 
 
 def save(loop: ClosedLoop, path: Path) -> None:
-    """Put a loop away; it can go on at once, too.
+    """Save a loop; it can go on at once, too.
 
     Raises:
-        ConfigError: it flies a mission, whose steps cannot be put away; or the file exists or cannot be written.
+        ConfigError: it flies a mission, whose steps cannot be saved; or the file exists or cannot be written.
     """
     check_place(loop.simulation.scenario, path)
     data = pickle.dumps(loop, protocol=pickle.HIGHEST_PROTOCOL)
@@ -111,21 +111,21 @@ def save(loop: ClosedLoop, path: Path) -> None:
 
 
 def load(path: Path) -> ClosedLoop:
-    """A loop that was put away.
+    """A loop that was saved.
 
     Raises:
-        ConfigError: no such file, not whole, of another version, or it names what no flight is made of.
+        ConfigError: no such file, not whole, of another version, or it names something that no saved flight contains.
     """
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from error
     if not raw.startswith(MAGIC):
-        raise ConfigError(f"{path}: is no flight that was put away (./rotor fly --save).")
+        raise ConfigError(f"{path}: is not a saved flight (./rotor fly --save).")
     stream = io.BytesIO(raw[len(MAGIC) :])
     version, digest, data = stream.readline(), stream.readline().strip(), stream.read()
     if hashlib.sha256(data).hexdigest().encode() != digest:
-        raise ConfigError(f"{path}: is not whole. Fly it again.")
+        raise ConfigError(f"{path}: is damaged or incomplete. Fly it again.")
     if version != _version():
         raise ConfigError(
             f"{path}: was written by another version of the simulator, which may give other bits. Fly it again."
@@ -133,7 +133,7 @@ def load(path: Path) -> ClosedLoop:
     try:
         loop = _Unpickler(io.BytesIO(data)).load()
     except Exception as error:
-        raise ConfigError(f"{path}: is no flight ({error}).") from error
+        raise ConfigError(f"{path}: is not a flight ({error}).") from error
     if not isinstance(loop, ClosedLoop):
-        raise ConfigError(f"{path}: is no flight.")
+        raise ConfigError(f"{path}: is not a flight.")
     return loop

@@ -23,7 +23,10 @@ WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
     "rotor.recording_writers",
     "recording format",
     "Formats that flights are saved in, by the ending of the file name.",
-    builtin="rotor_recordings.formats.writers",
+    builtin={
+        "folder": "rotor_recordings.formats.writers:write_folder",
+        ".mcap": "rotor_recordings.formats.writers:write_mcap",
+    },
 )
 
 
@@ -118,9 +121,7 @@ class Flight:
         """
         planned = [team.entity for team in teams(self.scenario.model)]
         if entity not in planned:
-            raise UnknownNameError(
-                f"nothing is planned for {entity!r}, but for {', '.join(planned)}"
-            )
+            raise UnknownNameError(f"there is no plan of {entity!r}; planned: {', '.join(planned)}")
         return Reference(self.references[:, planned.index(entity)])
 
     @property
@@ -138,7 +139,7 @@ class Flight:
         cables = list(self.scenario.model.cable_names)
         if cable not in cables:
             raise UnknownNameError(
-                f"there is no cable {cable!r}; known are {', '.join(cables) or 'none'}"
+                f"there is no cable {cable!r}; known: {', '.join(cables) or 'none'}"
             )
         return self.tensions[:, cables.index(cable)]
 
@@ -151,9 +152,7 @@ class Flight:
         path = Path(path)
         kind = path.suffix.lower() or "folder"
         if kind not in WRITERS:
-            raise ConfigError(
-                f"{path}: cannot be written as {kind}. Known are {', '.join(WRITERS)}."
-            )
+            raise ConfigError(f"{path}: cannot be written as {kind}. Known: {', '.join(WRITERS)}.")
         if path.exists():
             raise ConfigError(
                 f"{path}: exists already. Name a new file, so that nothing is overwritten."
@@ -164,7 +163,7 @@ class Flight:
 
     @property
     def all_commands(self) -> Commands:
-        """What was commanded and when; without rows in which nothing was known."""
+        """All commands and their times, without rows in which nothing was known."""
         if self.sent is not None:
             return self.sent
         known = np.isfinite(self.commands).all(axis=(1, 2))

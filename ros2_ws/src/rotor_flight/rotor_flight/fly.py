@@ -16,7 +16,7 @@ from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.outcome import outcome
 from rotor_planning.arms.plans import JointPlans
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import START_TIME
 
 LONGEST = 20000.0
@@ -70,7 +70,7 @@ def fly(
         total = scenario.mission.limit_s
     if not total <= LONGEST:
         raise ConfigError(
-            f"the flight would last {total:.3g} s, at most {LONGEST:g} s are flown. "
+            f"the flight would last {total:.3g} s, but at most {LONGEST:g} s are allowed. "
             "Shorten the trajectory or settle_s."
         )
     n = max(1, round(total / scenario.time.control_s))

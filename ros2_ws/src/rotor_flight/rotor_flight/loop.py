@@ -13,7 +13,7 @@ from rotor_core.plans.plan import Plan
 from rotor_core.state import States
 from rotor_flight.offline_mission import OfflineMission
 from rotor_planning.arms.plans import JointPlans
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import START_TIME, Simulation
 

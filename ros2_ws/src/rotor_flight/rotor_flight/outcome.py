@@ -48,7 +48,7 @@ def outcome(flight: Flight) -> Outcome:
 
 
 def loss(flight: Flight) -> tuple[float, str] | None:
-    """When and how the flight was lost first; None: it was not, wherever it was at its end."""
+    """Time and text of the first loss of the flight; None if it was never lost, wherever it was at its end."""
     found = [lost for lost in (_tilt(flight), _error(flight), _touchdown(flight)) if lost]
     return min(found) if found else None
 

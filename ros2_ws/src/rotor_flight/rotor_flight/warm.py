@@ -31,7 +31,7 @@ def warm_laws() -> None:
     from rotor_core.config.initial import initial_states
     from rotor_core.config.loader import load_scenario
     from rotor_core.config.schema import Noise
-    from rotor_planning.trajectories.plans import make_plans
+    from rotor_planning.trajectories.from_config import make_plans
     from rotor_sim.sensing.noise import NoisySensor
 
     names = ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid")

@@ -1,5 +1,5 @@
 """Trajectories: hover, poses, circles, lines, minimum-derivative splines."""
 
-from rotor_planning.trajectories.plans import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 
 __all__ = ["make_plans"]

@@ -261,7 +261,7 @@ def test_reaches_begin_where_moves_left_and_end_at_the_target():
         (
             (JointMove("elbow", 0.0, 1.0, to_deg=1.0),),
             (),
-            "no joint 'elbow'; known are joint1, joint2",
+            "no joint 'elbow'; known: joint1, joint2",
         ),
         (
             (JointMove("joint1", 0.0, 1.0, to_deg=175.0),),
@@ -271,7 +271,7 @@ def test_reaches_begin_where_moves_left_and_end_at_the_target():
         (
             (),
             (ReachMove("hand", (0.3, 0, 0), 0.0, 1.0),),
-            "no link 'hand'; known are base_link, link1, link2",
+            "no link 'hand'; known: base_link, link1, link2",
         ),
         ((), (ReachMove("link2", (3.0, 0, 0), 0.0, 1.0),), "cannot reach .* m away. Move the base"),
         (

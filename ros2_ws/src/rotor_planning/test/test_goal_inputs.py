@@ -1,4 +1,4 @@
-"""Goals from messages: what is no pose is refused."""
+"""Goals from messages: everything but a pose is refused."""
 
 import warnings
 

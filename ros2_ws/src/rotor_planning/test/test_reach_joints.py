@@ -1,4 +1,4 @@
-"""Which joints a reach moves, and how far."""
+"""Joints that a reach moves, and how far."""
 
 from dataclasses import replace
 

@@ -10,7 +10,8 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import PHASE
 from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY
-from rotor_planning.trajectories.plans import circle, line, make_plans, rotation, waypoints
+from rotor_planning.trajectories.from_config import make_plans
+from rotor_planning.trajectories.plans import circle, line, rotation, waypoints
 from rotor_planning.trajectories.polynomial import integral_cost, minimum_derivative
 from rotor_planning.trajectories.timing import line_times, line_times_rotortm, waypoint_times
 

@@ -1,9 +1,9 @@
 """One control period, written once: sense, decide, limit, act, record, integrate.
 
-Flights, predictions, identification, the viewer and fits to real flights call it. Limits at rotor level are the
-controller's where it decides and the plant's where it acts. Three places keep a period of their own: the simulator
-node, where the decision is that of other processes; environments for learning, which step a batch; and the compiled
-loop over whole flights, which a test holds to the same bits.
+The simulator node, flights, predictions, identification, the viewer and fits to real flights call it. Limits at rotor
+level are the controller's where it decides and the plant's where it acts. Two places keep a period of their own:
+environments for learning, which step a batch of worlds in one compiled call, and the compiled loop over whole flights;
+tests hold both to the same bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rotor_core.state import States
-from rotor_sim.simulation import Simulation
+from rotor_sim.simulation import Simulation, Watch
 
 Decision = tuple[np.ndarray, np.ndarray | None]
 """Wrenches of all vehicles, (n_vehicles, 4), and efforts of all joints; None: as they are."""
@@ -21,31 +21,40 @@ Decision = tuple[np.ndarray, np.ndarray | None]
 
 def control_period(
     simulation: Simulation,
-    decide: Callable[[States], Decision],
+    decide: Callable[[States], Decision | None],
     *,
     record: Callable[[np.ndarray], None] | None = None,
     acts: Callable[[], bool] | None = None,
     integrates: bool = True,
-) -> None:
+    watch: Watch | None = None,
+) -> bool:
     """Run one control period.
 
     Args:
         simulation: is advanced by one period.
-        decide: called with the measured states.
+        decide: called with the measured states; None where the period is called off, and nothing happens.
         record: called with the decided wrenches once they act, before time passes.
         acts: asked after the decision; False at the end of a flight, where what is decided is recorded and acts no
             more. Default: always.
         integrates: False where the state is wanted with the command acting and no time passes.
+        watch: looks at the state between the physics steps of the period.
+
+    Returns:
+        True if something was decided.
 
     Raises:
         ContractError: the decision has a wrong shape or is not finite.
         SolverError: the integration cannot go on.
     """
-    wrenches, efforts = decide(simulation.sense())
+    decided = decide(simulation.sense())
+    if decided is None:
+        return False
+    wrenches, efforts = decided
     acting = acts is None or acts()
     if acting:
         simulation.act(wrenches, efforts)
     if record is not None:
         record(wrenches)
     if acting and integrates:
-        simulation.step()
+        simulation.step(watch=watch)
+    return True

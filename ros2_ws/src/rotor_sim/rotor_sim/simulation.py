@@ -5,6 +5,8 @@ Reset, sense, act, step. The story of a run without ROS and the heart of the sim
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
@@ -13,7 +15,6 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Change, Grip, Scenario
 from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
-from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.engine import Engine
@@ -27,9 +28,8 @@ from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.wind import WindField
 from rotor_sim.plant.system import system_from_scenario
-from rotor_sim.sensing.imu import ImuSensor
-from rotor_sim.sensing.load_cell import LoadCellSensor
 from rotor_sim.sensing.pose import PoseSensor
+from rotor_sim.sensing.suite import Sensors
 
 START_TIME = 1.0
 """Simulation time of the initial state, s: a stamp of zero means "no time yet" in ROS."""
@@ -42,6 +42,18 @@ INSIDE = 0.02
 
 LINK_TOLERANCE = 1e-6
 """States set for rigidly linked entities may miss each other by this much, m."""
+
+
+class Watch(Protocol):
+    """Looks at a simulation between its physics steps."""
+
+    def next_after(self, step: int) -> int:
+        """First step of the period after this one at which it wants to look."""
+        ...
+
+    def due(self, step: int) -> None:
+        """The state after this step of the period is there to be looked at."""
+        ...
 
 
 class Simulation:
@@ -78,20 +90,15 @@ class Simulation:
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
+        self._is_ideal = sensing.is_ideal
+        self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
-        self._imu = ImuSensor(sensing.imu, scenario.environment.gravity_m_s2, self.seed)
-        self._load_cell = LoadCellSensor(sensing.load_cell, self.seed)
         self.engine = self._new_engine(START_TIME)
         self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
         """Entities first, then links and propellers; attach and release keep them."""
-        self._cable_ends = np.array(
-            [
-                self.body_names.index(c.a) if c.a in self.body_names else -1
-                for c in scenario.model.cables
-            ],
-            int,
-        )
+        self.sensors = Sensors(self)
+        """Sensors on board: inertial units, load cells and those of ``sensing.sensors``."""
         self.reset()
 
     def _new_engine(self, time: float) -> Engine:
@@ -119,6 +126,7 @@ class Simulation:
         """
         self.engine = self._new_engine(time)
         self._begin = time - elapsed
+        self._forget_measurement()
         self._events: list[Event] = []
         self._touches = ContactEvents()
         self._motors_on = (
@@ -128,8 +136,7 @@ class Simulation:
         self.externals.clear()
         for stream in (
             self.pose_sensor,
-            self._imu,
-            self._load_cell,
+            self.sensors,
             self.actuators,
             self._supply,
             self.helicopters,
@@ -151,10 +158,15 @@ class Simulation:
                 inside = "the ground or an obstacle" if b == WORLD else repr(self.body_names[b])
                 name = "an obstacle" if a == WORLD else repr(self.body_names[a])
                 raise ModelError(
-                    f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is possible. Put it "
+                    f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is allowed. Put it "
                     "elsewhere (initial: position_m)."
                 )
         return self.motion
+
+    def _forget_measurement(self) -> None:
+        """The state has jumped: what was measured at this time is void."""
+        self._sensed_at, self._sensed = float("nan"), np.zeros(0)
+        self._states: States | None = None
 
     def _with_links(self, states: np.ndarray) -> np.ndarray:
         """States of all bodies from those of the entities; links follow from their joints."""
@@ -178,16 +190,14 @@ class Simulation:
             How far the projection moved an entity at most, m.
 
         Raises:
-            ContractError: an unknown entity, a state that is none, or one that a cable or rigid link
+            ContractError: an unknown entity, an invalid state, or one that a cable or rigid link
                 forbids; nothing is changed then.
             SolverError: there are no cable tensions in this state; nothing is changed then.
         """
         wanted = self.motion[:, FULL_STATE].copy()
         for name, state in states.items():
             if name not in self.names:
-                raise ContractError(
-                    f"there is no entity {name!r}; known are {', '.join(self.names)}."
-                )
+                raise ContractError(f"there is no entity {name!r}; known: {', '.join(self.names)}.")
             if np.isfinite(state).all() and np.abs(state).max() > FARTHEST:
                 raise ContractError(
                     f"state of {name!r}: must stay within {FARTHEST:g} m, m/s and rad/s, got "
@@ -210,6 +220,7 @@ class Simulation:
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
+        self._forget_measurement()
         return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
     def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
@@ -242,28 +253,22 @@ class Simulation:
         return States(self.names, self.motion)
 
     def sense(self) -> States:
-        """States as controllers see them, by name; call it once at the start of every control period."""
-        return States(self.names, self.pose_sensor.sense(self.motion, self.time))
+        """States as controllers see them, by name: one sample per control period, the same if it is asked for again."""
+        if self._is_ideal:
+            measured = self.motion
+        else:
+            if self._sensed_at != self.time:
+                self._sensed_at = self.time
+                self._sensed = self.pose_sensor.sense(self.motion, self.time)
+            measured = self._sensed
+        if self._states is None or self._states.array is not measured:
+            self._states = States(self.names, measured)
+        return self._states
 
     @property
     def power(self) -> dict[int, PowerTrain]:
         """Motors and batteries, by the row of their vehicle."""
         return self._supply.trains
-
-    def imu(self) -> np.ndarray:
-        """One sample of every vehicle's inertial unit: specific force, body rate (n_vehicles, 6)."""
-        return self._imu.sense(self.engine.motion[: self.n_vehicles])
-
-    def load_cells(self) -> np.ndarray:
-        """One sample of every load cell.
-
-        Force on end a in the axes of its body (of the world where a is the world), (n_cables, 3) N.
-        """
-        rotations = np.concatenate(
-            [rotation_matrices(State(self.engine.motion).attitude), np.eye(3)[None]]
-        )
-        directions = np.einsum("kji,kj->ki", rotations[self._cable_ends], self.engine.directions)
-        return self._load_cell.sense(self.engine.tensions, directions)
 
     def weaken(self, vehicle: str, rotor: int, thrust_gain: float) -> None:
         """Let a rotor give this share of its thrust (of a helicopter: its tail)."""
@@ -277,12 +282,10 @@ class Simulation:
         """Row of an entity.
 
         Raises:
-            UnknownNameError: there is none of this name.
+            UnknownNameError: no entity has this name.
         """
         if name not in self.names:
-            raise UnknownNameError(
-                f"there is no entity {name!r}; known are {', '.join(self.names)}."
-            )
+            raise UnknownNameError(f"there is no entity {name!r}; known: {', '.join(self.names)}.")
         return self.names.index(name)
 
     def act(
@@ -396,11 +399,11 @@ class Simulation:
         """Row of a body: an entity, or a link of an arm.
 
         Raises:
-            ContractError: there is none of this name.
+            ContractError: no body has this name.
         """
         if name not in self.body_names:
             known = ", ".join(self.body_names)
-            raise ContractError(f"there is no body {name!r}; known are {known}.")
+            raise ContractError(f"there is no body {name!r}; known: {known}.")
         return self.body_names.index(name)
 
     def _change(self, system: System, states: np.ndarray, joints: np.ndarray, event: Event) -> None:
@@ -424,8 +427,14 @@ class Simulation:
     def _apply_externals(self) -> None:
         self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])
 
-    def step(self, command: np.ndarray | Command | Wrench | None = None) -> np.ndarray:
+    def step(
+        self, command: np.ndarray | Command | Wrench | None = None, *, watch: Watch | None = None
+    ) -> np.ndarray:
         """Hold a command for one control period and integrate it; default: what is held already.
+
+        Args:
+            command: of all vehicles.
+            watch: looks at the state on the way; the run is the same with it, to the bit.
 
         Returns:
             The motion at its end, (n, 19).
@@ -435,8 +444,14 @@ class Simulation:
         """
         if command is not None:
             self.act(command)
-        self.engine.run(self.scenario.time.steps_per_control)
-        self.engine.update_kinematics()
+        done, steps = 0, self.scenario.time.steps_per_control
+        while done < steps:
+            end = steps if watch is None else min(watch.next_after(done), steps)
+            self.engine.run(end - done)
+            self.engine.update_kinematics()
+            done = end
+            if watch is not None and done < steps:
+                watch.due(done)
         return self.motion
 
     def take_events(self) -> list[Event]:

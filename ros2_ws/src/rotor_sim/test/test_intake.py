@@ -1,4 +1,4 @@
-"""Which commands count: the newest that was heard in this epoch."""
+"""Commands that count: the newest that was heard in this epoch."""
 
 from types import SimpleNamespace
 
@@ -46,8 +46,8 @@ def test_an_older_answer_does_not_replace_a_newer_one(world):
     for step, epoch in ((6, 3), (0, 3), (8, 3), (7, 2)):
         answer(step, 0.5, epoch)
     assert intake.is_answered
-    intake.apply()
+    simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(2.0)
     answer(7, 1.5)  # said again: the newest counts
-    intake.apply()
+    simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(1.5)

@@ -98,7 +98,7 @@ def test_refusals_name_the_constraint_and_change_nothing():
         ({"payload": fast}, r"cable1: it is at its length, but its ends part at 2 m/s"),
         ({"payload": bad}, "quaternion must have length 1"),
         ({"payload": lost}, "must be finite"),
-        ({"parcel": far}, "no entity 'parcel'; known are quad1, quad2, quad3, payload"),
+        ({"parcel": far}, "no entity 'parcel'; known: quad1, quad2, quad3, payload"),
     ):
         with pytest.raises(ContractError, match=words):
             simulation.set_states(state, project=False)

@@ -108,7 +108,7 @@ def test_accelerometer_and_load_cell_close_newtons_law():
     """m f_B = thrust + cable force: two sensors and the command know each other only through physics."""
     simulation = flying("three_dragonflies_triangular_1m")
     assert simulation.engine.tensions.min() > 0.1
-    imu, cells = simulation.imu(), simulation.load_cells()
+    imu, cells = simulation.sensors.imu.sense(), simulation.sensors.load_cells.sense()
     for i, vehicle in enumerate(simulation.scenario.model.vehicles):
         thrust = np.array([0.0, 0.0, simulation.applied[i, 0]])
         np.testing.assert_allclose(vehicle.mass_kg * imu[i, :3], thrust + cells[i], atol=1e-10)
@@ -118,7 +118,7 @@ def test_accelerometer_matches_the_second_difference_of_position():
     simulation = flying("three_dragonflies_triangular_1m")
     h = simulation.scenario.time.step_s
     before = simulation.motion[:3].copy()
-    specific = simulation.imu()[:, :3]
+    specific = simulation.sensors.imu.sense()[:, :3]
     simulation.engine.run(1)
     after = simulation.engine.update_kinematics()[:3]
     a = (after[:, 7:10] - before[:, 7:10]) / h
@@ -136,9 +136,9 @@ def test_free_fall_shows_nothing_and_standing_shows_gravity():
         )
     )
     simulation.step(np.zeros((1, 4)))
-    np.testing.assert_allclose(simulation.imu(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(simulation.sensors.imu.sense(), 0.0, atol=1e-12)
     simulation.step(np.array([[0.25 * 9.81, 0.0, 0.0, 0.0]]))
-    np.testing.assert_allclose(simulation.imu()[0, :3], [0.0, 0.0, 9.81], atol=1e-12)
+    np.testing.assert_allclose(simulation.sensors.imu.sense()[0, :3], [0.0, 0.0, 9.81], atol=1e-12)
 
 
 def test_imu_noise_and_bias():
@@ -149,8 +149,8 @@ def test_imu_noise_and_bias():
         gyroscope_bias_rad_s=(0.0, 0.03, 0.0),
     )
     simulation = flying("hover", steps=5, imu=imu)
-    samples = np.array([simulation.imu()[0] for _ in range(4000)])
-    ideal = flying("hover", steps=5).imu()[0]
+    samples = np.array([simulation.sensors.imu.sense()[0] for _ in range(4000)])
+    ideal = flying("hover", steps=5).sensors.imu.sense()[0]
     bias = np.array([0.1, 0.0, -0.2, 0.0, 0.03, 0.0])
     deviation = np.repeat([0.05, 0.01], 3)
     assert np.all(np.abs(samples.mean(axis=0) - ideal - bias) < 5.0 * deviation / np.sqrt(4000))
@@ -160,8 +160,8 @@ def test_imu_noise_and_bias():
 def test_load_cell_bias_and_noise():
     cell = LoadCell(noise_n=0.02, bias_n=0.3)
     simulation = flying("three_dragonflies_triangular_1m", load_cell=cell)
-    samples = np.array([simulation.load_cells() for _ in range(4000)])
-    clean = flying("three_dragonflies_triangular_1m").load_cells()
+    samples = np.array([simulation.sensors.load_cells.sense() for _ in range(4000)])
+    clean = flying("three_dragonflies_triangular_1m").sensors.load_cells.sense()
     along = clean / np.linalg.norm(clean, axis=1, keepdims=True)
     error = samples.mean(axis=0) - clean - 0.3 * along
     assert np.all(np.abs(error) < 5.0 * 0.02 / np.sqrt(4000))

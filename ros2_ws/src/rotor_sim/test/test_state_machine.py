@@ -72,7 +72,7 @@ def test_steps():
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Whatever is asked in whatever order: the machine stays consistent."""
+    """The machine stays consistent, whatever is asked in whatever order."""
 
     def __init__(self):
         super().__init__()

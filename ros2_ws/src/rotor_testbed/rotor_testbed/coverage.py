@@ -41,6 +41,6 @@ def refuse_uncovered(scenario: Scenario) -> None:
     for what, is_there in findings.items():
         if is_there:
             raise ConfigError(
-                f"laboratory: {what}: not covered; it has free multirotors, payloads and cables in still air. "
-                "Remove it, or fly this scenario in the simulator."
+                f"laboratory: {what}: not covered. The laboratory has only free multirotors, payloads and cables in "
+                "still air. Remove it, or fly this scenario in the simulator."
             )

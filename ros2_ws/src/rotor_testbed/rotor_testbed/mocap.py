@@ -60,7 +60,7 @@ class Mocap:
 
     @property
     def next_capture(self) -> float:
-        """When the next frame is due, s."""
+        """Time at which the next frame is due, s."""
         return self._taken / self.settings.rate_hz
 
     def capture(self, now: float, poses: np.ndarray) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from rotor.graph.adapters import ADAPTERS
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_recordings.formats.topics import recorded_topics
@@ -30,8 +31,6 @@ GOAL_TOPICS = (
 )  # fmt: skip
 """Topics on which RViz and the planner exchange goals."""
 
-ADAPTERS = {"px4": "px4_msgs", "crazyswarm": "crazyflie_interfaces"}
-"""Adapters that can replace the controller, besides the user's own nodes, and the message packages they need."""
 
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
@@ -164,13 +163,16 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             f"{scenario.command_input}), which our controller does not send. Choose external."
         )
     if options.plant == "laboratory" and find_spec("mujoco") is None:
-        raise ConfigError("the laboratory needs MuJoCo: ./rotor python -m pip install mujoco")
-    if options.controller in ADAPTERS and find_spec(ADAPTERS[options.controller]) is None:
         raise ConfigError(
-            f"controller: {options.controller} needs the package {ADAPTERS[options.controller]}, which is not here. It "
-            "comes with a ROS 2 distribution or a workspace that is sourced: docs/swap.md."
+            "laboratory: needs MuJoCo. Install it: ./rotor python -m pip install mujoco"
         )
-    if options.controller in ADAPTERS and scenario.command_input != "wrench":
+    adapter = ADAPTERS[options.controller] if options.controller in ADAPTERS else None
+    if adapter is not None and find_spec(adapter.messages) is None:
+        raise ConfigError(
+            f"controller: {options.controller} needs the package {adapter.messages}, which is not installed. "
+            "Source a ROS 2 distribution or a workspace that has it (docs/swap.md)."
+        )
+    if adapter is not None and scenario.command_input != "wrench":
         raise ConfigError(
             f"controller: {options.controller} sends wrenches of single vehicles. Write command_input: wrench into the "
             f"scenario (it says {scenario.command_input})."
@@ -227,6 +229,6 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         plan["planner"] = node("planner", "rotor_planning")
     if options.controller == "node":
         plan["controller"] = node("controller", "rotor_control")
-    elif options.controller in ADAPTERS:
-        plan["controller"] = node(f"{options.controller}_adapter", "rotor_adapters")
+    elif adapter is not None:
+        plan["controller"] = node(adapter.executable, adapter.package)
     return plan

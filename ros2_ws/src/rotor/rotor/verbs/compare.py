@@ -105,29 +105,29 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SIM=REAL",
-        help="who is who, where names differ; compares these only",
+        help="pair of bodies whose names differ; only such pairs are compared",
     )
     sub.add_argument(
         "--sim-topic",
         action="append",
         default=[],
         metavar="BODY=TOPIC",
-        help="where SIM shows a body (default: ground truth, then motion capture, odometry, TF)",
+        help="topic of a body in SIM (default: ground truth, then motion capture, odometry, TF)",
     )
     sub.add_argument(
-        "--real-topic", action="append", default=[], metavar="BODY=TOPIC", help="the same of REAL"
+        "--real-topic", action="append", default=[], metavar="BODY=TOPIC", help="the same for REAL"
     )
     sub.add_argument(
         "--clock",
         choices=["header", "receive"],
         default="header",
-        help="which times of bags count: of the messages' headers (default) or of their reception",
+        help="times of a bag: from the headers of its messages (default) or of their reception",
     )
     sub.add_argument(
         "--rotation",
         choices=["rotvec", "euler-fixed-xyz", "euler-moving-xyz"],
         default="",
-        help="what RX, RY, RZ of a Vicon CSV mean",
+        help="meaning of RX, RY, RZ in a Vicon CSV",
     )
     sub.add_argument(
         "--time-offset",
@@ -139,7 +139,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--align",
         choices=["rigid", "yaw", "translation", "none"],
         default="rigid",
-        help="how the frame of REAL is brought to that of SIM (default: rigid)",
+        help="alignment of the frame of REAL with that of SIM (default: rigid)",
     )
     sub.add_argument(
         "--marker",
@@ -171,7 +171,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=finite_number,
             metavar=unit.upper().replace("/", "_"),
-            help=f"exit with 1 where a body is above it, {unit}",
+            help=f"exit with 1 if a body is above it, {unit}",
         )
 
 

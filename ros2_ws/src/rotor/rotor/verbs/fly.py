@@ -68,7 +68,7 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
     if folder is not None:
         print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
     if kept is not None:
-        print(f"{kept}: the flight at its end; go on with ./rotor resume {kept}")
+        print(f"{kept}: the flight at its end. Resume it: ./rotor resume {kept}")
     return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
 
 
@@ -76,7 +76,7 @@ def add_results(sub: argparse.ArgumentParser) -> None:
     """Add the options that say what is written."""
     sub.add_argument("--record", action="store_true", help="write a bag into the result folder")
     sub.add_argument(
-        "--save", metavar="FILE", help="put the flight away at its end, to go on later"
+        "--save", metavar="FILE", help="save the flight at its end, to resume it later"
     )
 
 

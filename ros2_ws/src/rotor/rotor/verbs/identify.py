@@ -31,7 +31,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--states",
         choices=["odom", "ground_truth"],
         default="odom",
-        help="which states of a bag: as measured (default), or true ones",
+        help="states of a bag: as measured (default), or true ones",
     )
     sub.add_argument(
         "--horizon",
@@ -46,7 +46,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="S",
-        help="leave out what is before",
+        help="leave out everything before",
     )
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
 

@@ -15,7 +15,9 @@ def _push(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("entity", nargs="?", default="payload", help="who (default: payload)")
+    sub.add_argument(
+        "entity", nargs="?", default="payload", help="entity to push (default: payload)"
+    )
 
 
 VERBS.register(

@@ -38,7 +38,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--feed",
         choices=["commands", "reference"],
         default="commands",
-        help="what drives it: the recorded commands, or the recorded reference and our controller",
+        help="input of the prediction: the recorded commands, or the recorded reference with our controller",
     )
     sub.add_argument(
         "--windows",

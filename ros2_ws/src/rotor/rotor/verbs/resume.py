@@ -16,12 +16,12 @@ def _resume(options: argparse.Namespace) -> int:
 
     loop = load(Path(options.file))
     scenario = loop.simulation.scenario
-    print(f"{scenario.name}: goes on {loop.simulation.time - START_TIME:.3f} s after its start")
+    print(f"{scenario.name}: resumed {loop.simulation.time - START_TIME:.3f} s after its start")
     return fly_and_write(options, scenario, loop)
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("file", help="what --save has written")
+    sub.add_argument("file", help="file written by --save")
     sub.add_argument(
         "--duration", type=positive_number, metavar="S", help="simulated time from there"
     )
@@ -32,7 +32,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
 VERBS.register(
     "resume",
     Verb(
-        "Go on with a flight that was put away by --save, with the same bits.",
+        "Resume a flight that was saved by --save, with the same bits.",
         "./rotor resume /tmp/half.flight --out /tmp/rest",
         _arguments,
         _resume,

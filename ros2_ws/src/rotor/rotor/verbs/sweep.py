@@ -15,9 +15,11 @@ def _sweep(options: argparse.Namespace) -> int:
     from rotor_flight.studies.run import sweep
 
     if bool(options.study) == bool(options.resume):
-        raise ConfigError("sweep: name a study, or go on with --resume DIR.")
+        raise ConfigError("sweep: needs either a study or --resume DIR.")
     if options.resume and (options.out or options.flights):
-        raise ConfigError("--resume: goes on as begun; leave out --out and --flights.")
+        raise ConfigError(
+            "--resume: keeps the folder and the number of flights. Leave out --out and --flights."
+        )
     done = sweep(
         options.study or "",
         out=options.out,
@@ -54,14 +56,12 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub.add_argument("--flights", type=_whole(1), help="in place of the study's number")
     sub.add_argument(
-        "--workers", type=_whole(0), help="processes (default: one per core; 0: none of its own)"
+        "--workers", type=_whole(0), help="processes (default: one per core; 0: in this process)"
     )
     sub.add_argument(
         "--scheduler", default="", metavar="ADDRESS", help="of Dask, such as tcp://host:8786"
     )
-    sub.add_argument(
-        "--resume", default="", metavar="DIR", help="go on with a sweep that was stopped"
-    )
+    sub.add_argument("--resume", default="", metavar="DIR", help="resume a sweep that was stopped")
 
 
 VERBS.register(

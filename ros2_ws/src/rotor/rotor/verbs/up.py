@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 
 from rotor.arguments import positive_number
+from rotor.graph.adapters import ADAPTERS
 from rotor.verb import VERBS, Verb, add_run_arguments
 
 
@@ -64,9 +65,9 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--record", action="store_true", help="record a bag into the result folder")
     sub.add_argument(
         "--controller",
-        choices=["node", "external", "px4", "crazyswarm"],
+        choices=["node", "external", *ADAPTERS],
         default="node",
-        help="external: start your own controller; px4, crazyswarm: answer to their setpoints",
+        help="external: start your own controller; others: answer to the setpoints of that autopilot",
     )
     sub.add_argument(
         "--planner",
@@ -78,9 +79,9 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--plant",
         choices=["simulator", "laboratory"],
         default="simulator",
-        help="laboratory: a hall with motion capture in MuJoCo in the simulator's place",
+        help="laboratory: a hall with motion capture, simulated in MuJoCo, in place of the simulator",
     )
-    sub.add_argument("--paused", action="store_true", help="begin paused; ~/play lets it go")
+    sub.add_argument("--paused", action="store_true", help="begin paused; ~/play starts it")
     sub.add_argument(
         "--rviz",
         nargs="?",

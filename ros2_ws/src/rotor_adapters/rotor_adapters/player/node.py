@@ -35,7 +35,9 @@ class PlayerNode(Node):
         super().__init__("player")
         self._bag = Path(str(declare(self, "bag", "", "folder of the bag")))
         wanted = str(
-            declare(self, "topics", "", "which to play, with spaces; empty: all but /clock")
+            declare(
+                self, "topics", "", "topics to play, separated by spaces; empty: all but /clock"
+            )
         ).split()
         self._rate = float(declare(self, "rate", 1.0, "recorded over wall time; > 0"))  # type: ignore[arg-type]
         self._start = float(
@@ -57,7 +59,7 @@ class PlayerNode(Node):
         unknown = [t for t in chosen if t not in self._outlets]
         if unknown:
             self.get_logger().warning(
-                f"types that are not installed: {', '.join(unknown)} not played"
+                f"not played, because their types are not installed: {', '.join(unknown)}"
             )
 
     def _publisher(self, connection: Connection) -> Publisher:

@@ -73,7 +73,7 @@ class RecorderNode(Node):
                 f"parameter bag: {path} exists already. Name a new folder, or remove it."
             )
         plant = str(
-            declare(self, "plant", "simulator", "what is recorded: simulator or laboratory")
+            declare(self, "plant", "simulator", "node that is recorded: simulator or laboratory")
         )
         topics = laboratory_topics(scenario) if plant == "laboratory" else recorded_topics(scenario)
         store = message_store(t.type for t in topics)
@@ -82,7 +82,12 @@ class RecorderNode(Node):
         self._count = 0
         self._heard: set[str] = set()
         self._sources = str(
-            declare(self, "wait_for", "simulator", "nodes to hear before a run begins, with spaces")
+            declare(
+                self,
+                "wait_for",
+                "simulator",
+                "nodes to hear before a run begins, separated by spaces",
+            )
         ).split()
         self._recording = self.create_publisher(Bool, "rotor/recording", qos.LATCHED)
         self._began = time.monotonic()

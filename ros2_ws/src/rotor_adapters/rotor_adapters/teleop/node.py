@@ -33,7 +33,7 @@ class WrenchTeleop(Node):
 
     def __init__(self) -> None:
         super().__init__("wrench_teleop")
-        entity = str(declare(self, "entity", "payload", "who is pushed"))
+        entity = str(declare(self, "entity", "payload", "entity that is pushed"))
         if not NAME.match(entity):
             raise ConfigError(f"entity: must be a name like payload or quad1, got {entity!r}.")
         self._keys, self._sticks = WrenchKeys(), np.zeros(6)

@@ -165,7 +165,7 @@ class CascadedPidLaw:
         sides = np.stack([np.sign(hubs[:, 1]), np.sign(hubs[:, 0]), spins], axis=1)
         if not (sides != 0.0).all() or rotors.count != 4:
             raise ConfigError(
-                f"controller.type: cascaded_pid needs 4 rotors ahead left and right and behind left and right; "
+                f"controller.type: cascaded_pid needs 4 rotors: front left, front right, rear left and rear right; "
                 f"vehicle {vehicle.name!r} has others. Use layout x, or another law."
             )
         self._signs, self._mixing = sides, rotors.mixing

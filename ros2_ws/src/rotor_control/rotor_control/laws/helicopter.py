@@ -182,7 +182,7 @@ class HelicopterLaw:
         assert vehicle.helicopter is not None
         if not isinstance(control, HelicopterControl):
             raise ConfigError(
-                f"controller.type: {vehicle.name!r} is a helicopter, the controller is {control.type}. Write "
+                f"controller.type: {vehicle.name!r} is a helicopter, but the controller is {control.type}. Write "
                 "`controller: {use: helicopter}`."
             )
         if vehicle.helicopter.main_rotor.hinge("flap") is None:
@@ -193,7 +193,7 @@ class HelicopterLaw:
         if len(team.vehicles) > 1 or team.rigid:
             raise ConfigError(
                 "controller.type: helicopter flies single vehicles, alone or with one load on one cable; "
-                f"{team.payload!r} has {len(team.vehicles)} vehicles on it. Use multirotors, or one helicopter."
+                f"{team.payload!r} is carried by {len(team.vehicles)} vehicles. Use multirotors, or one helicopter."
             )
         self.team = team
         load = -1 if team.payload is None else model.index(team.payload)

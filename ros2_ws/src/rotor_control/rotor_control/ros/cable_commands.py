@@ -25,7 +25,7 @@ def forces_from(message: CableCommand, payload: str, cables: list[str]) -> np.nd
     """Forces of all cables of a team, (n, 3) N in W.
 
     Raises:
-        ContractError: wrong frame, another payload, cables that are not all of the team's, or forces that are none.
+        ContractError: wrong frame, another payload, cables that are not all of the team's, or invalid forces.
     """
     if message.header.frame_id not in ("", WORLD_FRAME):
         raise ContractError(
@@ -84,12 +84,12 @@ class CableCommands:
             self._logger.warning(f"ignored: {error}", throttle_duration_sec=1.0)
 
     def take_up(self, stamp: Time) -> None:
-        """Let the law pull as it is told, if that has been said lately; else as it wants itself."""
+        """Let the law use the commanded forces if they are recent, else its own."""
         told, self._now = self._told, stamp
         fresh = told is not None and abs(seconds_between(told[0], stamp)) <= self._timeout
         if fresh != self._fresh:
             self._fresh = fresh
-            who = "somebody else says" if fresh else "the law wants"
+            who = "another node commands" if fresh else "the law computes"
             self._logger.info(f"{self._law.team.payload}: cables pull as {who}")
         self._law.told = told[1] if fresh and told is not None else None
 

@@ -221,5 +221,15 @@ CONTROL_LAWS: Registry[Kind] = Registry(
     "called with (states (N, >= 13), reference (28,), out (n, 4)) and has a method ``reset``.",
     check=check_kind,
 )
-for _config in typing.get_args(Control):
-    CONTROL_LAWS.register(typing.get_args(typing.get_type_hints(_config)["type"])[0], Kind(_config))
+for _config, _make in (
+    (QuadrotorControl, "multirotor_law"),
+    (PointMassControl, "multirotor_law"),
+    (CableTeamControl, "multirotor_law"),
+    (RigidTeamControl, "multirotor_law"),
+    (ManipulatorControl, "multirotor_law"),
+    (CascadedPidControl, "cascaded_pid_law"),
+    (HelicopterControl, "helicopter_law"),
+    (OpenLoopControl, "open_loop_law"),
+):
+    _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
+    CONTROL_LAWS.register(_name, Kind(_config, f"rotor_control.controller:{_make}"))

@@ -15,44 +15,26 @@ from ruamel.yaml import YAML
 
 from rotor_core.config.catalog import locate
 from rotor_core.config.environment import Air
+from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import CableAttachment, Model, Vehicle
 from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
-from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.vehicles.propulsion import Propeller
 from rotor_core.config.vehicles.urdf import read_urdf
 from rotor_core.config.yaml.files import locate_file, waypoints_from_table
-from rotor_core.config.yaml.structure import bounded, build, convert, describe, suggestion
+from rotor_core.config.yaml.structure import (
+    build,
+    check_schema,
+    convert,
+    mapping_of,
+    suggestion,
+)
 from rotor_core.config.yaml.tree import Tree, parse_tree, read_tree, tree_of
 from rotor_core.errors import ConfigError
 
-SCHEMA = 1
 MAX_USE_DEPTH = 8
-
-
-@dataclasses.dataclass(frozen=True)
-class Mechanism:
-    """A file of config/attachments: where vehicles hang on a payload, one entry per vehicle."""
-
-    schema: int
-    kind: str
-    points_m: tuple[Vector, ...]
-    lengths_m: tuple[float, ...] = bounded((), gt=0.0)
-    yaw_deg: tuple[float, ...] = ()
-    description: str = ""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("cables", "rigid_links"):
-            raise ValueError(f"kind must be cables or rigid_links, got {self.kind!r}.")
-        needed, given = (
-            ("lengths_m", self.lengths_m) if self.kind == "cables" else ("yaw_deg", self.yaw_deg)
-        )
-        if len(given) != len(self.points_m):
-            raise ValueError(
-                f"{needed} must have one entry per point ({len(self.points_m)}), got {len(given)}."
-            )
 
 
 def load_scenario(
@@ -85,7 +67,7 @@ def load_vehicle(name: str) -> Vehicle:
     """
     path = locate("vehicles", name)
     tree = read_tree(path)
-    _check_schema(tree)
+    check_schema(tree)
     fields = dict(_used(tree, "vehicles", name).value)
     fields.pop("schema", None)
     fields.setdefault("name", tree.with_value(path.stem))
@@ -101,7 +83,7 @@ def load_trajectory(name: str) -> Plan:
         ConfigError: with file, line, value, limit and remedy.
     """
     tree = read_tree(locate("trajectories", name))
-    _check_schema(tree)
+    check_schema(tree)
     fields = dict(_with_waypoints(_used(tree, "trajectories", name)).value)
     fields.pop("schema")
     return convert(Annotated[Plan, TRAJECTORIES], tree.with_value(fields), "trajectory")
@@ -118,8 +100,8 @@ def mission_from_text(text: str) -> Mission:
 
 def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     """Build a scenario from a YAML tree; see :func:`load_scenario`."""
-    root = _mapping(tree, "the file")
-    _check_schema(tree)
+    root = mapping_of(tree, "the file")
+    check_schema(tree)
     if "model" in root:
         root["model"] = _resolve_model(root["model"], _air(root))
     for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
@@ -127,7 +109,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
             root[key] = _used(root[key], folder, key)
     if "trajectory" in root and "mission" in root:
         raise ConfigError(
-            f"{root['mission'].place}: mission: stands in place of a trajectory. Remove one of them."
+            f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
         )
     if "trajectory" in root:
         root["trajectory"] = _with_waypoints(root["trajectory"])
@@ -158,33 +140,15 @@ def _without_none(value: Any) -> Any:
     return value
 
 
-def _mapping(tree: Tree, what: str) -> dict[str, Tree]:
-    if not isinstance(tree.value, dict):
-        raise ConfigError(f"{tree.place}: {what}: must be a mapping of keys.")
-    return dict(tree.value)
-
-
 def _list(tree: Tree, what: str) -> list[Tree]:
     if not isinstance(tree.value, list):
         raise ConfigError(f"{tree.place}: {what}: must be a list.")
     return list(tree.value)
 
 
-def _check_schema(tree: Tree) -> None:
-    schema = _mapping(tree, "the file").get("schema")
-    if schema is None:
-        raise ConfigError(
-            f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`."
-        )
-    if schema.value != SCHEMA or type(schema.value) is not int:
-        raise ConfigError(
-            f"{schema.place}: schema: must be {SCHEMA}, got {describe(schema.value)}."
-        )
-
-
 def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
     """Lay the keys of a mapping over the file that its key ``use`` names."""
-    own = _mapping(tree, what)
+    own = mapping_of(tree, what)
     use = own.pop("use", None)
     if use is None:
         return tree
@@ -197,8 +161,8 @@ def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
             f"{use.place}: {what}.use: files refer to each other more than {MAX_USE_DEPTH} deep."
         )
     base_tree = read_tree(locate(folder, use.value, place=f"{use.place}: {what}.use: "))
-    _mapping(base_tree, use.value)
-    _check_schema(base_tree)
+    mapping_of(base_tree, use.value)
+    check_schema(base_tree)
     base = dict(_used(base_tree, folder, what, depth + 1).value)
     base.pop("schema", None)
     return tree.with_value({**base, **own})
@@ -206,7 +170,7 @@ def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
 
 def _with_waypoints(tree: Tree) -> Tree:
     """A trajectory with the points of its ``waypoints_file`` in place of that key."""
-    fields = _mapping(tree, "trajectory")
+    fields = mapping_of(tree, "trajectory")
     if "waypoints_file" not in fields:
         return tree
     if "waypoints_m" in fields:
@@ -219,7 +183,7 @@ def _with_waypoints(tree: Tree) -> Tree:
 def _air(root: dict[str, Tree]) -> Air:
     """The air of a scenario that has not been built yet."""
     environment = root.get("environment")
-    if environment is None or "air" not in _mapping(environment, "environment"):
+    if environment is None or "air" not in mapping_of(environment, "environment"):
         return Air()
     return build(Air, environment.value["air"], "environment.air")
 
@@ -227,7 +191,7 @@ def _air(root: dict[str, Tree]) -> Air:
 def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, Tree]:
     """A vehicle with the thrust and torque of its propellers in that air, where they are left out."""
     rotors = vehicle.get("rotors")
-    if rotors is None or "propeller" not in _mapping(rotors, f"{what}.rotors"):
+    if rotors is None or "propeller" not in mapping_of(rotors, f"{what}.rotors"):
         return vehicle
     propeller = build(Propeller, rotors.value["propeller"], f"{what}.rotors.propeller")
     own = {
@@ -238,7 +202,7 @@ def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, 
 
 
 def _resolve_model(tree: Tree, air: Air) -> Tree:
-    model = _mapping(tree, "model")
+    model = mapping_of(tree, "model")
     names: dict[str, list[str]] = {}
     for key, prefix in (("vehicles", "quad"), ("payloads", "payload")):
         if key not in model:
@@ -249,7 +213,7 @@ def _resolve_model(tree: Tree, air: Air) -> Tree:
         ]
         resolved = []
         for i, entry in enumerate(entries):
-            fields = _mapping(entry, f"model.{key}[{i}]")
+            fields = mapping_of(entry, f"model.{key}[{i}]")
             default = prefix if key == "payloads" and len(entries) == 1 else f"{prefix}{i + 1}"
             fields.setdefault("name", entry.with_value(default))
             if key == "vehicles" and "urdf" in fields and "links" not in fields:
@@ -275,7 +239,7 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
         own: dict[str, Tree] = {}
         for k, joint in enumerate(_list(fields["joints"], f"{what}.joints")):
             place = f"{what}.joints[{k}]"
-            name = _mapping(joint, place).get("name")
+            name = mapping_of(joint, place).get("name")
             if name is None or not isinstance(name.value, str):
                 raise ConfigError(
                     f"{joint.place}: {place}.name: must be the name of a joint of the URDF."
@@ -297,69 +261,18 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
 
 
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
-    """Cables or rigid links of an entry ``{type: mechanism, use: ..., vehicles: [...], payload: ...}``."""
-    fields = _mapping(item, what)
-    if "type" not in fields or fields["type"].value != "mechanism":
+    """Cables and rigid links that an attachment of another kind consists of."""
+    kind = mapping_of(item, what).get("type")
+    if kind is None or kind.value in ("cable", "rigid_link") or kind.value not in ATTACHMENTS:
         return [item]
-    for key in fields:
-        if key not in ("type", "use", "vehicles", "payload"):
-            raise ConfigError(
-                f"{fields[key].place}: {what}: unknown key {key!r}{suggestion(key, ['use', 'vehicles', 'payload'])}"
-            )
-    if "use" not in fields:
-        raise ConfigError(
-            f"{item.place}: {what}.use: is missing; name a file of config/attachments."
+    keys = convert(Annotated[object, ATTACHMENTS], item, what)
+    try:
+        parts = ATTACHMENTS[kind.value].maker(
+            keys, names.get("vehicles", []), names.get("payloads", [])
         )
-    use = fields["use"]
-    if not isinstance(use.value, str):
-        raise ConfigError(
-            f"{use.place}: {what}.use: must be the name of a file in config/attachments."
-        )
-    mechanism_tree = read_tree(locate("attachments", use.value, place=f"{use.place}: {what}.use: "))
-    _mapping(mechanism_tree, str(use.value))
-    _check_schema(mechanism_tree)
-    mechanism = build(Mechanism, mechanism_tree)
-    vehicles = (
-        [
-            convert(str, v, f"{what}.vehicles[{i}]")
-            for i, v in enumerate(_list(fields["vehicles"], f"{what}.vehicles"))
-        ]
-        if "vehicles" in fields
-        else names.get("vehicles", [])
-    )
-    payload = (
-        convert(str, fields["payload"], f"{what}.payload")
-        if "payload" in fields
-        else next(iter(names.get("payloads", [])), "")
-    )
-    if not payload:
-        raise ConfigError(f"{item.place}: {what}: needs a payload; add model.payloads.")
-    if len(vehicles) != len(mechanism.points_m):
-        raise ConfigError(
-            f"{use.place}: {what}.use: {use.value} has {len(mechanism.points_m)} attachment points, but there are "
-            f"{len(vehicles)} vehicles. List as many vehicles as points."
-        )
-    out = []
-    for i, (vehicle, point) in enumerate(zip(vehicles, mechanism.points_m, strict=True)):
-        if mechanism.kind == "cables":
-            entry: dict[str, Any] = {
-                "type": "cable",
-                "a": vehicle,
-                "b": payload,
-                "length_m": mechanism.lengths_m[i],
-                "b_point_m": point,
-            }
-        else:
-            yaw = mechanism.yaw_deg[i]
-            entry = {
-                "type": "rigid_link",
-                "parent": payload,
-                "child": vehicle,
-                "position_m": point,
-                "rpy_deg": (0.0, 0.0, yaw),
-            }
-        out.append(tree_of(entry, item))
-    return out
+    except ValueError as error:
+        raise ConfigError(f"{item.place}: {what}: {error}") from error
+    return [tree_of(dataclasses.asdict(part), item) for part in parts]
 
 
 def plant_model(scenario: Scenario) -> Model:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.registry import Kind
 
 
 @dataclass(frozen=True)
@@ -330,6 +332,10 @@ class RigidLink:
     rpy_deg: Vector = (0.0, 0.0, 0.0)
 
 
+CABLE = Kind(CableAttachment, lambda keys, vehicles, payloads: [keys])
+RIGID_LINK = Kind(RigidLink, lambda keys, vehicles, payloads: [keys])
+
+
 @dataclass(frozen=True)
 class Model:
     """Vehicles, payloads and what connects them.
@@ -339,7 +345,7 @@ class Model:
 
     vehicles: tuple[Vehicle, ...] = ()
     payloads: tuple[Payload, ...] = ()
-    attachments: tuple[CableAttachment | RigidLink, ...] = ()
+    attachments: tuple[Annotated[CableAttachment | RigidLink, ATTACHMENTS], ...] = ()
 
     def __post_init__(self) -> None:
         if not (self.vehicles or self.payloads):

@@ -108,7 +108,7 @@ def read(document: dict[str, Any], place: str) -> float:
     holder, key = _holder(document, place)
     value = holder[key]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"{place}: is no number but {_kinds(value)}.")
+        raise ConfigError(f"{place}: must be a number, got {_kinds(value)}.")
     return float(value)
 
 
@@ -128,7 +128,7 @@ def _holder(document: dict[str, Any], place: str) -> tuple[Any, Any]:
         if i == len(parts) - 1:
             return here, key
         here = here[key]
-    raise ConfigError("a place in the scenario is empty.")
+    raise ConfigError("a place in the scenario must not be empty.")
 
 
 def _key(here: Any, part: str, so_far: str, place: str) -> Any:
@@ -138,7 +138,7 @@ def _key(here: Any, part: str, so_far: str, place: str) -> Any:
             return part
         raise ConfigError(f"{place}: {where} has no {part!r}; it has {', '.join(here)}.")
     if not isinstance(here, list):
-        raise ConfigError(f"{place}: {where} is {_kinds(here)}, in which nothing is inside.")
+        raise ConfigError(f"{place}: {where} is {_kinds(here)}, which has no entries.")
     for i, entry in enumerate(here):
         if isinstance(entry, dict) and part in _names(entry):
             return i

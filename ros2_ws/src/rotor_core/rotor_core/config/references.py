@@ -71,6 +71,20 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             f"{tree.value['mission'].place}: ",
             has_ground=scenario.environment.contact is not None,
         )
+    bodies = [*names, *links]
+    for i, force in enumerate(scenario.forces):
+        if force.body not in bodies:
+            raise ConfigError(
+                f"{tree.value['forces'].value[i].place}: forces[{i}].body: there is no body {force.body!r}"
+                f"{suggestion(force.body, bodies)}"
+            )
+    for i, sensor in enumerate(scenario.sensing.sensors):
+        body = getattr(sensor, "body", None)
+        if body is not None and body not in bodies:
+            place = tree.value["sensing"].value["sensors"].value[i].place
+            raise ConfigError(
+                f"{place}: sensing.sensors[{i}].body: there is no body {body!r}{suggestion(body, bodies)}"
+            )
     _check_arms(scenario, tree)
     _check_changes(scenario, tree)
 

@@ -8,12 +8,13 @@ Ranges on the fields.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from rotor_core.config.controllers import CONTROL_LAWS, Control, OpenLoopControl
 from rotor_core.config.environment import Environment
+from rotor_core.config.extensions import FORCES, INTEGRATORS, SENSORS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model
 from rotor_core.config.trajectories import TRAJECTORIES, HoverPlan, JointMoves, Plan
@@ -180,12 +181,12 @@ class LoadCell:
 
 @dataclass(frozen=True)
 class Sensing:
-    """Measurements for controllers: noise, rate, delay and dropouts of the state, and two sensors.
+    """Measurements for controllers: noise, rate, delay and dropouts of the state; sensors on board.
 
     ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
     ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
-    ``outages`` are dropouts at given times.
+    ``outages`` are dropouts at given times. ``sensors``: more of them on board, by ``type``.
     """
 
     noise: Noise = field(default_factory=Noise)
@@ -196,6 +197,7 @@ class Sensing:
     outages: tuple[Outage, ...] = ()
     imu: Imu = field(default_factory=Imu)
     load_cell: LoadCell = field(default_factory=LoadCell)
+    sensors: tuple[Annotated[Any, SENSORS], ...] = ()
 
     @property
     def is_ideal(self) -> bool:
@@ -241,7 +243,7 @@ class Timing:
 
     step_s: float = bounded(0.001, ge=1e-5, le=0.1)
     control_s: float = bounded(0.005, gt=0.0, le=1.0)
-    integrator: Literal["euler", "erk4m", "rkmk4", "cf4", "splitting", "dopri5"] = "rkmk4"
+    integrator: Annotated[str, INTEGRATORS] = "rkmk4"
     tolerance: float = bounded(1e-10, gt=0.0, le=1.0)
     pacing: Literal["realtime", "lockstep"] = "realtime"
     real_time_factor: float = bounded(1.0, gt=0.0)
@@ -287,6 +289,7 @@ class Scenario:
     sensing: Sensing = field(default_factory=Sensing)
     actuation: Actuation = field(default_factory=Actuation)
     environment: Environment = field(default_factory=Environment)
+    forces: tuple[Annotated[Any, FORCES], ...] = ()
     time: Timing = field(default_factory=Timing)
     command_input: Literal["team", "wrench", "motor_speed", "swashplate"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
@@ -318,7 +321,8 @@ class Scenario:
             self._check_open_loop(self.controller)
         drags = [e.name for e in self.model.entities if e.drag is not None]
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
-        if not (self.environment.wind.is_calm or drags or rotor_drags or self.model.helicopters):
+        felt = drags or rotor_drags or self.forces or self.model.helicopters
+        if not (self.environment.wind.is_calm or felt):
             raise ValueError(
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
                 "`drag_n_s2_per_m` with actuation: rotors."
@@ -351,15 +355,15 @@ class Scenario:
                 )
             if self.time.integrator == "euler" or isinstance(self.controller, OpenLoopControl):
                 raise ValueError(
-                    f"vehicle {vehicle.name!r} is a helicopter: neither integrator euler nor controller open_loop fit. "
-                    "Leave integrator out; use controller helicopter."
+                    f"vehicle {vehicle.name!r} is a helicopter, which allows neither integrator euler nor controller "
+                    "open_loop. Leave integrator out; use controller helicopter."
                 )
             for key, rate in vehicle.helicopter.main_rotor.rates.items():
                 if rate * self.time.step_s > FASTEST_RATE:
                     raise ValueError(
-                        f"main_rotor.{key} of {vehicle.name!r}: it settles at {rate:.4g} 1/s, steps of "
-                        f"{self.time.step_s:g} s can follow {FASTEST_RATE / self.time.step_s:.4g} 1/s. Make it slower, "
-                        "or time.step_s shorter."
+                        f"main_rotor.{key} of {vehicle.name!r}: it settles at {rate:.4g} 1/s, but steps "
+                        f"of {self.time.step_s:g} s can follow {FASTEST_RATE / self.time.step_s:.4g} 1/s at most. "
+                        "Make it slower, or time.step_s shorter."
                     )
             gains = [c.thrust_gain for c in self.plant if c.entity == vehicle.name]
             if any(gain is not None for gain in gains):

@@ -246,4 +246,5 @@ TRAJECTORIES: Registry[Kind] = Registry(
     check=check_kind,
 )
 for _config in typing.get_args(Plan):
-    TRAJECTORIES.register(typing.get_args(typing.get_type_hints(_config)["type"])[0], Kind(_config))
+    _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
+    TRAJECTORIES.register(_name, Kind(_config, f"rotor_planning.trajectories.from_config:{_name}"))

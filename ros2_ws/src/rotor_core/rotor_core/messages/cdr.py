@@ -93,6 +93,10 @@ class FrozenMessage:
         self._shape = np.frombuffer(self._bytes, np.uint8)[self._shape_at]
         self.doubles = doubles_of(self._bytes)
 
+    def are_doubles(self, *paths: str) -> bool:
+        """True if these fields are float64 words, so that :meth:`index` finds them."""
+        return all(self._places[path][1] == "d" for path in paths)
+
     def index(self, *paths: str) -> np.ndarray:
         """Positions in :attr:`doubles` of fields such as ``bodies[0].pose.position.x``."""
         at = [self._places[path] for path in paths]

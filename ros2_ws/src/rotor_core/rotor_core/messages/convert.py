@@ -163,7 +163,7 @@ def wrenches_from_command(
     for command in message.commands:
         if command.name not in names:
             raise ContractError(
-                f"TeamCommand: there is no vehicle {command.name!r}; known are {', '.join(names)}."
+                f"TeamCommand: there is no vehicle {command.name!r}; known: {', '.join(names)}."
             )
         swash = command.name in helicopters
         if command.mode != (ActuatorCommand.SWASHPLATE if swash else ActuatorCommand.WRENCH):

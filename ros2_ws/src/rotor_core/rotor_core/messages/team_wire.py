@@ -77,13 +77,13 @@ def _message(data: bytes, kind: type) -> Any:
     """The message that these bytes are.
 
     Raises:
-        ContractError: they are none.
+        ContractError: they are not a message of this type.
     """
     try:
         return deserialize_message(data, kind)
     except RuntimeError as error:  # of the middleware: RMWError
         raise ContractError(
-            f"{kind.__name__}: {len(data)} bytes that are no such message. Who publishes them?"
+            f"{kind.__name__}: {len(data)} bytes are not a message of this type. Check who publishes them."
         ) from error
 
 

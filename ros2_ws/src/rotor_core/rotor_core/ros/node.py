@@ -94,7 +94,7 @@ def make_executor() -> Executor:
     """
     if EventsExecutor is None:
         raise RotorError(
-            "rclpy: it has no EventsExecutor. Update ROS 2 (Jazzy: rclpy 7.1.4 or newer)."
+            "rclpy: has no EventsExecutor. Update ROS 2 (Jazzy: rclpy 7.1.4 or newer)."
         )
     return EventsExecutor()
 
@@ -102,7 +102,7 @@ def make_executor() -> Executor:
 def guard_services(node: Node) -> None:
     """Let rclpy's own services (parameters, lifecycle) refuse what ends in an error of theirs.
 
-    A transition that the present state does not have, or a parameter of a type that is none, would end the node.
+    A transition that the present state does not have, or a parameter of an invalid type, would end the node.
     """
     for service in node.services:
         if not getattr(service.callback, "__module__", "").startswith("rclpy."):

@@ -86,7 +86,7 @@ class ArticulatedVehicle:
             ContractError: there is no such link.
         """
         if link not in self._frames:
-            raise ContractError(f"there is no link {link!r}; known are {', '.join(self._frames)}.")
+            raise ContractError(f"there is no link {link!r}; known: {', '.join(self._frames)}.")
         return self._frames[link]
 
     def place(self, theta: np.ndarray) -> None:

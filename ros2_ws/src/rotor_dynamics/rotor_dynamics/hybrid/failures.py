@@ -1,4 +1,4 @@
-"""Why an integration could not go on, in words."""
+"""Reasons why an integration could not go on, in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def failure_text(
     if status == stepper.CONTRADICTION:
         return (
             f"cables at t = {t:.6f} s: those at their length ({[int(k) for k in taut]}) are redundant "
-            f"and contradict each other. Use fewer cables, or lengths that fit."
+            f"and contradict each other. Use fewer cables, or lengths that agree."
         )
     if status == stepper.DRIVEN_CABLE:
         return (

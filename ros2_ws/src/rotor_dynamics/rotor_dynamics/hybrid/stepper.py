@@ -31,7 +31,6 @@ from rotor_dynamics.hybrid.impact import (
     change,
 )
 from rotor_dynamics.integrators.dopri5 import SAFETY, estimated_error, sample, step_factor
-from rotor_dynamics.integrators.methods import is_adaptive
 from rotor_dynamics.integrators.trial import advance
 from rotor_dynamics.motion.free import sum_inputs
 
@@ -136,7 +135,7 @@ def trial_length(world, t, t_end):
     """Length of the next trial: all that is left, or what an adaptive method proposes."""
     left = t_end - t
     proposed = world.scalars[memory.NEXT_STEP]
-    if is_adaptive(world.head[memory.METHOD]) and proposed < left:
+    if world.head[memory.ADAPTIVE] != 0 and proposed < left:
         return 0.5 * left if proposed > 0.5 * left else proposed  # no tiny remainder
     return left
 
@@ -149,7 +148,7 @@ def run_to(ints, floats, t_end, times, out):
     adaptive methods, see :func:`rotor_dynamics.integrators.dopri5.sample`.
     """
     world = memory.views(ints, floats)
-    adaptive = is_adaptive(world.head[memory.METHOD])
+    adaptive = world.head[memory.ADAPTIVE] != 0
     t = world.scalars[memory.TIME]
     rows = world.head[memory.N_LOGGED]
     room = EVENT_ROWS + 2 * world.head[memory.N_CONSTRAINTS]

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import constants, inlined, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, put3, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate, evaluation
-from rotor_dynamics.integrators.methods import CF4, ERK4M
+from rotor_dynamics.integrators.methods import Method
+
+MUNTHE_KAAS, TRANSPORTED, COMMUTATOR_FREE = constants(0, 1, 2)
+"""Variants: how attitudes move."""
 
 SIXTH = 1.0 / 6.0
 """A division costs ten multiplications."""
@@ -92,23 +95,24 @@ def two_exponentials(world, h, last):
 
 
 @inlined
-def pull_back(world, method, stage, c):
+def pull_back(world, variant, stage, c):
     """Turn the attitude slopes of a stage into rates at the start of the step."""
     for b in range(world.head[memory.N_BODIES]):
         if world.bodies[b, memory.ROTATES] != 0.0:
             d = world.slopes[stage, b]
             omega = get3(d, memory.D_THETA)
             theta = scale(c, get3(world.slopes[stage - 1, b], memory.D_THETA))
-            if method == ERK4M:
+            if variant == TRANSPORTED:
                 put3(d, memory.D_THETA, so3.transported(theta, omega))
             else:
                 put3(d, memory.D_THETA, so3.dexp_inverse(theta, omega))
 
 
 @inlined
-def classical(ints, floats, world, t, h):
-    """A trial step by rkmk4, erk4m or cf4; see :func:`rotor_dynamics.integrators.trial.advance`."""
-    method = world.head[memory.METHOD]
+def classical(ints, floats, t, h):
+    """A trial step by rkmk4, erk4m or cf4."""
+    world = memory.views(ints, floats)
+    variant = world.head[memory.VARIANT]
     for stage in range(1, 5):
         c = h if stage >= 3 else 0.5 * h
         last = stage == 4
@@ -117,14 +121,14 @@ def classical(ints, floats, world, t, h):
         target = memory.END if last else memory.STAGE
         slope = memory.COMBINED if last else np.int64(stage - 1)
         displaced(world, c, world.slopes[slope], world.states[target])
-        if method == CF4 and stage >= 3:
+        if variant == COMMUTATOR_FREE and stage >= 3:
             two_exponentials(world, h, last)
         if last:
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
         evaluation(ints, floats, world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
-        if not last and method != CF4:
-            pull_back(world, method, stage, c)
+        if not last and variant != COMMUTATOR_FREE:
+            pull_back(world, variant, stage, c)
         note_tensions(world, stage == 2)
 
 
@@ -139,3 +143,15 @@ def euler(ints, floats, t, h):
         cable = world.constraints[k]
         cable[memory.TENSION_MID] = 0.5 * (cable[memory.TENSION_0] + cable[memory.TENSION])
     note_tensions(world, False)
+
+
+EULER = Method(euler, 1, "generalised forward Euler", "Fiori 2019, eqs 105 and 136 (fEulM)")
+ERK4M = Method(
+    classical, 3, "RK4 with parallel transport", "Fiori 2019, eq 112 (eRK4M); of order 3 on SO(3)", TRANSPORTED
+)  # fmt: skip
+RKMK4 = Method(
+    classical, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default", MUNTHE_KAAS
+)
+CF4 = Method(
+    classical, 4, "commutator-free", "Celledoni, Marthinsen and Owren 2003", COMMUTATOR_FREE
+)

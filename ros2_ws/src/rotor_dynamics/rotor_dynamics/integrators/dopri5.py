@@ -16,6 +16,7 @@ from rotor_core.math.vec3 import add, get3, norm, put3, scale
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate
 from rotor_dynamics.integrators.classical import displaced, normalize, note_tensions
+from rotor_dynamics.integrators.methods import Method
 
 A, B, C = np.array(RK45.A), np.array(RK45.B), np.array(RK45.C)
 ERROR, DENSE = np.array(RK45.E), np.array(RK45.P)
@@ -140,3 +141,12 @@ def sample(ints, floats, t, h, times, cursor, out):
     mix(world, B, STAGES)
     restore_last_rates(world)
     return cursor
+
+
+DOPRI5 = Method(
+    dopri5,
+    5,
+    "embedded pair 5(4) in the Lie algebra, dense output",
+    "Dormand and Prince 1980; Munthe-Kaas 1999",
+    adaptive=True,
+)

@@ -1,73 +1,47 @@
-"""Registry of integrators: what each can do, and its code in a world's header."""
+"""Integrators: description of one, and the table of all."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from rotor_core._jit import constants, inlined
-from rotor_core.errors import ContractError
-
-EULER, ERK4M, RKMK4, CF4, SPLITTING, DOPRI5 = constants(*range(6))
-
-
-@inlined
-def is_adaptive(method):
-    """True if a method chooses its own steps."""
-    return method == DOPRI5
+from rotor_core.config.extensions import INTEGRATORS
+from rotor_core.errors import ConfigError, ContractError
 
 
 @dataclass(frozen=True)
 class Method:
-    """An integrator.
+    """An integrator. Another package defines one in a module without forces: a step is made of what loads all forces.
 
     Attributes:
-        code: in the header of a world.
+        step: compiled trial step ``step(ints, floats, t, h)``; see :func:`rotor_dynamics.integrators.trial.advance`.
         order: of the global error in the step (of an adaptive one: of the solution it keeps).
         summary: one line for tables.
         source: where it comes from.
-        adaptive: chooses its steps by a tolerance, and has dense output.
+        variant: number that the step reads in the header, where several integrators share it.
+        adaptive: chooses its steps by a tolerance, and has dense output; only ``dopri5``, whose embedded error and
+            interpolant the stepper knows.
         symplectic: keeps energy errors bounded on long smooth runs.
     """
 
-    code: int
+    step: Callable[..., Any]
     order: int
     summary: str
     source: str
+    variant: int = 0
     adaptive: bool = False
     symplectic: bool = False
 
 
-METHODS = {
-    "euler": Method(EULER, 1, "generalised forward Euler", "Fiori 2019, eqs 105 and 136 (fEulM)"),
-    "erk4m": Method(
-        ERK4M, 3, "RK4 with parallel transport", "Fiori 2019, eq 112 (eRK4M); of order 3 on SO(3)"
-    ),
-    "rkmk4": Method(RKMK4, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default"),
-    "cf4": Method(CF4, 4, "commutator-free", "Celledoni, Marthinsen and Owren 2003"),
-    "splitting": Method(
-        SPLITTING,
-        2,
-        "symplectic splitting with constraints",
-        "Dullweber, Leimkuhler and McLachlan 1997; Andersen 1983 (RATTLE)",
-        symplectic=True,
-    ),
-    "dopri5": Method(
-        DOPRI5,
-        5,
-        "embedded pair 5(4) in the Lie algebra, dense output",
-        "Dormand and Prince 1980; Munthe-Kaas 1999",
-        adaptive=True,
-    ),
-}
-"""All integrators by name."""
-
-
-def method(name: str) -> Method:
-    """The integrator called ``name``.
+def method(name: str) -> tuple[int, Method]:
+    """Number and description of the integrator called ``name``.
 
     Raises:
-        ContractError: there is none of that name.
+        ContractError: the name is unknown.
     """
-    if name not in METHODS:
-        raise ContractError(f"integrator {name!r}: there is none; known are {', '.join(METHODS)}.")
-    return METHODS[name]
+    try:
+        return list(INTEGRATORS).index(name), INTEGRATORS[name]
+    except (ConfigError, ValueError):
+        known = ", ".join(INTEGRATORS)
+        raise ContractError(f"integrator: must be one of {known}, got {name!r}.") from None

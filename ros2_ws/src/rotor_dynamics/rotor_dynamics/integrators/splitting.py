@@ -32,6 +32,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import EVERYTHING, NONE_YET, TAUT_ONLY, evaluate
 from rotor_dynamics.forces.rotors import set_speeds, stored_spin
 from rotor_dynamics.integrators.classical import note_tensions
+from rotor_dynamics.integrators.methods import Method
 
 ITERATIONS = 30
 CLOSED = 1e-14
@@ -197,3 +198,12 @@ def splitting(ints, floats, t, h):
     momenta_to_rates(world)
     evaluate(ints, floats, memory.END, memory.LAST_SLOPE, t + h, EVERYTHING)
     note_tensions(world, False)
+
+
+SPLITTING = Method(
+    splitting,
+    2,
+    "symplectic splitting with constraints",
+    "Dullweber, Leimkuhler and McLachlan 1997; Andersen 1983 (RATTLE)",
+    symplectic=True,
+)

@@ -1,13 +1,32 @@
-"""One trial step by whatever method a world asks for."""
+"""One trial step by whatever integrator a world asks for."""
 
 from __future__ import annotations
 
-from rotor_core._jit import kernel
+from rotor_core._jit import generated, inlined, kernel
+from rotor_core.config.extensions import INTEGRATORS
 from rotor_dynamics import memory
-from rotor_dynamics.integrators.classical import classical, euler
-from rotor_dynamics.integrators.dopri5 import dopri5
-from rotor_dynamics.integrators.methods import DOPRI5, EULER, SPLITTING
-from rotor_dynamics.integrators.splitting import splitting
+
+DEFAULT = "rkmk4"
+
+
+def _make_trial_step():  # type: ignore[no-untyped-def]
+    """Function that calls the step of an integrator by its number: a chain of conditions, the default last."""
+    numbers: dict = {}
+    for number, entry in enumerate(INTEGRATORS.values()):
+        numbers.setdefault(entry.step, []).append(number)
+    default = INTEGRATORS[DEFAULT].step
+    del numbers[default]
+    scope = {"step_default": default}
+    lines = ["def trial_step(method, ints, floats, t, h):"]
+    for i, (step, codes) in enumerate(numbers.items()):
+        scope[f"step_{i}"] = step
+        test = " or ".join(f"method == {code}" for code in codes)
+        lines += [f"    {'el' if i else ''}if {test}:", f"        step_{i}(ints, floats, t, h)"]
+    lines += ["    else:", "        step_default(ints, floats, t, h)"]
+    return generated("\n".join(lines) + "\n", "<steps of rotor_dynamics.integrators>", scope)
+
+
+trial_step = inlined(_make_trial_step())
 
 
 @kernel
@@ -19,16 +38,8 @@ def advance(ints, floats, t, h):
     (TENSION_MIN).
     """
     world = memory.views(ints, floats)
-    method = world.head[memory.METHOD]
     world.head[memory.INCONSISTENT] = 0
     world.head[memory.COARSE] = 0
     for k in range(world.head[memory.N_CONSTRAINTS]):
         world.constraints[k, memory.TENSION_MIN] = world.constraints[k, memory.TENSION_0]
-    if method == EULER:
-        euler(ints, floats, t, h)
-    elif method == SPLITTING:
-        splitting(ints, floats, t, h)
-    elif method == DOPRI5:
-        dopri5(ints, floats, t, h)
-    else:
-        classical(ints, floats, world, t, h)
+    trial_step(world.head[memory.METHOD], ints, floats, t, h)

@@ -44,11 +44,13 @@ CONTACT_WRENCH = body(
 )
 BODY = body.width
 
-body_int = Row("body_int", "Where the force elements of a body stand; ends are exclusive.")
+body_int = Row("body_int", "Rows of the force elements of a body; ends are exclusive.")
 FIRST_ROTOR = body_int("", "first row of its rotors")
 END_ROTOR = body_int("", "end of its rotors")
 FIRST_DRAG = body_int("", "first row of its drags")
 END_DRAG = body_int("", "end of its drags")
+FIRST_FORCE = body_int("", "first row of its registered forces")
+END_FORCE = body_int("", "end of its registered forces")
 BODY_INT = body_int.width
 
 # --- inputs and external wrenches ----------------------------------------------------------------
@@ -91,3 +93,19 @@ ALIGNED = drag_int("", "1 where it lies at the centre of mass with the axes of i
 ONLY_LINEAR = drag_int("", "1 where only the linear coefficients are set")
 WAKE_OF = drag_int("", "disc in whose wake it is, or -1")
 DRAG_INT = drag_int.width
+
+# --- registered forces ---------------------------------------------------------------------------
+
+PARAMETERS = constants(16)[0]
+"""Numbers that a registered force may have."""
+
+force = Row("force", "A registered force on a member.")
+FORCE_PLACE = force("m", "origin of the member, from the centre of mass of its body", shape=(3,))
+FORCE_TURN = force("", "rotation member to body", shape=(3, 3))
+FORCE_PARAMETERS = force("", "its numbers", shape=(int(PARAMETERS),))
+FORCE = force.width
+
+force_int = Row("force_int", "Integers of a registered force.")
+FORCE_BODY = force_int("", "row of its body")
+FORCE_CODE = force_int("", "its kind, by the order of registration")
+FORCE_INT = force_int.width

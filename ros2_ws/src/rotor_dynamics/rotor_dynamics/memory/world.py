@@ -13,13 +13,12 @@ a cable like any other.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 
-from rotor_core._jit import inlined, shaped
+from rotor_core._jit import generated, inlined, shaped
 from rotor_core.rows import Row
 from rotor_core.state import STATE
 from rotor_dynamics.memory.bodies import (
@@ -28,6 +27,8 @@ from rotor_dynamics.memory.bodies import (
     DRAG,
     DRAG_INT,
     EXTERNAL,
+    FORCE,
+    FORCE_INT,
     INPUT,
     SLOPE,
     SLOPES,
@@ -74,14 +75,17 @@ N_BLADES = header("", "blades")
 N_STATIONS = header("", "stations of blades")
 N_POINTS = header("", "points of section tables")
 N_DISCS = header("", "discs")
+N_FORCES = header("", "registered forces")
 SHAPE = header.width
 """Leading entries of the header that fix the sizes."""
 header.group("state and counters")
-N_FREE = header("", "bodies that are no part of a tree")
+N_FREE = header("", "bodies that are not part of a tree")
 SINUSOIDS = header("", "1 where an input varies in time")
 N_LOGGED = header("", "rows of the event log in use")
 N_ACTING = header("", "external wrenches that act")
-METHOD = header("", "integrator")
+METHOD = header("", "integrator, by the order of registration")
+VARIANT = header("", "variant of the integrator")
+ADAPTIVE = header("", "1 where the integrator chooses its steps")
 WHAT = header("", "change from outside that the next run takes up")
 WHICH = header("", "constraint that it is about")
 STEP = header("", "fixed steps since ORIGIN")
@@ -202,6 +206,8 @@ class World(NamedTuple):
     histories: Annotated[
         Array, Table(FLOATS, ("n_discs", HISTORY, SAMPLE), "inflow that momentum asked for")
     ]
+    force_int: Annotated[Array, Table(INTS, ("n_forces", FORCE_INT), "integers of forces")]
+    forces: Annotated[Array, Table(FLOATS, ("n_forces", FORCE), "registered forces")]
 
     @property
     def start(self) -> np.ndarray:
@@ -211,7 +217,7 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs")  # fmt: skip
+         "n_discs", "n_forces")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 
@@ -256,11 +262,8 @@ def _views_source() -> str:
 
 
 def _make_views():  # type: ignore[no-untyped-def]
-    source, name = _views_source(), "<views of rotor_dynamics.memory.world>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for tracebacks
     scope = {"World": World, "shaped": shaped}
-    exec(compile(source, name, "exec"), scope)
-    return scope["views"]
+    return generated(_views_source(), "<views of rotor_dynamics.memory.world>", scope)
 
 
 views = inlined(_make_views())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.extensions import FORCES
 from rotor_core.errors import ModelError
 from rotor_dynamics import memory
 from rotor_dynamics.model.blade import Surface, fill_blades
@@ -87,7 +88,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
-        len(system.discs),
+        len(system.discs), len(system.forces),
     )  # fmt: skip
     n_ints, n_floats = memory.sizes(shape)
     ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
@@ -131,6 +132,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
     world.scalars[memory.GROUND] = system.ground
     _fill_rotors(world, system, topology, member_body, member_pose)
     _fill_drags(world, system, member_body, member_pose)
+    _fill_forces(world, system, member_body, member_pose)
     _fill_ranges(world)
     rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
     poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
@@ -195,10 +197,24 @@ def _fill_drags(
         world.drag_int[row] = member_body[drag.body], aligned, linear, -1
 
 
+def _fill_forces(
+    world: memory.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
+) -> None:
+    codes = list(FORCES)
+    for row, force in enumerate(sorted(system.forces, key=lambda f: member_body[f.body])):
+        pose, numbers = member_pose[force.body], world.forces[row]
+        numbers[memory.FORCE_PLACE : memory.FORCE_PLACE + 3] = pose[:3]
+        numbers[memory.FORCE_TURN : memory.FORCE_TURN + 9] = quat2mat(pose[3:]).ravel()
+        first = memory.FORCE_PARAMETERS
+        numbers[first : first + len(force.parameters)] = force.parameters
+        world.force_int[row] = member_body[force.body], codes.index(force.type)
+
+
 def _fill_ranges(world: memory.World) -> None:
     for table, column, first in (
         (world.rotor_int, memory.ROTOR_BODY, memory.FIRST_ROTOR),
         (world.drag_int, memory.DRAG_BODY, memory.FIRST_DRAG),
+        (world.force_int, memory.FORCE_BODY, memory.FIRST_FORCE),
     ):
         for b in range(len(world.bodies)):
             rows = np.flatnonzero(table[:, column] == b)

@@ -123,7 +123,7 @@ def check_blades(
     """Refuse rotors that cannot be.
 
     Raises:
-        ModelError: an index that is none, or a number out of range.
+        ModelError: an invalid index, or a number out of range.
     """
     for i, d in enumerate(discs):
         if not 0 <= d.joint < len(joints) or joints[d.joint].kind != "revolute":

@@ -133,7 +133,7 @@ def check_contacts(contacts: tuple[Contact, ...], bodies: tuple[Body, ...]) -> N
                     f"{place}: body index must be 0..{len(bodies) - 1} or WORLD, got {body}."
                 )
         if c.probe.body == c.surface.body:
-            raise ModelError(f"{place}: probe and surface are of the same body.")
+            raise ModelError(f"{place}: probe and surface must belong to different bodies.")
         numbers = np.concatenate(
             [
                 c.probe.point,

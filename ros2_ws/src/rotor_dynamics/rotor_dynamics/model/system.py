@@ -12,6 +12,7 @@ import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
 
 from rotor_core.errors import ModelError
+from rotor_dynamics.memory import PARAMETERS
 from rotor_dynamics.model.blade import Blade, Disc, Surface, check_blades
 from rotor_dynamics.model.body import WORLD, Body, Placement, merge
 from rotor_dynamics.model.contact import Contact, check_contacts
@@ -103,6 +104,21 @@ class Drag:
 
 
 @dataclass(frozen=True)
+class Force:
+    """A registered force on a body.
+
+    Attributes:
+        body: index.
+        type: its name in :data:`rotor_core.config.extensions.FORCES`.
+        parameters: numbers of its formula, (n,), n up to :data:`rotor_dynamics.memory.PARAMETERS`.
+    """
+
+    body: int
+    type: str
+    parameters: np.ndarray
+
+
+@dataclass(frozen=True)
 class System:
     """Bodies, what connects them, and what acts on them.
 
@@ -118,6 +134,7 @@ class System:
         discs, blades, surfaces: rotors with blades, fins and tailplanes.
         tails: inputs that are the tail rotor of a helicopter, by their number: where it is in the frame of the
             body, (3,) m. Their fourth channel is its force to the left, the others do nothing.
+        forces: that are registered.
     """
 
     bodies: tuple[Body, ...]
@@ -134,6 +151,7 @@ class System:
     blades: tuple[Blade, ...] = ()
     surfaces: tuple[Surface, ...] = ()
     tails: Mapping[int, np.ndarray] = field(default_factory=dict)
+    forces: tuple[Force, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.bodies)
@@ -187,6 +205,14 @@ class System:
                     f"drag of {self.bodies[d.body].name!r}: coefficients must be finite and >= 0, "
                     f"got {coefficients.tolist()}."
                 )
+        for f in self.forces:
+            if not 0 <= f.body < n:
+                raise ModelError(f"force {f.type!r}: body index must be 0..{n - 1}, got {f.body}.")
+            if len(f.parameters) > PARAMETERS or not np.isfinite(f.parameters).all():
+                raise ModelError(
+                    f"force {f.type!r} of {self.bodies[f.body].name!r}: needs at most {PARAMETERS} finite numbers, "
+                    f"got {list(f.parameters)}."
+                )
         for w in self.welds:
             if not (0 <= w.parent < n and 0 <= w.child < n and w.parent != w.child):
                 raise ModelError(
@@ -207,7 +233,7 @@ class System:
         for i, body in enumerate(self.bodies):
             if body.mass == 0.0 and i not in moved and not self._is_welded(i):
                 raise ModelError(
-                    f"body {body.name!r}: only a link between joints may be without mass. Give it a mass."
+                    f"body {body.name!r}: only a link between joints can be massless. Give it a mass."
                 )
 
     def _check_rotor_inertia(self) -> None:
@@ -221,8 +247,8 @@ class System:
                     rest -= r.inertia * np.outer(r.axis, r.axis)
             if np.linalg.eigvalsh(rest)[0] < 0.0:
                 raise ModelError(
-                    f"rotors of {body.name!r}: their inertia is more than that of the body, which contains it. "
-                    "Reduce it, or add it to the body."
+                    f"rotors of {body.name!r}: their inertia must not exceed that of the body, which includes it. "
+                    "Reduce it, or add it to that of the body."
                 )
 
     def _is_held(self, body: int) -> bool:

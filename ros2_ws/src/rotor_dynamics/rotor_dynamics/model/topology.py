@@ -32,7 +32,7 @@ class Topology:
     """Order of everything.
 
     Attributes:
-        free: merged bodies that are no part of a tree.
+        free: merged bodies that are not part of a tree.
         trees: those with a root of their own first, then those on the ground.
         rows: row of every merged body in the world, (n_groups,).
         joints: the user's joints in the order of the world.
@@ -125,7 +125,8 @@ def check_moved(
         child = int(member_body[joint.child])
         if moved[child] == 0.0 and joint.armature == 0.0 and not joint.driven:
             raise ModelError(
-                f"joint {joint.name or str(i)!r}: moves nothing that has mass. Give its link a mass, or it an armature."
+                f"joint {joint.name or str(i)!r}: moves nothing that has mass. Give its link a mass, or the "
+                "joint an armature."
             )
         if joint.parent != WORLD:
             moved[int(member_body[joint.parent])] += moved[child]

@@ -59,7 +59,7 @@ class Worlds:
     """``count`` worlds of a task, stepped together.
 
     Raises:
-        ConfigError: the scenario is none that this can be done with.
+        ConfigError: the scenario is not suitable for this.
     """
 
     def __init__(self, task: Task, count: int) -> None:

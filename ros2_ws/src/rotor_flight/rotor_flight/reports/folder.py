@@ -39,7 +39,7 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Store plain data; numbers that are none become null, which JSON has."""
+    """Store plain data; NaN and infinity become null, because JSON has neither."""
     path.write_text(json.dumps(_known(value), indent=1) + "\n")
 
 

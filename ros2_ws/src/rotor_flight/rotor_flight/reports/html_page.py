@@ -6,6 +6,7 @@ import base64
 import re
 from pathlib import Path
 
+import jinja2
 import markdown as markdown_library
 
 STYLE = """
@@ -17,8 +18,19 @@ img { max-width: 100%; }
 """
 
 
+PAGE = jinja2.Template(
+    """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{{ title }}</title><style>{{ style }}</style></head>
+<body>
+{{ body | safe }}
+</body></html>
+""",
+    autoescape=True,
+)
+
+
 def html_page(title: str, text: str, folder: Path) -> str:
-    """One page that needs no other file; ``folder`` holds the pictures that the text names."""
+    """One page that needs no other file, from Markdown; ``folder`` holds the pictures that the text names."""
     body = markdown_library.markdown(text, extensions=["tables"])
 
     def embedded(match: re.Match) -> str:
@@ -26,7 +38,4 @@ def html_page(title: str, text: str, folder: Path) -> str:
         return f'src="data:image/png;base64,{data}"'
 
     body = re.sub(r'src="([^"]+\.png)"', embedded, body)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
+    return PAGE.render(title=title, style=STYLE, body=body)

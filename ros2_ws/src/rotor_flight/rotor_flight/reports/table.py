@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tabulate import DataRow, Line, TableFormat, tabulate
+
 
 def _number(value: float | None, unit: str, digits: int = 4) -> str:
     return "-" if value is None else f"{value:.{digits}f} {unit}".rstrip()
@@ -60,15 +62,22 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
             )
             rows.append((label, f"{summary[key]}{of}"))
     if summary.get("limited_periods"):
-        rows.append(("commands beyond the rotors", f"{summary['limited_periods']} control periods"))
+        rows.append(
+            ("commands beyond rotor limits", f"{summary['limited_periods']} control periods")
+        )
     if summary.get("redundant_cables"):
-        rows.append(("taut cables", "were redundant: tensions of smallest norm"))
+        rows.append(("taut cables", "redundant at times: tensions of smallest norm"))
     return rows
+
+
+RULED = TableFormat(
+    lineabove=Line("", "-", "---", ""), linebelowheader=None, linebetweenrows=None,
+    linebelow=Line("", "-", "---", ""), headerrow=None, datarow=DataRow("", "   ", ""), padding=0,
+    with_header_hide=None,
+)  # fmt: skip
 
 
 def format_table(rows: list[tuple[str, str]]) -> str:
     """Two aligned columns between rules."""
-    left = max(len(a) for a, _ in rows)
-    right = max(len(b) for _, b in rows)
-    rule = "-" * (left + right + 3)
-    return "\n".join([rule, *(f"{a:<{left}}   {b}" for a, b in rows), rule])
+    text = tabulate(rows, tablefmt=RULED, disable_numparse=True)
+    return "\n".join(line.rstrip() for line in text.splitlines())

@@ -102,9 +102,7 @@ def _find(name: str, functions: dict[str, str]) -> Metric:
     file, _, function = name.partition(":")
     if file not in functions:
         known = ", ".join(METRICS)
-        raise ConfigError(
-            f"metrics: there is none called {name!r}; known are {known}, or FILE.py:FUNCTION."
-        )
+        raise ConfigError(f"metrics: must be one of {known}, or FILE.py:FUNCTION, got {name!r}.")
     space: dict = {"__name__": file, "__file__": file}
     try:
         exec(compile(functions[file], file, "exec"), space)

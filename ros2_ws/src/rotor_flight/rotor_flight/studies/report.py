@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import jinja2
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from tabulate import tabulate
 
 from rotor_core.config.loader import dump_scenario
 from rotor_flight.reports.folder import write_json
@@ -21,6 +23,9 @@ from rotor_flight.studies.sensitivity import first_order, rank_correlation
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 SHOWN = 0.005
 """Shares of the variance below this have no sign in the picture."""
+
+MARKDOWN: dict = {"tablefmt": "github", "disable_numparse": True}
+"""Style of tables."""
 
 ABOUT = ("flight", "seed", "failure")
 """Columns that are neither varied nor measured."""
@@ -148,42 +153,56 @@ def _draw(
             ax.text(
                 j, i, f"{sign}{table[i, j]:.2f}", ha="center", va="center", fontsize=7, color=colour
             )
-    ax.set_title("share of the variance by one number alone; sign: grows or falls", fontsize=8)
+    ax.set_title("share of the variance due to one number alone; sign: grows or falls", fontsize=8)
     figure.savefig(folder / "sensitivity.png", dpi=120)
     plt.close(figure)
 
 
+TEXT = jinja2.Template(
+    """# Study of {{ summary.scenario }}
+{% if study.description %}
+{{ study.description }}
+{% endif %}
+{{ summary.flights }} flights ({{ study.method }}), {{ summary.failed }} ended early; \
+{{ "%.1f" % wall_time }} s ({{ "%.0f" % rate }} flights a second).
+{% if summary.step_error_max_m is not none %}
+Step {{ "%g" % (1e3 * summary.step_s) }} ms: {{ summary.step_error_flights }} flights flown again with steps {{ finer }} \
+times shorter differ by at most {{ "%.1e" % summary.step_error_max_m }} m at any time.
+{% endif %}
+{{ figures }}
+
+![distributions](distributions.png)
+{% if has_sensitivity %}
+![sensitivity](sensitivity.png)
+{% endif %}{% if worst %}
+## Worst flights
+
+Fly one again with `./rotor fly FOLDER/worst/FILE.yaml --out DIR`, or watch it with `./rotor view`.
+
+{{ worst }}
+{% endif %}""",
+    trim_blocks=True,
+)
+
+
 def _text(sweep: Sweep, summary: dict, varied: list[str], measured: list[str]) -> str:
-    study = sweep.job.loaded.study
-    rate = summary["flights"] / sweep.wall_time if sweep.wall_time > 0.0 else float("nan")
-    lines = [
-        f"# Study of {summary['scenario']}",
-        study.description,
-        f"{summary['flights']} flights ({study.method}), {summary['failed']} could not be flown to their end; "
-        f"{sweep.wall_time:.1f} s ({rate:.0f} flights a second).",
+    columns = {"mean": "mean"} | {str(q): f"{100.0 * q:g} %" for q in QUANTILES}
+    rows = [
+        [name, *(f"{summary['metrics'][name][key]:.4g}" for key in columns)] for name in measured
     ]
-    if summary["step_error_max_m"] is not None:
-        lines.append(
-            f"Step {1e3 * summary['step_s']:g} ms: {summary['step_error_flights']} flights flown again with steps "
-            f"{FINER} times shorter end at most {summary['step_error_max_m']:.1e} m away at any time."
-        )
-    head = "| metric | mean | " + " | ".join(f"{100.0 * q:g} %" for q in QUANTILES) + " |"
-    table = [head, "|---" * (2 + len(QUANTILES)) + "|"]
-    for name in measured:
-        found = summary["metrics"][name]
-        cells = " | ".join(f"{found[str(q)]:.4g}" for q in QUANTILES)
-        table.append(f"| {name} | {found['mean']:.4g} | {cells} |")
-    lines += ["\n".join(table), "![distributions](distributions.png)"]
-    if varied and (sweep.folder / "sensitivity.png").exists():
-        lines.append("![sensitivity](sensitivity.png)")
+    figures = tabulate(rows, ["metric", *columns.values()], **MARKDOWN)
+    worst = ""
     if summary["worst"]:
-        lines += [
-            "## Worst flights",
-            "Fly one again: `./rotor fly FOLDER/worst/FILE.yaml --out DIR`, or see it: `./rotor view`.",
-        ]
         key = next(k for k in summary["worst"][0] if k not in ("flight", "file"))
-        lines.append(
-            f"| flight | {key} | scenario |\n|---|---|---|\n"
-            + "\n".join(f"| {w['flight']} | {w[key]:.4g} | {w['file']} |" for w in summary["worst"])
-        )
-    return "\n\n".join(line for line in lines if line) + "\n"
+        cells = [[w["flight"], f"{w[key]:.4g}", w["file"]] for w in summary["worst"]]
+        worst = tabulate(cells, ["flight", key, "scenario"], **MARKDOWN)
+    return TEXT.render(
+        summary=summary,
+        study=sweep.job.loaded.study,
+        wall_time=sweep.wall_time,
+        rate=summary["flights"] / sweep.wall_time if sweep.wall_time > 0.0 else float("nan"),
+        finer=FINER,
+        figures=figures,
+        has_sensitivity=bool(varied) and (sweep.folder / "sensitivity.png").exists(),
+        worst=worst,
+    )

@@ -74,7 +74,9 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from error
     if study.duration_s is None and not flight_duration(scenario) > 0.0:
-        raise ConfigError(f"{place}: duration_s: is needed, because nothing in the scenario ends.")
+        raise ConfigError(
+            f"{place}: duration_s: is missing, and nothing in the scenario ends by itself. Add it."
+        )
     return job, numbers
 
 
@@ -103,7 +105,9 @@ def sweep(
     """
     path = Path(resume) / STUDY_FILE if resume else locate_study(name)
     if resume and not path.is_file():
-        raise ConfigError(f"--resume {resume}: holds no {STUDY_FILE}; it is no folder of a sweep.")
+        raise ConfigError(
+            f"--resume {resume}: is not the folder of a sweep; it holds no {STUDY_FILE}."
+        )
     loaded = _stored(Path(resume)) if resume else load_study(path)
     if flights is not None and not resume:
         loaded = _with_flights(loaded, flights)
@@ -180,8 +184,8 @@ def _results(
                 future.release()
         except KilledWorker as error:
             raise RotorError(
-                "sweep: workers died again and again at the same flights. What is done is kept: go on with "
-                "--resume; with --workers 0 the reason shows."
+                "sweep: workers died repeatedly at the same flights. Finished flights are kept: go on with "
+                "--resume. Use --workers 0 to see the reason."
             ) from error
 
 
@@ -232,7 +236,8 @@ def _write(file: Path, rows: list[dict[str, Any]]) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise RotorError(
-            f"{file}: cannot be written ({error.strerror}). What is done is kept: make room and go on with --resume."
+            f"{file}: cannot be written ({error.strerror}). Finished flights are kept: free some space and "
+            "go on with --resume."
         ) from error
 
 
@@ -279,7 +284,7 @@ def _stored(folder: Path) -> LoadedStudy:
         loaded = LoadedStudy(study, text, about["scenario"], about["name"], about["functions"])
         return _with_flights(loaded, about["flights"])
     except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{folder}: is no folder of a sweep ({error}).") from error
+        raise ConfigError(f"{folder}: is not the folder of a sweep ({error}).") from error
 
 
 def _with_flights(loaded: LoadedStudy, flights: int) -> LoadedStudy:

@@ -49,7 +49,7 @@ def notes(study: Study) -> list[str]:
     if study.method == "sobol" and n & (n - 1):
         near = 2 ** round(np.log2(n))
         return [
-            f"Sobol points are balanced for powers of two; {near} flights would be, {n} are nearly."
+            f"Sobol points are balanced for powers of two: {n} flights are only nearly balanced, {near} would be."
         ]
     return []
 
@@ -70,8 +70,8 @@ def _inverse(label: str, wanted: Distribution, unit: np.ndarray) -> np.ndarray:
     kind = getattr(stats, wanted.name, None)
     if not isinstance(kind, stats.rv_continuous):
         raise ConfigError(
-            f"{label}: scipy.stats has no continuous distribution {wanted.name!r}. Such are norm, uniform, triang, "
-            "lognorm, truncnorm, beta, gamma, weibull_min."
+            f"{label}: scipy.stats has no continuous distribution {wanted.name!r}. Use norm, uniform, triang, "
+            "lognorm, truncnorm, beta, gamma, weibull_min or another."
         )
     try:
         frozen = kind(*wanted.shape, loc=wanted.loc, scale=wanted.scale)
@@ -84,7 +84,7 @@ def _inverse(label: str, wanted: Distribution, unit: np.ndarray) -> np.ndarray:
         ) from error
     if not low < high:
         raise ConfigError(
-            f"{label}: nothing of {wanted.name} lies between low {wanted.low} and high {wanted.high}."
+            f"{label}: no part of {wanted.name} lies between low {wanted.low} and high {wanted.high}."
         )
     out = np.asarray(frozen.ppf(np.clip(low + (high - low) * unit, INNER, 1.0 - INNER)), float)
     if not np.isfinite(out).all():
@@ -103,5 +103,7 @@ def _grid(study: Study) -> np.ndarray:
             axes.append(quantiles(variable, unit))
     count = int(np.prod([float(len(a)) for a in axes]))
     if count > MOST_FLIGHTS:
-        raise ConfigError(f"method: a grid of {count} flights; at most {MOST_FLIGHTS} are flown.")
+        raise ConfigError(
+            f"method: the grid must have at most {MOST_FLIGHTS} flights, got {count}."
+        )
     return np.array(list(itertools.product(*axes)), float).reshape(count, len(axes))

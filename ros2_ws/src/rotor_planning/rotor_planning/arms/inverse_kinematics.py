@@ -1,29 +1,25 @@
-"""Inverse kinematics of an arm by damped least squares. Equation (J.12), docs/theory/manipulators.md.
+"""Inverse kinematics of an arm by least squares within its stops. Equation (J.12), docs/theory/manipulators.md.
 
-Wampler, Manipulator inverse kinematic solutions based on vector formulations and damped least-squares
-methods, 1986.
+A trust-region method that keeps the bounds (Branch, Coleman and Li 1999), of SciPy.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from rotor_core.config.model import Vehicle
 from rotor_core.errors import ContractError
 from rotor_core.vehicles.articulated import ArticulatedVehicle
 
-DAMPING = 1e-3
-"""Largest lambda, in units of the reach (m); it falls with the error, so that stretched postures are reached too."""
-
-ROUNDING = 1e-16
-"""Added to lambda squared: keeps the matrix regular."""
+ROUNDING = 1e-15
+"""A search goes on to rounding."""
 
 TOLERANCE = 1e-6
 """A point is reached when it is this close, m."""
 
 STEPS = 200
-LARGEST_STEP = 0.2
-"""Of one joint in one iteration, rad or m."""
+"""Of one search."""
 
 STARTS = 8
 """Postures from which the search begins anew where it is stuck."""
@@ -77,7 +73,7 @@ class InverseKinematics:
             theta = np.clip(start, self.lower, self.upper)
             if attempt:
                 theta = np.where(self._carries, random.uniform(*self.drawn), theta)
-            theta, apart = self._descend(theta, target)
+            theta, apart = self._search(theta, target)
             if apart < missed:
                 best, missed = theta, apart
             if missed < TOLERANCE:
@@ -87,22 +83,28 @@ class InverseKinematics:
             f"base; the nearest it comes is {missed:.4g} m away. Move the base."
         )
 
-    def _descend(self, theta: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
-        for _ in range(STEPS):
-            error = target - self.place(theta)
-            if np.linalg.norm(error) < TOLERANCE:
-                break
-            J = self.model.jacobian(self.link, self.point)[:3, 6:].copy()
-            damping = min(DAMPING, float(np.linalg.norm(error))) ** 2 + ROUNDING
-            step = np.zeros(len(theta))
-            for _ in range(len(theta)):  # joints at a stop leave the problem, one after the other
-                step = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(3), error)
-                stuck = ((theta <= self.lower) & (step < 0.0)) | (
-                    (theta >= self.upper) & (step > 0.0)
-                )
-                if not stuck.any():
-                    break
-                J[:, stuck] = 0.0
-            step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-            theta = np.clip(theta + step, self.lower, self.upper)
-        return theta, float(np.linalg.norm(target - self.place(theta)))
+    def _search(self, theta: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
+        """Posture near ``theta`` at which the point is as near to the target as the stops allow, and how near, m."""
+        moved = theta.copy()
+
+        def misses(carrying: np.ndarray) -> np.ndarray:
+            moved[self._carries] = carrying
+            return self.place(moved) - target
+
+        def jacobian(carrying: np.ndarray) -> np.ndarray:
+            moved[self._carries] = carrying
+            self.model.place(moved)
+            return self.model.jacobian(self.link, self.point)[:3, 6:][:, self._carries].copy()
+
+        if not self._carries.any():
+            return theta, float(np.linalg.norm(self.place(theta) - target))
+        lower, upper = self.lower[self._carries], self.upper[self._carries]
+        inside = np.clip(
+            theta[self._carries], np.nextafter(lower, upper), np.nextafter(upper, lower)
+        )
+        found = least_squares(
+            misses, inside, jacobian, bounds=(lower, upper), xtol=ROUNDING, ftol=ROUNDING, gtol=ROUNDING,
+            max_nfev=STEPS,
+        )  # fmt: skip
+        moved[self._carries] = found.x
+        return moved, float(np.linalg.norm(found.fun))

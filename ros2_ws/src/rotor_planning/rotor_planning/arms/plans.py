@@ -15,8 +15,8 @@ from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import ATTITUDE, POSITION, REFERENCE
 from rotor_planning.arms.inverse_kinematics import InverseKinematics
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.moves import coordinate
-from rotor_planning.trajectories.plans import make_plans
 
 SAME_ANGLE = 1e-9
 """Joints that would move less than this stay, rad or m."""
@@ -40,7 +40,7 @@ def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> J
     for move in moves.moves if moves else ():
         if move.joint not in names:
             raise ContractError(
-                f"arm of {vehicle.name!r}: there is no joint {move.joint!r}; known are {', '.join(names)}."
+                f"arm of {vehicle.name!r}: there is no joint {move.joint!r}; known: {', '.join(names)}."
             )
         value = move.to_m if move.to_deg is None else rad_from_deg(move.to_deg)
         assert value is not None

@@ -84,7 +84,7 @@ class Pilot:
         """The entity of a step: named, or the first that is planned.
 
         Raises:
-            StepFailed: its team is no more.
+            StepFailed: its team no longer exists.
         """
         entity = name or self.first
         if entity in self.view.board.dissolved:

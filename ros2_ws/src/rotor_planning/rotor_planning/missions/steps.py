@@ -29,6 +29,9 @@ from rotor_planning.missions.conditions import told
 from rotor_planning.missions.pilot import LEAD, Flow, Pilot, StepFailed
 from rotor_planning.trajectories.knots import go_to
 
+COMES_DOWN = 0.02
+"""Descent by which an entity shows that it follows the plan to land, m."""
+
 SETTLES_WITHIN = 5.0
 """Longest time until an entity that has been let down stands, s."""
 
@@ -124,12 +127,16 @@ def land(pilot: Pilot, step: Land) -> Flow:
     plan = _vertical(reference, height, step)
     end = pilot.start(entity, plan, step.type)
     team = pilot.teams.get(entity)
-    low = height + step.cut_off_m
+    low, begun_at = height + step.cut_off_m, _height(pilot, entity)
 
     def is_down() -> bool:
-        """Low enough, or on something higher: the way down is over, and it does not get lower."""
+        """Low enough, or on something higher: it has come down, the way is over, and it does not get lower.
+
+        An entity that has not come down may hover: the plan of a planner that lags reaches it late.
+        """
+        lower = _height(pilot, entity) < begun_at - COMES_DOWN
         stuck = pilot.view.now > end and pilot.conditions.is_still(entity, pilot.view)
-        return stuck or _height(pilot, entity) < low
+        return (lower and stuck) or _height(pilot, entity) < low
 
     yield from pilot.wait(
         is_down,

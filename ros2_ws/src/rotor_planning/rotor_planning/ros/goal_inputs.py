@@ -36,7 +36,9 @@ def goal_from_pose(message: PoseStamped) -> tuple[np.ndarray, float]:
     with np.errstate(over="ignore"):
         length = float(np.sqrt(np.sum(attitude**2)))
     if not (np.isfinite(position).all() and np.isfinite(length) and length > 0.0):
-        raise ContractError("goal_pose: position and orientation must be finite, and no zero.")
+        raise ContractError(
+            "goal_pose: position and orientation must be finite, and the orientation not zero."
+        )
     if abs(position[2]) < FLAT:
         position[2] = np.nan
     return position, float(rpy_from_wxyz(attitude / length)[2])

@@ -45,7 +45,7 @@ from rotor_planning.ros.goal_marker import GoalMarkers
 from rotor_planning.ros.mission_flight import MissionFlight
 from rotor_planning.ros.plan_publishers import PlanPublisher
 from rotor_planning.ros.trajectory_services import offer_trajectories
-from rotor_planning.trajectories import plans as trajectories
+from rotor_planning.trajectories.from_config import make_plans, plan_from_config
 from rotor_planning.trajectories.knots import go_to
 
 LEAD = 0.1
@@ -127,7 +127,7 @@ class PlannerNode(Node):
         self._next_reference = 0.0
         # at the very start the plan begins at the true initial pose, later (or put elsewhere) where it is seen
         is_initial = self._is_initial(heading)
-        initial = trajectories.make_plans(self.scenario) if is_initial else {}
+        initial = make_plans(self.scenario) if is_initial else {}
         self._board.clear()
         self._flown.clear()
         mission = self.scenario.mission if self._starts_trajectory else None
@@ -141,7 +141,7 @@ class PlannerNode(Node):
             position, yaw = State(row).position.copy(), float(rpy_from_wxyz(State(row).attitude)[2])
             plan = hold(position, yaw)
             if self._starts_trajectory:
-                plan = initial.get(entity) or trajectories.plan_from_config(
+                plan = initial.get(entity) or plan_from_config(
                     self.scenario.trajectory, position, yaw
                 )
             self._publish_plan(entity, plan, heading.stamp, "scenario")
@@ -238,7 +238,7 @@ class PlannerNode(Node):
             )
             return response
         if request.count > MOST:
-            response.message = f"count: at most {MOST} samples at once, got {request.count}"
+            response.message = f"count: must be at most {MOST}, got {request.count}"
             return response
         for i in range(request.count):
             when = stamp_later(self._heading.stamp, request.start_s + i * request.period_s)
@@ -299,10 +299,10 @@ def _check_size(plan: Plan) -> None:
     """Refuse plans that nobody can mean."""
     if plan.duration > LONGEST_PLAN:
         raise ContractError(
-            f"trajectory: would take {plan.duration:.3g} s; at most {LONGEST_PLAN:g} s are flown."
+            f"trajectory: must take at most {LONGEST_PLAN:g} s, got {plan.duration:.3g} s."
         )
     if max(np.abs(plan.coefficients).max(), abs(plan.radius)) > FARTHEST:
-        raise ContractError(f"trajectory: would lead farther than {FARTHEST:g} m.")
+        raise ContractError(f"trajectory: must stay within {FARTHEST:g} m.")
 
 
 def main(args: list[str] | None = None) -> None:

@@ -8,27 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from rotor_core.config.initial import initial_states
-from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
-from rotor_core.config.trajectories import (
-    TRAJECTORIES,
-    CirclePlan,
-    FigureEightPlan,
-    HoverPlan,
-    LinePlan,
-    MovesPlan,
-    RotationPlan,
-    StepPosePlan,
-    WaypointsPlan,
-)
-from rotor_core.config.trajectories import Plan as PlanConfig
-from rotor_core.config.yaml.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import AXES, PHASE, YAW, Plan, hold
-from rotor_core.state import State
 from rotor_planning.trajectories.corridor import Corridor
-from rotor_planning.trajectories.moves import moves_plan
 from rotor_planning.trajectories.polynomial import minimum_derivative
 from rotor_planning.trajectories.timing import (
     QUINTIC,
@@ -282,62 +264,3 @@ def waypoints(
     coefficients[:, :3] = pieces
     coefficients[:, YAW, 0] = yaw
     return Plan(times, coefficients)
-
-
-def plan_from_config(config: PlanConfig, start: np.ndarray, yaw: float = 0.0) -> Plan:
-    """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad."""
-    make = TRAJECTORIES[config.type].make
-    if make is not None:  # of another package
-        return make(config, start, yaw)
-    if isinstance(config, HoverPlan):
-        position = start if config.position_m is None else np.array(config.position_m)
-        return hold(position, rad_from_deg(config.yaw_deg), duration=config.duration_s)
-    if isinstance(config, StepPosePlan):
-        roll, pitch, heading = (rad_from_deg(a) for a in config.rpy_deg)
-        return hold(
-            np.array(config.position_m), heading, roll=roll, pitch=pitch, duration=config.duration_s
-        )
-    if isinstance(config, CirclePlan):
-        return circle(
-            start, config.radius_m, config.period_s, config.cruise_s,
-            yaw=yaw, ramp=config.ramp_rad_s2, rotation=np.radians(config.rotation_deg),
-        )  # fmt: skip
-    if isinstance(config, FigureEightPlan):
-        return figure_eight(
-            start, config.width_m, config.height_m, config.period_s, config.turns, yaw=yaw, ramp=config.ramp_s
-        )  # fmt: skip
-    if isinstance(config, RotationPlan):
-        amplitude = np.radians(config.amplitude_deg)
-        return rotation(start, amplitude, config.period_s, config.turns, yaw=yaw)
-    if isinstance(config, MovesPlan):
-        return moves_plan(config, start, yaw)
-    offset = start if config.relative else np.zeros(3)
-    goals = np.array(config.waypoints_m) + offset
-    if isinstance(config, LinePlan):
-        return line(
-            start, goals, yaw=yaw, speed=config.speed_m_s, acceleration=config.acceleration_m_s2,
-            rotortm_times=config.timing == "rotortm",
-        )  # fmt: skip
-    assert isinstance(config, WaypointsPlan)
-    corridor = (
-        None if config.corridor_m is None else Corridor(config.corridor_m, config.corridor_checks)
-    )
-    return waypoints(
-        start, goals, yaw=yaw, derivative=config.derivative, degree=config.degree, continuity=config.continuity,
-        rest=config.rest, speed=config.speed_m_s, acceleration=config.acceleration_m_s2, duration=config.duration_s,
-        corridor=corridor,
-    )  # fmt: skip
-
-
-def make_plans(scenario: Scenario) -> dict[str, Plan]:
-    """The scenario's trajectory for each of its teams, by the name of the planned entity, from its initial position."""
-    states = initial_states(scenario)
-    out = {}
-    for team in teams(scenario.model):
-        state = states[scenario.model.index(team.entity)]
-        out[team.entity] = plan_from_config(
-            scenario.trajectory,
-            State(state).position,
-            float(rpy_from_wxyz(State(state).attitude)[2]),
-        )
-    return out

@@ -104,18 +104,18 @@ def align(
     known = {body: _known(*pair) for body, pair in pairs.items()}
     if not any(len(s.positions) for s, _ in known.values()):
         raise ConfigError(
-            f"no pose of {', '.join(pairs)} is known in both recordings at one time. Mend --time-offset, "
-            "--from or --to."
+            f"no pose of {', '.join(pairs)} is known in both recordings at the same time. Correct "
+            "--time-offset, --from or --to."
         )
     for body in (*given, *fitted):
         if body not in pairs:
             raise ConfigError(
-                f"marker of {body}: there is no such body; there are {', '.join(pairs)}."
+                f"marker of {body}: there is no such body; known: {', '.join(pairs)}."
             )
         if pairs[body][1].attitudes is None:
             raise ConfigError(
-                f"marker of {body}: the real recording has no attitude of it, so nothing tells where the marker "
-                "points. "
+                f"marker of {body}: the real recording has no attitude of it, so the direction of the marker is "
+                "unknown. "
                 "Leave it out, or record a rigid body of at least three markers."
             )
     for body in fitted:
@@ -172,7 +172,7 @@ def _frames(
             raise ConfigError(
                 f"--align yaw: the positions spread by {1e3 * spread:.0f} mm about the vertical, "
                 f"{1e3 * LEAST_SPREAD:.0f} mm "
-                "are needed to find a heading. Take --align translation or --align none."
+                "are needed to find a heading. Use --align translation or --align none."
             )
         turn = np.arctan2(
             (b[:, 0] * a[:, 1] - b[:, 1] * a[:, 0]).sum(), (b[:, :2] * a[:, :2]).sum()
@@ -187,7 +187,7 @@ def _frames(
             raise ConfigError(
                 f"--align rigid: all positions lie within {1e3 * arms[0]:.0f} mm of one line (direction {axis}), "
                 "so the turn "
-                f"about it is not determined ({1e3 * LEAST_SPREAD:.0f} mm are needed). Take --align yaw, "
+                f"about it is not determined ({1e3 * LEAST_SPREAD:.0f} mm are needed). Use --align yaw, "
                 "translation or none."
             )
         rotation = Rotation.align_vectors(a, b)[0]
@@ -203,7 +203,7 @@ def _frames(
                 f"--align {kind}: the turn is uncertain by {np.degrees(sigma):.1f} deg (residual "
                 f"{1e3 * np.sqrt((residual**2).sum(axis=1).mean()):.0f} mm over arms of {1e3 * arms.min():.0f} "
                 "mm), at most "
-                f"{np.degrees(LARGEST_SIGMA):.0f} deg is allowed. Take --align yaw, translation or none."
+                f"{np.degrees(LARGEST_SIGMA):.0f} deg is allowed. Use --align yaw, translation or none."
             )
     return Alignment(
         kind, rotation, centre_sim - rotation.apply(centre_real), sigma_deg=float(np.degrees(sigma))
@@ -254,7 +254,7 @@ def _with_markers(
             raise ConfigError(
                 f"--fit-marker {body}: its attitude changes too little to tell the marker from the frame (uncertain by "
                 f"{1e3 * min(s.max(), 9.999):.0f} mm, at most {1e3 * LARGEST_MARKER_SIGMA:.0f} mm is allowed). "
-                "Say it: --marker "
+                "Give it: --marker "
                 f"{body}=X,Y,Z, or fly a manoeuvre that tilts and turns it."
             )
     found = unpacked(solution.x)

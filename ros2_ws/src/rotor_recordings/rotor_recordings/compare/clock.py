@@ -28,7 +28,7 @@ LEAST_PEAK = 0.6
 DISTINCT = 0.05
 """The best offset must correlate better by this than any other one that is not next to it."""
 
-REMEDY = "Say the offset: --time-offset SECONDS (of REAL behind SIM; 0 for clocks that agree)."
+REMEDY = "Give the offset: --time-offset SECONDS (of REAL behind SIM; 0 for clocks that agree)."
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
     if peak < LEAST_PEAK:
         raise ConfigError(
             f"time offset: the speeds of {', '.join(s.body for s, _ in pairs)} correlate by {peak:.2f} at best, "
-            f"{LEAST_PEAK:g} is needed. The motion is too small, or these are different flights. {REMEDY}"
+            f"but {LEAST_PEAK:g} is needed. The motion is too small, or these are different flights. {REMEDY}"
         )
     low, high = best, best  # the slopes of the peak itself
     while low > 0 and correlation[low - 1] <= correlation[low]:
@@ -82,7 +82,7 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
         raise ConfigError(
             "time offset: the motion repeats: offsets "
             f"{STEP * float(lags[int(np.argmax(rest))] - lags[best]):+.2f} s apart "
-            f"fit alike (correlation {peak:.3f} and {others.max():.3f}). {REMEDY}"
+            f"fit equally well (correlation {peak:.3f} and {others.max():.3f}). {REMEDY}"
         )
     shift = float(lags[best])
     if 0 < best < len(lags) - 1:  # vertex of the parabola through three values

@@ -31,7 +31,7 @@ REFINED_ON = 500
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What a user may say; the defaults let everything be found out.
+    """Options of a comparison; by default everything is found from the recordings.
 
     Attributes:
         bodies: name in SIM to name in REAL; empty: equal names.
@@ -220,14 +220,14 @@ def _matched(
     if not names:
         raise ConfigError(
             f"no body has the same name in both: {sim.path} holds {', '.join(sim.bodies)}; {real.path} holds "
-            f"{', '.join(real.bodies)}. Say who is who: --body SIM=REAL."
+            f"{', '.join(real.bodies)}. Name the pairs: --body SIM=REAL."
         )
     for option, given in (("--sim-topic", wishes.sim_topics), ("--real-topic", wishes.real_topics)):
         for body in given:
             if body not in names:
                 raise ConfigError(
-                    f"{option} {body}: is none of the bodies that are compared (by their names in SIM): "
-                    f"{', '.join(names)}."
+                    f"{option}: must name a body that is compared, by its name in SIM "
+                    f"({', '.join(names)}), got {body}."
                 )
     return {
         s: (
@@ -252,7 +252,7 @@ def _common(
         apart = min(int(b - e) for b, e in spans) * NANO
         raise ConfigError(
             f"the recordings do not overlap in time: {sim.path} is {apart:.3f} s away from the other one. Leave "
-            "--time-offset out, or mend it."
+            "--time-offset out, or correct it."
         )
     start, step = int(first.stamps[0]), int(np.median(np.diff(first.stamps)))
     begin, end = min(b for b, _ in together), max(e for _, e in together)
@@ -262,7 +262,7 @@ def _common(
     stamps = start + step * np.arange(-((start - begin) // step), (end - start) // step + 1)
     if len(stamps) < 10:
         raise ConfigError(
-            f"only {len(stamps)} poses of {sim.path} lie in the part that is compared. Mend --from or --to."
+            f"only {len(stamps)} poses of {sim.path} lie in the part that is compared. Correct --from or --to."
         )
     return stamps
 

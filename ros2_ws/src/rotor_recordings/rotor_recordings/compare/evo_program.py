@@ -81,7 +81,7 @@ def _run(folder: Path, program: str, measure: str, options: list[str]) -> dict[s
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
         )
     except subprocess.TimeoutExpired as error:
-        raise RotorError(f"{' '.join(command)}: no end within {PATIENCE:g} s.") from error
+        raise RotorError(f"{' '.join(command)}: did not end within {PATIENCE:g} s.") from error
     if done.returncode != 0 or not results.exists():
         raise RotorError(
             f"{' '.join(command)}: failed: {(done.stderr or done.stdout).strip()[-400:]}"

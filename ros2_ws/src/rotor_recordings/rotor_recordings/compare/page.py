@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import html
 from pathlib import Path
 
+import jinja2
 import numpy as np
 from bokeh.embed import components
 from bokeh.layouts import column
@@ -20,13 +20,18 @@ from rotor_recordings.compare.comparison import Comparison
 RESOURCES = Resources(mode="inline", components=["bokeh"])
 """All in the file: it asks no other host."""
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Simulated and real</title>{bokeh}
-<style>body {{ font: 15px system-ui, sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; }}
-td {{ padding: 0.15em 1.5em 0.15em 0; border-bottom: 1px solid #ddd; }}</style></head>
-<body><h1>Simulated and real</h1><table>{table}</table>
-<p>All plots over time move together; a click on a name in a legend hides its line.</p>{plots}{script}</body></html>
-"""
+PAGE = jinja2.Template(
+    """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Simulated and real</title>{{ bokeh | safe }}
+<style>body { font: 15px system-ui, sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; }
+td { padding: 0.15em 1.5em 0.15em 0; border-bottom: 1px solid #ddd; }</style></head>
+<body><h1>Simulated and real</h1>
+<table>{% for name, value in rows %}<tr><td>{{ name }}</td><td>{{ value }}</td></tr>{% endfor %}</table>
+<p>All plots over time move together; a click on a name in a legend hides its line.</p>
+{{ plots | safe }}{{ script | safe }}</body></html>
+""",
+    autoescape=True,
+)
 
 COLOURS = Category10[10]
 AXES = "xyz"
@@ -208,8 +213,7 @@ def _page(comparison: Comparison, summary: dict) -> str:
                 color=COLOURS[k % 10],
                 legend_label=name,
             )
-    table = "".join(
-        f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for a, b in rows_of(summary)
-    )
     script, division = components(column(*plots, finish(spectrum), sizing_mode="stretch_width"))
-    return PAGE.format(bokeh=RESOURCES.render_js(), table=table, plots=division, script=script)
+    return PAGE.render(
+        bokeh=RESOURCES.render_js(), rows=rows_of(summary), plots=division, script=script
+    )

@@ -26,7 +26,7 @@ SMOOTH = 25
 """Samples of the cubic that makes thrust as smooth as the accelerations that it is compared with."""
 
 GAINS = (0.5, 1.5)
-"""A thrust gain outside these is no measurement."""
+"""A thrust gain outside these is not a measurement."""
 
 INERTIA = (16.57e-6, 16.66e-6, 29.26e-6)
 """Of the bare vehicle, kg m^2, as its own simulator has it."""
@@ -96,7 +96,7 @@ def fit_team(team: CrazyflieTeam, grid: Grid) -> TeamModel:
         )  # on the vehicle, per kg of the payload
         known = rows & np.isfinite(need).all(axis=1) & np.isfinite(cable).all(axis=1)
         if not known.any():
-            raise ConfigError(f"{team.name}: nothing is known of {name} after {SETTLED:g} s.")
+            raise ConfigError(f"{team.name}: there is no data of {name} after {SETTLED:g} s.")
         best: tuple[float, float, np.ndarray] | None = None
         for lag in LAGS:
             thrust = np.asarray(

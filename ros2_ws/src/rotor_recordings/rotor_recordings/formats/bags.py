@@ -39,11 +39,11 @@ def opened(path: Path) -> Iterator[AnyReader]:
     """A bag of either kind; what is wrong with it is a ConfigError.
 
     Raises:
-        ConfigError: it is no bag, is not closed, or holds a message that does not decode.
+        ConfigError: it is not a bag, is not closed, or holds a message that does not decode.
     """
     if path.is_dir() and not (path / "metadata.yaml").exists() and any(path.glob("*.mcap")):
         raise ConfigError(
-            f"{path}: was cut off while it was recorded. Make it whole: ./rotor recover {path}"
+            f"{path}: was cut off while it was recorded. Repair it: ./rotor recover {path}"
         )
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
@@ -65,7 +65,7 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
         clock: ``header``: the stamps of the messages (where they are zero, of their reception), or ``receive``.
 
     Raises:
-        ConfigError: it is no bag, or holds no topic with poses.
+        ConfigError: it is not a bag, or holds no topic with poses.
     """
     rows: dict[tuple[str, str, str], list[tuple[int, str, np.ndarray]]] = {}
     children: set[str] = set()

@@ -76,4 +76,4 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
         raise ConfigError(f"{name}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{name}: cannot be read ({error.strerror}).") from error
-    raise ConfigError(f"{name}: is none of the known kinds. Give {KINDS}.")
+    raise ConfigError(f"{name}: is not a known kind of recording. Give {KINDS}.")

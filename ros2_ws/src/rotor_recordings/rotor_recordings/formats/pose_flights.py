@@ -59,7 +59,7 @@ def flight_of_poses(path: Path, scenario: Scenario) -> Flight:
     known = np.flatnonzero(np.isfinite(states).all(axis=(1, 2)))
     if not len(known):
         raise ConfigError(
-            f"{path}: at no time are all of {', '.join(e.name for e in entities)} known."
+            f"{path}: holds no time at which all of {', '.join(e.name for e in entities)} are known."
         )
     kept = slice(int(known[0]), int(known[-1]) + 1)
     n, cables, vehicles = (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_sim.sensing.suite import sensors_of
 
 TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
@@ -73,7 +74,6 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
             for kind in ("odom", "ground_truth")
         ]
     for vehicle in model.vehicles:
-        out.append(Topic(f"{vehicle.name}/imu", "sensor_msgs/msg/Imu", best_effort=True))
         if vehicle.helicopter is not None:
             kind = "rotor_msgs/msg/RotorState"
             out.append(Topic(f"{vehicle.name}/main_rotor", kind, best_effort=True))
@@ -107,10 +107,8 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         ]
     if model.cables:
         out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
-        out += [
-            Topic(f"{name}/load_cell", "geometry_msgs/msg/WrenchStamped", best_effort=True)
-            for name in model.cable_names
-        ]
+    for sensor, keys in sensors_of(scenario):
+        out += [Topic(c.topic, c.message, best_effort=True) for c in sensor.channels(keys, model)]
     # the last: whoever hears it is known to the simulator with all its earlier subscriptions
     out.append(Topic(TEAM_STATE, "rotor_msgs/msg/TeamState"))
     return out

@@ -18,7 +18,7 @@ def read_tum(path: Path) -> Recording:
     """The one path of a TUM file; its body is the name of the file.
 
     Raises:
-        ConfigError: a line that is no pose, with its number.
+        ConfigError: a line that is not a pose, with its number.
     """
     stamps: list[int] = []
     rows: list[list[float]] = []

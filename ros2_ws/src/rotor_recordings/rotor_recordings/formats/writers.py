@@ -6,10 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from rotor_flight.flight import WRITERS, Flight
+from rotor_flight.flight import Flight
 
 
-@WRITERS.register("folder")
 def write_folder(flight: Flight, path: Path) -> None:
     """A rosbag2 folder with MCAP storage."""
     from rotor_recordings.formats.bag_writer import write_bag
@@ -17,7 +16,6 @@ def write_folder(flight: Flight, path: Path) -> None:
     write_bag(flight, path)
 
 
-@WRITERS.register(".mcap")
 def write_mcap(flight: Flight, path: Path) -> None:
     """One MCAP file, whole or not at all."""
     with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".saving-") as folder:

@@ -66,8 +66,8 @@ def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
     n, free = len(parameters), len(fit.rows) - len(parameters)
     if free < 3:
         raise ConfigError(
-            f"{len(fit.rows)} windows cannot determine {n} parameters. Fly longer, take a shorter --horizon, or fewer "
-            "parameters."
+            f"{len(fit.rows)} windows cannot determine {n} parameters. Fly longer, use a shorter --horizon, or fit "
+            "fewer parameters."
         )
     scales = np.array([p.scale for p in parameters])
     nominal = np.array([p.nominal for p in parameters])

@@ -65,7 +65,7 @@ def chosen(scenario: Scenario, names: list[str]) -> list[Parameter]:
     for name in names:
         found = [p for n, p in known.items() if n == name or n.rpartition(".")[2] == name]
         if not found:
-            raise ConfigError(f"parameter {name!r}: there is none; known are {', '.join(known)}.")
+            raise ConfigError(f"parameter {name!r}: does not exist; known: {', '.join(known)}.")
         out |= {p.name: p for p in found}
     return list(out.values())
 

@@ -74,9 +74,7 @@ def make_windows(flight: Flight, scenario: Scenario, horizon: float, start: floa
         ConfigError: it is too short, or its states or commands are not known throughout.
     """
     if np.isnan(flight.states).any():
-        raise ConfigError(
-            "the recording does not know all states at all times; identification needs them."
-        )
+        raise ConfigError("the recording must hold all states at all times for identification.")
     step = float(np.median(np.diff(flight.time)))
     length = round(horizon / step)
     begin = int(np.searchsorted(flight.time - flight.time[0], start))

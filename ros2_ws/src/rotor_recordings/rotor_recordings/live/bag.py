@@ -128,7 +128,7 @@ class LiveBag:
         except OSError:  # what waits in the file's buffer is lost, and has been said
             pass
         raise RotorError(
-            f"{self.path}: writing failed ({error.strerror}), so recording ended. What was written can be had: "
+            f"{self.path}: writing failed ({error.strerror}), so recording ended. Recover what was written: "
             f"./rotor recover {self.path}"
         ) from error
 

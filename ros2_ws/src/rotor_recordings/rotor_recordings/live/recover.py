@@ -105,7 +105,7 @@ def _find(path: Path) -> tuple[Path, Path]:
             file = files[0]
         with file.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ConfigError(f"{word(str(file))}: is no MCAP file, whole or damaged.")
+                raise ConfigError(f"{word(str(file))}: is not an MCAP file, whole or damaged.")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{word(str(path))}: cannot be read ({error}).") from error
     return file.parent, file
@@ -121,7 +121,7 @@ def _refuse_company(folder: Path, file: Path) -> None:
     other = sorted(p.name for p in folder.iterdir() if p.name not in known)
     if other:
         raise ConfigError(
-            f"{folder}: holds more than a bag ({word(other[0])}). Say where to write the whole one: --out."
+            f"{folder}: holds more than a bag ({word(other[0])}). Name another folder for the recovered bag: --out."
         )
 
 

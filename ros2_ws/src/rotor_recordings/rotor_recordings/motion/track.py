@@ -15,7 +15,7 @@ GAP = 0.1
 """Poses farther apart than this are not interpolated between, s."""
 
 LEAST = 10
-"""A path of fewer poses is none."""
+"""A path has at least this many poses."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Track:
         frame: name of the frame of the recording.
 
     Raises:
-        ConfigError: too few poses, or an attitude that is no rotation.
+        ConfigError: too few poses, or an attitude that is not a rotation.
     """
 
     body: str
@@ -84,7 +84,7 @@ class Track:
             if norms.min() < 0.9 or norms.max() > 1.1:
                 worst = norms[np.argmax(np.abs(norms - 1.0))]
                 raise ConfigError(
-                    f"{self.source}: an attitude of {self.body} is no unit quaternion (norm {worst:.3g})."
+                    f"{self.source}: an attitude of {self.body} is not a unit quaternion (norm {worst:.3g})."
                 )
 
     def seconds(self, origin: int) -> np.ndarray:

@@ -69,7 +69,7 @@ def predict(
     states = record.states[begin]
     if np.isnan(states).any():
         raise ConfigError(
-            f"--at {at:g}: the recording does not know the state of every entity there. Begin elsewhere."
+            f"--at {at:g}: the recording does not hold the state of every entity there. Begin elsewhere."
         )
     if begin and any(v.helicopter for v in scenario.model.vehicles):
         raise ConfigError(
@@ -90,12 +90,12 @@ def predict(
         raise ConfigError(
             f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "
             "later (--at), "
-            "or take --feed reference."
+            "or use --feed reference."
         )
     if feed == "commands" and any(v.moving_joints for v in scenario.model.vehicles):
         if not commands.efforts.shape[1]:
             raise ConfigError(
-                "--feed commands: the recording has no efforts of the joints. Take --feed reference."
+                "--feed commands: the recording has no efforts of the joints. Use --feed reference."
             )
     if controller is None:
         first = commands.at(start)
@@ -125,7 +125,7 @@ def _run(
         if np.isnan(references[i]).any():
             raise ConfigError(
                 f"--feed reference: the recording has no reference of a team at {t - record.time[0]:.3f} s (its "
-                "vehicles flew alone, or nothing was planned). Take --feed commands, or another part."
+                "vehicles flew alone, or nothing was planned). Use --feed commands, or another part."
             )
         wanted = _joint_reference(record, float(t))
         wrenches = controller.decide(measured.array, references[i], simulation.joint_states, wanted)
@@ -163,12 +163,12 @@ def _controller(record: Flight) -> Controller:
     if getattr(scenario.controller, "feedforward", "") == "nominal":
         raise ConfigError(
             "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds "
-            "references only. Take "
+            "references only. Use "
             "--feed commands."
         )
     if any(v.moving_joints for v in scenario.model.vehicles) and not record.joint_references.size:
         raise ConfigError(
-            "--feed reference: the recording has no references of the joints. Take --feed commands."
+            "--feed reference: the recording has no references of the joints. Use --feed commands."
         )
     return make_controller(scenario)
 
@@ -200,7 +200,7 @@ def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
             raise ConfigError(
                 f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} "
                 "s came "
-                "before; a replay begins before it, or without it."
+                "before. Begin the replay before it, or replay a flight without it."
             )
 
 

@@ -31,7 +31,9 @@ def replay_case(options: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     if options.out is None:
-        raise ConfigError("--out FILE.npz: say where the samples of a case go.")
+        raise ConfigError(
+            "--out: is missing. Name a file for the samples of the case: --out FILE.npz."
+        )
     out = Path(options.out)
     run, events = run_case(Path(options.recording), out, step=options.step)
     counts = {

@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 """Largest mean acceleration at which a flight counts as steady, m/s^2 and rad/s^2."""
 
 ROUGHLY = 1e-6
-"""Rounding of the derivatives may stop it before TOLERANCE; beyond this it is no flight."""
+"""Rounding of the derivatives may stop it before TOLERANCE; beyond this it is not a flight."""
 
 SPEEDS = 8
 """Steps from hover to a velocity that is not found at once."""

@@ -74,7 +74,10 @@ def beyond_limits(
             ("power", power, 0.0, vehicle.helicopter.engine.power_w, "W"),
         ):
             if not least <= value <= most:
-                return f"{vehicle.name!r} would need a {what} of {value:.4g} {unit}, it can {least:.4g} to {most:.4g}"
+                return (
+                    f"{vehicle.name!r} would need a {what} of {value:.4g} {unit}, its range is {least:.4g} to "
+                    f"{most:.4g}"
+                )
     for i, vehicle in enumerate(scenario.model.vehicles):
         rotors = rotor_set(vehicle.rotors)
         if vehicle.helicopter is not None or not scenario.actuation.limits:
@@ -85,7 +88,7 @@ def beyond_limits(
         if thrusts.max() > high + THRUST_TOLERANCE or thrusts.min() < low - THRUST_TOLERANCE:
             return (
                 f"{vehicle.name!r} would need {thrusts.min():.4g} to {thrusts.max():.4g} N of its rotors, each can "
-                f"{low:.4g} to {high:.4g}"
+                f"give {low:.4g} to {high:.4g}"
             )
     for name, tension in tensions.items():
         if not tension > 0.0:

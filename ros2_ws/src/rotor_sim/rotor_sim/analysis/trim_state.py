@@ -77,8 +77,8 @@ class SteadyWorld:
         speeds = {v.helicopter.main_rotor.speed_rad_s for v in model.vehicles if v.helicopter}
         if len(speeds) > 1:
             raise ModelError(
-                f"trim: rotors of helicopters must turn at one speed, got {sorted(speeds)} rad/s: together "
-                "they repeat nothing."
+                f"trim: rotors of helicopters must turn at one speed, got {sorted(speeds)} rad/s. "
+                "Otherwise their motion is not periodic."
             )
         self.period = 2.0 * np.pi / speeds.pop() if speeds else PERIOD
         self.steps = STEPS_PER_TURN if len(self.heads) else STEPS

@@ -57,7 +57,7 @@ class DrydenProcess:
             except (RuntimeWarning, np.linalg.LinAlgError) as error:
                 raise ModelError(
                     f"turbulence: an airspeed of {turbulence.airspeed_m_s:g} m/s over lengths of {lengths.min():g} to "
-                    f"{lengths.max():g} m makes no spectrum that can be computed. Use values of real air."
+                    f"{lengths.max():g} m gives no spectrum that can be computed. Use values of real air."
                 ) from error
         noise = stationary - self._step @ stationary @ self._step.T
         values, vectors = np.linalg.eigh(noise)

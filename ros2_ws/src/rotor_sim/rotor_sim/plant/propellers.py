@@ -44,7 +44,7 @@ def frame_body(vehicle: Vehicle, whole: Body) -> Body:
     masses = np.full(len(hubs), propeller.mass_kg)
     mass = whole.mass - float(masses.sum())
     if not mass > 0.0:
-        raise ModelError(f"vehicle {vehicle.name!r}: its propellers are heavier than it is.")
+        raise ModelError(f"vehicle {vehicle.name!r}: its mass must exceed that of its propellers.")
     com = (whole.mass * whole.com - masses @ hubs) / mass
     inertia = np.array(whole.inertia_B)
     for hub, axis in zip(hubs, vehicle.rotors.axes, strict=True):
@@ -54,7 +54,8 @@ def frame_body(vehicle: Vehicle, whole: Body) -> Body:
     inertia -= _point(mass, com - whole.com)
     if not np.linalg.eigvalsh(inertia)[0] > 0.0:
         raise ModelError(
-            f"vehicle {vehicle.name!r}: its inertia contains that of its propellers, but is less. Add theirs to it."
+            f"vehicle {vehicle.name!r}: its inertia must include that of its propellers, but is smaller. "
+            "Add theirs to it."
         )
     return Body(whole.name, mass, inertia, com)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.extensions import FORCES
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
@@ -11,7 +12,7 @@ from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
-from rotor_dynamics.model.system import WORLD, Cable, Drag, Rotor, System, Weld
+from rotor_dynamics.model.system import WORLD, Cable, Drag, Force, Rotor, System, Weld
 from rotor_sim.plant.contact_pairs import contacts_from_scenario
 from rotor_sim.plant.helicopter import rotor_parts
 from rotor_sim.plant.links import link_bodies, link_joints, link_welds
@@ -117,6 +118,14 @@ def system_from_scenario(scenario: Scenario) -> System:
         tuple(blade for _, parts in rotors for blade in parts.blades),
         tuple(surface for _, parts in rotors for surface in parts.surfaces),
         {i: parts.tail for i, parts in rotors},
+        tuple(
+            Force(
+                index(keys.body),
+                keys.type,
+                np.array(FORCES[keys.type].parameters(keys, environment), float),
+            )
+            for keys in scenario.forces
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import RotorError, SolverError
 from rotor_core.ros import qos
 from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_sim.period import Decision, control_period
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.intake import CommandIntake
 from rotor_sim.ros.options import Options
@@ -46,6 +47,26 @@ FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
 
 
+class PeriodWatch:
+    """Publishes between the physics steps of one control period.
+
+    Args:
+        outputs: what is due when.
+        first: physics steps before the period.
+    """
+
+    def __init__(self, outputs: Outputs, first: int) -> None:
+        self._outputs, self._first = outputs, first
+
+    def next_after(self, step: int) -> int:
+        """First step of the period after this one at which anything is due."""
+        return self._outputs.next_after(self._first + step) - self._first
+
+    def due(self, step: int) -> None:
+        """Publish what is due."""
+        self._outputs.due(self._first + step)
+
+
 class Session:
     """A world from configure to cleanup; see the module docstring.
 
@@ -66,7 +87,6 @@ class Session:
         self._silent = False
         self._held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
-        self._measured = self.simulation.sense().array
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
         self._anchor()
@@ -197,8 +217,6 @@ class Session:
         if moved:
             self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
-        if moved:
-            self._measured = self.simulation.sense().array
         self._anchor()
         self._outputs.renew(moved=moved)
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
@@ -247,8 +265,43 @@ class Session:
         running = is_running() and self.active
         return not running or self.epoch != epoch or not self.machine.may_advance
 
+    @property
+    def _measured(self) -> np.ndarray:
+        return self.simulation.sense().array
+
     def _control_period(self, executor: Executor) -> None:
         """One control period: publish the state, get the answer, integrate."""
+        try:
+            done = control_period(
+                self.simulation,
+                lambda _: self._decide(executor),
+                record=lambda _: self._begin_steps(),
+                watch=PeriodWatch(self._outputs, self._first_step),
+            )
+        except SolverError as error:
+            self.health.counts["hybrid_events"] += self._outputs.events()
+            self.machine.failed(f"{error}")
+            self._finish_steps(Result(Code.OPERATION_FAILED, str(error)))
+            self._logger.error(f"{error} The simulation has stopped. Reset it.")
+            return
+        if not done:
+            return
+        self.period += 1
+        self.health.counts["control_periods"] += 1
+        self.health.counts["hybrid_events"] += self._outputs.events()
+        self._outputs.measured(self._measured, self._first_step)
+        self.machine.advanced()
+        if self._stepping is not None and not self.machine.is_stepping:
+            self._outputs.final()
+            self._finish_steps(Result(Code.OK))
+
+    @property
+    def _first_step(self) -> int:
+        """Physics steps before this period."""
+        return self.period * self.simulation.scenario.time.steps_per_control
+
+    def _decide(self, executor: Executor) -> Decision | None:
+        """Publish the measured state and wait for the commands of this period; None: something else happened."""
         epoch = self.epoch
         self._intake.begin(epoch, self.period)
         self._outputs.team_state(self._measured, epoch, self.period)
@@ -260,25 +313,18 @@ class Session:
             self.health.asked()
         if first or self.options.pacing == "lockstep" or self.machine.is_stepping:
             if not self._await_answer(executor, epoch, announce=not first):
-                return
+                return None
             if first:
                 self._anchor()
         if self.options.pacing == "realtime" and not self.machine.is_stepping:
             self._await_deadline(executor, epoch)
-        if self._interrupted(epoch):
-            return
-        try:
-            self._integrate()
-        except SolverError as error:
-            self.health.counts["hybrid_events"] += self._outputs.events()
-            self.machine.failed(f"{error}")
-            self._finish_steps(Result(Code.OPERATION_FAILED, str(error)))
-            self._logger.error(f"{error} The simulation stands; reset it.")
-            return
-        self.machine.advanced()
-        if self._stepping is not None and not self.machine.is_stepping:
-            self._outputs.final()
-            self._finish_steps(Result(Code.OK))
+        return None if self._interrupted(epoch) else self._intake.decision()
+
+    def _begin_steps(self) -> None:
+        """Commands act: show the state at the start of the period."""
+        self._intake.push()
+        self.simulation.engine.update_kinematics()  # accelerations are those of the new commands
+        self._outputs.due(self._first_step)
 
     def _await_answer(self, executor: Executor, epoch: int, *, announce: bool) -> bool:
         """Spin until the state has been answered; False if something else happens first."""
@@ -336,27 +382,6 @@ class Session:
         """Change the real-time factor."""
         self.factor = factor
         self._anchor()
-
-    def _integrate(self) -> None:
-        simulation = self.simulation
-        self._intake.apply()
-        simulation.engine.update_kinematics()  # accelerations are those of the new commands
-        per_period = simulation.scenario.time.steps_per_control
-        first = self.period * per_period
-        self._outputs.due(first)
-        done = 0
-        while done < per_period:
-            chunk = min(self._outputs.next_after(first + done) - first - done, per_period - done)
-            simulation.engine.run(chunk)
-            simulation.engine.update_kinematics()
-            done += chunk
-            if done < per_period:
-                self._outputs.due(first + done)
-        self.period += 1
-        self.health.counts["control_periods"] += 1
-        self.health.counts["hybrid_events"] += self._outputs.events()
-        self._measured = simulation.sense().array
-        self._outputs.measured(self._measured, self.period * per_period)
 
     # --- health -----------------------------------------------------------------------------------
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Imu
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import State
+from rotor_sim.sensing.sensor import Channel, SensorKind
+
+if TYPE_CHECKING:
+    from rotor_sim.simulation import Simulation
+
+NO_ESTIMATE = -1.0
+"""First element of a covariance that says "there is no estimate" (sensor_msgs/Imu)."""
 
 
 def specific_force(motion: np.ndarray, gravity: float) -> np.ndarray:
@@ -24,28 +34,51 @@ def specific_force(motion: np.ndarray, gravity: float) -> np.ndarray:
 
 
 class ImuSensor:
-    """Noisy samples; the same seed gives the same stream.
+    """Noisy samples of all vehicles; the same seed gives the same stream.
 
     Args:
-        imu: noise and biases.
-        gravity: m/s^2.
-        seed: of the run.
+        keys: noise and biases.
+        simulation: whose vehicles.
+        seed: of the stream.
     """
 
-    def __init__(self, imu: Imu, gravity: float, seed: int) -> None:
-        self._imu, self._gravity = imu, gravity
-        self._seed = np.random.SeedSequence(seed, spawn_key=(1,))
-        self._bias = np.array([*imu.accelerometer_bias_m_s2, *imu.gyroscope_bias_rad_s])
-        self._deviation = np.repeat([imu.accelerometer_noise_m_s2, imu.gyroscope_noise_rad_s], 3)
+    def __init__(self, keys: Imu, simulation: Simulation, seed: np.random.SeedSequence) -> None:
+        self._simulation, self._seed = simulation, seed
+        self._gravity = simulation.scenario.environment.gravity_m_s2
+        self._bias = np.array([*keys.accelerometer_bias_m_s2, *keys.gyroscope_bias_rad_s])
+        self._deviation = np.repeat([keys.accelerometer_noise_m_s2, keys.gyroscope_noise_rad_s], 3)
         self.reset()
 
     def reset(self) -> None:
-        """Repeat the random stream."""
+        """Begin the random stream again."""
         self._random = np.random.default_rng(self._seed)
 
-    def sense(self, motion: np.ndarray) -> np.ndarray:
-        """Specific force and body rate, (n, 6) m/s^2 and rad/s in body axes."""
+    def sense(self) -> np.ndarray:
+        """Specific force and body rate, (n_vehicles, 6) m/s^2 and rad/s in body axes."""
+        motion = self._simulation.engine.motion[: self._simulation.n_vehicles]
         ideal = np.hstack([specific_force(motion, self._gravity), State(motion).body_rate])
         if not self._deviation.any():
             return ideal + self._bias
         return ideal + self._bias + self._deviation * self._random.standard_normal(ideal.shape)
+
+
+def channels(keys: Imu, model: Model) -> list[Channel]:
+    """A topic per vehicle; the covariances are those of the noise."""
+    constants = {"orientation.w": 1.0, "orientation_covariance[0]": NO_ESTIMATE}
+    for name, deviation in (
+        ("angular_velocity_covariance", keys.gyroscope_noise_rad_s),
+        ("linear_acceleration_covariance", keys.accelerometer_noise_m_s2),
+    ):
+        constants |= {f"{name}[{i}]": deviation**2 for i in (0, 4, 8)}
+    fields = tuple(
+        f"{vector}.{axis}"
+        for vector in ("linear_acceleration", "angular_velocity")
+        for axis in "xyz"
+    )
+    return [
+        Channel(f"{v.name}/imu", v.name, "sensor_msgs/msg/Imu", fields, constants)
+        for v in model.vehicles
+    ]
+
+
+IMU = SensorKind(Imu, ImuSensor, channels)

@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from rotor_core.config.model import Model
 from rotor_core.config.schema import LoadCell
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.state import State
+from rotor_sim.sensing.sensor import Channel, SensorKind
+
+if TYPE_CHECKING:
+    from rotor_sim.simulation import Simulation
+
+FIELDS = ("wrench.force.x", "wrench.force.y", "wrench.force.z")
 
 
 class LoadCellSensor:
-    """Noisy samples; the same seed gives the same stream.
+    """Noisy samples of all cables; the same seed gives the same stream.
 
     Args:
-        cell: noise and bias.
-        seed: of the run.
+        keys: noise and bias.
+        simulation: whose cables.
+        seed: of the stream.
     """
 
-    def __init__(self, cell: LoadCell, seed: int) -> None:
-        self._cell = cell
-        self._seed = np.random.SeedSequence(seed, spawn_key=(2,))
+    def __init__(
+        self, keys: LoadCell, simulation: Simulation, seed: np.random.SeedSequence
+    ) -> None:
+        self._keys, self._simulation, self._seed = keys, simulation, seed
+        names = simulation.body_names
+        ends = [c.a for c in simulation.scenario.model.cables]
+        self._ends = np.array([names.index(a) if a in names else -1 for a in ends], int)
         self.reset()
 
     def reset(self) -> None:
-        """Repeat the random stream."""
+        """Begin the random stream again."""
         self._random = np.random.default_rng(self._seed)
 
-    def sense(self, tensions: np.ndarray, directions_A: np.ndarray) -> np.ndarray:
-        """Forces on the ends a.
-
-        Args:
-            tensions: (n,) N.
-            directions_A: unit vectors from end a to end b, in the axes of the body at end a, (n, 3).
-
-        Returns:
-            (n, 3) N in those axes.
-        """
-        forces = (tensions + self._cell.bias_n)[:, None] * directions_A
-        if self._cell.noise_n > 0.0:
-            forces = forces + self._cell.noise_n * self._random.standard_normal(forces.shape)
+    def sense(self) -> np.ndarray:
+        """Force on every end a, in the axes of its body (of W where that is the world), (n_cables, 3) N."""
+        engine = self._simulation.engine
+        rotations = np.concatenate(
+            [rotation_matrices(State(engine.motion).attitude), np.eye(3)[None]]
+        )
+        directions = np.einsum("kji,kj->ki", rotations[self._ends], engine.directions)
+        forces = (engine.tensions + self._keys.bias_n)[:, None] * directions
+        if self._keys.noise_n > 0.0:
+            forces = forces + self._keys.noise_n * self._random.standard_normal(forces.shape)
         return forces
+
+
+def channels(keys: LoadCell, model: Model) -> list[Channel]:
+    """A topic per cable."""
+    return [
+        Channel(f"{name}/load_cell", cable.a, "geometry_msgs/msg/WrenchStamped", FIELDS)
+        for name, cable in zip(model.cable_names, model.cables, strict=True)
+    ]
+
+
+LOAD_CELL = SensorKind(LoadCell, LoadCellSensor, channels)

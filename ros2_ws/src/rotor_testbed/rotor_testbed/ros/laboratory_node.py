@@ -1,6 +1,6 @@
 """The laboratory: a node in the place of the simulator that plays a real hall with motion capture.
 
-Controllers and planners fly it unchanged; what moves is a plant in MuJoCo that shares nothing with
+Controllers and planners fly it unchanged; the plant is a MuJoCo model that shares nothing with
 the simulator (rotor_testbed). It publishes ``clock``, ``rotor/team_state`` (estimates),
 ``laboratory/<body>/ground_truth``, and motion capture as ``vrpn_mocap/<body>/pose`` (best effort),
 ``vicon/<body>/<body>`` and, where motion_capture_tracking_interfaces is installed, ``poses``. It
@@ -39,7 +39,7 @@ def _choice(node: Node, name: str, default: str, options: tuple[str, ...], about
     """A parameter that is one of several words.
 
     Raises:
-        ConfigError: it is none of them.
+        ConfigError: it is not one of them.
     """
     value = str(declare(node, name, default, f"{about}: {' or '.join(options)}"))
     if value not in options:

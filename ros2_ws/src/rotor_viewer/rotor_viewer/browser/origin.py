@@ -37,7 +37,7 @@ def is_loopback(host: str) -> bool:
 
 
 def refusal(headers: Headers, listens: str) -> str | None:
-    """Why a request is refused; None: it is not.
+    """Reason to refuse a request; None: it is accepted.
 
     Args:
         headers: of the request.

@@ -39,7 +39,7 @@ def free_port(host: str, port: int) -> int:
                 probe.bind((host, candidate))
             except PermissionError as error:
                 raise ConfigError(
-                    f"--port {candidate}: needs rights that you lack; take one above 1023."
+                    f"--port {candidate}: needs rights that you lack. Use one above 1023."
                 ) from error
             except (OSError, OverflowError) as error:
                 if (

@@ -105,7 +105,7 @@ class RunningFlight:
         """Plan from here to there and follow it."""
         loop = self._loop
         if loop.pilot is not None:
-            return "a mission flies: goals are its own"
+            return "a mission is flying and sets its own goals"
         reference = loop.controller.references[planned_names(self.scenario).index(entity)]
         try:
             plan = go_to(reference, place, None, speed=GOAL_SPEED, acceleration=GOAL_ACCELERATION)
@@ -167,7 +167,7 @@ class RecordedFlight:
 
     def goal(self, entity: str, place: np.ndarray) -> str:
         """Refuse the goal: a recording cannot be changed."""
-        return "a recording follows no goals"
+        return "a recording cannot follow goals"
 
 
 def planned_names(scenario: Scenario) -> list[str]:

@@ -54,7 +54,9 @@ class Link:
         if self.inertia_kg_m2 is not None and not self.mass_kg:
             raise ValueError("inertia_kg_m2 needs mass_kg > 0.")
         if self.name == BASE:
-            raise ValueError(f"name {BASE!r} is that of the vehicle itself.")
+            raise ValueError(
+                f"name {BASE!r} is taken: it is that of the vehicle itself. Use another."
+            )
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def sorted_tree(
     """The joints with parents before children, in the given order elsewhere.
 
     Raises:
-        ValueError: links and joints are no tree on the base.
+        ValueError: links and joints do not form a tree on the base.
     """
     names = [link.name for link in links]
     for what, all_names in (("links", names), ("joints", [j.name for j in joints])):

@@ -56,7 +56,7 @@ class BladeMass:
 
 @dataclass(frozen=True)
 class HubMass:
-    """Mass of what turns with the rotor and is no blade."""
+    """Mass of everything that turns with the rotor, without the blades."""
 
     mass_kg: float = bounded(gt=0.0)
     inertia_kg_m2: Vector = bounded(gt=0.0)

@@ -76,7 +76,7 @@ def _parse(path: Path) -> Element:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
     if len(data) > MAX_BYTES:
         raise ConfigError(
-            f"{path}: is larger than {MAX_BYTES} bytes. This is no robot description."
+            f"{path}: is larger than {MAX_BYTES} bytes. This is not a robot description."
         )
     top = Element("", {}, 0)
     stack = [top]
@@ -192,7 +192,7 @@ class _Reader:
             for tag in ("parent", "child"):
                 link = self._text(self._only(joint, tag), "link")
                 if link not in links:
-                    raise self._fail(joint, f"its {tag} {shown(link)} is no link of this file.")
+                    raise self._fail(joint, f"its {tag} {shown(link)} is not a link of this file.")
             child = self._text(self._only(joint, "child"), "link")
             if child in moved:
                 raise self._fail(joint, f"its child {shown(child)} is moved by another joint too.")
@@ -212,7 +212,9 @@ class _Reader:
                 open_ends.append(child)
         for joint in joints:
             if self._text(self._only(joint, "child"), "link") not in reached:
-                raise self._fail(joint, "is part of a loop. Trees have none: remove a joint.")
+                raise self._fail(
+                    joint, "is part of a loop, but links must form a tree. Remove a joint."
+                )
 
     def _check_tags(self, element: Element) -> None:
         for key in element.attributes:
@@ -229,7 +231,7 @@ class _Reader:
                 known = f" Supported there: {', '.join(sorted(allowed))}." if allowed else ""
                 raise self._fail(
                     child,
-                    f"is not supported in <{element.tag}>.{known} Remove it, or say it in the scenario.",
+                    f"is not supported in <{element.tag}>.{known} Remove it, or set it in the scenario.",
                 )
             self._check_tags(child)
             if child.tag == "collision":

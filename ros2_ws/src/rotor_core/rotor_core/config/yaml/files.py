@@ -49,7 +49,7 @@ def waypoints_from_table(name: Tree) -> Tree:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(
-                f"{path}: is larger than {MAX_BYTES} bytes. This is no list of points."
+                f"{path}: is larger than {MAX_BYTES} bytes. This is not a list of points."
             )
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -11,6 +11,7 @@ import functools
 import math
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from rotor_core.config.yaml.tree import Tree
@@ -19,6 +20,10 @@ from rotor_core.registry import Registry
 
 LONGEST_WORD = 200
 """Characters of a name that messages repeat as they are."""
+
+
+SCHEMA = 1
+"""Version of the files that this version reads."""
 
 
 def bounded(
@@ -76,8 +81,9 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
     if origin is typing.Annotated:
         for extra in arguments[1:]:
             if isinstance(extra, Registry):
-                table = {name: kind.config for name, kind in extra.items()}
-                return _build_by_type(table, tree, path)
+                if arguments[0] is str:
+                    return _convert_name(extra, tree, path)
+                return _build_by_type(extra, lambda kind: kind.config, tree, path)
         return convert(arguments[0], tree, path)
     if origin in (typing.Union, types.UnionType):
         return _convert_union(arguments, tree, path)
@@ -129,7 +135,7 @@ def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
         return convert(choices[0], tree, path)
     if all(dataclasses.is_dataclass(c) for c in choices):
         table = {typing.get_args(_fields(c)[0]["type"])[0]: c for c in choices}
-        return _build_by_type(table, tree, path)
+        return _build_by_type(table, lambda kind: kind, tree, path)
     # a number or a list of numbers
     listed = isinstance(tree.value, list)
     nested = listed and tree.value and isinstance(tree.value[0].value, list)
@@ -141,7 +147,18 @@ def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
     return convert(choices[0], tree, path)
 
 
-def _build_by_type(table: dict[str, type], tree: Tree, path: str) -> Any:
+def _convert_name(table: Registry, tree: Tree, path: str) -> str:
+    if isinstance(tree.value, str) and tree.value in table:
+        return tree.value
+    raise ConfigError(
+        f"{tree.place}: {path}: must be one of {', '.join(table)}; got "
+        f"{describe(tree.value)}{suggestion(tree.value, list(table))}"
+    )
+
+
+def _build_by_type(
+    table: Registry | dict[str, type], config_of: Callable[[Any], type], tree: Tree, path: str
+) -> Any:
     if not isinstance(tree.value, dict):
         raise ConfigError(
             f"{tree.place}: {path}: must be a mapping with a key 'type', got {describe(tree.value)}."
@@ -156,7 +173,7 @@ def _build_by_type(table: dict[str, type], tree: Tree, path: str) -> Any:
             f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
             f"{describe(kind.value)}{suggestion(kind.value, list(table))}"
         )
-    return build(table[kind.value], tree, path)
+    return build(config_of(table[kind.value]), tree, path)
 
 
 def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
@@ -193,6 +210,26 @@ def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) ->
                 where = f"{path}[{i}]" if isinstance(value, tuple) else path
                 place = tree.value[i].place if isinstance(value, tuple) else tree.place
                 raise ConfigError(f"{place}: {where}: must be {sign} {limit:g}, got {number:g}.")
+
+
+def mapping_of(tree: Tree, what: str) -> dict[str, Tree]:
+    """Keys and values of a mapping, copied."""
+    if not isinstance(tree.value, dict):
+        raise ConfigError(f"{tree.place}: {what}: must be a mapping of keys.")
+    return dict(tree.value)
+
+
+def check_schema(tree: Tree) -> None:
+    """Refuse a file without the ``schema`` that this version reads."""
+    schema = mapping_of(tree, "the file").get("schema")
+    if schema is None:
+        raise ConfigError(
+            f"{tree.place}: schema: is missing. Start the file with `schema: {SCHEMA}`."
+        )
+    if schema.value != SCHEMA or type(schema.value) is not int:
+        raise ConfigError(
+            f"{schema.place}: schema: must be {SCHEMA}, got {describe(schema.value)}."
+        )
 
 
 def suggestion(word: Any, known: list) -> str:

@@ -24,7 +24,7 @@ Beyond them it is refused rather than read (alias bombs, wrong files).
 """
 
 LONGEST_NUMBER = 40
-"""Characters of what is no number that messages repeat."""
+"""Messages repeat this many characters of a text that is not a number."""
 
 _TAG = "tag:yaml.org,2002:"
 

@@ -29,14 +29,14 @@ Own = Callable[[int, np.ndarray, Time], None]
 """Takes the command of one vehicle: its number, the command, the stamp of what it answers."""
 
 LARGEST = 1e9
-"""Forces, moments and speeds beyond this are no numbers of an aerial vehicle, N, N m, rad/s."""
+"""Forces, moments and speeds beyond this do not belong to an aerial vehicle, N, N m, rad/s."""
 
 EXTERNAL_TIMEOUT = 0.5
 """An external wrench acts for this simulation time after its last message, s."""
 
 
 def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
-    """Why a message is refused, or an empty text."""
+    """Reason to refuse a message, or an empty text."""
     if message.header.frame_id not in ("", *frames):
         return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
     numbers = [*vector_from(message.wrench.force), *vector_from(message.wrench.torque)]

@@ -10,6 +10,7 @@ from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
 from rotor_core.messages.team_wire import Heading
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch
+from rotor_sim.period import Decision
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.commands import (
     ExternalWrenches,
@@ -115,8 +116,8 @@ class CommandIntake:
         states = zip(self._vehicles, self._watch.states, strict=True)
         return [f"{name}: {state}" for name, state in states if state != FRESH]
 
-    def apply(self) -> None:
-        """Let the newest commands and external wrenches act from now on."""
+    def decision(self) -> Decision:
+        """Newest commands: wrenches and efforts that act from now on."""
         now = self._simulation.time
         wrenches, changes = self._watch.wrenches(now)
         for i, state in changes:
@@ -125,7 +126,10 @@ class CommandIntake:
                     f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
                 )
         self._health.counts["stale_commands"] += not self.is_answered
-        self._simulation.act(wrenches, self._acting_efforts())
+        return wrenches, self._acting_efforts()
+
+    def push(self) -> None:
+        """Let the newest external wrenches act from now on."""
         self._pushes.apply()
 
     def _acting_efforts(self) -> np.ndarray:

@@ -60,7 +60,7 @@ def select_entities(names: list[str], pattern: str) -> list[str] | str:
     try:
         expression = re.compile(pattern)
     except re.error as error:
-        return f"filter {pattern!r} is no regular expression: {error}."
+        return f"filter {pattern!r} is not a regular expression: {error}."
     return [name for name in names if expression.search(name)]
 
 

@@ -23,10 +23,15 @@ class FrozenTopic:
     def __init__(self, publisher: Publisher, message: object, paths: Sequence[str]) -> None:
         self._publisher = publisher
         self._frozen = FrozenMessage(message)
-        self._at = self._frozen.index(*paths)
+        self._paths = paths
+        self._at = self._frozen.index(*paths) if self._frozen.are_doubles(*paths) else None
 
     def send(self, stamp: Time, numbers: np.ndarray) -> None:
         """Publish ``numbers`` under ``stamp``."""
         self._frozen.put_stamp(stamp)
-        self._frozen.doubles[self._at] = numbers
+        if self._at is not None:
+            self._frozen.doubles[self._at] = numbers
+        else:
+            for path, number in zip(self._paths, numbers, strict=True):
+                self._frozen.put(path, float(number))
         self._publisher.publish(self._frozen.data())

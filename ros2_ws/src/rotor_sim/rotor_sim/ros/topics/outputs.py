@@ -37,15 +37,14 @@ class Outputs:
         self._cables = CableTopics(entities, simulation)
         self._rotors = RotorTopics(entities, simulation)
         self._markers = MarkerPublisher(entities, simulation)
-        timing, sensing = simulation.scenario.time, simulation.scenario.sensing
+        timing = simulation.scenario.time
         self._schedule = Schedule.from_rates(
             timing.step_s,
             {
                 "clock": timing.clock_hz,
                 "topics": timing.topics_hz,
                 "markers": timing.markers_hz,
-                "imu": sensing.imu.rate_hz,
-                "load_cells": sensing.load_cell.rate_hz,
+                **self._sensors.rates,
                 "path_point": 1.0 / PATH_SPACING,
                 "paths": 1.0 / PATH_PUBLICATION,
             },
@@ -67,10 +66,9 @@ class Outputs:
             self._world.clock()
         if "topics" in names:
             self._topics()
-        if "imu" in names:
-            self._sensors.imu()
-        if "load_cells" in names:
-            self._sensors.load_cells()
+        for name in self._sensors.rates:
+            if name in names:
+                self._sensors.sample(name)
         if "path_point" in names:
             self._world.remember_paths()
         if "paths" in names:

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-from geometry_msgs.msg import WrenchStamped
-from rotor_msgs.msg import MotorState
-from sensor_msgs.msg import BatteryState, Imu
+import functools
+import importlib
+from collections.abc import Sequence
 
-from rotor_core.config import schema
-from rotor_core.messages.cdr import vector_paths
+import numpy as np
+from rotor_msgs.msg import MotorState
+from sensor_msgs.msg import BatteryState
+
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
 from rotor_sim.ros.inputs.commands import Actuators
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.frozen_topic import FrozenTopic
 from rotor_sim.ros.topics.world import SimTime
+from rotor_sim.sensing.sensor import Channel
+from rotor_sim.sensing.suite import sensors_of
 from rotor_sim.simulation import Simulation
 
-NO_ESTIMATE = -1.0
-"""First element of a covariance that says "there is no estimate" (sensor_msgs/Imu)."""
 
-IMU_PATHS = [*vector_paths("linear_acceleration"), *vector_paths("angular_velocity")]
-CELL_PATHS = vector_paths("wrench.force")
-
-
-def _imu(vehicle: str, imu: schema.Imu) -> Imu:
-    """Message of an inertial unit; the covariances are those of the noise."""
-    message = Imu()
-    message.header.frame_id = frame_of(vehicle)
-    message.orientation.w = 1.0
-    message.orientation_covariance[0] = NO_ESTIMATE
-    for field, deviation in (
-        ("angular_velocity_covariance", imu.gyroscope_noise_rad_s),
-        ("linear_acceleration_covariance", imu.accelerometer_noise_m_s2),
-    ):
-        setattr(message, field, (deviation**2 * np.eye(3)).ravel())
+def message_of(channel: Channel) -> object:
+    """Message of a channel with all that never changes."""
+    package, _, name = channel.message.split("/")
+    message = getattr(importlib.import_module(f"{package}.msg"), name)()
+    message.header.frame_id = WORLD_FRAME if channel.body == WORLD_FRAME else frame_of(channel.body)
+    for path, value in channel.constants.items():
+        *parents, last = path.split(".")
+        owner = functools.reduce(getattr, parents, message)
+        field, _, index = last.partition("[")
+        if index:
+            getattr(owner, field)[int(index[:-1])] = value
+        else:
+            setattr(owner, field, value)
     return message
 
 
@@ -43,17 +42,20 @@ class SensorPublisher:
 
     def __init__(self, entities: Entities, simulation: Simulation, time: SimTime) -> None:
         self._simulation, self._time = simulation, time
-        model, sensing = simulation.scenario.model, simulation.scenario.sensing
-        self._imus, self._cells, self._speeds = [], [], []
-        for vehicle in model.vehicles:
-            publisher = entities.publisher(Imu, f"{vehicle.name}/imu", qos.SENSOR)
-            message = _imu(vehicle.name, sensing.imu)
-            self._imus.append(FrozenTopic(publisher, message, IMU_PATHS))
-        for name, cable in zip(model.cable_names, model.cables, strict=True):
-            publisher = entities.publisher(WrenchStamped, f"{name}/load_cell", qos.SENSOR)
-            message = WrenchStamped()
-            message.header.frame_id = WORLD_FRAME if cable.a == WORLD_FRAME else frame_of(cable.a)
-            self._cells.append(FrozenTopic(publisher, message, CELL_PATHS))
+        model = simulation.scenario.model
+        self.rates: dict[str, float] = {}
+        """Samples per second of every sensor on board, by the name to :meth:`sample` it with."""
+        self._channels: dict[str, tuple[int, list[FrozenTopic]]] = {}
+        for i, (kind, keys) in enumerate(sensors_of(simulation.scenario)):
+            topics = []
+            for channel in kind.channels(keys, model):
+                message = message_of(channel)
+                publisher = entities.publisher(type(message), channel.topic, qos.SENSOR)
+                topics.append(FrozenTopic(publisher, message, channel.fields))
+            if topics:
+                self.rates[f"sensor {i}"] = keys.rate_hz
+                self._channels[f"sensor {i}"] = i, topics
+        self._speeds: list[FrozenTopic] = []
         for vehicle in model.vehicles if Actuators is not None else ():
             n = len(vehicle.rotors.spins)
             if not n:  # a helicopter
@@ -72,14 +74,10 @@ class SensorPublisher:
                 battery = entities.publisher(BatteryState, f"{power.name}/battery", qos.SENSOR)
             self._power.append((i, motors, battery))
 
-    def imu(self) -> None:
-        """Publish one sample of every inertial unit."""
-        self._send(self._imus, self._simulation.imu())
-
-    def load_cells(self) -> None:
-        """Publish one sample of every load cell: the force of the cable on its end a."""
-        if self._cells:
-            self._send(self._cells, self._simulation.load_cells())
+    def sample(self, name: str) -> None:
+        """Publish one sample of a sensor on board."""
+        i, topics = self._channels[name]
+        self._send(topics, self._simulation.sensors[i].sense())
 
     def motor_speeds(self) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
@@ -108,7 +106,7 @@ class SensorPublisher:
             told.header.stamp = stamp
             battery.publish(told)
 
-    def _send(self, topics: list[FrozenTopic], samples: np.ndarray) -> None:
+    def _send(self, topics: list[FrozenTopic], samples: np.ndarray | Sequence[np.ndarray]) -> None:
         stamp = self._time.stamp()
         for topic, sample in zip(topics, samples, strict=True):
             topic.send(stamp, sample)

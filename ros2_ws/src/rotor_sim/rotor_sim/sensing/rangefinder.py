@@ -1,0 +1,128 @@
+"""Rangefinder: distance along a ray from a body to the ground or an obstacle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from transforms3d.axangles import axangle2mat
+from transforms3d.quaternions import quat2mat
+
+from rotor_core.config.model import Model
+from rotor_core.config.vehicles.body import Vector, check_name
+from rotor_core.config.yaml.structure import bounded
+from rotor_core.state import State
+from rotor_sim.sensing.sensor import Channel, SensorKind
+
+if TYPE_CHECKING:
+    from rotor_sim.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Rangefinder:
+    """Distance along a ray to the ground (``environment.ground_m``) or the nearest obstacle.
+
+    The ray begins at ``position_m`` and goes along ``direction``, both in body axes; topic ``<body>/<name>``. Too near
+    is -inf, too far +inf (REP 117). ``noise_m``: standard deviation per sample.
+    """
+
+    type: str
+    body: str
+    name: str = "rangefinder"
+    rate_hz: float = bounded(50.0, gt=0.0, le=1000.0)
+    position_m: Vector = (0.0, 0.0, 0.0)
+    direction: Vector = (0.0, 0.0, -1.0)
+    nearest_m: float = bounded(0.02, ge=0.0)
+    farthest_m: float = bounded(4.0, gt=0.0)
+    noise_m: float = bounded(0.0, ge=0.0)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not 0.0 < math.hypot(*self.direction) < math.inf:
+            raise ValueError(f"direction must have a length, got {list(self.direction)}.")
+        if not self.nearest_m < self.farthest_m:
+            raise ValueError(
+                f"nearest_m must be below farthest_m, got {self.nearest_m:g} and {self.farthest_m:g}."
+            )
+
+
+def distance_to_box(start: np.ndarray, along: np.ndarray, half: np.ndarray) -> float:
+    """Distance along a unit vector from a point to a box about the origin, both in its axes, m; inf: it misses.
+
+    From inside the box it is zero. Method of slabs (Kay and Kajiya 1986).
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ends = np.stack([(-half - start) / along, (half - start) / along])
+    beside = (along == 0.0) & (np.abs(start) > half)
+    inside = (along == 0.0) & ~beside
+    enter = float(np.where(inside, -np.inf, ends.min(axis=0)).max())
+    leave = float(np.where(inside, np.inf, ends.max(axis=0)).min())
+    if beside.any() or leave < max(enter, 0.0):
+        return math.inf
+    return max(enter, 0.0)
+
+
+class RangefinderSensor:
+    """One ray of one body.
+
+    Args:
+        keys: where it is and what it can measure.
+        simulation: whose body.
+        seed: of the stream of its noise.
+    """
+
+    def __init__(
+        self, keys: Rangefinder, simulation: Simulation, seed: np.random.SeedSequence
+    ) -> None:
+        self._keys, self._simulation, self._seed = keys, simulation, seed
+        self._row = simulation.body_names.index(keys.body)
+        self._position = np.array(keys.position_m)
+        self._direction = np.array(keys.direction) / np.linalg.norm(keys.direction)
+        environment = simulation.scenario.environment
+        self._ground = environment.ground_m
+        contact = environment.contact
+        self._boxes = [
+            (np.array(o.position_m), axangle2mat([0.0, 0.0, 1.0], math.radians(o.yaw_deg)), 0.5 * np.array(o.size_m))
+            for o in (contact.obstacles if contact else ())
+        ]  # fmt: skip
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin the random stream again."""
+        self._random = np.random.default_rng(self._seed)
+
+    def distance(self) -> float:
+        """True distance to what is nearest along the ray, m; inf: nothing is there."""
+        state = State(self._simulation.engine.motion[self._row])
+        R = quat2mat(state.attitude)
+        start, along = state.position + R @ self._position, R @ self._direction
+        down = start[2] - self._ground
+        nearest = max(down, 0.0) / -along[2] if along[2] < 0.0 else math.inf
+        for centre, turn, half in self._boxes:
+            nearest = min(nearest, distance_to_box(turn.T @ (start - centre), turn.T @ along, half))
+        return nearest
+
+    def sense(self) -> np.ndarray:
+        """The measured distance, (1, 1) m."""
+        measured = self.distance() + self._keys.noise_m * self._random.standard_normal()
+        if measured < self._keys.nearest_m:
+            measured = -math.inf
+        elif measured > self._keys.farthest_m:
+            measured = math.inf
+        return np.array([[measured]])
+
+
+def channels(keys: Rangefinder, model: Model) -> list[Channel]:
+    """One topic."""
+    constants = {
+        "radiation_type": 1,  # infrared
+        "min_range": keys.nearest_m,
+        "max_range": keys.farthest_m,
+    }
+    topic = f"{keys.body}/{keys.name}"
+    return [Channel(topic, keys.body, "sensor_msgs/msg/Range", ("range",), constants)]
+
+
+RANGEFINDER = SensorKind(Rangefinder, RangefinderSensor, channels)

@@ -1,0 +1,53 @@
+"""Sensors on board of a simulation: those that every flight has, and those that its scenario adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotor_core.config.extensions import SENSORS
+from rotor_core.config.schema import Scenario
+from rotor_sim.sensing.imu import IMU
+from rotor_sim.sensing.load_cell import LOAD_CELL
+from rotor_sim.sensing.sensor import Sensor, SensorKind
+
+if TYPE_CHECKING:
+    from rotor_sim.simulation import Simulation
+
+SENSOR_STREAMS = 3
+"""First word of the random streams of the sensors in ``sensing.sensors``; 0 to 2 are those of pose, imu, load cell."""
+
+
+def sensors_of(scenario: Scenario) -> list[tuple[SensorKind, Any]]:
+    """Kinds and keys of all sensors on board: inertial units, load cells, then those of ``sensing.sensors``."""
+    sensing = scenario.sensing
+    always = [(IMU, sensing.imu), (LOAD_CELL, sensing.load_cell)]
+    return always + [(SENSORS[keys.type], keys) for keys in sensing.sensors]
+
+
+class Sensors:
+    """All sensors on board of a simulation, in the order of :func:`sensors_of`."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        kinds = sensors_of(simulation.scenario)
+        seeds = [
+            np.random.SeedSequence(simulation.seed, spawn_key=key)
+            for key in [(1,), (2,), *((SENSOR_STREAMS, i) for i in range(len(kinds) - 2))]
+        ]
+        self._all: list[Sensor] = [
+            kind.maker(keys, simulation, seed)
+            for (kind, keys), seed in zip(kinds, seeds, strict=True)
+        ]
+        self.imu, self.load_cells = self._all[:2]
+
+    def __getitem__(self, i: int) -> Sensor:
+        return self._all[i]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def reset(self) -> None:
+        """Begin all random streams again."""
+        for sensor in self._all:
+            sensor.reset()
