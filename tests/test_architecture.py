@@ -40,6 +40,20 @@ def test_files_named_in_docs_exist():
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+CODE_PATH = re.compile(
+    r"`((?:rotor_\w+|validation|tests|docs|examples|tools)/[\w./-]*(?:/|\.\w+))`"
+)
+"""A file or folder of code in the text of a page."""
+
+
+def test_code_named_in_docs_exists():
+    packages = ROOT / "ros2_ws" / "src"
+    for page in [ROOT / "README.md", ROOT / "config" / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for path in CODE_PATH.findall(page.read_text()):
+            places = [ROOT / path, packages / path, packages / path.split("/")[0] / path]
+            assert any(p.exists() for p in places), f"{page.name}: {path}"
+
+
 SLICE = re.compile(r"\[[^][]*(3:7|7:10|10:13|13:16|13:19|16:19|:13)\s*\]")
 """Columns of a state by number."""
 

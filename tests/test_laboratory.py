@@ -403,7 +403,7 @@ def test_team_flies_in_the_laboratory():
     real = closed_loop(scenario, LaboratorySettings(), 6.0, seed=1)
     nominal = sum(e.mass_kg for e in scenario.model.entities)
     force = G * (real["reality"].masses.sum() / real["reality"].thrust_gains.mean() - nominal)
-    offset = force / scenario.controller.position[2]
+    offset = force / scenario.controller.position_per_s2[2]
     settled = (real["reference"] - real["truth"][:, -1, :3])[400:, 2].mean()
     assert settled == pytest.approx(offset, rel=0.05)
     assert real["error"].max() < 0.09 and real["stretch"].max() < 2e-5

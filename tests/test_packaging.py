@@ -1,6 +1,8 @@
 """Files that rosdep and colcon read: their keys exist on Jazzy and Lyrical, nothing breaks an installation there."""
 
+import ast
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -11,6 +13,7 @@ PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
 
 SYSTEM_KEYS = {
     "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib", "python3-markdown",
+    "python3-jinja2", "python3-pandas", "python3-tabulate", "python3-tqdm",
     "python3-pytest", "python3-pytest-timeout", "python3-hypothesis",
 }  # fmt: skip
 """rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""
@@ -94,3 +97,68 @@ def test_every_node_is_installed_where_launch_looks():
         assert (
             plan.package in (ROOT / "ros2_ws" / "src" / "rotor_bringup" / "package.xml").read_text()
         )
+
+
+MODULES = {"ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2"}
+"""Packages whose module is called otherwise (dask comes with distributed)."""
+
+WITHOUT_KEY = {
+    "bokeh", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib", "viser",
+    "websockets",
+}  # fmt: skip
+"""Packages without a usable rosdep key on Ubuntu 24.04."""
+
+FOREIGN = {"px4_msgs", "crazyflie_interfaces", "motion_capture_tracking_interfaces", *OPTIONAL}
+"""Messages of other projects, used where they are installed."""
+
+
+def listed():
+    """Names of the packages in the one list, in lower case."""
+    text = (ROOT / "pyproject.toml").read_text()
+    names = re.findall(
+        r'"([A-Za-z][\w.-]*)(?:\[[\w,]+\])?(?:[<>=;][^"]*)?"', text.split("[tool.hatch")[0]
+    )
+    return {name.lower() for name in names}
+
+
+def imports(package):
+    """Modules of others that a package imports."""
+    found = set()
+    for path in (package / package.name).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module)
+    first = {name.partition(".")[0] for name in found}
+    return first - set(sys.stdlib_module_names) - {package.name}
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda p: p.parent.name)
+def test_every_import_is_declared(path):
+    """In package.xml where rosdep knows it, in the list of pyproject.toml where pip brings it."""
+    ours = {p.parent.name for p in PACKAGES}
+    declared = {e.text for e in depends(ElementTree.parse(path).getroot())}
+    for module in imports(path.parent):
+        if module in ours or module in ROS_PACKAGES:
+            assert module in declared, f"{module} is missing in package.xml"
+        elif module not in FOREIGN:
+            name = MODULES.get(module, module).lower()
+            assert name in listed(), f"{module} is missing in pyproject.toml"
+            if name not in WITHOUT_KEY:
+                assert f"python3-{name}" in declared, f"python3-{name} is missing in package.xml"
+
+
+def test_missing_extras_are_named_by_the_one_list():
+    """What a message advises to install brings the package."""
+    import tomllib
+
+    from rotor_core.extras import EXTRAS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for module, extra in EXTRAS.items():
+        name = MODULES.get(module, module).lower()
+        assert any(
+            re.match(r"[\w.-]+", r)[0].lower() == name
+            for r in project["optional-dependencies"][extra]
+        ), (module, extra)

@@ -331,7 +331,7 @@ def test_gains_are_live_and_ranged(tmp_path):
     with graph.bench(tmp_path) as bench:
         states = team(bench, "hover")
         bench.until(lambda: states[-1].step > 20, "flight")
-        name = "quad1.position.x"
+        name = "quad1.position_per_s2.x"
         described = bench.call(
             DescribeParameters,
             "/controller/describe_parameters",
@@ -341,7 +341,7 @@ def test_gains_are_live_and_ranged(tmp_path):
         value = bench.call(
             GetParameters, "/controller/get_parameters", GetParameters.Request(names=[name])
         ).values[0]
-        gain = load_scenario("hover").model.vehicles[0].gains.position[0]
+        gain = load_scenario("hover").model.vehicles[0].gains.position_per_s2[0]
         assert value.double_value == gain and (limits.from_value, limits.to_value) == (
             0.0,
             10.0 * gain,

@@ -73,8 +73,8 @@ def test_the_controller_stops_the_swing_of_a_load():
     damped = _pushed()
     assert isinstance(damped.controller, HelicopterControl)
     left = {}
-    for gain in (damped.controller.swing, 0.0):
-        t, offset = _swing(_pushed(replace(damped.controller, swing=gain)), 12.0)
+    for gain in (damped.controller.swing_per_s, 0.0):
+        t, offset = _swing(_pushed(replace(damped.controller, swing_per_s=gain)), 12.0)
         left[gain] = np.abs(offset[t > 9.0]).max()
     assert left[1.5] < 0.2 * left[0.0]
     assert left[1.5] < 0.05
@@ -84,8 +84,8 @@ def test_the_controller_stops_the_swing_of_a_load():
 def test_a_light_load_swings_under_a_held_helicopter_with_the_frequency_of_a_pendulum(length):
     """No swing gain, 1 % of the mass: the hook stands. Six degrees lengthen the period by 0.07 %."""
     still = HelicopterControl(
-        "helicopter", position=(0.0, 0.0, 3.0), velocity=(3.0, 3.0, 3.5), integral=(0.0, 0.0, 1.0),
-        swing=0.0,
+        "helicopter", position_per_s2=(0.0, 0.0, 3.0), velocity_per_s=(3.0, 3.0, 3.5),
+        integral_per_s3=(0.0, 0.0, 1.0), swing_per_s=0.0,
     )  # fmt: skip
     scenario = _pushed(still, length)
     light = replace(scenario.model.payloads[0], mass_kg=0.08)
@@ -120,7 +120,7 @@ def test_an_engine_that_fails_lets_the_rotor_slow_down():
 
 def test_wrong_controllers_and_steps_are_refused():
     heli, quad = load_scenario("helicopter_hover"), load_scenario("hover")
-    with pytest.raises(ConfigError, match="is a helicopter, the controller is quadrotor"):
+    with pytest.raises(ConfigError, match="is a helicopter, but the controller is quadrotor"):
         fly(replace(heli, controller=quad.controller), duration=0.1)
     with pytest.raises(ValueError, match=r"90 steps per turn, at most 0\.000418 s, got 0\.001"):
         replace(heli, time=Timing())

@@ -108,7 +108,9 @@ def test_hover_with_an_arm_stays_where_it_is(law):
     scenario = load_scenario("arm_coupled")
     vehicle = scenario.model.vehicles[0]
     down = {"joint1": np.pi / 2, "joint2": 0.0}  # below the base: level is an equilibrium
-    still = replace(vehicle, joints=tuple(replace(j, initial=down[j.name]) for j in vehicle.joints))
+    still = replace(
+        vehicle, joints=tuple(replace(j, initial_rad=down[j.name]) for j in vehicle.joints)
+    )
     flight = fly(
         replace(
             scenario, model=replace(scenario.model, vehicles=(still,)), arms=(),
@@ -127,7 +129,7 @@ def test_integrals_take_up_a_wrong_mass():
     nominal = replace(vehicle, mass_kg=vehicle.mass_kg * 0.95)
 
     def flown(integral):
-        control = replace(heavy.controller, integral=(0.0, 0.0, integral))
+        control = replace(heavy.controller, integral_per_s3=(0.0, 0.0, integral))
         believed = replace(
             heavy, controller=control, model=replace(heavy.model, vehicles=(nominal,))
         )
@@ -148,7 +150,7 @@ def test_limits_of_efforts_reach_the_motors():
     scenario = load_scenario("pick_and_place")
     arms = (JointMoves("am1", (JointMove("joint1", 0.2, 0.35, to_deg=170.0),)),)
     vehicle = scenario.model.vehicles[0]
-    rash = replace(vehicle, joints=tuple(replace(j, rate=None) for j in vehicle.joints))
+    rash = replace(vehicle, joints=tuple(replace(j, rate_rad_s=None) for j in vehicle.joints))
     flight = fly(
         replace(
             scenario, model=replace(scenario.model, vehicles=(rash,)), arms=arms, changes=(),

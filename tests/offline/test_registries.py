@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rotor_core.errors import ConfigError
@@ -22,8 +23,10 @@ trajectory: {type: above, height_m: 0.5}
 """
 
 
-def run(*words, cwd, path=PLUGIN):
+def run(*words, cwd, path=PLUGIN, compiled=False):
+    """Run Python beside another package; uncompiled, because its forces would have the whole engine compiled again."""
     env = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    env["ROTOR_UNCOMPILED"] = "" if compiled else "1"
     return subprocess.run(
         [sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
@@ -105,6 +108,38 @@ def test_another_package_adds_force_sensor_attachment_integrator_and_adapter(tmp
     assert abs(float(pressure[0])) < 1e-9
 
 
+def test_a_formula_of_another_package_compiles_into_the_engine(tmp_path):
+    """The chain of conditions over all formulas, compiled."""
+    program = (
+        "import numpy as np\n"
+        "from rotor_core._jit import COMPILED, kernel\n"
+        "from rotor_core.config.extensions import FORCES\n"
+        "from rotor_dynamics.forces.element import Motion\n"
+        "from rotor_dynamics.forces.registered import formula\n"
+        "assert COMPILED and list(FORCES) == ['buoyancy', 'spring']\n"
+        "@kernel\n"
+        "def evaluate(code, parameters, out):\n"
+        "    turn = (0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)\n"
+        "    motion = Motion((1.0, 2.0, 3.0), turn, (0.1, 0.2, 0.3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 1.0)\n"
+        "    force, moment = formula(code, parameters, motion)\n"
+        "    for i in range(3):\n"
+        "        out[i], out[3 + i] = force[i], moment[i]\n"
+        "parameters = np.array([0.5, 0.0, 1.0, 40.0, 0.3] + [0.0] * 11)\n"
+        "for code in range(3):\n"
+        "    out = np.zeros(6)\n"
+        "    evaluate(np.int64(code), parameters, out)\n"
+        "    print(*out[:3])\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    out = run("program.py", cwd=tmp_path, compiled=True)
+    assert out.returncode == 0, out.stderr
+    rows = np.array([[float(x) for x in line.split()] for line in out.stdout.splitlines()])
+    np.testing.assert_allclose(rows[0], [0.0, 0.0, 0.5])  # buoyancy lifts by its first number
+    # 40 N/m times (-0.5, -2, -2) less 0.3 N s/m times the velocity, turned by a quarter about z
+    np.testing.assert_allclose(rows[1], [-80.06, 20.03, -80.09], rtol=1e-12)
+    assert not rows[2].any()  # no force has this number
+
+
 def test_errors_of_an_attachment_of_another_package_have_their_place(tmp_path):
     text = PLANT.replace("  payloads: [{use: triangular}]\n", "")
     (tmp_path / "scenario.yaml").write_text(text)
@@ -143,11 +178,12 @@ def test_names_are_unique_and_misspelled_ones_get_a_suggestion():
         table["tow"]
 
 
-def test_page_of_the_face_is_current():
+@pytest.mark.parametrize("name", ["make_api_page", "make_scenario_page"])
+def test_generated_pages_are_current(name):
     import importlib.util
 
-    script = ROOT / "docs" / "scripts" / "make_api_page.py"
-    spec = importlib.util.spec_from_file_location("make_api_page", script)
+    script = ROOT / "docs" / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.PAGE.read_text() == module.page(), "./rotor python docs/scripts/make_api_page.py"
+    assert module.PAGE.read_text() == module.page(), f"./rotor python docs/scripts/{name}.py"

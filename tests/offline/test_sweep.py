@@ -117,7 +117,7 @@ def test_places_are_found_and_written(tmp_path):
             "  - {at: [model.vehicles.quad1.mass_kg], between: [0.4, 0.6]}",
             "  - {at: [initial.quad1.position_m.z], how: add, between: [0.1, 0.2]}",
             "  - {at: [initial.quad1.quaternion_wxyz.x, seed], how: add, values: [0.0]}",
-            "  - {at: [model.vehicles.1.gains.position.3], how: scale, between: [2.0, 2.5]}",
+            "  - {at: [model.vehicles.1.gains.position_per_s2.3], how: scale, between: [2.0, 2.5]}",
             "  - {at: [plant.quad1.thrust_gain], between: [0.9, 0.95]}",
         ]))),
         Path("study"),
@@ -127,12 +127,13 @@ def test_places_are_found_and_written(tmp_path):
     assert scenario.model.vehicles[0].mass_kg == 0.5
     assert scenario.initial[0].position_m[2] == pytest.approx(0.15)
     assert (
-        scenario.model.vehicles[0].gains.position[2]
-        == 2.0 * base.model.vehicles[0].gains.position[2]
+        scenario.model.vehicles[0].gains.position_per_s2[2]
+        == 2.0 * base.model.vehicles[0].gains.position_per_s2[2]
     )
     assert scenario.plant[0].thrust_gain == 0.93
     assert (
-        scenario.model.vehicles[0].gains.position[:2] == base.model.vehicles[0].gains.position[:2]
+        scenario.model.vehicles[0].gains.position_per_s2[:2]
+        == base.model.vehicles[0].gains.position_per_s2[:2]
     )
 
 
@@ -227,7 +228,9 @@ def test_own_metrics_and_the_mean_of_a_known_answer(tmp_path):
     vehicle, g = base.model.vehicles[0], base.environment.gravity_m_s2
     factor, sag = done.table["mass"].to_numpy(), done.table["sag.end"].to_numpy()
     # thrust m (g + k e) carries factor m g
-    np.testing.assert_allclose(sag, (factor - 1.0) * g / vehicle.gains.position[2], rtol=1e-3)
+    np.testing.assert_allclose(
+        sag, (factor - 1.0) * g / vehicle.gains.position_per_s2[2], rtol=1e-3
+    )
     assert len(np.unique(factor)) == 8
 
 

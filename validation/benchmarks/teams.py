@@ -87,8 +87,8 @@ def one_payload(n: int) -> Scenario:
             ],
         },
         "controller": {
-            "use": "cable_team", "attitude": [x * mass * radius**2 for x in (5.0, 5.0, 5.0)],
-            "rate": [x * mass * radius**2 for x in (2.0, 2.0, 2.0)],
+            "use": "cable_team", "attitude_n_m": [x * mass * radius**2 for x in (5.0, 5.0, 5.0)],
+            "rate_n_m_s": [x * mass * radius**2 for x in (2.0, 2.0, 2.0)],
         },
         "trajectory": {"use": "circle_10s"},
     }  # fmt: skip

@@ -51,9 +51,9 @@ class Law:
     def control(self) -> dict:
         """Of the load, as a scenario takes it."""
         return {
-            "position": [self.position, self.position, self.position_z],
-            "velocity": [self.velocity, self.velocity, self.velocity_z],
-            "integral": [self.integral, self.integral, self.integral_z],
+            "position_per_s2": [self.position, self.position, self.position_z],
+            "velocity_per_s": [self.velocity, self.velocity, self.velocity_z],
+            "integral_per_s3": [self.integral, self.integral, self.integral_z],
         }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from rotor.graph.adapters import Adapter
 from rotor.verb import Verb
-from rotor_core._jit import inlined
+from rotor_core._jit import kernel
 from rotor_core.config.model import CableAttachment
 from rotor_core.config.yaml.structure import bounded
 from rotor_core.plans.plan import hold
@@ -86,7 +86,7 @@ class SpringConfig:
     damping_n_s_per_m: float = bounded(0.0, ge=0.0)
 
 
-@inlined
+@kernel
 def spring_formula(parameters, motion):
     k, c = parameters[3], parameters[4]
     a = motion.attitude

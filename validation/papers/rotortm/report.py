@@ -259,15 +259,16 @@ def acceptance() -> Iterator[Row | str]:
         [
             "| id | where it is tested |",
             "|---|---|",
-            "| RT-A1 | golden vectors: `rotor_sim/test/test_dynamics.py`, `test_impact.py`, "
+            "| RT-A1 | golden vectors: `rotor_dynamics/test/test_dynamics.py`, `test_impact.py`, "
             "`rotor_control/test/test_golden.py`, `rotor_planning/test/test_trajectories.py` |",
-            "| RT-A2, RT-A7 | `rotor_sim/test/test_dynamics.py` (explicit form against KKT; a cable cannot push) |",
-            "| RT-A3 | `rotor_sim/test/test_impact.py` (1000 random hits) |",
-            "| RT-A4, RT-A5, RT-A6, RT-A8, RT-A9 | `rotor_sim/test/test_stepper.py`, `test_closed_loop.py` |",
+            "| RT-A2, RT-A7 | `rotor_dynamics/test/test_dynamics.py` "
+            "(explicit form against KKT; a cable cannot push) |",
+            "| RT-A3 | `rotor_dynamics/test/test_impact.py` (1000 random hits) |",
+            "| RT-A4, RT-A5, RT-A6, RT-A8, RT-A9 | `rotor_dynamics/test/test_stepper.py`, `test_closed_loop.py` |",
             "| RT-A10, RT-A11 | this report, and `test_closed_loop.py` |",
             "| RT-A12 | `test_closed_loop.py` |",
             "| RT-A13, RT-A17 | `rotor_planning/test/test_trajectories.py`, `test_corridor.py` |",
-            "| RT-A14 | `rotor_sim/test/test_model.py`, `rotor_control/test/test_golden.py` |",
+            "| RT-A14 | `rotor_dynamics/test/test_model.py`, `rotor_control/test/test_golden.py` |",
             "| RT-A15 | `validation/benchmarks/closed_loop.py` |",
             "| RT-A16 | `rotor_sim/test/test_simulation.py`, `test_sensors.py` |",
         ]

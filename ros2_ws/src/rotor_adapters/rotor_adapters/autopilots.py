@@ -129,7 +129,9 @@ class Autopilot:
         R = quat2mat(State(state).attitude)
         R_des = quat2mat(q)
         rate = yaw_rate * R_des[2] if rates is None else rates
-        return np.array([thrust, *self._moment(R, state, R_des, rate, self.vehicle.gains.attitude)])
+        return np.array(
+            [thrust, *self._moment(R, state, R_des, rate, self.vehicle.gains.attitude_n_m)]
+        )
 
     def hold_rates(self, state: np.ndarray, rates: np.ndarray, thrust: float) -> np.ndarray:
         """Wrench (4,) that turns at body rates (3,) rad/s with a thrust in N."""
@@ -141,7 +143,7 @@ class Autopilot:
     ) -> tuple:
         return tracking_moment(
             tuple(R.ravel()), tuple(State(state).body_rate), tuple(R_des.ravel()), tuple(rate), (0.0, 0.0, 0.0),
-            self._inertia, tuple(map(float, gain)), tuple(map(float, self.vehicle.gains.rate)),
+            self._inertia, tuple(map(float, gain)), tuple(map(float, self.vehicle.gains.rate_n_m_s)),
         )  # fmt: skip
 
     def follow(self, state: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -34,10 +34,10 @@ def vehicle_row(
     row[MASS] = vehicle.mass_kg
     row[INERTIA : INERTIA + 9] = inertia_matrix(vehicle.inertia_kg_m2).ravel()
     for column, values in (
-        (ATTITUDE_GAIN, g.attitude),
-        (RATE_GAIN, g.rate),
-        (DIRECTION_GAIN, g.cable_direction),
-        (CABLE_RATE_GAIN, g.cable_rate),
+        (ATTITUDE_GAIN, g.attitude_n_m),
+        (RATE_GAIN, g.rate_n_m_s),
+        (DIRECTION_GAIN, g.cable_direction_per_s2),
+        (CABLE_RATE_GAIN, g.cable_rate_per_s),
     ):
         row[column : column + 3] = values
     row[CABLE_LENGTH] = cable_length

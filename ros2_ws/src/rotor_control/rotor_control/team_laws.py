@@ -45,12 +45,15 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
     control = scenario.controller
     row[g.ERROR_LIMIT] = getattr(control, "error_limit_m", 0.0)  # of laws that limit the error
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
-        row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position
-        row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity
-        row[g.LOAD_INTEGRAL_GAIN : g.LOAD_INTEGRAL_GAIN + 3] = control.integral
-    if isinstance(control, (CableTeamControl, RigidTeamControl)):
-        row[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] = control.attitude
-        row[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] = control.rate
+        row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position_per_s2
+        row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity_per_s
+        row[g.LOAD_INTEGRAL_GAIN : g.LOAD_INTEGRAL_GAIN + 3] = control.integral_per_s3
+    if isinstance(control, CableTeamControl):
+        row[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] = control.attitude_n_m
+        row[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] = control.rate_n_m_s
+    elif isinstance(control, RigidTeamControl):
+        row[g.LOAD_ATTITUDE_GAIN : g.LOAD_ATTITUDE_GAIN + 3] = control.attitude_per_s2
+        row[g.LOAD_RATE_GAIN : g.LOAD_RATE_GAIN + 3] = control.rate_per_s
     return row
 
 
@@ -144,8 +147,8 @@ class QuadrotorLaw(TeamLaw):
         vehicle = scenario.model.vehicles[self.rows[0]]
         self.vehicles = np.array([g.vehicle_row(vehicle)])
         own = vehicle.gains
-        self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position
-        self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity
+        self.load[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = own.position_per_s2
+        self.load[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = own.velocity_per_s
         self.cargo = Cargo(scenario.model, vehicle) if cargo_of(scenario.model, vehicle) else None
 
     def _command(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:

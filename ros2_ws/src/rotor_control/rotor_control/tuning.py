@@ -50,24 +50,29 @@ def _add(
 
 def _gains_of(law: TeamLaw, scenario: Scenario, out: dict[str, Tunable]) -> None:
     one, entity, control = np.ones(3), law.team.entity, scenario.controller
-    _add(out, f"{entity}.position", law.load, g.LOAD_POSITION_GAIN, one)
-    _add(out, f"{entity}.velocity", law.load, g.LOAD_VELOCITY_GAIN, one)
+    _add(out, f"{entity}.position_per_s2", law.load, g.LOAD_POSITION_GAIN, one)
+    _add(out, f"{entity}.velocity_per_s", law.load, g.LOAD_VELOCITY_GAIN, one)
     carries = law.team.payload is not None
     if carries and isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
-        _add(out, f"{entity}.integral", law.load, g.LOAD_INTEGRAL_GAIN, one)
+        _add(out, f"{entity}.integral_per_s3", law.load, g.LOAD_INTEGRAL_GAIN, one)
     if carries and isinstance(control, (CableTeamControl, RigidTeamControl)):
-        _add(out, f"{entity}.attitude", law.load, g.LOAD_ATTITUDE_GAIN, law.gain_scale)
-        _add(out, f"{entity}.rate", law.load, g.LOAD_RATE_GAIN, law.gain_scale)
+        attitude, rate = (
+            ("attitude_n_m", "rate_n_m_s")
+            if isinstance(control, CableTeamControl)
+            else ("attitude_per_s2", "rate_per_s")
+        )
+        _add(out, f"{entity}.{attitude}", law.load, g.LOAD_ATTITUDE_GAIN, law.gain_scale)
+        _add(out, f"{entity}.{rate}", law.load, g.LOAD_RATE_GAIN, law.gain_scale)
     for name, row in zip(law.team.vehicles, law.vehicles, strict=False):
-        _add(out, f"{name}.attitude", row, g.ATTITUDE_GAIN, one)
-        _add(out, f"{name}.rate", row, g.RATE_GAIN, one)
+        _add(out, f"{name}.attitude_n_m", row, g.ATTITUDE_GAIN, one)
+        _add(out, f"{name}.rate_n_m_s", row, g.RATE_GAIN, one)
         if carries:
-            _add(out, f"{name}.cable_direction", row, g.DIRECTION_GAIN, one)
-            _add(out, f"{name}.cable_rate", row, g.CABLE_RATE_GAIN, one)
+            _add(out, f"{name}.cable_direction_per_s2", row, g.DIRECTION_GAIN, one)
+            _add(out, f"{name}.cable_rate_per_s", row, g.CABLE_RATE_GAIN, one)
 
 
 def tunable_gains(scenario: Scenario, controller: Controller) -> dict[str, Tunable]:
-    """Gains by name, such as ``payload.position.x`` or ``quad1.attitude.z``."""
+    """Gains by name, such as ``payload.position_per_s2.x`` or ``quad1.attitude_n_m.z``."""
     out: dict[str, Tunable] = {}
     for law in controller.laws:
         if isinstance(law, TeamLaw):  # open loop has no gains

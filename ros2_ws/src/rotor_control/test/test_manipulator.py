@@ -28,7 +28,7 @@ from rotor_core.vehicles.rotors import rotor_set
 GRAVITY, PERIOD = 9.81, 0.005
 WEIGHT = np.array([0.0, 0.0, -GRAVITY])
 VEHICLE = load_scenario("arm_coupled").model.vehicles[0]
-STRONG = replace(VEHICLE, max_tilt_deg=180.0, joints=tuple(replace(j, effort=None) for j in VEHICLE.joints))  # fmt: skip
+STRONG = replace(VEHICLE, max_tilt_deg=180.0, joints=tuple(replace(j, effort_n_m=None) for j in VEHICLE.joints))  # fmt: skip
 """Without limits of efforts and tilt."""
 
 CONTROL = ManipulatorControl("manipulator", error_limit_m=100.0)
@@ -88,7 +88,7 @@ class Situation:
     def base(self, c):
         """Wanted acceleration in W (J.7), and how the base frame's velocity changes in its axes."""
         r, s = self.reference, self.state
-        a = np.array(c.position) * (r[:3] - s[:3]) + np.array(c.velocity) * (r[VELOCITY:ACCELERATION] - s[7:10])  # fmt: skip
+        a = np.array(c.position_per_s2) * (r[:3] - s[:3]) + np.array(c.velocity_per_s) * (r[VELOCITY:ACCELERATION] - s[7:10])  # fmt: skip
         a += r[ACCELERATION : ACCELERATION + 3] * c.feedforward
         return a, self.R.T @ a - np.cross(self.u[3:6], self.u[:3])
 
@@ -145,7 +145,10 @@ def test_coupled_does_what_it_wants_with_the_thrust_it_has(seed):
     R_des = np.column_stack([np.cross(y, z), y, z])
     E = 0.5 * (now.R.T @ R_des - R_des.T @ now.R)
     rate = 0.3 * now.R[2] - now.u[3:6]  # the vertical in the axes of the base
-    alpha = np.array(CONTROL.attitude) * [E[2, 1], E[0, 2], E[1, 0]] + np.array(CONTROL.rate) * rate
+    alpha = (
+        np.array(CONTROL.attitude_per_s2) * [E[2, 1], E[0, 2], E[1, 0]]
+        + np.array(CONTROL.rate_per_s) * rate
+    )
     close(u_dot[3:6], alpha)
 
 
@@ -167,7 +170,7 @@ def test_uncoupled_is_a_rigid_body_with_servos():
     joints, wanted = at_rest([0.3, 0.2])
     wrench, _ = law_of("uncoupled")(level, joints, hold((0, 0, 2)).sample(0.0), wanted)
     w = np.array([0.1, -0.2, 0.3])
-    close(wrench[1:], J @ (-np.array(c.rate) * w) + np.cross(w, J @ w))
+    close(wrench[1:], J @ (-np.array(c.rate_per_s) * w) + np.cross(w, J @ w))
 
 
 # --- computed torque ------------------------------------------------------------------------------
@@ -179,8 +182,8 @@ def turning(now, c, times):
     difference = Rotation.from_quat([*q[1:], q[0]]).inv() * Rotation.from_quat([*r[ATTITUDE + 1 : BODY_RATE], r[ATTITUDE]])  # fmt: skip
     vector = difference.as_quat()
     vector = vector[:3] * np.sign(vector[3])
-    error = np.array(c.attitude) * vector
-    error += np.array(c.rate) * (difference.apply(r[BODY_RATE : BODY_RATE + 3]) - now.u[3:6])
+    error = np.array(c.attitude_per_s2) * vector
+    error += np.array(c.rate_per_s) * (difference.apply(r[BODY_RATE : BODY_RATE + 3]) - now.u[3:6])
     return times * error + difference.apply(r[ANGULAR_ACCELERATION : ANGULAR_ACCELERATION + 3])
 
 
@@ -275,7 +278,7 @@ def test_the_position_error_is_shortened():
 def test_efforts_stay_within_their_limits(law):
     joints, wanted = at_rest(np.array([0.5, -0.5]))
     wanted[:, 0] = 10.0, -10.0
-    limited = [replace(j, effort=e) for j, e in zip(STRONG.joints, (12.0, 5.0), strict=True)]
+    limited = [replace(j, effort_n_m=e) for j, e in zip(STRONG.joints, (12.0, 5.0), strict=True)]
     vehicle = replace(STRONG, joints=tuple(limited))
     _, efforts = law_of(law, vehicle)(base_state(), joints, hold((0, 0, 2)).sample(0.0), wanted)
     np.testing.assert_array_equal(np.abs(efforts) <= [12.0, 5.0], True)
@@ -286,8 +289,8 @@ def test_efforts_stay_within_their_limits(law):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_integrals_grow_are_limited_and_act(law):
-    vehicle = replace(STRONG, joints=tuple(replace(j, integral=3.0) for j in STRONG.joints))
-    control = law_of(law, vehicle, integral=(0.0, 0.0, 2.0))
+    vehicle = replace(STRONG, joints=tuple(replace(j, integral_per_s3=3.0) for j in STRONG.joints))
+    control = law_of(law, vehicle, integral_per_s3=(0.0, 0.0, 2.0))
     joints, wanted = at_rest(np.array([0.5, -0.5]))
     wanted[:, 0] += (0.1, -0.2)
     reference = hold((0, 0, 2.5)).sample(0.0)

@@ -35,21 +35,28 @@ def disturbed(scenario):
     return states, np.array(references)
 
 
+ATTITUDE = ("attitude_n_m", "attitude_per_s2")
+"""Keys of the attitude gain of laws: as moments, or as accelerations."""
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_initial_values_are_those_of_the_scenario(name):
     scenario = load_scenario(name)
     gains = tunable_gains(scenario, make_controller(scenario))
     payloads = [p.name for p in scenario.model.payloads]
     for vehicle in scenario.model.vehicles:
-        if f"{vehicle.name}.attitude.x" in gains:
-            assert gains[f"{vehicle.name}.attitude.y"].value == vehicle.gains.attitude[1]
-            assert gains[f"{vehicle.name}.rate.z"].value == vehicle.gains.rate[2]
+        if f"{vehicle.name}.attitude_n_m.x" in gains:
+            assert gains[f"{vehicle.name}.attitude_n_m.y"].value == vehicle.gains.attitude_n_m[1]
+            assert gains[f"{vehicle.name}.rate_n_m_s.z"].value == vehicle.gains.rate_n_m_s[2]
     for payload in payloads:
         for i, axis in enumerate("xyz"):
-            assert gains[f"{payload}.position.{axis}"].value == scenario.controller.position[i]
-            if hasattr(scenario.controller, "attitude"):
-                value = gains[f"{payload}.attitude.{axis}"].value
-                assert value == pytest.approx(scenario.controller.attitude[i], rel=1e-12)
+            wanted = scenario.controller.position_per_s2[i]
+            assert gains[f"{payload}.position_per_s2.{axis}"].value == wanted
+            for attitude in ATTITUDE:
+                if hasattr(scenario.controller, attitude):
+                    value = gains[f"{payload}.{attitude}.{axis}"].value
+                    wanted = getattr(scenario.controller, attitude)[i]
+                    assert value == pytest.approx(wanted, rel=1e-12)
     for gain in gains.values():
         assert gain.limits[0] <= gain.value <= gain.limits[1] and gain.limits[1] > 0.0
 
@@ -62,13 +69,14 @@ def test_a_changed_gain_acts_like_one_in_the_file(name):
     )
     states, references = disturbed(scenario)
     vehicle = scenario.model.vehicles[0]
-    changed = replace(vehicle, gains=replace(vehicle.gains, attitude=(0.3, 0.1, 0.2)))
+    changed = replace(vehicle, gains=replace(vehicle.gains, attitude_n_m=(0.3, 0.1, 0.2)))
     model = replace(scenario.model, vehicles=(changed, *scenario.model.vehicles[1:]))
     built = replace(scenario, model=model)
-    if hasattr(scenario.controller, "position"):
-        control = replace(scenario.controller, position=(3.0, 4.0, 5.0))
-        if hasattr(control, "attitude"):
-            control = replace(control, attitude=(0.7, 0.8, 0.9))
+    attitudes = [k for k in ATTITUDE if hasattr(scenario.controller, k)]
+    if hasattr(scenario.controller, "position_per_s2"):
+        control = replace(scenario.controller, position_per_s2=(3.0, 4.0, 5.0))
+        for key in attitudes:
+            control = replace(control, **{key: (0.7, 0.8, 0.9)})
         built = replace(built, controller=control)
     expected = make_controller(built).decide(states, references).copy()
     controller = make_controller(scenario)
@@ -76,9 +84,10 @@ def test_a_changed_gain_acts_like_one_in_the_file(name):
     controller.reset()
     gains = tunable_gains(scenario, controller)
     wanted = dict(
-        zip((f"{vehicle.name}.attitude.{a}" for a in "xyz"), (0.3, 0.1, 0.2), strict=True)
+        zip((f"{vehicle.name}.attitude_n_m.{a}" for a in "xyz"), (0.3, 0.1, 0.2), strict=True)
     )
-    for kind, values in (("position", (3.0, 4.0, 5.0)), ("attitude", (0.7, 0.8, 0.9))):
+    found = [("position_per_s2", (3.0, 4.0, 5.0)), *((k, (0.7, 0.8, 0.9)) for k in attitudes)]
+    for kind, values in found:
         wanted |= dict(zip((f"payload.{kind}.{a}" for a in "xyz"), values, strict=True))
     for key, value in wanted.items():
         if key in gains:

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import Rotors, Vehicle, VehicleGains
-from rotor_core.config.vehicles.arm import BASE, JointConfig, Link
+from rotor_core.config.vehicles.arm import BASE, JOINTS, Link, PrismaticJoint, RevoluteJoint
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.errors import ContractError
 from rotor_core.vehicles.articulated import ArticulatedVehicle
@@ -54,10 +54,14 @@ def random_vehicle(rng, n=None):
         mass = 0.0 if what < 0.1 and i else mass
         links.append(Link(f"l{i}", mass, triple(rng.uniform(-0.2, 0.2, 3)), inertia))
         joints.append(
-            JointConfig(
-                f"j{i}", str(parent), f"l{i}", kind, triple(rng.uniform(-0.4, 0.4, 3)),
+            JOINTS[kind](
+                f"j{i}", str(parent), f"l{i}", triple(rng.uniform(-0.4, 0.4, 3)),
                 triple(rng.uniform(-170, 170, 3)), triple(2.0 * rng.normal(size=3)),
-                armature=float(rng.uniform(0.001, 0.05)), initial=0.1,
+                **{
+                    JOINTS[kind].UNITS[name]: value
+                    for name, value in (("armature", float(rng.uniform(0.001, 0.05))), ("initial", 0.1))
+                    if kind != "fixed"
+                },
             )
         )  # fmt: skip
     shuffled = tuple(joints[i] for i in rng.permutation(n))
@@ -272,8 +276,8 @@ def arm(**changes):
         Link("l2", 0.7, (0.2, 0, 0), (0.01, 0.015, 0.02)),
     ]
     joints = [
-        JointConfig("j1", BASE, "l1", axis=triple(Y), **changes),
-        JointConfig("j2", "l1", "l2", position_m=(0.5, 0, 0), axis=triple(Y), **changes),
+        RevoluteJoint("j1", BASE, "l1", axis=triple(Y), **changes),
+        RevoluteJoint("j2", "l1", "l2", position_m=(0.5, 0, 0), axis=triple(Y), **changes),
     ]
     return vehicle_of(links, joints)
 
@@ -281,7 +285,7 @@ def arm(**changes):
 def test_two_link_arm_in_closed_form():
     """Textbook equations of the planar arm, base held still."""
     model, m1, m2, l1, c1, c2, I1, I2, g = (
-        ArticulatedVehicle(arm(armature=0.03)),
+        ArticulatedVehicle(arm(armature_kg_m2=0.03)),
         1.3,
         0.7,
         0.5,
@@ -309,8 +313,8 @@ def test_slide_on_a_turntable_in_closed_form():
     """Centrifugal and Coriolis forces of a point that slides on a turning arm: r w^2, 2 r r_dot w."""
     links = [Link("table", 1.0, inertia_kg_m2=(0.1, 0.1, 0.2)), Link("slider", 0.8)]
     joints = [
-        JointConfig("turn", BASE, "table", axis=triple(Z)),
-        JointConfig("slide", "table", "slider", "prismatic", axis=triple(X)),
+        RevoluteJoint("turn", BASE, "table", axis=triple(Z)),
+        PrismaticJoint("slide", "table", "slider", axis=triple(X)),
     ]
     model, r, w, r_dot = ArticulatedVehicle(vehicle_of(links, joints)), 0.6, 1.7, -0.4
     model.place(np.array([0.3, r]))

@@ -132,7 +132,7 @@ MISTAKES = [
     ("seed: 3", '"\\u202ed": 3', r"test\.yaml:14: '\\u202ed': unknown key '\\u202ed'"),
     ("seed: 3", "x" * 500 + ": 3", r"unknown key 'x{36}\.\.\."),
     ("seed: 3", "seed: " + "9" * 5000, r"test\.yaml:14: '9{40}' is not a number"),
-    ("use: bar_0-5m", "use: [bar_0-5m]", r"test\.yaml:10: model\.attachments\[0\]\.use: must be the name of a file in config/attachments"),
+    ("use: bar_0-5m", "use: [bar_0-5m]", r"test\.yaml:10: model\.attachments\[0\]\.use: must be a text, got a list"),
     ("use: bar_0-5m", "use: bar_0-5m, payload: [bar]", r"test\.yaml:10: model\.attachments\[0\]\.payload: must be a text, got a list"),
     ("use: bar_0-5m", "use: bar_0-5m, vehicles: [{a: 1}, quad2]", r"model\.attachments\[0\]\.vehicles\[0\]: must be a text, got a mapping"),
 ]  # fmt: skip

@@ -112,9 +112,9 @@ MISTAKES = [
     ('xyz="0 0 -0.1"', 'xyz="0 0"', r"urdf:22: <origin>: xyz must be 3 finite numbers, got '0 0'"),
     ('rpy="0 0 1"', 'rpy="0 0 ${pi}"', r"urdf:22: <origin>: rpy must be 3 finite numbers, got '0 0 \$\{pi\}'"),
     ('xyz="0 2 0"', 'xyz="0 0 0"', r"urdf:21: joints\[0\]: axis must not be zero, got \[0\.0, 0\.0, 0\.0\]"),
-    ('damping="0.1"', 'damping="-0.1"', r"urdf:21: joints\[0\]\.damping: must be >= 0, got -0\.1"),
-    ('lower="-1"', 'lower="2"', r"urdf:21: joints\[0\]: limits must be \[smallest, largest\], got \[2\.0, 1\.5\]"),
-    ('lower="-1"', 'lower="1"', r"urdf:21: joints\[0\]: initial must be within limits \[1\.0, 1\.5\], got 0"),
+    ('damping="0.1"', 'damping="-0.1"', r"urdf:21: joints\[0\]\.damping_n_m_s: must be >= 0, got -0\.1"),
+    ('lower="-1"', 'lower="2"', r"urdf:21: joints\[0\]: limits_rad must be \[smallest, largest\], got \[2\.0, 1\.5\]"),
+    ('lower="-1"', 'lower="1"', r"urdf:21: joints\[0\]: initial_rad must be within limits_rad \[1\.0, 1\.5\], got 0"),
     ('size="0.1 0.2 0.3"', 'size="0.1 0 0.3"', r"urdf:14: links\[0\]\.visuals\[0\]\.size_m\[1\]: must be > 0, got 0"),
     # inertias that cannot be
     ('izz="0.03"', 'izz="0.5"', r"urdf:8: links\[0\]: inertia_kg_m2 belongs to no rigid body: the largest principal value 0\.5 exceeds .*0\.04"),
@@ -160,11 +160,12 @@ def test_bombs_are_refused(load):
 
 def test_joints_of_the_yaml_lie_over_those_of_the_urdf(load):
     (joint,) = load(
-        GOOD, "joints: [{name: hinge, lag_s: 0.1, effort: 9.0, gains: [1.0, 2.0], initial: 0.5}]"
+        GOOD,
+        "joints: [{name: hinge, lag_s: 0.1, effort_n_m: 9.0, position_per_s2: 1.0, velocity_per_s: 2.0, initial_rad: 0.5}]",
     ).joints
     assert (joint.lag_s, joint.effort, joint.gains, joint.initial) == (0.1, 9.0, (1.0, 2.0), 0.5)
     assert (joint.limits, joint.rate, joint.axis) == ((-1.0, 1.5), 2.0, (0.0, 2.0, 0.0))
-    assert load(GOOD, "joints: [{name: hinge, limits: null}]").joints[0].limits is None
+    assert load(GOOD, "joints: [{name: hinge, limits_rad: null}]").joints[0].limits is None
     assert load(GOOD, "mass_kg: 7").mass_kg == 7.0
 
 
@@ -173,8 +174,8 @@ OVERRIDES = [
     ("joints:\n- {name: hinge}\n- {name: elbow}", r"yaml:7: .*joints: the URDF has no joint 'elbow'\. Known: hinge"),
     ("joints: [{name: hinge, lags: 0.1}]", r"yaml:5: joints\[0\]\.lags: unknown key 'lags'; did you mean \"lag_s\"\?"),
     ("joints:\n- name: hinge\n  lag_s: 3", r"yaml:7: joints\[0\]\.lag_s: must be <= 1, got 3"),
-    ("joints: [{name: hinge, effort: -1}]", r"yaml:5: joints\[0\]\.effort: must be > 0, got -1"),
-    ("joints: [{name: hinge, initial: 3}]", r":\d+: joints\[0\]: initial must be within limits \[-1\.0, 1\.5\], got 3"),
+    ("joints: [{name: hinge, effort_n_m: -1}]", r"yaml:5: joints\[0\]\.effort_n_m: must be > 0, got -1"),
+    ("joints: [{name: hinge, initial_rad: 3}]", r":\d+: joints\[0\]: initial_rad must be within limits_rad \[-1\.0, 1\.5\], got 3"),
     ("joints: [{name: hinge, parent: leg}]", r":\d+: .*joint 'hinge': parent must be a link \(base_link, arm\), got 'leg'"),
     ("joints: {hinge: {lag_s: 0.1}}", r"yaml:5: .*joints: must be a list"),
     ("urdf: other.urdf", r"yaml:2: urdf: there is no file 'other\.urdf'; looked beside this file"),

@@ -55,7 +55,7 @@ def test_nothing_is_ignored(old, new, line, load):
 @pytest.mark.parametrize(
     "more, what",
     [
-        ("joints: [{name: hinge, lag_s: 0.1}, {name: hinge, damping: 3}]", r"joints\[1\]\.name: 'hinge' appears twice"),
+        ("joints: [{name: hinge, lag_s: 0.1}, {name: hinge, damping_n_m_s: 3}]", r"joints\[1\]\.name: 'hinge' appears twice"),
         ("joints: [{lag_s: 0.1}]", r"joints\[0\]\.name: must be the name of a joint"),
         ("joints: [{name: [a]}]", r"joints\[0\]\.name: must be the name of a joint"),
     ],

@@ -41,7 +41,7 @@ VEHICLE = """\
 schema: 1
 urdf: test.urdf
 rotors: {layout: x, arm_m: 0.3, speed_rpm: [0, 9000], thrust_n_per_rpm2: 1.0e-6, torque_per_thrust_m: 0.02}
-gains: {attitude: [1, 1, 1], rate: [1, 1, 1]}
+gains: {attitude_n_m: [1, 1, 1], rate_n_m_s: [1, 1, 1]}
 """
 MORE = "</robot>\n"
 """End of the file, which tables replace to add something there."""

@@ -14,7 +14,7 @@ from worlds import random_inertia, state
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import Model, Rotors, Vehicle, VehicleGains
-from rotor_core.config.vehicles.arm import BASE, JointConfig, Link
+from rotor_core.config.vehicles.arm import BASE, JOINTS, Link, RevoluteJoint
 from rotor_core.vehicles.articulated import ArticulatedVehicle
 from rotor_sim.plant.system import system_from_scenario
 from validation.oracles import kremer
@@ -63,10 +63,11 @@ def random_vehicle(rng):
             rng.uniform(-170, 170, 3),
             2.0 * rng.normal(size=3),
         )
+        armature = float(rng.choice([0.0, 0.02]))
         joints.append(
-            JointConfig(
-                f"j{i}", parent, f"l{i}", kind, triple(place), triple(turn), triple(axis),
-                armature=float(rng.choice([0.0, 0.02])),
+            JOINTS[kind](
+                f"j{i}", parent, f"l{i}", triple(place), triple(turn), triple(axis),
+                **({} if kind == "fixed" else {JOINTS[kind].UNITS["armature"]: armature}),
             )
         )  # fmt: skip
     joints = [joints[i] for i in rng.permutation(len(joints))]
@@ -109,8 +110,8 @@ def as_vehicle(model):
         Link(f"l{i}", k.mass, triple(k.com), rows(k.inertia)) for i, k in enumerate(model.links)
     ]
     joints = [
-        JointConfig(
-            f"j{i}", BASE if k.parent == kremer.BASE else f"l{k.parent}", f"l{i}", "revolute",
+        RevoluteJoint(
+            f"j{i}", BASE if k.parent == kremer.BASE else f"l{k.parent}", f"l{i}",
             triple(k.origin), axis=triple(k.axis),
         )
         for i, k in enumerate(model.links)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.trajectories import JointMove, JointMoves, Move, MovesPlan, ReachMove
-from rotor_core.config.vehicles.arm import BASE, JointConfig, Link
+from rotor_core.config.vehicles.arm import BASE, Link, PrismaticJoint, RevoluteJoint
 from rotor_core.errors import ContractError
 from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.plans.plan import hold
@@ -23,7 +23,7 @@ ROUNDING = 1e-10
 """Quintics in Bernstein form, turned into powers: coefficients up to 15 of values of a few units."""
 
 SHIPPED = load_scenario("arm_coupled").model.vehicles[0]
-VEHICLE = replace(SHIPPED, joints=tuple(replace(j, rate=None, limits=(-3.0, 3.0)) for j in SHIPPED.joints))  # fmt: skip
+VEHICLE = replace(SHIPPED, joints=tuple(replace(j, rate_rad_s=None, limits_rad=(-3.0, 3.0)) for j in SHIPPED.joints))  # fmt: skip
 HAND = np.array([0.44, 0.0, 0.0])
 
 
@@ -287,7 +287,7 @@ def test_arm_plans_that_cannot_be_are_refused(moves, reaches, text):
 
 
 def test_too_fast_a_move_is_refused():
-    slow = replace(VEHICLE, joints=tuple(replace(j, rate=2.0) for j in VEHICLE.joints))
+    slow = replace(VEHICLE, joints=tuple(replace(j, rate_rad_s=2.0) for j in VEHICLE.joints))
     turn = np.degrees(VEHICLE.joints[0].initial + 1.0)  # 1 rad: 1.875 / T
     arm_plan(slow, JointMoves("am1", (JointMove("joint1", 0.0, 0.94, to_deg=turn),)), None)
     with pytest.raises(
@@ -306,10 +306,10 @@ def spatial(seed, limits=None):
     for i in range(6):
         axis = rng.normal(size=3)
         joints.append(
-            JointConfig(
-                f"j{i}", parent, f"l{i}", "prismatic" if i == 3 else "revolute",
+            (PrismaticJoint if i == 3 else RevoluteJoint)(
+                f"j{i}", parent, f"l{i}",
                 tuple(rng.uniform(-0.3, 0.3, 3)), tuple(rng.uniform(-170, 170, 3)), tuple(axis),
-                limits=(-0.3, 0.3) if i == 3 else limits,
+                **({"limits_m": (-0.3, 0.3)} if i == 3 else {"limits_rad": limits}),
             )
         )  # fmt: skip
         links.append(Link(f"l{i}", 0.1))
@@ -373,7 +373,7 @@ def test_a_solution_near_the_start_is_taken():
 @pytest.mark.parametrize("target", [(1.5, 0.0, -0.1), (0.0, 0.0, -2.0), (-0.9, 0.0, 0.9)])
 def test_out_of_reach_is_refused_with_the_distance(target):
     """The planar arm, stretched, covers a circle of 0.88 m about its mount 0.1 m below the base."""
-    free = replace(VEHICLE, joints=tuple(replace(j, limits=None) for j in VEHICLE.joints))
+    free = replace(VEHICLE, joints=tuple(replace(j, limits_rad=None) for j in VEHICLE.joints))
     missing = np.linalg.norm(np.array(target) + [0, 0, 0.1]) - 0.88
     with pytest.raises(ContractError, match="'link2' cannot reach") as refused:
         InverseKinematics(free, "link2", HAND).joints(np.array(target), np.array([0.5, -0.5]))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from rotor_core.config.loader import load_vehicle
-from rotor_core.config.vehicles.arm import JointConfig, Link
+from rotor_core.config.vehicles.arm import Link, RevoluteJoint
 from rotor_planning.arms.inverse_kinematics import InverseKinematics
 
 HAND = np.array([0.44, 0.0, 0.0])
@@ -13,7 +13,7 @@ HAND = np.array([0.44, 0.0, 0.0])
 
 def test_a_reach_leaves_other_arms_alone():
     vehicle = load_vehicle("kremer_v2")
-    other = JointConfig("other", "base_link", "other_link", axis=(0.0, 0.0, 1.0), initial=0.3)
+    other = RevoluteJoint("other", "base_link", "other_link", axis=(0.0, 0.0, 1.0), initial_rad=0.3)
     both = replace(
         vehicle,
         links=(*vehicle.links, Link("other_link", 0.1, inertia_kg_m2=(1e-3, 1e-3, 1e-3))),

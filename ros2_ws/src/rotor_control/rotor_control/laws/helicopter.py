@@ -204,8 +204,8 @@ class HelicopterLaw:
         self.gains[g.GRAVITY], self.gains[g.PERIOD] = gravity, scenario.time.control_s
         self.gains[g.ERROR_LIMIT] = control.error_limit_m
         for first, values in (
-            (g.LOAD_POSITION_GAIN, control.position), (g.LOAD_VELOCITY_GAIN, control.velocity),
-            (g.LOAD_INTEGRAL_GAIN, control.integral),
+            (g.LOAD_POSITION_GAIN, control.position_per_s2), (g.LOAD_VELOCITY_GAIN, control.velocity_per_s),
+            (g.LOAD_INTEGRAL_GAIN, control.integral_per_s3),
         ):  # fmt: skip
             self.gains[first : first + 3] = values
         rotor, tail = vehicle.helicopter.main_rotor, vehicle.helicopter.tail_rotor
@@ -220,10 +220,10 @@ class HelicopterLaw:
         s[TAIL_ARM], s[SENSE] = -tail.position_m[0], rotor.sense
         s[TILT_GAIN : TILT_GAIN + 2], s[TILT_RATE_GAIN : TILT_RATE_GAIN + 2] = (
             control.tilt,
-            control.tilt_rate,
+            control.tilt_rate_s,
         )
-        s[HEADING_GAIN : HEADING_GAIN + 2] = control.heading
-        s[HEADING_INTEGRAL] = control.heading_integral
+        s[HEADING_GAIN : HEADING_GAIN + 2] = control.heading_n_m, control.heading_rate_n_m_s
+        s[HEADING_INTEGRAL] = control.heading_integral_n_m_per_s
         s[COUPLING], s[CYCLIC_PER_TILT] = at_rest.coupling, at_rest.cyclic_per_tilt
         s[FLAP_TIME] = at_rest.flap_time
         s[LEANS_BACK], s[LEANS_ASIDE] = at_rest.leans_back, -rotor.sense * at_rest.leans_aside
@@ -240,7 +240,7 @@ class HelicopterLaw:
             s[CABLE_LENGTH], s[LOAD_WEIGHT], s[SWING] = (
                 cable.length_m,
                 carried * gravity,
-                control.swing,
+                control.swing_per_s,
             )
         self.settings = s
         self.memory = np.zeros(5)

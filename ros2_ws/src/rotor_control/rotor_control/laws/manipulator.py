@@ -51,7 +51,7 @@ class ManipulatorLaw:
         moving = vehicle.moving_joints
         self.memory = np.zeros(3 + len(moving))
         self._weight = np.array([0.0, 0.0, -gravity])
-        self._integrals = np.array([j.integral for j in moving])
+        self._integrals = np.array([j.integral_per_s3 for j in moving])
         self._joint_gains = np.array([j.gains for j in moving]).reshape(-1, 2)
         self._saturated = np.zeros(len(moving))
         self._limits = np.array([np.inf if j.effort is None else j.effort for j in moving])
@@ -96,8 +96,8 @@ class ManipulatorLaw:
         slip = reference[ref.VELOCITY : ref.VELOCITY + 3] - State(state).velocity
         self.memory[:3] += error * self._period
         integral = np.clip(self.memory[:3], -INTEGRAL_LIMIT, INTEGRAL_LIMIT, out=self.memory[:3])
-        wanted = np.array(c.position) * error + np.array(c.velocity) * slip
-        wanted += np.array(c.integral) * integral
+        wanted = np.array(c.position_per_s2) * error + np.array(c.velocity_per_s) * slip
+        wanted += np.array(c.integral_per_s3) * integral
         if c.feedforward:
             wanted += reference[ref.ACCELERATION : ref.ACCELERATION + 3]
         return wanted
@@ -124,7 +124,7 @@ class ManipulatorLaw:
         R_des = desired_rotation(self._tilted(force), reference[ref.YAW_ANGLE])
         error = np.array(rotation_error(tuple(R.ravel()), R_des))
         rate = reference[ref.YAW_RATE] * R[2] - omega  # about the vertical, in the axes of the base
-        return np.array(c.attitude) * error + np.array(c.rate) * rate
+        return np.array(c.attitude_per_s2) * error + np.array(c.rate_per_s) * rate
 
     def _tilted(self, force: np.ndarray) -> tuple[float, float, float]:
         """The force, leaning at most as far as the vehicle may."""
@@ -174,7 +174,7 @@ class ManipulatorLaw:
         turn = difference[1:] * (1.0 if difference[0] >= 0.0 else -1.0)
         R_des = quat2mat(difference)
         rate = R_des @ reference[ref.BODY_RATE : ref.BODY_RATE + 3] - u[3:6]
-        alpha = np.array(c.attitude) * turn + np.array(c.rate) * rate
+        alpha = np.array(c.attitude_per_s2) * turn + np.array(c.rate_per_s) * rate
         alpha *= BETWEEN[c.reading]
         if c.feedforward:
             alpha += R_des @ reference[ref.ANGULAR_ACCELERATION : ref.ANGULAR_ACCELERATION + 3]

@@ -49,9 +49,9 @@ class PointMassControl:
     """
 
     type: Literal["point_mass"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    position_per_s2: Vector = bounded(ge=0.0)
+    velocity_per_s: Vector = bounded(ge=0.0)
+    integral_per_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: Literal["paper", "nominal"] = "paper"
     spread_deg: float = bounded(30.0, gt=0.0, le=60.0)
     azimuths_deg: tuple[float, ...] = ()
@@ -79,17 +79,17 @@ class PointMassControl:
 class CableTeamControl:
     """n vehicles with a rigid payload on cables.
 
-    Gains of the payload pose (1/s^2, 1/s; N m, N m s). ``feedforward`` as of :class:`PointMassControl`.
+    Gains of the payload pose. ``feedforward`` as of :class:`PointMassControl`.
     ``least_tension_n``: no cable is asked for less; ``spread_deg``: cables lean outwards by this at
     rest. Both by internal forces, which the payload does not feel.
     """
 
     type: Literal["cable_team"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    attitude: Vector = bounded(ge=0.0)
-    rate: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    position_per_s2: Vector = bounded(ge=0.0)
+    velocity_per_s: Vector = bounded(ge=0.0)
+    attitude_n_m: Vector = bounded(ge=0.0)
+    rate_n_m_s: Vector = bounded(ge=0.0)
+    integral_per_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: Literal["paper", "nominal"] = "paper"
     least_tension_n: float | None = bounded(None, ge=0.0)
     spread_deg: float = bounded(0.0, ge=0.0, le=60.0)
@@ -101,18 +101,17 @@ class CableTeamControl:
 class RigidTeamControl:
     """A rigidly linked team: gains of the payload pose.
 
-    ``attitude`` and ``rate`` are angular accelerations per error (1/s^2, 1/s) and are multiplied by
-    the inertia of the structure. ``allocation``: ``moments`` weighs the wrenches of the vehicles
-    alike (the paper); ``rotors`` keeps every rotor near the middle of its range, which mixed teams
-    need. ``feedforward`` as of :class:`PointMassControl`.
+    Those of attitude are angular accelerations per error and are multiplied by the inertia of the structure.
+    ``allocation``: ``moments`` weighs the wrenches of the vehicles alike (the paper); ``rotors`` keeps every rotor near
+    the middle of its range, which mixed teams need. ``feedforward`` as of :class:`PointMassControl`.
     """
 
     type: Literal["rigid_team"]
-    position: Vector = bounded(ge=0.0)
-    velocity: Vector = bounded(ge=0.0)
-    attitude: Vector = bounded(ge=0.0)
-    rate: Vector = bounded(ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    position_per_s2: Vector = bounded(ge=0.0)
+    velocity_per_s: Vector = bounded(ge=0.0)
+    attitude_per_s2: Vector = bounded(ge=0.0)
+    rate_per_s: Vector = bounded(ge=0.0)
+    integral_per_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: Literal["paper", "nominal"] = "paper"
     allocation: Literal["moments", "rotors"] = "moments"
     allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
@@ -122,7 +121,7 @@ class RigidTeamControl:
 
 @dataclass(frozen=True)
 class ManipulatorControl:
-    """One vehicle with an arm; gains are accelerations per error (1/s^2, 1/s), those of joints stand with them.
+    """One vehicle with an arm; gains are accelerations per error, those of joints stand with them.
 
     ``law: coupled`` flies to position and heading and knows what the arm does; ``uncoupled`` takes the
     vehicle for one rigid body (its posture at the start) and every joint for a servo of its own;
@@ -134,11 +133,11 @@ class ManipulatorControl:
     type: Literal["manipulator"]
     law: Literal["coupled", "uncoupled", "computed_torque"] = "coupled"
     reading: Literal["literal", "corrected", "corrected_x4"] = "corrected"
-    position: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
-    velocity: Vector = bounded((4.0, 4.0, 6.0), ge=0.0)
-    attitude: Vector = bounded((150.0, 150.0, 40.0), ge=0.0)
-    rate: Vector = bounded((25.0, 25.0, 12.0), ge=0.0)
-    integral: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    position_per_s2: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
+    velocity_per_s: Vector = bounded((4.0, 4.0, 6.0), ge=0.0)
+    attitude_per_s2: Vector = bounded((150.0, 150.0, 40.0), ge=0.0)
+    rate_per_s: Vector = bounded((25.0, 25.0, 12.0), ge=0.0)
+    integral_per_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: bool = True
     error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""
@@ -183,21 +182,21 @@ class CascadedPidControl:
 class HelicopterControl:
     """One helicopter, alone or with a load on a cable, through tilts of its disc.
 
-    Gains of the position (1/s^2, 1/s, 1/s^3); ``tilt`` and ``tilt_rate``: tilt of the disc to the side and
-    ahead over errors of attitude (rad/rad) and rate (s); ``heading``: moment over errors of heading and
-    its rate (N m/rad, N m s/rad), ``heading_integral`` over the integral (N m/(rad s)). ``swing``: follows
-    the sway of the load (1/s), which damps it.
+    ``tilt`` and ``tilt_rate_s``: tilt of the disc to the side and ahead over errors of attitude (rad/rad) and rate;
+    ``heading_n_m``, ``heading_rate_n_m_s``, ``heading_integral_n_m_per_s``: moment over the error of heading, its rate
+    and its integral. ``swing_per_s``: follows the sway of the load, which damps it.
     """
 
     type: Literal["helicopter"]
-    position: Vector = bounded((1.2, 1.2, 3.0), ge=0.0)
-    velocity: Vector = bounded((1.8, 1.8, 3.5), ge=0.0)
-    integral: Vector = bounded((0.4, 0.4, 1.0), ge=0.0)
+    position_per_s2: Vector = bounded((1.2, 1.2, 3.0), ge=0.0)
+    velocity_per_s: Vector = bounded((1.8, 1.8, 3.5), ge=0.0)
+    integral_per_s3: Vector = bounded((0.4, 0.4, 1.0), ge=0.0)
     tilt: tuple[float, float] = bounded((0.15, 0.15), ge=0.0)
-    tilt_rate: tuple[float, float] = bounded((0.0, 0.0), ge=0.0)
-    heading: tuple[float, float] = bounded((2.0, 1.5), ge=0.0)
-    heading_integral: float = bounded(0.5, ge=0.0)
-    swing: float = bounded(1.0, ge=0.0)
+    tilt_rate_s: tuple[float, float] = bounded((0.0, 0.0), ge=0.0)
+    heading_n_m: float = bounded(2.0, ge=0.0)
+    heading_rate_n_m_s: float = bounded(1.5, ge=0.0)
+    heading_integral_n_m_per_s: float = bounded(0.5, ge=0.0)
+    swing_per_s: float = bounded(1.0, ge=0.0)
     max_tilt_deg: float = bounded(30.0, gt=0.0, lt=90.0)
     error_limit_m: float = bounded(1.0, gt=0.0)
     source: str = ""

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 from ruamel.yaml import YAML
 
 from rotor_core.config.catalog import locate
+from rotor_core.config.checks.references import check_references
 from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import CableAttachment, Model, Vehicle
-from rotor_core.config.references import check_references
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller
@@ -263,7 +263,8 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
     """Cables and rigid links that an attachment of another kind consists of."""
     kind = mapping_of(item, what).get("type")
-    if kind is None or kind.value in ("cable", "rigid_link") or kind.value not in ATTACHMENTS:
+    other = kind is not None and isinstance(kind.value, str) and kind.value in ATTACHMENTS
+    if not other or kind.value in ("cable", "rigid_link"):
         return [item]
     keys = convert(Annotated[object, ATTACHMENTS], item, what)
     try:

@@ -172,18 +172,14 @@ class InternalRotor:
 
 @dataclass(frozen=True)
 class VehicleGains:
-    """Feedback gains of one vehicle, x y z diagonals: position and velocity 1/s^2, 1/s.
+    """Feedback gains of one vehicle along x, y, z: attitude as moments, position and cable as accelerations."""
 
-    Attitude and rate N m, N m s;
-    direction and rate of its cable 1/s^2, 1/s.
-    """
-
-    attitude: Vector = bounded(ge=0.0)
-    rate: Vector = bounded(ge=0.0)
-    position: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
-    velocity: Vector = bounded((3.0, 3.0, 6.0), ge=0.0)
-    cable_direction: Vector = bounded((16.0, 16.0, 16.0), ge=0.0)
-    cable_rate: Vector = bounded((6.7, 6.7, 3.1), ge=0.0)
+    attitude_n_m: Vector = bounded(ge=0.0)
+    rate_n_m_s: Vector = bounded(ge=0.0)
+    position_per_s2: Vector = bounded((6.0, 6.0, 10.0), ge=0.0)
+    velocity_per_s: Vector = bounded((3.0, 3.0, 6.0), ge=0.0)
+    cable_direction_per_s2: Vector = bounded((16.0, 16.0, 16.0), ge=0.0)
+    cable_rate_per_s: Vector = bounded((6.7, 6.7, 3.1), ge=0.0)
 
 
 NO_ROTORS = Rotors("none", (0.0, 1.0), 1.0, 1.0)

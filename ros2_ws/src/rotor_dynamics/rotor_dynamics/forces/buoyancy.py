@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rotor_core._jit import inlined
+from rotor_core._jit import kernel
 from rotor_core.config.environment import Environment
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
@@ -30,7 +30,7 @@ def parameters(keys: Buoyancy, environment: Environment) -> tuple[float, ...]:
     return environment.air.density * keys.volume_m3 * environment.gravity_m_s2, *keys.centre_m
 
 
-@inlined
+@kernel
 def formula(parameters, motion):
     """Force and moment in the axes of the body."""
     force = apply_transposed(motion.attitude, (0.0, 0.0, parameters[0]))

@@ -166,8 +166,8 @@ TEXT = jinja2.Template(
 {{ summary.flights }} flights ({{ study.method }}), {{ summary.failed }} ended early; \
 {{ "%.1f" % wall_time }} s ({{ "%.0f" % rate }} flights a second).
 {% if summary.step_error_max_m is not none %}
-Step {{ "%g" % (1e3 * summary.step_s) }} ms: {{ summary.step_error_flights }} flights flown again with steps {{ finer }} \
-times shorter differ by at most {{ "%.1e" % summary.step_error_max_m }} m at any time.
+Step {{ "%g" % (1e3 * summary.step_s) }} ms: {{ summary.step_error_flights }} flights flown again with steps \
+{{ finer }} times shorter differ by at most {{ "%.1e" % summary.step_error_max_m }} m at any time.
 {% endif %}
 {{ figures }}
 

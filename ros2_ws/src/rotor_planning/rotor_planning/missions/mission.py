@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from rotor_core.config.checks.missions import check_mission
 from rotor_core.config.mission import Guard, Land, Mission
-from rotor_core.config.mission_check import check_mission
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.plans.registry import seconds

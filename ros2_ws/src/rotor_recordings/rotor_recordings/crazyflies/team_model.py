@@ -157,8 +157,9 @@ def team_scenario(
         "torque_per_thrust_m": 0.006, **({"lag_s": lag} if lag > 0.0 else {}),
     }  # fmt: skip
     own = {
-        "position": [6.0, 6.0, 10.0], "velocity": [3.0, 3.0, 6.0], "attitude": [7e-3, 7e-3, 2e-3],
-        "rate": [1.15e-3, 1.15e-3, 1.3e-4], "cable_direction": [steering[0]] * 3, "cable_rate": [steering[1]] * 3,
+        "position_per_s2": [6.0, 6.0, 10.0], "velocity_per_s": [3.0, 3.0, 6.0], "attitude_n_m": [7e-3, 7e-3, 2e-3],
+        "rate_n_m_s": [1.15e-3, 1.15e-3, 1.3e-4], "cable_direction_per_s2": [steering[0]] * 3,
+        "cable_rate_per_s": [steering[1]] * 3,
     }  # fmt: skip
     tree = {
         "schema": 1,
@@ -187,4 +188,4 @@ def team_scenario(
 
 
 def _soft() -> dict[str, Any]:
-    return {"position": [4.0, 4.0, 3.0], "velocity": [3.0, 3.0, 2.5]}
+    return {"position_per_s2": [4.0, 4.0, 3.0], "velocity_per_s": [3.0, 3.0, 2.5]}

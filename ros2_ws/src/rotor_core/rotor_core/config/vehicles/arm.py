@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -60,52 +61,166 @@ class Link:
 
 
 @dataclass(frozen=True)
-class JointConfig:
-    """A joint of an arm: ``revolute`` (units rad, N m), ``prismatic`` (m, N) or ``fixed``.
+class JointBase:
+    """Keys that all joints have.
 
-    ``position_m`` and ``rpy_deg``: pose in the parent link; ``axis`` in the joint frame. ``mode:
-    driven``: its motion is prescribed and its effort an output; ``torque``: the other way round.
-    ``limits``: stops; ``effort``: largest effort; ``rate``: largest rate of planned motions;
-    ``lag_s``: time constant of the effort; ``armature``, ``damping``, ``friction`` (smooth below
-    ``friction_speed``), ``stiffness`` with ``rest``; ``initial``: angle at the start; ``gains``:
-    feedback of angle and rate as accelerations (1/s^2, 1/s), ``integral`` that of the integral of the
-    angle (1/s^3).
+    ``position_m`` and ``rpy_deg``: pose in the parent link; ``axis`` in the joint frame. ``mode: driven``: its motion
+    is prescribed and its effort an output; ``torque``: the other way round. ``lag_s``: time constant of the effort.
+    Feedback of its motion, as accelerations: ``position_per_s2``, ``velocity_per_s``, ``integral_per_s3``.
+
+    The properties give numbers in rad and N m, or m and N: ``limits`` (stops), ``effort`` (the largest), ``rate`` (the
+    largest of planned motions), ``armature``, ``damping``, ``friction`` (smooth below ``friction_speed``),
+    ``stiffness`` with ``rest``, ``initial`` (at the start).
     """
+
+    UNITS: ClassVar[Mapping[str, str]] = {}
+    """Keys of this kind of joint by the names of the properties."""
+
+    FORMER: ClassVar[Mapping[str, str]] = {"gains": "position_per_s2 and velocity_per_s"}
 
     name: str
     parent: str
     child: str
-    type: Literal["revolute", "prismatic", "fixed"] = "revolute"
     position_m: Vector = (0.0, 0.0, 0.0)
     rpy_deg: Vector = (0.0, 0.0, 0.0)
     axis: Vector = (1.0, 0.0, 0.0)
     mode: Literal["torque", "driven"] = "torque"
-    limits: tuple[float, float] | None = None
-    effort: float | None = bounded(None, gt=0.0)
-    rate: float | None = bounded(None, gt=0.0)
     lag_s: float = bounded(0.0, ge=0.0, le=1.0)
-    armature: float = bounded(0.0, ge=0.0)
-    damping: float = bounded(0.0, ge=0.0)
-    friction: float = bounded(0.0, ge=0.0)
-    friction_speed: float = bounded(0.05, gt=0.0)
-    stiffness: float = bounded(0.0, ge=0.0)
-    rest: float = 0.0
-    initial: float = 0.0
-    gains: tuple[float, float] = bounded((100.0, 20.0), ge=0.0)
-    integral: float = bounded(0.0, ge=0.0)
+    position_per_s2: float = bounded(100.0, ge=0.0)
+    velocity_per_s: float = bounded(20.0, ge=0.0)
+    integral_per_s3: float = bounded(0.0, ge=0.0)
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if self.type != "fixed" and not np.linalg.norm(self.axis) > 0.0:
+        if self.UNITS and not np.linalg.norm(self.axis) > 0.0:
             raise ValueError(f"axis must not be zero, got {list(self.axis)}.")
         if self.limits is None:
             return
+        limits, initial = self.UNITS["limits"], self.UNITS["initial"]
         if not self.limits[0] < self.limits[1]:
-            raise ValueError(f"limits must be [smallest, largest], got {list(self.limits)}.")
+            raise ValueError(f"{limits} must be [smallest, largest], got {list(self.limits)}.")
         if not self.limits[0] <= self.initial <= self.limits[1]:
             raise ValueError(
-                f"initial must be within limits {list(self.limits)}, got {self.initial:g}."
+                f"{initial} must be within {limits} {list(self.limits)}, got {self.initial:g}."
             )
+
+    def _value(self, name: str, default: float = 0.0) -> Any:
+        return getattr(self, self.UNITS[name]) if self.UNITS else default
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Stops; None: it has none."""
+        return getattr(self, self.UNITS["limits"]) if self.UNITS else None
+
+    @property
+    def effort(self) -> float | None:
+        """Largest effort; None: it has no limit."""
+        return getattr(self, self.UNITS["effort"]) if self.UNITS else None
+
+    @property
+    def rate(self) -> float | None:
+        """Largest rate of planned motions; None: it has no limit."""
+        return getattr(self, self.UNITS["rate"]) if self.UNITS else None
+
+    @property
+    def armature(self) -> float:
+        """Inertia of the motor as the joint feels it."""
+        return self._value("armature")
+
+    @property
+    def damping(self) -> float:
+        """Effort against the rate."""
+        return self._value("damping")
+
+    @property
+    def friction(self) -> float:
+        """Effort of dry friction."""
+        return self._value("friction")
+
+    @property
+    def friction_speed(self) -> float:
+        """Rate below which friction is smooth."""
+        return self._value("friction_speed", 0.05)
+
+    @property
+    def stiffness(self) -> float:
+        """Effort of the spring over its stretch."""
+        return self._value("stiffness")
+
+    @property
+    def rest(self) -> float:
+        """Position at which the spring pulls nothing."""
+        return self._value("rest")
+
+    @property
+    def initial(self) -> float:
+        """Position at the start."""
+        return self._value("initial")
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Feedback of position and rate, 1/s^2 and 1/s."""
+        return self.position_per_s2, self.velocity_per_s
+
+
+@dataclass(frozen=True)
+class RevoluteJoint(JointBase):
+    """A joint that turns; keys as of :class:`JointBase`."""
+
+    UNITS: ClassVar[Mapping[str, str]] = {
+        "limits": "limits_rad", "effort": "effort_n_m", "rate": "rate_rad_s", "armature": "armature_kg_m2",
+        "damping": "damping_n_m_s", "friction": "friction_n_m", "friction_speed": "friction_speed_rad_s",
+        "stiffness": "stiffness_n_m", "rest": "rest_rad", "initial": "initial_rad",
+    }  # fmt: skip
+
+    type: Literal["revolute"] = "revolute"
+    limits_rad: tuple[float, float] | None = None
+    effort_n_m: float | None = bounded(None, gt=0.0)
+    rate_rad_s: float | None = bounded(None, gt=0.0)
+    armature_kg_m2: float = bounded(0.0, ge=0.0)
+    damping_n_m_s: float = bounded(0.0, ge=0.0)
+    friction_n_m: float = bounded(0.0, ge=0.0)
+    friction_speed_rad_s: float = bounded(0.05, gt=0.0)
+    stiffness_n_m: float = bounded(0.0, ge=0.0)
+    rest_rad: float = 0.0
+    initial_rad: float = 0.0
+
+
+@dataclass(frozen=True)
+class PrismaticJoint(JointBase):
+    """A joint that slides; keys as of :class:`JointBase`."""
+
+    UNITS: ClassVar[Mapping[str, str]] = {
+        "limits": "limits_m", "effort": "effort_n", "rate": "rate_m_s", "armature": "armature_kg",
+        "damping": "damping_n_s_per_m", "friction": "friction_n", "friction_speed": "friction_speed_m_s",
+        "stiffness": "stiffness_n_per_m", "rest": "rest_m", "initial": "initial_m",
+    }  # fmt: skip
+
+    type: Literal["prismatic"] = "prismatic"
+    limits_m: tuple[float, float] | None = None
+    effort_n: float | None = bounded(None, gt=0.0)
+    rate_m_s: float | None = bounded(None, gt=0.0)
+    armature_kg: float = bounded(0.0, ge=0.0)
+    damping_n_s_per_m: float = bounded(0.0, ge=0.0)
+    friction_n: float = bounded(0.0, ge=0.0)
+    friction_speed_m_s: float = bounded(0.05, gt=0.0)
+    stiffness_n_per_m: float = bounded(0.0, ge=0.0)
+    rest_m: float = 0.0
+    initial_m: float = 0.0
+
+
+@dataclass(frozen=True)
+class FixedJoint(JointBase):
+    """A joint that does not move."""
+
+    type: Literal["fixed"] = "fixed"
+
+
+JointConfig = RevoluteJoint | PrismaticJoint | FixedJoint
+JOINTS: dict[str, type[JointConfig]] = {
+    "revolute": RevoluteJoint, "prismatic": PrismaticJoint, "fixed": FixedJoint
+}  # fmt: skip
+"""Kinds of joints by their ``type``."""
 
 
 def link_name(vehicle: str, link: str) -> str:

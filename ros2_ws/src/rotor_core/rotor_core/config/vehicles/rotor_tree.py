@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core.config.vehicles.arm import BASE, JointConfig, Link, Visual
+from rotor_core.config.vehicles.arm import BASE, JointConfig, Link, RevoluteJoint, Visual
 from rotor_core.config.vehicles.helicopter import Helicopter, MainRotor
 
 HUB = "hub"
@@ -35,9 +35,9 @@ def rotor_tree(rotor: MainRotor) -> tuple[tuple[Link, ...], tuple[JointConfig, .
              visuals=(Visual("cylinder", (size, 2.0 * size)),))
     ]  # fmt: skip
     joints = [
-        JointConfig(
+        RevoluteJoint(
             AZIMUTH, BASE, HUB, position_m=rotor.hub_m, axis=(0.0, 0.0, sense),
-            armature=rotor.armature_kg_m2,
+            armature_kg_m2=rotor.armature_kg_m2,
         )
     ]  # fmt: skip
     length = rotor.radius_m - rotor.root_m
@@ -61,12 +61,12 @@ def rotor_tree(rotor: MainRotor) -> tuple[tuple[Link, ...], tuple[JointConfig, .
             along = outboard if first else (1.0, 0.0, 0.0)
             step = hinge.offset_m - offset
             joints.append(
-                JointConfig(
+                RevoluteJoint(
                     f"{blade_name(b)}_{hinge.type}", parent, name,
                     position_m=(step * along[0], step * along[1], 0.0),
                     rpy_deg=(0.0, 0.0, 180.0 + sense * float(np.degrees(phase)) if first else 0.0),
-                    axis=hinge_axis(hinge.type, sense), stiffness=hinge.stiffness_n_m_per_rad,
-                    damping=hinge.damping_n_m_s_per_rad,
+                    axis=hinge_axis(hinge.type, sense), stiffness_n_m=hinge.stiffness_n_m_per_rad,
+                    damping_n_m_s=hinge.damping_n_m_s_per_rad,
                 )
             )  # fmt: skip
             parent, offset = name, hinge.offset_m

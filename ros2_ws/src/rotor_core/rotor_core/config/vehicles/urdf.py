@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from transforms3d.euler import euler2mat
 
-from rotor_core.config.vehicles.arm import BASE
+from rotor_core.config.vehicles.arm import BASE, JOINTS
 from rotor_core.config.yaml.files import shown
 from rotor_core.config.yaml.structure import suggestion
 from rotor_core.config.yaml.tree import MAX_BYTES, Tree
@@ -348,20 +348,21 @@ class _Reader:
         if kind != "fixed":
             axis = self._maybe(element, "axis")
             fields["axis"] = self._numbers(axis, "xyz", 3) if axis else [1.0, 0.0, 0.0]
+        units = JOINTS["revolute" if kind == "continuous" else kind].UNITS
         limit = self._maybe(element, "limit")
         if limit is None and kind in ("revolute", "prismatic"):
             raise self._fail(element, f"a {kind} joint needs a <limit> (URDF).")
         if limit is not None:
             if kind in ("revolute", "prismatic"):
-                fields["limits"] = [self._number(limit, k, 0.0) for k in ("lower", "upper")]
+                fields[units["limits"]] = [self._number(limit, k, 0.0) for k in ("lower", "upper")]
             for key, name in (("effort", "effort"), ("velocity", "rate")):
                 value = self._number(limit, key, 0.0)
                 if value < 0.0:
                     raise self._fail(limit, f"{key} must be >= 0 (0: no limit), got {value:g}.")
-                if value > 0.0:
-                    fields[name] = value
+                if value > 0.0 and units:
+                    fields[units[name]] = value
         dynamics = self._maybe(element, "dynamics")
         if dynamics is not None:
-            for key in ("damping", "friction"):
-                fields[key] = self._number(dynamics, key, 0.0)
+            for key in ("damping", "friction") if units else ():
+                fields[units[key]] = self._number(dynamics, key, 0.0)
         return self._tree(element, fields)

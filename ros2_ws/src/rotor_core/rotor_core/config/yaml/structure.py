@@ -58,7 +58,8 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
     for key, child in tree.value.items():
         if key not in fields:
             raise ConfigError(
-                f"{child.place}: {_join(path, key)}: unknown key {describe(key)}{suggestion(key, list(fields))}"
+                f"{child.place}: {_join(path, key)}: unknown key {describe(key)}"
+                f"{_former(cls, key) or suggestion(key, list(fields))}"
             )
     values = {}
     for name, field in fields.items():
@@ -232,10 +233,17 @@ def check_schema(tree: Tree) -> None:
         )
 
 
+def _former(cls: type, key: str) -> str:
+    """End of a message for a key that has another name now, from the ``FORMER`` of a dataclass."""
+    now = getattr(cls, "FORMER", {}).get(key)
+    return f"; it is called {now} now." if now else ""
+
+
 def suggestion(word: Any, known: list) -> str:
     """End of a message: ``; did you mean ...?`` for the nearest known word, else the known ones."""
     words = [str(k) for k in known]
-    near = difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
+    longer = [k for k in words if k.startswith(f"{word}_")]  # a key without its unit
+    near = longer or difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
     if near:
         return f'; did you mean "{near[0]}"?'
     return f". Known: {', '.join(words)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core.config.mission_check import check_mission
+from rotor_core.config.checks.missions import check_mission
 from rotor_core.config.model import CableAttachment
 from rotor_core.config.schema import Change, Scenario
 from rotor_core.config.trajectories import JointMove
