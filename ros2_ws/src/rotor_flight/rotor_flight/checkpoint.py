@@ -1,73 +1,38 @@
 """A flight that is saved in the middle and resumed later with the same bits.
 
-The file holds the whole closed loop: bodies, joints, rotors, the taut set, inflow and batteries, memory of controllers
-and filters, random streams, the position in the plans. It is a pickle that may name only what a loop is made of, and
-belongs to the version that wrote it.
+The file holds the scenario and the state of the whole closed loop as named arrays and plain values: bodies, joints,
+rotors, the taut set, inflow and batteries, memory of controllers and filters, random streams, the position in the
+plans. Nothing in it is executed. It belongs to the version that wrote it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
-import pickle
+import zipfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from rotor_core._jit import cache_directory
+from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import Plan
+from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.model.system import Weld
 from rotor_flight.loop import ClosedLoop
+from rotor_flight.named_arrays import Capture
+from rotor_sim.sensing.pose import Sample
 
-MAGIC = b"rotor flight 1\n"
-OURS = (
-    "rotor_core.",
-    "rotor_dynamics.",
-    "rotor_sim.",
-    "rotor_control.",
-    "rotor_planning.",
-    "rotor_flight.loop",
-)
-"""Modules whose classes a file may name."""
-
-OTHERS = {
-    ("builtins", "slice"),
-    ("collections", "deque"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.random._pcg64", "PCG64"),
-    ("numpy.random._pickle", "__bit_generator_ctor"),
-    ("numpy.random._pickle", "__generator_ctor"),
-    ("numpy.random.bit_generator", "SeedSequence"),
-    ("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence"),
-    ("scipy._lib.array_api_compat.numpy._aliases", "asarray"),
-    ("scipy.interpolate._interpolate", "BPoly"),
-}
-"""Foreign classes and functions in a stored flight: arrays, random streams, splines."""
-
-
-def _method(owner: Any, name: str) -> Any:
-    """In the place of ``getattr``, by which a pickle says "method of": of our objects only, and nothing deeper."""
-    if not type(owner).__module__.startswith(OURS) or name.startswith("__"):
-        raise pickle.UnpicklingError(f"asks for {name} of a {type(owner).__name__}")
-    return getattr(owner, name)
-
-
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == ("builtins", "getattr"):
-            return _method
-        if not module.startswith(OURS) and (module, name) not in OTHERS:
-            raise pickle.UnpicklingError(f"names {module}.{name}, which no saved flight contains")
-        if "." in name:  # a way into what a module has imported
-            raise pickle.UnpicklingError(f"names {module}.{name}")
-        found = super().find_class(module, name)
-        if module.startswith(OURS) and not getattr(found, "__module__", "").startswith(OURS):
-            raise pickle.UnpicklingError(f"names {module}.{name}, which is not of {module}")
-        return found
+MAGIC = b"rotor flight 2\n"
+CAPTURE = Capture("rotor_", {"Event": Event, "Plan": Plan, "Sample": Sample})
+HEAD = "head"
+"""Array of the file that holds everything but arrays, as JSON."""
 
 
 def _version() -> bytes:
@@ -99,7 +64,22 @@ def save(loop: ClosedLoop, path: Path) -> None:
         ConfigError: it flies a mission, whose steps cannot be saved; or the file exists or cannot be written.
     """
     check_place(loop.simulation.scenario, path)
-    data = pickle.dumps(loop, protocol=pickle.HIGHEST_PROTOCOL)
+    arrays: dict[str, np.ndarray] = {}
+    plain = CAPTURE.take(loop, arrays)
+    simulation = loop.simulation
+    system = simulation.engine.system
+    text = json.dumps(
+        {
+            "scenario": dump_scenario(simulation.scenario),
+            "seed": simulation.seed,
+            "welds": [[w.parent, w.child, list(w.p), list(w.q)] for w in system.welds],
+            "lengths": [c.length for c in system.cables],
+            "state": plain,
+        }
+    )
+    stream = io.BytesIO()
+    np.savez(stream, **{HEAD: np.frombuffer(text.encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
+    data = stream.getvalue()
     head = MAGIC + _version() + hashlib.sha256(data).hexdigest().encode() + b"\n"
     part = path.with_name(path.name + ".part")
     try:
@@ -114,7 +94,7 @@ def load(path: Path) -> ClosedLoop:
     """A loop that was saved.
 
     Raises:
-        ConfigError: no such file, not whole, of another version, or it names something that no saved flight contains.
+        ConfigError: no such file, not whole, of another version, or not a saved flight.
     """
     try:
         raw = path.read_bytes()
@@ -131,9 +111,23 @@ def load(path: Path) -> ClosedLoop:
             f"{path}: was written by another version of the simulator, which may give other bits. Fly it again."
         )
     try:
-        loop = _Unpickler(io.BytesIO(data)).load()
-    except Exception as error:
+        return _rebuilt(data)
+    except (ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile) as error:
         raise ConfigError(f"{path}: is not a flight ({error}).") from error
-    if not isinstance(loop, ClosedLoop):
-        raise ConfigError(f"{path}: is not a flight.")
+
+
+def _rebuilt(data: bytes) -> ClosedLoop:
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    head = json.loads(arrays.pop(HEAD).tobytes())
+    scenario = scenario_from_tree(parse_tree(head["scenario"], "saved flight"))
+    loop = ClosedLoop(replace(scenario, seed=head["seed"]))
+    simulation = loop.simulation
+    welds = tuple(Weld(int(a), int(b), np.array(p), np.array(q)) for a, b, p, q in head["welds"])
+    simulation.restructure(welds, head["lengths"])
+    engine = simulation.engine
+    for name, own in (("ints", engine.ints), ("floats", engine.floats)):
+        if arrays[f"simulation.engine.{name}"].shape != own.shape:
+            raise ValueError(f"its {name} are those of another world")
+    CAPTURE.put(loop, head["state"], arrays)
     return loop

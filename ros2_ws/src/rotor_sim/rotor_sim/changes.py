@@ -14,8 +14,13 @@ class Schedule:
     def __init__(self, changes: Iterable[Change], elapsed: float) -> None:
         coming = [c for c in changes if c.at_s >= elapsed]
         self._coming = sorted(coming, key=lambda change: change.at_s)
+        self._next = 0
 
     def due(self, elapsed: float) -> Iterator[Change]:
-        """Take out what is due ``elapsed`` seconds after the beginning."""
-        while self._coming and self._coming[0].at_s <= elapsed + SAME_TIME:
-            yield self._coming.pop(0)
+        """Changes that are due ``elapsed`` seconds after the beginning, each once."""
+        while self._next < len(self._coming):
+            change = self._coming[self._next]
+            if change.at_s > elapsed + SAME_TIME:
+                return
+            self._next += 1
+            yield change

@@ -5,6 +5,8 @@ Reset, sense, act, step. The story of a run without ROS and the heart of the sim
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +21,7 @@ from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
-from rotor_dynamics.model.system import WORLD, System
+from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
 from rotor_sim.actuation.helicopter import Helicopters
 from rotor_sim.actuation.modes import KINDS, start_internal_rotors
@@ -101,10 +103,18 @@ class Simulation:
         """Sensors on board: inertial units, load cells and those of ``sensing.sensors``."""
         self.reset()
 
-    def _new_engine(self, time: float) -> Engine:
+    def restructure(self, welds: Sequence[Weld], lengths: Sequence[float]) -> None:
+        """Make a world anew with other rigid links and lengths of cables; its state is that of no flight yet."""
+        system = system_from_scenario(self.scenario)
+        cables = tuple(replace(c, length=n) for c, n in zip(system.cables, lengths, strict=True))
+        self.engine = self._new_engine(
+            self.time, replace(system, welds=tuple(welds), cables=cables)
+        )
+
+    def _new_engine(self, time: float, system: System | None = None) -> Engine:
         timing = self.scenario.time
         engine = Engine(
-            system_from_scenario(self.scenario),
+            system_from_scenario(self.scenario) if system is None else system,
             step=timing.step_s,
             time=time,
             integrator=timing.integrator,

@@ -263,8 +263,9 @@ def _with_urdf(fields: dict[str, Tree], what: str) -> dict[str, Tree]:
 def _expand(item: Tree, what: str, names: dict[str, list[str]]) -> list[Tree]:
     """Cables and rigid links that an attachment of another kind consists of."""
     kind = mapping_of(item, what).get("type")
-    other = kind is not None and isinstance(kind.value, str) and kind.value in ATTACHMENTS
-    if not other or kind.value in ("cable", "rigid_link"):
+    if kind is None or not isinstance(kind.value, str) or kind.value not in ATTACHMENTS:
+        return [item]  # refused where all is built
+    if kind.value in ("cable", "rigid_link"):
         return [item]
     keys = convert(Annotated[object, ATTACHMENTS], item, what)
     try:
