@@ -42,6 +42,20 @@ def _signature(name: str, thing: object) -> str:
     return re.sub(r"'([^']*)'", r"\1", text)
 
 
+def _call(name: str, method: object) -> str:
+    """A method as it is called: its arguments with their defaults, without types."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return f"{name}()"
+    bare = [
+        p.replace(annotation=inspect.Parameter.empty)
+        for p in parameters
+        if p.name not in ("self", "cls")
+    ]
+    return f"{name}{inspect.Signature(bare)}"
+
+
 def _members(cls: type) -> list[str]:
     out = []
     for base in reversed(cls.__mro__[:-1]):
@@ -56,7 +70,7 @@ def _members(cls: type) -> list[str]:
             )
             doc = re.sub(r":\w+:`~?([^`]+)`", lambda m: f"`{m.group(1).rpartition('.')[2]}`", doc)
             if doc and (isinstance(member, property) or callable(thing)):
-                shown = f"{name}()" if callable(getattr(cls, name, None)) else name
+                shown = _call(name, thing) if callable(getattr(cls, name, None)) else name
                 out.append(f"| `{shown}` | {doc.replace('|', '/')} |")
     return list(dict.fromkeys(out))
 
