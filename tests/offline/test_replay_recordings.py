@@ -418,7 +418,7 @@ def breaking(when):
     def hook(simulation, t):
         if t >= when - 1e-9:
 
-            def step(*_):
+            def step(*_, **__):
                 raise SolverError("the integration cannot go on")
 
             simulation.step = step

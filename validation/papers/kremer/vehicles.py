@@ -75,7 +75,7 @@ def chain(n: int) -> Vehicle:
             name=f"joint{i + 1}",
             parent="base_link" if i == 0 else f"link{i}",
             child=f"link{i + 1}",
-            initial=0.0,
+            initial_rad=0.0,
         )
         for i in range(n)
     )

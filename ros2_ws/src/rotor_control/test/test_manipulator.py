@@ -209,7 +209,10 @@ def test_the_three_readings_differ_as_documented():
     now = Situation(7)
     read = {r: now.command(law_of("computed_torque", reading=r)) for r in ("literal", "corrected", "corrected_x4")}  # fmt: skip
     assert np.ptp(np.array(list(read.values())), axis=0).min() > 0.1  # they do differ
-    four = {key: tuple(4.0 * x for x in getattr(CONTROL, key)) for key in ("attitude", "rate")}
+    four = {
+        key: tuple(4.0 * x for x in getattr(CONTROL, key))
+        for key in ("attitude_per_s2", "rate_per_s")
+    }
     close(now.command(law_of("computed_torque", reading="corrected", **four)), read["corrected_x4"])
     # level: rotation of the error does nothing
     level = Situation(8, lean=0.0)

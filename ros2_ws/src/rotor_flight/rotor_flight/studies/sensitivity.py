@@ -28,7 +28,7 @@ def first_order(x: np.ndarray, y: np.ndarray) -> float:
 
     problem = {"num_vars": 1, "names": ["x"], "bounds": [[float(x.min()), float(x.max())]]}
     harmonics = min(HARMONICS, n // 8)
-    found = rbd_fast.analyze(problem, x[:, None], y, M=harmonics, num_resamples=1, seed=0)
+    found = rbd_fast.analyze(problem, x[:, None], y, M=harmonics, num_resamples=2, seed=0)
     return float(np.clip(found["S1"][0], 0.0, 1.0))
 
 
