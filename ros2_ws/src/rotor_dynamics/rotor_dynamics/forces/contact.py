@@ -29,7 +29,6 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.kinematics.trees import drive, move_trees
 
 NO_FACE, TOP, OUTSIDE = constants(0, 3, 4)
 """Faces of no contact, of the ground, and of a ball whose centre is outside a box."""
@@ -195,16 +194,9 @@ def turn_free_bodies(world, state):
 
 @kernel
 def contact_wrenches(ints, floats, which_state, t):
-    """Sum up what all contacts do to every body in a state, into the column CONTACT_WRENCH."""
+    """Add what all contacts do to every body in a state to the column OUTER_WRENCH."""
     world = memory.views(ints, floats)
     state = world.states[which_state]
-    turn_free_bodies(world, state)
-    if world.head[memory.N_JOINTS] != 0:
-        drive(world, state, t)
-        move_trees(world, state)
-    for b in range(world.bodies.shape[0]):
-        for i in range(6):
-            world.bodies[b, memory.CONTACT_WRENCH + i] = 0.0
     for k in range(world.head[memory.N_CONTACTS]):
         ci = world.contact_int[k]
         if ci[memory.CAN_TOUCH] == 0:
@@ -218,12 +210,12 @@ def contact_wrenches(ints, floats, which_state, t):
             body = world.bodies[b]
             R = get9(body, memory.ROTATION)
             moment = cross(sub(point, get3(state[b], memory.P)), force)
-            pushed = add(get3(body, memory.CONTACT_WRENCH), scale(sign, apply_transposed(R, force)))
+            pushed = add(get3(body, memory.OUTER_WRENCH), scale(sign, apply_transposed(R, force)))
             turned = add(
-                get3(body, memory.CONTACT_WRENCH + 3), scale(sign, apply_transposed(R, moment))
+                get3(body, memory.OUTER_WRENCH + 3), scale(sign, apply_transposed(R, moment))
             )
-            put3(body, memory.CONTACT_WRENCH, pushed)
-            put3(body, memory.CONTACT_WRENCH + 3, turned)
+            put3(body, memory.OUTER_WRENCH, pushed)
+            put3(body, memory.OUTER_WRENCH + 3, turned)
 
 
 @kernel

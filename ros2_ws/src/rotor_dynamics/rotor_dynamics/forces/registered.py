@@ -1,8 +1,8 @@
-"""Sum of the registered forces on a body: those of :data:`rotor_core.config.extensions.FORCES`."""
+"""Forces that are summed before the motion: contacts, and those of :data:`rotor_core.config.extensions.FORCES`."""
 
 from __future__ import annotations
 
-from rotor_core._jit import generated, inlined
+from rotor_core._jit import generated, inlined, kernel
 from rotor_core.config.extensions import FORCES
 from rotor_core.math.vec3 import (
     add,
@@ -12,10 +12,13 @@ from rotor_core.math.vec3 import (
     get3,
     get9,
     product,
+    put3,
     sub,
 )
 from rotor_dynamics import memory
+from rotor_dynamics.forces.contact import contact_wrenches, turn_free_bodies
 from rotor_dynamics.forces.element import Motion
+from rotor_dynamics.kinematics.trees import drive, move_trees
 
 
 def _make_formula():  # type: ignore[no-untyped-def]
@@ -33,14 +36,13 @@ formula = inlined(_make_formula())
 
 
 @inlined
-def registered_wrench(world, state, b, R, t):
-    """Force and moment on body b about its centre of mass, in body axes."""
-    total_force, total_moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    s = state[b]
-    for k in range(world.body_int[b, memory.FIRST_FORCE], world.body_int[b, memory.END_FORCE]):
-        row = world.forces[k]
+def registered_wrenches(world, state, t):
+    """Add the registered forces of every body to the column OUTER_WRENCH."""
+    for k in range(world.head[memory.N_FORCES]):
+        b = world.force_int[k, memory.FORCE_BODY]
+        row, s, body = world.forces[k], state[b], world.bodies[b]
+        R, omega = get9(body, memory.ROTATION), get3(s, memory.OMEGA)
         place, turn = get3(row, memory.FORCE_PLACE), get9(row, memory.FORCE_TURN)
-        omega = get3(s, memory.OMEGA)
         attitude = product(R, turn)
         velocity = add(get3(s, memory.V), apply(R, cross(omega, place)))
         motion = Motion(
@@ -48,13 +50,33 @@ def registered_wrench(world, state, b, R, t):
             attitude,
             velocity,
             apply_transposed(turn, omega),
-            apply_transposed(attitude, sub(velocity, get3(world.bodies[b], memory.WIND))),
+            apply_transposed(attitude, sub(velocity, get3(body, memory.WIND))),
             t,
         )
         force, moment = formula(
             world.force_int[k, memory.FORCE_CODE], row[memory.FORCE_PARAMETERS :], motion
         )
         force = apply(turn, force)
-        total_force = add(total_force, force)
-        total_moment = add(total_moment, add(apply(turn, moment), cross(place, force)))
-    return total_force, total_moment
+        moment = add(apply(turn, moment), cross(place, force))
+        put3(body, memory.OUTER_WRENCH, add(get3(body, memory.OUTER_WRENCH), force))
+        put3(body, memory.OUTER_WRENCH + 3, add(get3(body, memory.OUTER_WRENCH + 3), moment))
+
+
+@kernel
+def outer_wrenches(ints, floats, which_state, t):
+    """Sum of contacts and registered forces on every body in a state, into the column OUTER_WRENCH.
+
+    A call of its own: worlds without either neither run nor compile it into their step.
+    """
+    world = memory.views(ints, floats)
+    state = world.states[which_state]
+    turn_free_bodies(world, state)
+    if world.head[memory.N_JOINTS] != 0:
+        drive(world, state, t)
+        move_trees(world, state)
+    for b in range(world.bodies.shape[0]):
+        for i in range(6):
+            world.bodies[b, memory.OUTER_WRENCH + i] = 0.0
+    if world.head[memory.N_CONTACTS] != 0:
+        contact_wrenches(ints, floats, which_state, t)
+    registered_wrenches(world, state, t)

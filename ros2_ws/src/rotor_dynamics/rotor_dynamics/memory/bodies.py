@@ -39,8 +39,8 @@ PRINCIPAL = body("", "principal axes as columns, body axes", shape=(3, 3))
 MOMENTS = body("kg m^2", "principal moments of inertia", shape=(3,))
 MASS = body("kg", "mass of roots and links of trees")
 body.group("work, continued")
-CONTACT_WRENCH = body(
-    "N, N m", "force and moment of all contacts about the centre of mass, body axes", shape=(6,)
+OUTER_WRENCH = body(
+    "N, N m", "of contacts and registered forces about the centre of mass, body axes", shape=(6,)
 )
 BODY = body.width
 
@@ -49,8 +49,6 @@ FIRST_ROTOR = body_int("", "first row of its rotors")
 END_ROTOR = body_int("", "end of its rotors")
 FIRST_DRAG = body_int("", "first row of its drags")
 END_DRAG = body_int("", "end of its drags")
-FIRST_FORCE = body_int("", "first row of its registered forces")
-END_FORCE = body_int("", "end of its registered forces")
 BODY_INT = body_int.width
 
 # --- inputs and external wrenches ----------------------------------------------------------------

@@ -201,7 +201,7 @@ def _fill_forces(
     world: memory.World, system: System, member_body: np.ndarray, member_pose: np.ndarray
 ) -> None:
     codes = list(FORCES)
-    for row, force in enumerate(sorted(system.forces, key=lambda f: member_body[f.body])):
+    for row, force in enumerate(system.forces):
         pose, numbers = member_pose[force.body], world.forces[row]
         numbers[memory.FORCE_PLACE : memory.FORCE_PLACE + 3] = pose[:3]
         numbers[memory.FORCE_TURN : memory.FORCE_TURN + 9] = quat2mat(pose[3:]).ravel()
@@ -214,7 +214,6 @@ def _fill_ranges(world: memory.World) -> None:
     for table, column, first in (
         (world.rotor_int, memory.ROTOR_BODY, memory.FIRST_ROTOR),
         (world.drag_int, memory.DRAG_BODY, memory.FIRST_DRAG),
-        (world.force_int, memory.FORCE_BODY, memory.FIRST_FORCE),
     ):
         for b in range(len(world.bodies)):
             rows = np.flatnonzero(table[:, column] == b)

@@ -69,12 +69,12 @@ def passive_effort(joint, angle, rate):
 
 
 @inlined
-def lay_inertia(world, state, b, body, has_rotors, has_drags, t):
+def lay_inertia(world, state, b, body, has_rotors, has_drags):
     """Inertia of a rigid body and the forces on it, as the start of the recursion (T.4)."""
     source = world.bodies[b]
     R = get9(source, memory.ROTATION)
     omega = get3(state[b], memory.OMEGA)
-    force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags, t)
+    force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags)
     J = get9(source, memory.INERTIA)
     put6(body, memory.I_A, turned_inertia(R, J))
     for i in range(9):
@@ -230,10 +230,10 @@ def tree_motion(ints, floats, which_state, which_slope, t):
     for tree in range(n_trees):
         b = world.tree_int[tree, memory.ROOT]
         if b >= 0:
-            lay_inertia(world, state, b, world.articulated[tree], has_rotors, has_drags, t)
+            lay_inertia(world, state, b, world.articulated[tree], has_rotors, has_drags)
     for j in range(n_joints):
         link = world.joint_int[j, memory.LINK_ROW]
-        lay_inertia(world, state, link, world.articulated[n_trees + j], has_rotors, has_drags, t)
+        lay_inertia(world, state, link, world.articulated[n_trees + j], has_rotors, has_drags)
     if world.head[memory.N_DISCS] != 0:
         blade_forces(ints, floats, which_state, which_slope, t)
     push_from_outside(world)

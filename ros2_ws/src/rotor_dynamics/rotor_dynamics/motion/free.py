@@ -25,7 +25,6 @@ from rotor_core.math.vec3 import (
 )
 from rotor_dynamics import memory
 from rotor_dynamics.forces.drag import drag_wrench
-from rotor_dynamics.forces.registered import registered_wrench
 from rotor_dynamics.forces.rotors import rotor_wrench, set_speeds, stored_spin
 
 DIAGONAL = 2.0
@@ -83,7 +82,7 @@ def external_wrenches(world, slope):
 
 
 @inlined
-def body_wrench(world, state, b, R, has_rotors, has_drags, t):
+def body_wrench(world, state, b, R, has_rotors, has_drags):
     """Force and moment on a body by all but gravity, cables and what pushes from outside, in its axes.
 
     And the momentum that its rotors store.
@@ -92,9 +91,9 @@ def body_wrench(world, state, b, R, has_rotors, has_drags, t):
     force = get3(body, memory.COMMAND)
     moment = get3(body, memory.COMMAND + 3)
     spin = (0.0, 0.0, 0.0)
-    if world.head[memory.N_CONTACTS] != 0:
-        force = add(force, get3(body, memory.CONTACT_WRENCH))
-        moment = add(moment, get3(body, memory.CONTACT_WRENCH + 3))
+    if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
+        force = add(force, get3(body, memory.OUTER_WRENCH))
+        moment = add(moment, get3(body, memory.OUTER_WRENCH + 3))
     if has_rotors:
         more_force, more_moment = rotor_wrench(world, state, b, R)
         force = add(force, more_force)
@@ -106,10 +105,6 @@ def body_wrench(world, state, b, R, has_rotors, has_drags, t):
             moment = sub(moment, spin_dot)
     if has_drags:
         more_force, more_moment = drag_wrench(world, state, b, R)
-        force = add(force, more_force)
-        moment = add(moment, more_moment)
-    if world.head[memory.N_FORCES] != 0:
-        more_force, more_moment = registered_wrench(world, state, b, R, t)
         force = add(force, more_force)
         moment = add(moment, more_moment)
     return force, moment, spin
@@ -131,7 +126,7 @@ def free_motion(world, state, slope, t):
         d = slope[b]
         R = so3.matrix(so3.get4(s, memory.Q))
         put9(body, memory.ROTATION, R)
-        force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags, t)
+        force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags)
         put3(d, memory.D_P, get3(s, memory.V))
         f_W = apply(R, force)
         put3(d, memory.D_V, sub(scale(body[memory.INV_MASS], f_W), (0.0, 0.0, gravity)))
