@@ -109,7 +109,7 @@ def test_whatever_is_asked_the_planner_lives_on(bench):
         (Waypoints, "waypoints", {"waypoints_m": far}, ""),
         (StepPose, "step_pose", {"position_m": Point(x=1e300)}, "must stay within 1e+06 m"),
         (StepPose, "step_pose", {"rpy_deg": [0.0, 90.0, 0.0]}, "within 60 deg"),
-        (Preview, "preview", {"period_s": 1e-9, "count": 65535}, "at most 1000 samples"),
+        (Preview, "preview", {"period_s": 1e-9, "count": 65535}, "count: must be at most 1000"),
     ):  # fmt: skip
         answer = asked(bench, kind, name, **fields)
         assert not answer.success and words in answer.message and answer.message, (name, fields)
