@@ -29,6 +29,7 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
+from rotor_dynamics.kinematics.trees import drive, move_trees
 
 NO_FACE, TOP, OUTSIDE = constants(0, 3, 4)
 """Faces of no contact, of the ground, and of a ball whose centre is outside a box."""
@@ -192,11 +193,24 @@ def turn_free_bodies(world, state):
         put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
 
 
+@inlined
+def begin_wrenches(world, state, t):
+    """Rotations of all bodies in a state, and nothing yet in the column OUTER_WRENCH."""
+    turn_free_bodies(world, state)
+    if world.head[memory.N_JOINTS] != 0:
+        drive(world, state, t)
+        move_trees(world, state)
+    for b in range(world.bodies.shape[0]):
+        for i in range(6):
+            world.bodies[b, memory.OUTER_WRENCH + i] = 0.0
+
+
 @kernel
 def contact_wrenches(ints, floats, which_state, t):
-    """Add what all contacts do to every body in a state to the column OUTER_WRENCH."""
+    """Sum up what all contacts do to every body in a state, into the column OUTER_WRENCH."""
     world = memory.views(ints, floats)
     state = world.states[which_state]
+    begin_wrenches(world, state, t)
     for k in range(world.head[memory.N_CONTACTS]):
         ci = world.contact_int[k]
         if ci[memory.CAN_TOUCH] == 0:

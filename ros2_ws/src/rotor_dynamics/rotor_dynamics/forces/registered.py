@@ -1,4 +1,4 @@
-"""Forces that are summed before the motion: contacts, and those of :data:`rotor_core.config.extensions.FORCES`."""
+"""Registered forces, summed before the motion as contacts are: :data:`rotor_core.config.extensions.FORCES`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.forces.contact import contact_wrenches, turn_free_bodies
+from rotor_dynamics.forces.contact import begin_wrenches
 from rotor_dynamics.forces.element import Motion
-from rotor_dynamics.kinematics.trees import drive, move_trees
 
 
 def _make_formula():  # type: ignore[no-untyped-def]
@@ -35,9 +34,16 @@ def _make_formula():  # type: ignore[no-untyped-def]
 formula = inlined(_make_formula())
 
 
-@inlined
-def registered_wrenches(world, state, t):
-    """Add the registered forces of every body to the column OUTER_WRENCH."""
+@kernel
+def registered_wrenches(ints, floats, which_state, t):
+    """Add the registered forces on every body in a state to the column OUTER_WRENCH, behind those of contacts.
+
+    A call of its own, beside that of contacts: worlds without either neither run nor compile it into their step.
+    """
+    world = memory.views(ints, floats)
+    state = world.states[which_state]
+    if world.head[memory.N_CONTACTS] == 0:
+        begin_wrenches(world, state, t)
     for k in range(world.head[memory.N_FORCES]):
         b = world.force_int[k, memory.FORCE_BODY]
         row, s, body = world.forces[k], state[b], world.bodies[b]
@@ -60,23 +66,3 @@ def registered_wrenches(world, state, t):
         moment = add(apply(turn, moment), cross(place, force))
         put3(body, memory.OUTER_WRENCH, add(get3(body, memory.OUTER_WRENCH), force))
         put3(body, memory.OUTER_WRENCH + 3, add(get3(body, memory.OUTER_WRENCH + 3), moment))
-
-
-@kernel
-def outer_wrenches(ints, floats, which_state, t):
-    """Sum of contacts and registered forces on every body in a state, into the column OUTER_WRENCH.
-
-    A call of its own: worlds without either neither run nor compile it into their step.
-    """
-    world = memory.views(ints, floats)
-    state = world.states[which_state]
-    turn_free_bodies(world, state)
-    if world.head[memory.N_JOINTS] != 0:
-        drive(world, state, t)
-        move_trees(world, state)
-    for b in range(world.bodies.shape[0]):
-        for i in range(6):
-            world.bodies[b, memory.OUTER_WRENCH + i] = 0.0
-    if world.head[memory.N_CONTACTS] != 0:
-        contact_wrenches(ints, floats, which_state, t)
-    registered_wrenches(world, state, t)
