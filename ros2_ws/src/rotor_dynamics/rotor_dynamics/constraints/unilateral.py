@@ -26,8 +26,7 @@ from rotor_core.math.vec3 import (
 )
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.responses import assemble_trees, pull_trees
-from rotor_dynamics.forces.contact import contact_wrenches
-from rotor_dynamics.forces.registered import registered_wrenches
+from rotor_dynamics.forces.registered import outer_wrenches
 from rotor_dynamics.kinematics.trees import settle_trees
 from rotor_dynamics.motion.articulated import tree_motion
 from rotor_dynamics.motion.free import free_motion
@@ -330,10 +329,8 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
     trees = world.head[memory.N_JOINTS] != 0
     n = NONE_YET
     for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
-        if world.head[memory.N_CONTACTS] != 0:
-            contact_wrenches(ints, floats, which_state, t)
-        if world.head[memory.N_FORCES] != 0:
-            registered_wrenches(ints, floats, which_state, t)
+        if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
+            outer_wrenches(ints, floats, which_state, t)
         free_motion(world, state, slope, t)
         if trees:
             tree_motion(ints, floats, which_state, which_slope, t)

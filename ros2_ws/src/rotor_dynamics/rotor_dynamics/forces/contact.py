@@ -205,12 +205,9 @@ def begin_wrenches(world, state, t):
             world.bodies[b, memory.OUTER_WRENCH + i] = 0.0
 
 
-@kernel
-def contact_wrenches(ints, floats, which_state, t):
-    """Sum up what all contacts do to every body in a state, into the column OUTER_WRENCH."""
-    world = memory.views(ints, floats)
-    state = world.states[which_state]
-    begin_wrenches(world, state, t)
+@inlined
+def contact_wrenches(world, state, t):
+    """Add what all contacts do to every body in a state to the column OUTER_WRENCH."""
     for k in range(world.head[memory.N_CONTACTS]):
         ci = world.contact_int[k]
         if ci[memory.CAN_TOUCH] == 0:
