@@ -104,23 +104,23 @@ class JointBase:
                 f"{initial} must be within {limits} {list(self.limits)}, got {self.initial:g}."
             )
 
-    def _value(self, name: str, default: float = 0.0) -> Any:
+    def _value(self, name: str, default: Any = 0.0) -> Any:
         return getattr(self, self.UNITS[name]) if self.UNITS else default
 
     @property
     def limits(self) -> tuple[float, float] | None:
         """Stops; None: it has none."""
-        return getattr(self, self.UNITS["limits"]) if self.UNITS else None
+        return self._value("limits", None)
 
     @property
     def effort(self) -> float | None:
         """Largest effort; None: it has no limit."""
-        return getattr(self, self.UNITS["effort"]) if self.UNITS else None
+        return self._value("effort", None)
 
     @property
     def rate(self) -> float | None:
         """Largest rate of planned motions; None: it has no limit."""
-        return getattr(self, self.UNITS["rate"]) if self.UNITS else None
+        return self._value("rate", None)
 
     @property
     def armature(self) -> float:

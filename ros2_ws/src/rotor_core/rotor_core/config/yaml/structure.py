@@ -148,7 +148,7 @@ def _convert_union(arguments: tuple, tree: Tree, path: str) -> Any:
     return convert(choices[0], tree, path)
 
 
-def _convert_name(table: Registry, tree: Tree, path: str) -> str:
+def _convert_name(table: Registry | dict[str, type], tree: Tree, path: str) -> str:
     if isinstance(tree.value, str) and tree.value in table:
         return tree.value
     raise ConfigError(
@@ -168,13 +168,8 @@ def _build_by_type(
         raise ConfigError(
             f"{tree.place}: {path}.type: is missing; it must be one of {', '.join(table)}."
         )
-    kind = tree.value["type"]
-    if not isinstance(kind.value, str) or kind.value not in table:
-        raise ConfigError(
-            f"{kind.place}: {path}.type: must be one of {', '.join(table)}; got "
-            f"{describe(kind.value)}{suggestion(kind.value, list(table))}"
-        )
-    return build(config_of(table[kind.value]), tree, path)
+    name = _convert_name(table, tree.value["type"], f"{path}.type")
+    return build(config_of(table[name]), tree, path)
 
 
 def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
