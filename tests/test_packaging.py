@@ -1,6 +1,7 @@
 """Files that rosdep and colcon read: their keys exist on Jazzy and Lyrical, nothing breaks an installation there."""
 
 import ast
+import itertools
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -13,7 +14,7 @@ PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
 
 SYSTEM_KEYS = {
     "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib", "python3-markdown",
-    "python3-jinja2", "python3-pandas", "python3-tabulate", "python3-tqdm",
+    "python3-jinja2", "python3-pandas", "python3-pip", "python3-tabulate", "python3-tqdm", "python3-yaml",
     "python3-pytest", "python3-pytest-timeout", "python3-hypothesis",
 }  # fmt: skip
 """rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""
@@ -21,7 +22,8 @@ SYSTEM_KEYS = {
 ROS_PACKAGES = {
     "action_msgs", "ament_cmake", "ament_cmake_pytest", "ament_index_python", "builtin_interfaces", "diagnostic_msgs",
     "geometry_msgs", "launch", "launch_ros", "launch_yaml", "nav_msgs", "rcl_interfaces", "rclpy",
-    "ros2launch", "rosgraph_msgs", "rosidl_default_generators", "rosidl_default_runtime", "rviz2",
+    "ros2bag", "ros2launch", "rosbag2_storage_mcap", "rosgraph_msgs", "rosidl_default_generators", "rosidl_default_runtime",
+    "rviz2",
     "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "visualization_msgs",
 }  # fmt: skip
 """Released in Jazzy, Kilted and Lyrical (rosdistro, August 2026)."""
@@ -49,7 +51,7 @@ def test_package_xml(path):
     names = [e.text for e in depends(root)]
     for element in depends(root):
         assert element.text not in BREAKS, BREAKS.get(element.text)
-        assert not element.text.endswith("-pip"), (
+        assert element.text == "python3-pip" or not element.text.endswith("-pip"), (
             f"{element.text}: pip keys fail in Ubuntu's Python"
         )
         assert element.text not in OPTIONAL, f"{element.text} must stay optional"
@@ -102,11 +104,11 @@ def test_every_node_is_installed_where_launch_looks():
 MODULES = {"ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2"}
 """Packages whose module is called otherwise (dask comes with distributed)."""
 
-WITHOUT_KEY = {
-    "bokeh", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib", "viser",
-    "websockets",
+VENDORED = {
+    "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
+    "viser", "websockets",
 }  # fmt: skip
-"""Packages without a usable rosdep key on Ubuntu 24.04."""
+"""Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""
 
 FOREIGN = {"px4_msgs", "crazyflie_interfaces", "motion_capture_tracking_interfaces", *OPTIONAL}
 """Messages of other projects, used where they are installed."""
@@ -145,8 +147,58 @@ def test_every_import_is_declared(path):
         elif module not in FOREIGN:
             name = MODULES.get(module, module).lower()
             assert name in listed(), f"{module} is missing in pyproject.toml"
-            if name not in WITHOUT_KEY:
-                assert f"python3-{name}" in declared, f"python3-{name} is missing in package.xml"
+            key = "rotor_vendor" if name in VENDORED else f"python3-{name}"
+            assert key in declared, f"{key} is missing in package.xml"
+
+
+def pins(path):
+    """Packages that a lock pins, with the number of their hashes."""
+    found = {}
+    for line in path.read_text().splitlines():
+        if match := re.match(r"([a-z0-9][\w.-]*)==", line):
+            name = match[1]
+            found.setdefault(name, 0)
+        elif "--hash=sha256:" in line:
+            found[name] += 1
+    return found
+
+
+def test_the_vendor_package_brings_what_no_key_brings_and_nothing_else():
+    """What is not pinned is missing there; what the distribution brings would hide its own."""
+    vendor = ROOT / "ros2_ws" / "src" / "rotor_vendor"
+    pinned = pins(vendor / "requirements.lock")
+    assert VENDORED <= set(pinned)
+    assert all(count > 0 for count in pinned.values())
+    brought = set(
+        re.findall(r"^[a-z0-9-]+", (ROOT / "tools" / "distribution.txt").read_text(), re.M)
+    )
+    assert not brought & set(pinned), "in both: run tools/lock.sh"
+    keys = {k.removeprefix("python3-") for k in SYSTEM_KEYS} - {
+        "pip",
+        "pytest",
+        "pytest-timeout",
+        "hypothesis",
+        "yaml",
+    }
+    assert {k.replace(".", "-") for k in keys} <= brought
+    # everything of the list comes one way or the other; evo is called as a program, and is GPL
+    project = listed_requirements()
+    assert {r for r in project if r != "evo"} <= set(pinned) | brought
+
+
+def listed_requirements():
+    """Third-party packages that the suite can import: dependencies and extras of the one list."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    names = {re.match(r"[\w.-]+", line)[0].lower().replace(".", "-") for line in lines}
+    return names - {"rotor"}
+
+
+def test_the_recorder_of_the_distribution_is_installed_with_its_storage():
+    root = ElementTree.parse(ROOT / "ros2_ws" / "src" / "rotor_bringup" / "package.xml").getroot()
+    assert {"ros2bag", "rosbag2_storage_mcap"} <= {e.text for e in depends(root)}
 
 
 def test_missing_extras_are_named_by_the_one_list():

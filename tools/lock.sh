@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
-# Refresh the lock files from the one list, pyproject.toml (needs `uv`). One universal lock serves Python 3.10 to 3.13.
+# Refresh the lock files from the one list, pyproject.toml (needs `uv`).
+# tools/requirements*.lock: of ./rotor without a distribution, one universal lock for Python 3.10 to 3.13.
+# ros2_ws/src/rotor_vendor/requirements.lock: of a workspace on a distribution, what that does not bring itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-compile() { # file, then where its packages come from
-  uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url \
-    --no-emit-package rotor --output-file "tools/$1" "${@:2}"
+compile() { # file, lowest Python, then where its packages come from
+  uv pip compile --quiet --universal --python-version "$2" --generate-hashes --no-header --no-emit-index-url \
+    --no-emit-package rotor --output-file "$1" "${@:3}"
 }
-compile requirements.lock pyproject.toml --extra all --group ros --group colcon
-compile requirements-dev.lock --group pyproject.toml:test --group pyproject.toml:docs --constraint tools/requirements.lock
+compile tools/requirements.lock 3.10 pyproject.toml --extra all --group ros --group colcon
+compile tools/requirements-dev.lock 3.10 --group pyproject.toml:test --group pyproject.toml:docs \
+  --constraint tools/requirements.lock
+
+mapfile -t left_out < <(grep -o '^[a-z0-9-]\+' tools/distribution.txt | sort -u | sed 's/^/--no-emit-package=/')
+extras=()
+for extra in view recordings studies learn planning testbed predictive; do extras+=(--extra "$extra"); done
+compile ros2_ws/src/rotor_vendor/requirements.lock 3.12 pyproject.toml "${extras[@]}" \
+  --constraint tools/distribution.txt "${left_out[@]}"
