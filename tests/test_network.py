@@ -20,8 +20,9 @@ from sockets import Socket, sockets_of, those_that_are_read
 from rotor.graph.plan import NodePlan, ProgramPlan
 from rotor.graph.processes import ProcessGroup, command_line
 from rotor.graph.run import environment
+from rotor_core.extras import OWN_WHEELS
 from rotor_core.ros import qos
-from rotor_core.ros.loopback import PROFILE_VARIABLES, keep_to_loopback
+from rotor_core.ros.loopback import PROFILE_VARIABLES, WISH, keep_to_loopback
 
 SCENARIO = "dragonfly_point_mass"
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
@@ -31,7 +32,7 @@ SHIPPED = "loopback.xml"
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch):
     """As in the shell of a user who has set nothing."""
-    for name in (RANGE, PEERS, *PROFILE_VARIABLES):
+    for name in (RANGE, WISH, PEERS, *PROFILE_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
 
@@ -61,6 +62,23 @@ def test_what_the_user_says_is_left_alone(said):
     env = dict(said)
     keep_to_loopback(env)
     assert env == {RANGE: "LOCALHOST"} | said
+
+
+SOURCED = {"ROS_DISTRO": "jazzy"}
+
+
+def test_the_default_of_a_distribution_is_not_what_the_user_says():
+    """A sourced distribution sets SUBNET by itself; ROTOR_DISCOVERY_RANGE says what is meant."""
+    env = {**SOURCED, RANGE: "SUBNET"}
+    keep_to_loopback(env)
+    assert env[RANGE] == "SYSTEM_DEFAULT" and Path(env[PROFILE_VARIABLES[0]]).name == SHIPPED
+    for said in ({WISH: "SUBNET", RANGE: "SUBNET"}, {WISH: "SUBNET"}, {WISH: "OFF"}):
+        env = {**SOURCED, **said}
+        keep_to_loopback(env)
+        assert env == {**SOURCED, **said, RANGE: said[WISH]}
+    env = {**SOURCED, OWN_WHEELS: "1", RANGE: "SUBNET"}  # wheels set nothing: somebody said it
+    keep_to_loopback(env)
+    assert env[RANGE] == "SUBNET"
 
 
 # --- sockets --------------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 """The launcher refuses what cannot work, at once, in one message with the command that mends it, leaving nothing behind."""
 
+import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from rotor_core.ros.loopback import RANGE, keep_to_loopback
 
 ROOT = Path(__file__).parents[1]
 CLEAN = {k: os.environ[k] for k in ("HOME", "LANG") if k in os.environ}
@@ -112,3 +115,100 @@ def test_through_a_symbolic_link(tmp_path):
     )
     assert "must be a whole number" in out.stderr
     assert [p.name for p in link.parent.iterdir()] == ["rotor"]
+
+
+# --- what is the user's -----------------------------------------------------------------------------
+
+STAND_IN = """#!/bin/sh
+# a Python that builds nothing and tells how it was called
+case "$*" in
+  *colcon*)
+    echo "$*" >>"$LOG"
+    mkdir -p "$ROTOR_UNDER_TEST/.ros/workspace/install" "$ROTOR_UNDER_TEST/.ros/underlay"
+    touch "$ROTOR_UNDER_TEST/.ros/workspace/install/setup.bash" "$ROTOR_UNDER_TEST/.ros/underlay/setup.bash" ;;
+  *rotor.cli*) env >"$LOG.env" ;;
+esac
+"""
+
+
+def prepared(folder, environment, **variables):
+    """A clone whose environment is complete, with a stand-in for its Python; returns the lines of colcon."""
+    clone(folder)
+    for name in (
+        "ros2_ws/src/rotor_msgs",
+        "ros2_ws/src/rotor_vendor",
+        "ros2_ws/src/rotor_sim",
+        "ros2_standins",
+    ):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "package.xml").touch()
+    ready = folder / ".ros" / environment(folder)
+    (ready / "bin").mkdir(parents=True)
+    (ready / ".complete").touch()
+    (ready / "setup.bash").touch()
+    (ready / "bin" / "python").write_text(STAND_IN)
+    (ready / "bin" / "python").chmod(0o755)
+    for part in ("build", "install"):
+        (folder / "ros2_ws" / part / "rotor_sim").mkdir(parents=True)
+        (folder / "ros2_ws" / part / "rotor_sim" / "mine").touch()
+    log = folder.parent / "colcon.log"
+    out = launch(folder, LOG=str(log), ROTOR_UNDER_TEST=str(folder), **variables)
+    assert out.returncode == 0, out.stderr
+    told = dict(
+        line.split("=", 1) for line in Path(f"{log}.env").read_text().splitlines() if "=" in line
+    )
+    return log.read_text().splitlines(), told
+
+
+def of_wheels(folder):
+    """Name of the environment of wheels, as the launcher finds it."""
+    text = str(folder).encode() + b"".join(
+        (folder / "tools" / n).read_bytes() for n in ("requirements.lock", "finish.py")
+    )
+    return f"env-{hashlib.sha256(text).hexdigest()[:12]}"
+
+
+def of_jazzy(folder):
+    return "env-jazzy"
+
+
+JAZZY = {
+    "ROS_DISTRO": "jazzy",
+    "AMENT_PREFIX_PATH": "/opt/ros/jazzy",
+    "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+}
+
+
+@pytest.mark.parametrize("environment, variables", [(of_wheels, {}), (of_jazzy, JAZZY)])
+def test_builds_of_the_user_are_left_alone(tmp_path, environment, variables):
+    """It builds into a place of its own, and never removes what `colcon build` made in ros2_ws."""
+    folder = tmp_path / "clone"
+    calls, _ = prepared(folder, environment, **variables)
+    workspace = calls[-1]
+    assert f"--base-paths {folder}/ros2_ws/src" in workspace
+    for part in ("build", "install"):
+        assert f"--{part}-base {folder}/.ros/workspace/{part}" in workspace
+        assert (folder / "ros2_ws" / part / "rotor_sim" / "mine").exists()
+    # an environment of wheels has what a distribution lacks
+    assert ("-DROTOR_VENDOR=OFF" in workspace) == (environment is of_wheels)
+
+
+@pytest.mark.parametrize(
+    "environment, variables, found",
+    [
+        (of_wheels, {}, "SYSTEM_DEFAULT"),
+        (of_wheels, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, "SUBNET"),
+        (of_jazzy, JAZZY, "SYSTEM_DEFAULT"),
+        (of_jazzy, JAZZY | {"ROTOR_DISCOVERY_RANGE": "SUBNET"}, "SUBNET"),
+        (of_jazzy, JAZZY | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "OFF"),
+    ],
+)
+def test_the_default_of_a_distribution_is_no_wish(tmp_path, environment, variables, found):
+    """The rule of rotor_core/ros/loopback.py, in the launcher."""
+    _, told = prepared(tmp_path / "clone", environment, **variables)
+    assert told["ROS_AUTOMATIC_DISCOVERY_RANGE"] == found
+    assert ("FASTRTPS_DEFAULT_PROFILES_FILE" in told) == (found == "SYSTEM_DEFAULT")
+    python = {RANGE: variables[RANGE]} if RANGE in variables else {}
+    python |= {k: v for k, v in variables.items() if k in ("ROS_DISTRO", "ROTOR_DISCOVERY_RANGE")}
+    keep_to_loopback(python)
+    assert python[RANGE] == found

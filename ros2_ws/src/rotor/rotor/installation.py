@@ -8,7 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, is_cached
+from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, how_cached
 from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE, keep_to_loopback
 
 PACKAGES = (
@@ -39,14 +39,28 @@ def _rmw() -> str:
     return str(get_rmw_implementation_identifier())
 
 
-def _reach() -> str:
-    """Reach of the nodes over the network, in words."""
-    environment = dict(os.environ)
-    keep_to_loopback(environment)
+def _reach(environment: dict[str, str]) -> str:
+    """Reach of nodes with this environment over the network, in words."""
     profile = next((environment[n] for n in PROFILE_VARIABLES if environment.get(n)), "")
     if Path(profile).name == "loopback.xml":
         return "this machine only"
     return environment[RANGE] + (f", profile {profile}" if profile else "")
+
+
+def _reach_of_ours() -> str:
+    """Reach of nodes that `./rotor` starts."""
+    environment = dict(os.environ)
+    keep_to_loopback(environment)
+    return _reach(environment)
+
+
+def _reach_of_launched() -> str:
+    """Reach of nodes that `ros2 launch` and `ros2 run` start from the user's shell."""
+    if "ROTOR_SHELL_RANGE" not in os.environ:
+        return _reach({RANGE: "SUBNET", **os.environ})
+    if shell := os.environ["ROTOR_SHELL_RANGE"]:
+        return f"{shell}, as the shell says (docs/how-to/secure.md)"
+    return "SUBNET, the default of ROS 2 (docs/how-to/secure.md)"
 
 
 def _built() -> str:
@@ -67,13 +81,9 @@ def report() -> list[tuple[str, str]]:
     """Rows (what, value)."""
     kernels = "compiled (Numba)" if COMPILED else f"NOT compiled: {WHY_UNCOMPILED}"
     if COMPILED:
-        kernels += (
-            ", in the cache"
-            if is_cached()
-            else ", not in the cache yet (the first run compiles them)"
-        )
+        kernels += f", {how_cached()}"
     rows = [
-        ("rotor", _version("rotor-lab")),
+        ("rotor", _version("rotor")),
         ("Python", f"{platform.python_version()} ({sys.executable})"),
         ("system", f"{platform.platform()}, {platform.machine()}"),
         ("cores", f"{len(os.sched_getaffinity(0))} usable of {os.cpu_count()}"),
@@ -83,7 +93,8 @@ def report() -> list[tuple[str, str]]:
         ),
         ("RMW", _rmw()),
         ("domain", os.environ.get("ROS_DOMAIN_ID", "0 (default)")),
-        ("discovery", _reach()),
+        ("discovery, ./rotor", _reach_of_ours()),
+        ("discovery, ros2 launch", _reach_of_launched()),
         ("workspace", _built()),
         ("kernels", kernels),
         ("kernel cache", str(cache_directory())),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rotor_core.errors import ConfigError
 
 EXTRAS = {
+    "SALib": "studies",
     "bokeh": "recordings",
+    "casadi": "predictive",
     "clarabel": "planning",
     "dask": "studies",
     "distributed": "studies",
@@ -22,8 +25,12 @@ EXTRAS = {
     "rosbags": "recordings",
     "tqdm": "studies",
     "viser": "view",
+    "websockets": "view",
 }
 """Extra that brings a package."""
+
+OWN_WHEELS = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
+"""Environment variable of the ROS wheels of `./rotor`; a distribution does not set it."""
 
 ROS = ("rclpy", "rotor_msgs", "ament_index_python", "rosidl_runtime_py", "launch", "launch_ros")
 
@@ -37,9 +44,16 @@ def remedy(error: ModuleNotFoundError) -> str:
             "clone of the repository, which brings its own."
         )
     if package in EXTRAS:
+        what = f"this needs the package {package}, which is not installed. "
+        if os.environ.get("AMENT_PREFIX_PATH") and OWN_WHEELS not in os.environ:
+            # a workspace on a distribution, whose Python refuses pip
+            return (
+                f"{what}In the workspace that holds rotor: rosdep install --from-paths src --ignore-src -y && "
+                "colcon build --packages-select rotor_vendor, then source install/setup.bash again."
+            )
         return (
-            f"this needs the package {package}, which is not installed. Install it with the extra {EXTRAS[package]!r}: "
-            f"pip install '.[{EXTRAS[package]}]' in the clone, or pip install {package}."
+            f"{what}Install it with the extra {EXTRAS[package]!r}: pip install '.[{EXTRAS[package]}]' in the clone, "
+            f"or pip install {package}."
         )
     return ""
 
