@@ -1,7 +1,7 @@
 """Close the loop by hand: sense, decide, step."""
 
 import rotor
-from rotor_planning import make_plans
+from rotor_planning.trajectories.from_config import make_plans
 
 scenario = rotor.load_scenario("quadrotor_circle")
 sim, controller = rotor.Simulation(scenario), rotor.make_controller(scenario)

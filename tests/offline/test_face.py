@@ -131,7 +131,7 @@ def test_by_hand_is_the_same_as_one_call():
     flight = rotor.fly("quadrotor_circle", duration=1.0)
     scenario = flight.scenario
     sim, controller = rotor.Simulation(scenario), rotor.make_controller(scenario)
-    from rotor_planning import make_plans
+    from rotor_planning.trajectories.from_config import make_plans
 
     ((name, plan),) = make_plans(scenario).items()
     for i in range(len(flight.time) - 1):

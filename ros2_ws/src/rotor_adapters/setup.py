@@ -17,11 +17,11 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "recorder = rotor_adapters.recorder.node:main",
-            "player = rotor_adapters.player.node:main",
-            "px4_adapter = rotor_adapters.px4.node:main",
-            "crazyswarm_adapter = rotor_adapters.crazyswarm.node:main",
-            "wrench_teleop = rotor_adapters.teleop.node:main",
+            "recorder = rotor_adapters.nodes:recorder",
+            "player = rotor_adapters.nodes:player",
+            "px4_adapter = rotor_adapters.nodes:px4_adapter",
+            "crazyswarm_adapter = rotor_adapters.nodes:crazyswarm_adapter",
+            "wrench_teleop = rotor_adapters.nodes:wrench_teleop",
         ],
     },
 )

@@ -17,7 +17,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "controller = rotor_control.ros.controller_node:main",
+            "controller = rotor_control.nodes:controller",
         ],
     },
 )

@@ -17,7 +17,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "planner = rotor_planning.ros.planner_node:main",
+            "planner = rotor_planning.nodes:planner",
         ],
     },
 )

@@ -17,7 +17,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "simulator = rotor_sim.ros.simulator_node:main",
+            "simulator = rotor_sim.nodes:simulator",
         ],
     },
 )

@@ -17,7 +17,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "laboratory = rotor_testbed.ros.laboratory_node:main",
+            "laboratory = rotor_testbed.nodes:laboratory",
         ],
     },
 )

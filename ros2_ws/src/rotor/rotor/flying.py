@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rotor_core._jit import is_cached
+from rotor_core._jit import when_compiling
 from rotor_core.config import initial
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
@@ -40,6 +41,19 @@ def initial_states(scenario: Scenario | str) -> States:
     return States(names, initial.initial_states(scenario))
 
 
+@functools.cache
+def _tell_of_compiling() -> None:
+    """Print a line, once, when kernels are compiled that are not in the cache."""
+    said: list[bool] = []
+
+    def tell(begins: bool) -> None:
+        if begins and not said:
+            said.append(True)
+            print("compiling kernels, once (one to three minutes) ...", file=sys.stderr, flush=True)
+
+    when_compiling(tell)
+
+
 def fly(
     scenario: Scenario | str,
     *,
@@ -66,8 +80,7 @@ def fly(
         if not isinstance(plans, Mapping) or sorted(plans) != sorted(planned):
             given = sorted(plans) if isinstance(plans, Mapping) else type(plans).__name__
             raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
-    if not is_cached():
-        print("compiling kernels, once (one to three minutes) ...", file=sys.stderr, flush=True)
+    _tell_of_compiling()
     return flying.fly(scenario, duration=duration, plans=None if plans is None else dict(plans))
 
 

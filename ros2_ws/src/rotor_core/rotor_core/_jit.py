@@ -11,12 +11,13 @@ and NaN and infinity keep their meaning.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,37 +61,47 @@ def constants(*values: int) -> tuple[int, ...]:
     return tuple(np.int64(v) for v in values)  # type: ignore[misc]
 
 
-def _sources_stamp() -> str:
-    """Fingerprint of every file that can end up in a compiled kernel.
-
-    Numba checks only the file that defines a function, not the files of the functions it inlines;
-    without this stamp an edit in ``so3.py`` would leave stale machine code behind.
-    """
-    digest = hashlib.sha256()
+def _kernel_files() -> Iterator[tuple[str, Path]]:
+    """Files that can end up in a compiled kernel, each with its name inside its package."""
     for package in KERNEL_PACKAGES:
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec else []:
             for file in sorted(Path(folder).rglob("*.py")):
-                if not WITHOUT_KERNELS & set(file.relative_to(folder).parts):
-                    digest.update(str(file).encode() + file.read_bytes())
+                inside = file.relative_to(folder)
+                if not WITHOUT_KERNELS & set(inside.parts):
+                    yield f"{package}/{inside}", file
     for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
-        digest.update(f"{point.group} {point.name} {point.value}".encode())
-        spec = importlib.util.find_spec(point.module.partition(".")[0])
+        package = point.module.partition(".")[0]
+        spec = importlib.util.find_spec(package)
         if spec is None:
             continue  # its use will say so
-        folders = spec.submodule_search_locations
-        files = (
-            [f for d in folders for f in Path(d).rglob("*.py")]
-            if folders
-            else [Path(spec.origin or "")]
-        )
-        for file in sorted(f for f in files if f.is_file()):
-            digest.update(str(file).encode() + file.read_bytes())
+        for folder in spec.submodule_search_locations or []:
+            for file in sorted(Path(folder).rglob("*.py")):
+                yield f"{package}/{file.relative_to(folder)}", file
+        if not spec.submodule_search_locations and spec.origin and Path(spec.origin).is_file():
+            yield package, Path(spec.origin)
+
+
+@functools.cache
+def _sources_stamp() -> str:
+    """Fingerprint of what ends up in compiled kernels, and of who compiles them.
+
+    Numba checks only the file that defines a function, not the files of the functions it inlines;
+    without this stamp an edit in ``so3.py`` would leave stale machine code behind. Where the files lie does not
+    count: a clone, a workspace and a wheel of the same sources share their kernels.
+    """
+    digest = hashlib.sha256()
+    for name, file in _kernel_files():
+        digest.update(name.encode() + b"\0" + file.read_bytes())
+    for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
+        digest.update(f"{point.group} {point.name} {point.value}".encode())
+    if numba is not None:
+        digest.update(f"numba {numba.__version__} numpy {np.__version__}".encode())
     return digest.hexdigest()[:16]
 
 
 def cache_directory() -> Path:
-    """Folder of the compiled kernels.
+    """Folder of the compiled kernels, the same for `./rotor`, launched nodes and scripts.
 
     One per state of the sources, under ``ROTOR_CACHE_DIR`` or the user's cache.
     """
@@ -100,8 +111,60 @@ def cache_directory() -> Path:
     )
 
 
+def _keep_kernels(folder: Path) -> None:
+    """Let Numba keep our kernels in this folder, by the names of their files inside their packages.
+
+    By itself it files them by absolute paths, so that two places of the same sources would compile twice.
+    """
+    from numba.core.caching import CacheImpl
+
+    names = {str(file.resolve()): name for name, file in _kernel_files()}
+
+    class Locator(CacheImpl._locator_classes[0]):  # files kernels under numba.config.CACHE_DIR
+        def __init__(self, py_func: Callable, py_file: str) -> None:
+            super().__init__(py_func, py_file)
+            inside = Path(names[str(Path(py_file).resolve())])
+            self._cache_path = str(folder / "_".join(inside.with_suffix("").parts))
+
+        def get_source_stamp(self) -> str:
+            return ""  # the name of the folder says it
+
+        @classmethod
+        def from_function(cls, py_func: Callable, py_file: str) -> Any:
+            return (
+                super().from_function(py_func, py_file)
+                if str(Path(py_file).resolve()) in names
+                else None
+            )
+
+    CacheImpl._locator_classes = [Locator, *CacheImpl._locator_classes]
+
+
 if numba is not None and "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(cache_directory())  # type: ignore[attr-defined]
+    _keep_kernels(cache_directory())
+
+
+def when_compiling(report: Callable[[bool], None]) -> None:
+    """Report to a caller: True when this process begins to compile what is not in the cache, False when it has."""
+    if numba is None:
+        return
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        depth = 0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1:
+                report(True)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                report(False)
+
+    event.register("numba:compile", Compiling())
 
 
 def kernel(function: Callable) -> Any:
@@ -198,6 +261,13 @@ if numba is not None:
         return lambda array, shape: (_view(array, shape),)  # pyright: ignore[reportCallIssue]
 
 
-def is_cached() -> bool:
-    """True if compiled kernels of these sources are on disk, or if nothing needs compiling: the first call is quick."""
-    return not COMPILED or any(cache_directory().rglob("*.nbc"))
+ALL_COMPILED = "complete"
+"""File in :func:`cache_directory` that says that everything is compiled (`rotor warm`)."""
+
+
+def how_cached() -> str:
+    """What of the kernels of these sources is on disk, in words."""
+    if (cache_directory() / ALL_COMPILED).exists():
+        return "in the cache"
+    some = any(cache_directory().rglob("*.nbc"))
+    return f"{'partly' if some else 'not'} in the cache yet (the first run compiles the rest)"

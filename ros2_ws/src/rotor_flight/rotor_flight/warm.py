@@ -9,11 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory
+from rotor_core._jit import ALL_COMPILED, COMPILED, WHY_UNCOMPILED, cache_directory
 from rotor_core.state import FULL_STATE
-
-DONE = "complete"
-"""Name of the file in the cache that says that everything is compiled."""
 
 
 def warm_engine() -> None:
@@ -58,7 +55,7 @@ def warm() -> float:
     if not COMPILED:
         print(f"kernels run uncompiled, some hundred times slower ({WHY_UNCOMPILED})", flush=True)
         return 0.0
-    marker = cache_directory() / DONE
+    marker = cache_directory() / ALL_COMPILED
     if marker.exists():
         return 0.0
     print("compiling kernels, once for these sources (about a minute) ...", end="", flush=True)

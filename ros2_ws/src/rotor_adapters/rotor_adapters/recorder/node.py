@@ -30,6 +30,7 @@ from rotor_core.config.loader import dump_scenario
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.errors import ConfigError
 from rotor_core.ros import qos
+from rotor_core.ros.compiling import COMPILING
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
 from rotor_recordings.formats.message_store import message_store, offered_qos
 from rotor_recordings.formats.topics import (
@@ -43,13 +44,15 @@ from rotor_recordings.live.bag import LiveBag
 from rotor_sim.simulation import START_TIME
 
 READY_LIMIT = 10.0
-"""A topic that nobody publishes by then is given up, s."""
+"""A topic that nobody publishes by then is given up, s. Time in which nodes compile does not count."""
 
 CHECK = 0.1
 """Wall time between two looks at what is heard, and at what waits to be written, s."""
 
 DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
 """A stopping recorder waits this long for one more message, and in all at most this long, s."""
+
+DIAGNOSTICS = "/diagnostics"
 
 DEPTH = 2000
 """Messages that may wait while a file is written."""
@@ -115,6 +118,8 @@ class RecorderNode(Node):
 
         def write(data: bytes) -> None:
             self._heard.add(topic.name)
+            if topic.name == DIAGNOSTICS and COMPILING.encode() in data:
+                self._began = time.monotonic()
             self._write(connections[0], topic.stamp_at, data)
 
         subscription = self.create_subscription(

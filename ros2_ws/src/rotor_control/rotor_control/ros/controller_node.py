@@ -24,6 +24,7 @@ from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_messag
 from rotor_core.messages.team_wire import TeamCommandWire, TeamStateWire
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
+from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare_live, run, scenario_parameter
 
@@ -36,6 +37,7 @@ class ControllerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("controller")
+        watch_compiling(self)
         scenario = scenario_parameter(self)
         self.controller = make_controller(scenario)
         entities = [e.name for e in scenario.model.entities]

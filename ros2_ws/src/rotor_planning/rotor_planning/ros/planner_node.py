@@ -35,6 +35,7 @@ from rotor_core.plans.plan import Plan, hold
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import ATTITUDE, POSITION, YAW_ANGLE
 from rotor_core.ros import qos
+from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
 from rotor_core.state import State
@@ -66,6 +67,7 @@ class PlannerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("planner")
+        watch_compiling(self)
         self.scenario = scenario_parameter(self)
         text = "start the scenario's trajectory; false: hover until a service is called"
         self._starts_trajectory = bool(declare(self, "start_trajectory", True, text))

@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.errors import ConfigError, RotorError
+from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.node import (
     SPIN_LIMIT,
     declare,
@@ -39,6 +40,7 @@ class SimulatorNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("simulator")
+        watch_compiling(self)
         self.session: Session | None = None
         self.problem = ""
         self._epoch, self._configured = 0, False

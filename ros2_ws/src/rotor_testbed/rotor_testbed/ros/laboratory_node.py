@@ -23,6 +23,7 @@ from std_msgs.msg import Bool
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.team_wire import TeamCommandWire
 from rotor_core.ros import qos
+from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.node import SPIN_LIMIT, declare, is_running, run, scenario_parameter
 from rotor_testbed.hall import Testbed
 from rotor_testbed.ros.laboratory_parameters import laboratory_settings
@@ -52,6 +53,7 @@ class LaboratoryNode(Node):
 
     def __init__(self) -> None:
         super().__init__("laboratory")
+        watch_compiling(self)
         scenario = scenario_parameter(self)
         self._timing = scenario.time
         self._pacing = _choice(
