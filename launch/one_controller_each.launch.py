@@ -6,17 +6,16 @@ planner as in sim.launch.py; the controllers are examples/12_one_controller_each
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, EmitEvent, ExecuteProcess, OpaqueFunction
-from launch.events import Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
-from rotor.graph.plan import GraphOptions, graph_plan
+from rotor.graph.launching import launch_actions
+from rotor.graph.plan import GraphOptions, ProgramPlan, graph_plan
+from rotor.graph.processes import interpreter
 from rotor_core.config.loader import load_scenario
 
 PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "12_one_controller_each.py"
@@ -27,24 +26,14 @@ def _actions(context: LaunchContext) -> list[Action]:
     duration = float(LaunchConfiguration("duration").perform(context))
     scenario = load_scenario(name)
     options = GraphOptions(name, controller="external", duration=duration)
-    nodes: list[Action] = []
-    for plan in graph_plan(options, scenario).values():
-        ends = [EmitEvent(event=Shutdown(reason="the simulator ended"))]
-        nodes.append(
-            Node(
-                package=plan.package,
-                executable=plan.executable,
-                name=plan.name,
-                parameters=[plan.parameters],
-                output="screen",
-                on_exit=ends if plan.name == "simulator" else None,
-            )
-        )
+    nodes = graph_plan(options, scenario)
+    plans = list(nodes.values())
+    python = interpreter(nodes["simulator"])  # that of the nodes: `ros2` may run in another
     for vehicle in scenario.model.vehicles:
-        words = [sys.executable, str(PROGRAM), name, vehicle.name]
+        words = [python, str(PROGRAM), name, vehicle.name]
         words += ["--ros-args", "-r", f"__ns:=/{vehicle.name}"]
-        nodes.append(ExecuteProcess(cmd=words, name=f"{vehicle.name}_controller", output="screen"))
-    return nodes
+        plans.append(ProgramPlan(f"{vehicle.name}_controller", tuple(words)))
+    return launch_actions(plans, context)
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -6,42 +6,25 @@ Wiring only. Which processes there are, with which parameters and names, is comp
 
 from __future__ import annotations
 
-import importlib.util
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import (
-    DeclareLaunchArgument,
-    EmitEvent,
-    ExecuteProcess,
-    OpaqueFunction,
-    RegisterEventHandler,
-)
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
 from rotor.graph.adapters import ADAPTERS
-from rotor.graph.plan import (
-    LOG_LEVELS,
-    RVIZ_CONFIGS,
-    GraphOptions,
-    NodePlan,
-    ProgramPlan,
-    graph_plan,
-)
+from rotor.graph.launching import launch_actions
+from rotor.graph.plan import LOG_LEVELS, RVIZ_CONFIGS, GraphOptions, NodePlan, graph_plan
+from rotor.graph.processes import missing_module
 from rotor.graph.remaps import load_remaps
 from rotor_core.config.catalog import rviz_configuration
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 
 YES_NO = ["true", "false"]
-BAG_CLOSE = "10"
-"""A recorder has this long after SIGINT before SIGTERM, s."""
-
 ARGUMENTS = (
     ("scenario", "slalom", "What to fly: a shipped name (config/scenarios) or the path of a YAML file.", None),
     (
@@ -66,25 +49,6 @@ ARGUMENTS = (
 """Name, default, description, choices."""
 
 
-def _action(plan: NodePlan | ProgramPlan) -> Action:
-    patience = {"sigterm_timeout": BAG_CLOSE} if plan.name == "recorder" else {}
-    if isinstance(plan, ProgramPlan):
-        return ExecuteProcess(cmd=list(plan.command), name=plan.name, output="screen", **patience)
-    ros_arguments = ["--log-level", f"{plan.logger}:={plan.log_level}"] if plan.log_level else []
-    return Node(
-        package=plan.package,
-        executable=plan.executable,
-        name=plan.name,
-        namespace=plan.namespace or None,
-        parameters=[plan.parameters] if plan.parameters else None,
-        remappings=list(plan.remaps),
-        arguments=list(plan.arguments),
-        ros_arguments=ros_arguments,
-        output="screen",
-        **patience,
-    )
-
-
 def _number(kind: type, name: str, text: str) -> int | float:
     try:
         return kind(text)
@@ -104,7 +68,6 @@ def _options(values: dict[str, str]) -> GraphOptions:
         controller=values["controller"],
         planner=values["planner"],
         bag=bag,
-        recorder="ours" if importlib.util.find_spec("rosbags") else "ros2bag",
         seed=_number(int, "seed", values["seed"]) if values["seed"] else None,
         pacing="" if values["pacing"] == "scenario" else values["pacing"],
         real_time_factor=_number(float, "real_time_factor", values["real_time_factor"]),
@@ -121,22 +84,12 @@ def _options(values: dict[str, str]) -> GraphOptions:
 def _actions(context: LaunchContext) -> list[Action]:
     values = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     options = _options(values)
-    actions = {
-        name: _action(plan)
-        for name, plan in graph_plan(options, load_scenario(options.scenario)).items()
-    }
-    # without the simulator nothing is left to do; without the recorder the flight would be lost
-    ends = [
-        RegisterEventHandler(
-            OnProcessExit(
-                target_action=actions[name],
-                on_exit=[EmitEvent(event=Shutdown(reason=f"the {name} ended"))],
-            )
-        )
-        for name in ("simulator", "recorder")
-        if name in actions
-    ]
-    return [*ends, *actions.values()]
+    scenario = load_scenario(options.scenario)
+    plans = graph_plan(options, scenario)
+    recorder = plans.get("recorder")
+    if isinstance(recorder, NodePlan) and missing_module(recorder, recorder.needs):
+        plans = graph_plan(replace(options, recorder="ros2bag"), scenario)
+    return launch_actions(plans.values(), context)
 
 
 def generate_launch_description() -> LaunchDescription:

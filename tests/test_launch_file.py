@@ -1,6 +1,7 @@
 """The launch file under the real launch stack, where that is installed (a ROS 2 distribution, or its public sources)."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,17 @@ pytest.importorskip("ros2launch", reason="the launch stack is not installed")
 import domain_coordinator
 from rosbags.rosbag2 import Reader
 
+from rotor_flight.warm import warm
 from rotor_recordings.formats.bag_flights import read_flight
 
 ROOT = Path(__file__).parents[1]
 LAUNCH = ROOT / "launch" / "sim.launch.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels():
+    """Compiled before: flights are short here, and compiling has tests of its own."""
+    warm()
 
 
 @pytest.fixture
@@ -107,7 +115,7 @@ def test_ctrl_c_closes_the_bag(environment, tmp_path):
     "argument, words",
     [
         ("scenario:=slalon", 'did you mean "slalom"?'),
-        ("controller:=mine", "Valid options are: ['node', 'external']"),
+        ("controller:=mine", "Valid options are: ['node', 'external', "),
         ("rviz_config:=overvew", "overvew"),
         ("namespace:=lab", "namespace: must look like /lab2, got 'lab'"),
         ("seed:=abc", "seed: must be a whole number, got 'abc'"),
@@ -134,3 +142,101 @@ def test_the_yaml_twin(environment, tmp_path):
     run = ros2(environment, "launch", twin)
     text = run.stdout + run.stderr
     assert run.returncode == 0 and "configured 'slalom'" in text, text
+
+
+# --- how a launch ends ------------------------------------------------------------------------------
+
+
+class Launched:
+    """A `ros2 launch` in the background."""
+
+    def __init__(self, environment, folder, *arguments):
+        self.out = folder / "out"
+        code = "import sys; from ros2cli.cli import main; sys.exit(main())"
+        with self.out.open("w") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, "launch", str(LAUNCH), *arguments],
+                env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def text(self):
+        return self.out.read_text()
+
+    def wait_for(self, words, patience=60.0):
+        end = time.monotonic() + patience
+        while words not in self.text and time.monotonic() < end:
+            time.sleep(0.1)
+        assert words in self.text, self.text
+
+    def nodes(self):
+        """Process ids by label."""
+        found = re.findall(r"\[(\w+)-\d+\]: process started with pid \[(\d+)\]", self.text)
+        return {name: int(pid) for name, pid in found}
+
+    def left(self, patience=10.0):
+        """Nodes that still run after a while."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            running = {n for n, pid in self.nodes().items() if Path(f"/proc/{pid}").exists()}
+            if not running:
+                return set()
+            time.sleep(0.1)
+        return running
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_node_outlives_launch(environment, tmp_path, number):
+    """Neither of these lets launch stop anything; the nodes see to it, and the bag is whole."""
+    bag = tmp_path / "bag"
+    launched = Launched(environment, tmp_path, "scenario:=hover", "record:=true", f"bag:={bag}")
+    launched.wait_for("recording to", 240.0)
+    time.sleep(1.0)
+    assert set(launched.nodes()) == {"simulator", "recorder", "planner", "controller"}
+    launched.process.send_signal(number)
+    launched.process.wait(20.0)
+    assert launched.left() == set()
+    with Reader(bag) as reader:
+        assert reader.message_count > 100
+
+
+def test_launch_fails_with_the_node_that_fails(environment, tmp_path):
+    (tmp_path / "bag").mkdir()
+    run = ros2(
+        environment, "launch", LAUNCH, "scenario:=hover", "record:=true", f"bag:={tmp_path / 'bag'}"
+    )
+    text = run.stdout + run.stderr
+    assert run.returncode == 1 and "exists already" in text, text
+    assert "the recorder ended with code 2; what it said stands above" in text
+    assert "Traceback" not in text
+
+
+def test_launch_fails_with_a_node_that_is_killed(environment, tmp_path):
+    launched = Launched(environment, tmp_path, "scenario:=hover")
+    launched.wait_for("configured 'hover'", 240.0)
+    os.kill(launched.nodes()["controller"], signal.SIGKILL)
+    assert launched.process.wait(30.0) == 1
+    assert "the controller ended with code -9" in launched.text
+    assert launched.left() == set()
+
+
+def test_everything_is_checked_before_the_first_process_starts(environment):
+    from ament_index_python.packages import get_packages_with_prefixes
+
+    for argument, package in (("rviz:=true", "rviz2"), ("foxglove:=true", "foxglove_bridge")):
+        if package in get_packages_with_prefixes():
+            continue
+        run = ros2(environment, "launch", LAUNCH, argument, "record:=true")
+        text = run.stdout + run.stderr
+        assert run.returncode == 1 and f"the package {package} is not installed here" in text
+        assert "process started" not in text and "Traceback" not in text
+
+
+@pytest.mark.parametrize("after", [0.6, 1.0])
+def test_ctrl_c_while_nodes_are_imported_leaves_no_trace(environment, tmp_path, after):
+    launched = Launched(environment, tmp_path, "scenario:=hover")
+    launched.wait_for("[controller-3]: process started")
+    time.sleep(after)
+    os.killpg(launched.process.pid, signal.SIGINT)
+    assert launched.process.wait(20.0) == 0
+    assert "Traceback" not in launched.text and launched.left() == set()

@@ -1,13 +1,17 @@
 """Processes of a run: every combination that a user can ask for, without starting any."""
 
+import importlib.util
 import itertools
+import os
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rotor.graph.plan import GraphOptions, NodePlan, ProgramPlan, graph_plan
-from rotor.graph.processes import command_line
+from rotor.graph.processes import check, command_line, interpreter, missing_module
 from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
@@ -94,19 +98,66 @@ def test_our_controller_does_not_wait_in_vain():
 
 
 @pytest.mark.parametrize("kind", ["px4", "crazyswarm"])
-def test_adapters_stand_in_the_place_of_the_controller(kind, monkeypatch):
-    monkeypatch.setattr("rotor.graph.plan.find_spec", lambda _: object())
+def test_adapters_stand_in_the_place_of_the_controller(kind):
     scenario = load_scenario("external_controller")
     options = GraphOptions("external_controller", controller=kind)
     adapter = graph_plan(options, scenario)["controller"]
     assert (adapter.package, adapter.executable) == ("rotor_adapters", f"{kind}_adapter")
     with pytest.raises(ConfigError, match=f"{kind} sends wrenches of single vehicles"):
         plan(controller=kind)
-    monkeypatch.setattr("rotor.graph.plan.find_spec", lambda _: None)
-    with pytest.raises(
-        ConfigError, match=f"{kind} needs the package .*_(msgs|interfaces), which is"
-    ):
-        graph_plan(options, scenario)
+    if importlib.util.find_spec(adapter.needs[0]) is None:
+        with pytest.raises(
+            ConfigError, match=rf"{kind}_adapter: needs the package .*_(msgs|interfaces), which is"
+        ):
+            check([adapter])
+
+
+# --- what must be there before the first process starts ----------------------------------------------
+
+
+def installed(tmp_path, monkeypatch, python="#!/usr/bin/env sh"):
+    """A prefix with the node of a package, whose first line names a Python."""
+    prefix = tmp_path / "prefix"
+    (prefix / "lib" / "mine").mkdir(parents=True)
+    (prefix / "share" / "ament_index" / "resource_index" / "packages").mkdir(parents=True)
+    (prefix / "share" / "ament_index" / "resource_index" / "packages" / "mine").touch()
+    node = prefix / "lib" / "mine" / "node"
+    node.write_text(f"{python}\n")
+    node.chmod(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{prefix}:{os.environ['AMENT_PREFIX_PATH']}")
+    return node
+
+
+def test_everything_that_is_missing_is_said_before(tmp_path, monkeypatch):
+    node = installed(tmp_path, monkeypatch, f"#!{sys.executable}")
+    whole = NodePlan("mine", "mine", "node", needs=("json", "numpy"))
+    check([whole])
+    with pytest.raises(ConfigError, match=r"mine: needs the package nobodys_module, .* Get it\."):
+        check([replace(whole, needs=("json", "nobodys_module"), remedy="Get it.")])
+    with pytest.raises(ConfigError, match="rviz: the package rviz_of_nobody is not installed"):
+        check([whole, NodePlan("rviz", "rviz_of_nobody", "rviz2")])
+    with pytest.raises(ConfigError, match="recorder: there is no program 'ros3'"):
+        check([ProgramPlan("recorder", ("ros3", "bag"))])
+    node.chmod(0o644)
+    with pytest.raises(ConfigError, match=r"node is missing.*colcon build --packages-select mine"):
+        check([whole])
+
+
+def test_modules_are_looked_for_in_the_python_of_the_node(tmp_path, monkeypatch):
+    """Ours has json; the one that would run the node has nothing."""
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')  # no site-packages
+    other.chmod(0o755)
+    installed(tmp_path, monkeypatch, f"#!{other}")
+    mine = NodePlan("mine", "mine", "node")
+    assert interpreter(mine) == str(other)
+    assert missing_module(mine, ["json"]) == ""
+    assert missing_module(mine, ["json", "numpy"]) == "numpy"
+
+
+def test_binaries_have_no_python(tmp_path, monkeypatch):
+    installed(tmp_path, monkeypatch, "\x7fELF")
+    assert interpreter(NodePlan("mine", "mine", "node")) == ""
 
 
 def test_viewers_only_listen_on_the_loopback():

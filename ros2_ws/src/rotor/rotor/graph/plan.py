@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rotor.graph.adapters import ADAPTERS
@@ -20,6 +19,9 @@ PLANTS = ("simulator", "laboratory")
 
 STOP_ORDER = ("recorder", *PLANTS, "controller", "planner")
 """The recorder first, while what it has not read yet is still in the queues of living publishers."""
+
+MAY_END = (*PLANTS, "rviz", "foxglove_bridge")
+"""Processes that may end by themselves: the plant when its time is over, a viewer when it is closed."""
 
 RVIZ_CONFIGS = ("overview", "tuning", "wide")
 """Shipped configurations."""
@@ -47,6 +49,8 @@ class NodePlan:
         arguments: of its own, before the ROS arguments.
         namespace: e.g. ``/lab2``; empty: the root.
         log_level: empty: as it is.
+        needs: modules that its Python must have.
+        remedy: what to do where one is missing.
     """
 
     name: str
@@ -57,6 +61,8 @@ class NodePlan:
     arguments: tuple[str, ...] = ()
     namespace: str = ""
     log_level: str = ""
+    needs: tuple[str, ...] = ()
+    remedy: str = ""
 
     @property
     def logger(self) -> str:
@@ -162,16 +168,7 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             f"controller: the scenario takes commands of single vehicles (command_input: "
             f"{scenario.command_input}), which our controller does not send. Choose external."
         )
-    if options.plant == "laboratory" and find_spec("mujoco") is None:
-        raise ConfigError(
-            "laboratory: needs MuJoCo. Install it: ./rotor python -m pip install mujoco"
-        )
     adapter = ADAPTERS[options.controller] if options.controller in ADAPTERS else None
-    if adapter is not None and find_spec(adapter.messages) is None:
-        raise ConfigError(
-            f"controller: {options.controller} needs the package {adapter.messages}, which is not installed. "
-            "Source a ROS 2 distribution or a workspace that has it (docs/swap.md)."
-        )
     if adapter is not None and scenario.command_input != "wrench":
         raise ConfigError(
             f"controller: {options.controller} sends wrenches of single vehicles. Write command_input: wrench into the "
@@ -193,7 +190,11 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     if options.plant == "laboratory":
         if not timing["pacing"]:
             timing["pacing"] = scenario.time.pacing
-        simulator = node("laboratory", "rotor_testbed", **timing)
+        simulator = replace(
+            node("laboratory", "rotor_testbed", **timing),
+            needs=("mujoco",),
+            remedy="Install it: ./rotor python -m pip install mujoco",
+        )
     else:
         factor = float(options.real_time_factor)
         simulator = node(
@@ -203,12 +204,16 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     if options.bag is not None:
         sources = [options.plant]
         sources += [n for n in ("planner", "controller") if getattr(options, n) == "node"]
-        ours = node(
-            "recorder",
-            "rotor_adapters",
-            bag=str(options.bag),
-            wait_for=" ".join(sources),
-            plant=options.plant,
+        ours = replace(
+            node(
+                "recorder",
+                "rotor_adapters",
+                bag=str(options.bag),
+                wait_for=" ".join(sources),
+                plant=options.plant,
+            ),
+            needs=("rosbags",),
+            remedy="Build the workspace again: colcon build --packages-select rotor_vendor",
         )
         plan["recorder"] = _recorder(options, scenario, ours)
     # whatever is on simulation time listens to the absolute name
@@ -230,5 +235,9 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     if options.controller == "node":
         plan["controller"] = node("controller", "rotor_control")
     elif adapter is not None:
-        plan["controller"] = node(adapter.executable, adapter.package)
+        plan["controller"] = replace(
+            node(adapter.executable, adapter.package),
+            needs=(adapter.messages,),
+            remedy="Source a ROS 2 distribution or a workspace that has it (docs/swap.md).",
+        )
     return plan

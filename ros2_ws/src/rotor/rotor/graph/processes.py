@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from rotor_core.errors import ConfigError
 GRACE = 5.0
 """After SIGINT a process has this long before SIGTERM, and then again before SIGKILL, s."""
 
-_PR_SET_PDEATHSIG = 1
+FOLLOW = ("setpriv", "--pdeathsig", "INT", "--")
+"""In front of a command line: the process gets SIGINT when its parent dies, whatever killed that (util-linux)."""
 
 
 def parameter_text(text: str) -> str:
@@ -26,22 +28,78 @@ def parameter_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _prefix(plan: NodePlan) -> Path:
+    try:
+        return Path(get_package_prefix(plan.package))
+    except PackageNotFoundError as error:
+        raise ConfigError(
+            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 distribution or a "
+            "workspace that has it, or leave it out."
+        ) from error
+
+
+def executable(plan: NodePlan) -> Path:
+    """File that a node is started with.
+
+    Raises:
+        ConfigError: its package is not installed, or not whole.
+    """
+    path = _prefix(plan) / "lib" / plan.package / plan.executable
+    if not os.access(path, os.X_OK):
+        raise ConfigError(
+            f"{plan.name}: {path} is missing. Build the workspace again: colcon build --packages-select {plan.package}"
+        )
+    return path
+
+
+def interpreter(plan: NodePlan) -> str:
+    """Python that runs a node, from the first line of its script; empty for a binary.
+
+    It need not be ours: `ros2` runs in the distribution's Python, nodes in that of the `colcon` that built them.
+    """
+    with executable(plan).open("rb") as file:
+        line = file.readline(512)
+    return line[2:].decode().split()[0] if line.startswith(b"#!") and line[2:].split() else ""
+
+
+def missing_module(plan: NodePlan, modules: Iterable[str]) -> str:
+    """First module that the Python of a node does not find; empty if it finds all."""
+    python = interpreter(plan)
+    names = tuple(modules)
+    if not names or not python:
+        return ""
+    code = "import importlib.util as u, sys; print(next((m for m in sys.argv[1:] if u.find_spec(m) is None), ''))"
+    found = subprocess.run(
+        [python, "-c", code, *names], capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip() if found.returncode == 0 else names[0]
+
+
+def check(plans: Iterable[NodePlan | ProgramPlan]) -> None:
+    """Check that everything of a run is there, before its first process starts.
+
+    Raises:
+        ConfigError: a package, an executable or a program is missing, or a module in the Python of its node.
+    """
+    for plan in plans:
+        if isinstance(plan, ProgramPlan):
+            if shutil.which(plan.command[0]) is None:
+                raise ConfigError(f"{plan.name}: there is no program {plan.command[0]!r} here.")
+        elif missing := missing_module(plan, plan.needs):
+            raise ConfigError(
+                f"{plan.name}: needs the package {missing}, which is not installed. {plan.remedy}"
+            )
+
+
 def command_line(plan: NodePlan | ProgramPlan) -> tuple[str, ...]:
     """Command line that executes a plan.
 
     Raises:
-        ConfigError: the package is not installed.
+        ConfigError: the package is not installed, or not whole.
     """
     if isinstance(plan, ProgramPlan):
         return plan.command
-    try:
-        prefix = Path(get_package_prefix(plan.package))
-    except PackageNotFoundError as error:
-        raise ConfigError(
-            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 "
-            "distribution that has it, or leave it out."
-        ) from error
-    command = [str(prefix / "lib" / plan.package / plan.executable), *plan.arguments, "--ros-args"]
+    command = [str(executable(plan)), *plan.arguments, "--ros-args"]
     if plan.log_level:
         # one name, so that the middleware does not become chatty too
         command += ["--log-level", f"{plan.logger}:={plan.log_level}"]
@@ -76,10 +134,14 @@ class Child:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
+def follow_parent() -> tuple[str, ...]:
+    """Words in front of a command line that let a process end with its parent; none where `setpriv` is missing."""
+    return FOLLOW if shutil.which(FOLLOW[0]) else ()
+
+
 def _prepare_child() -> None:
-    """In the child: hear signals again, and be told when the parent dies, whatever kills it."""
+    """In the child: hear signals again."""
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 class ProcessGroup:
@@ -112,7 +174,7 @@ class ProcessGroup:
         try:
             with log.open("w") as file:
                 process = subprocess.Popen(
-                    command,
+                    (*follow_parent(), *command),
                     stdout=file,
                     stderr=subprocess.STDOUT,
                     stdin=subprocess.DEVNULL,

@@ -19,15 +19,12 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from rotor.graph.plan import PLANTS, STOP_ORDER, NodePlan, ProgramPlan
+from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup
 from rotor_core.errors import RotorError
 from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
 from rotor_sim.ros.session import FINISHED
-
-MAY_END = (*PLANTS, "rviz", "foxglove_bridge")
-"""Processes that may end by themselves: the plant when its time is over, a viewer when it is closed."""
 
 LISTEN = 0.7
 """Duration of the search for another simulator in the domain, s."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from rotor.arguments import positive_number
 from rotor.graph.adapters import ADAPTERS
@@ -12,7 +13,7 @@ from rotor.verb import VERBS, Verb, add_run_arguments
 
 def _up(options: argparse.Namespace) -> int:
     from rotor.graph.plan import GraphOptions, graph_plan
-    from rotor.graph.processes import command_line
+    from rotor.graph.processes import check
     from rotor.graph.remaps import load_remaps
     from rotor.graph.run import progress_printer, refuse_occupied_domain, run_graph
     from rotor_core.config.catalog import rviz_configuration
@@ -38,8 +39,10 @@ def _up(options: argparse.Namespace) -> int:
         remaps=tuple(load_remaps(options.names, scenario.model)),
         log_level=options.log_level,
     )
-    for plan in graph_plan(wanted, scenario).values():
-        command_line(plan)  # what is not installed is said before anything is written
+    # what is not installed is said before anything is written
+    check(
+        graph_plan(replace(wanted, bag=Path("bag") if options.record else None), scenario).values()
+    )
     warm()
     refuse_occupied_domain()
     folder = new_folder(options.out, f"up-{scenario.name}")
