@@ -13,7 +13,8 @@ import pytest
 from rotor.graph.plan import GraphOptions, NodePlan, ProgramPlan, graph_plan
 from rotor.graph.processes import check, command_line, interpreter, missing_module
 from rotor.graph.remaps import load_remaps
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_tree
+from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_recordings.formats.topics import recorded_topics
 
@@ -75,6 +76,10 @@ def test_a_foreign_recorder_gets_every_topic_under_its_real_name():
     remaps = (("quad1/odom", "/dragonfly1/odom"),)
     recorder = plan(bag=Path("b"), recorder="ros2bag", namespace="/lab2", remaps=remaps)["recorder"]
     assert isinstance(recorder, ProgramPlan)
+    data = recorder.command[recorder.command.index("--custom-data") + 1]
+    key, value = data.split("=")  # as `ros2 bag record` does: a second sign would cut it
+    assert key == "scenario"
+    assert scenario_from_tree(parse_tree(value, "bag"), SCENARIO.name) == SCENARIO
     topics = recorder.command[recorder.command.index("--topics") + 1 :]
     assert len(topics) == len(recorded_topics(SCENARIO))
     assert all(t.startswith("/") for t in topics)

@@ -126,6 +126,30 @@ def test_what_rclpy_cannot_answer_is_refused(tmp_path):
         bench.until(lambda: states[-1].step > step + 50, "flight")
 
 
+def test_odometry_and_tf_of_a_pause_have_one_stamp(tmp_path):
+    """A look-up at the stamp of odometry that is repeated while time stands succeeds, wherever it stands."""
+    with graph.bench(tmp_path) as bench:
+        odometry = bench.collect(Odometry, "/quad1/odom", qos.STATE)
+        transforms = bench.collect(TFMessage, "/tf", DEEP)
+        states = team(bench, "hover", paused=True)
+        parities = set()
+        while parities != {0, 1}:  # TF is due every second control period
+            assert trigger(bench, "play").success
+            bench.spin(0.1)
+            assert trigger(bench, "pause").success
+            bench.spin(0.3)
+            parities.add(states[-1].step % 2)
+            odometry.clear()
+            bench.until(lambda: odometry, "odometry while time stands")
+            at = odometry[-1].header.stamp
+            bench.until(
+                lambda at=at: transforms[-1].transforms[0].header.stamp == at, "TF of that instant"
+            )
+        count = len(transforms)
+        bench.spin(1.0)
+        assert len(transforms) == count  # once: listeners would call more of the same redundant
+
+
 def test_play_pause_step_stop(tmp_path):
     with graph.bench(tmp_path) as bench:
         clocks = bench.collect(Clock, "/clock", DEEP)
@@ -485,6 +509,10 @@ def test_standard_services(tmp_path):
         here.header.frame_id = "moon"
         moon = call(SetEntityState, "set_entity_state", entity="payload", state=here, set_pose=True)
         assert moon.result.result == 101 and "frame must be world" in moon.result.error_message
+
+        spawned = call(ResetSimulation, "reset_simulation", scope=4)  # not among the features
+        assert spawned.result.result == R.RESULT_FEATURE_UNSUPPORTED
+        assert "scope 4" in spawned.result.error_message
 
         # reset: state alone lets time go on, time alone keeps the state, both is the beginning
         t = seconds_from_stamp(states[-1].header.stamp)

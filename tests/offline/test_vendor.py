@@ -93,7 +93,7 @@ def test_packages_that_do_not_run_here_are_refused(tmp_path, index, monkeypatch)
     spec = importlib.util.spec_from_file_location("vendor_install", PACKAGE / "install.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "CHECK", "import rotor_probe; raise SystemExit(1)")
+    monkeypatch.setattr(module, "MODULES", ("rotor_probe", "module_of_nobody"))
     monkeypatch.setattr(os, "environ", environment)
     path = lock(tmp_path / "lock", "1.0", hashes["1.0"])
     assert module.main(path, tmp_path / "site") == 1

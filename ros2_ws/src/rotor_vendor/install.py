@@ -16,8 +16,11 @@ from pathlib import Path
 STAMP = ".lock"
 """File in the folder that says which lock it holds."""
 
-CHECK = "import numba; print('numba', numba.__version__)"
-"""The kernels need it, and it is the one that refuses a NumPy it does not know."""
+MODULES = (
+    "SALib", "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags",
+    "viser", "websockets",
+)  # fmt: skip
+"""Imported once with the NumPy that is there: some refuse one that their metadata allow."""
 
 
 def fail(what: str, remedy: str) -> int:
@@ -59,11 +62,11 @@ def main(lock: Path, folder: Path) -> int:
             "pip needs (https_proxy, PIP_INDEX_URL).",
             "colcon build --packages-select rotor_vendor",
         )
-    check = [sys.executable, "-c", CHECK]
+    check = [sys.executable, "-c", "".join(f"import {module}\n" for module in MODULES)]
     if subprocess.run(check, env=environment(PYTHONPATH=str(fresh)), check=False).returncode:
         shutil.rmtree(fresh, ignore_errors=True)
         return fail(
-            "what was installed does not run with this NumPy (the words of Python are above).",
+            "what was installed cannot be imported with this NumPy (the words of Python are above).",
             "rosdep install --from-paths src --ignore-src -y && colcon build --packages-select rotor_vendor",
         )
     (fresh / STAMP).write_text(stamp)

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 from rotor.graph.adapters import ADAPTERS
+from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_recordings.formats.topics import recorded_topics
@@ -141,6 +145,15 @@ class GraphOptions:
             )
 
 
+def _as_value(scenario: Scenario) -> str:
+    """A scenario as custom data of a bag, as our recorder keeps it: readable where its file is not.
+
+    As JSON, which is YAML: `ros2 bag record` cuts a value at the next equals sign, and only strings can hold one.
+    """
+    tree = YAML(typ="safe").load(dump_scenario(scenario))
+    return json.dumps(tree).replace("=", "\\u003d")
+
+
 def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> NodePlan | ProgramPlan:
     if options.recorder == "ours":
         return ours
@@ -151,7 +164,7 @@ def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> Node
     if not options.namespace:
         command.append("--use-sim-time")  # it knows no clock but /clock
     command += ["--storage-preset-profile", "zstd_fast"]
-    command += ["--custom-data", f"scenario={options.scenario}", "--topics", *topics]
+    command += ["--custom-data", f"scenario={_as_value(scenario)}", "--topics", *topics]
     return ProgramPlan("recorder", tuple(command))
 
 

@@ -39,7 +39,7 @@ def offered_qos(topic: Topic) -> Qos:
     """QoS profile that the publisher of a recorded topic offers."""
     return Qos(
         history=QosHistory.KEEP_LAST,
-        depth=1 if topic.latched else 10,
+        depth=topic.depth if topic.latched else 10,
         reliability=QosReliability.BEST_EFFORT if topic.best_effort else QosReliability.RELIABLE,
         durability=QosDurability.TRANSIENT_LOCAL if topic.latched else QosDurability.VOLATILE,
         deadline=FOREVER,

@@ -23,6 +23,7 @@ class Topic:
         name: relative to the namespace of the nodes, or absolute.
         type: e.g. ``nav_msgs/msg/Odometry``.
         latched: transient local.
+        depth: of a latched topic, how many messages a late subscriber gets (as in rotor_core/ros/qos.py).
         best_effort: sensor data.
         source: the node that publishes it.
         stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
@@ -35,6 +36,7 @@ class Topic:
     best_effort: bool = False
     source: str = "simulator"
     stamp_at: int | None = 4
+    depth: int = 1
 
 
 def laboratory_topics(scenario: Scenario) -> list[Topic]:
@@ -61,7 +63,13 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         Topic("tf", "tf2_msgs/msg/TFMessage", stamp_at=8),
         Topic("tf_static", "tf2_msgs/msg/TFMessage", latched=True, stamp_at=8),
         Topic(TEAM_COMMAND, "rotor_msgs/msg/TeamCommand", source="controller"),
-        Topic("rotor/plan", "rotor_msgs/msg/PolynomialTrajectory", latched=True, source="planner"),
+        Topic(
+            "rotor/plan",
+            "rotor_msgs/msg/PolynomialTrajectory",
+            latched=True,
+            source="planner",
+            depth=200,
+        ),
         Topic("rotor/events", "rotor_msgs/msg/HybridEvent"),
         Topic("rotor/markers", markers, stamp_at=8),
         Topic("rotor/markers_static", markers, latched=True, stamp_at=8),

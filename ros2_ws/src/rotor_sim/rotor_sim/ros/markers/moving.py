@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as wall
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +29,15 @@ from rotor_sim.simulation import Simulation
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
 
+TEXT_HEIGHT = 0.06
+"""Of capital letters, m."""
+
+LETTER_WIDTH = 0.3
+"""Over their height; where it is 0 rviz2 spaces words as letters of 1 m would need."""
+
+REPEAT_BODIES = 2.0
+"""Bodies are latched, and repeated: rviz2 drops them at a jump of time and does not subscribe anew, s of wall time."""
+
 SHORTEST_ARROW = 1e-3
 """RViz complains of arrows without length, m."""
 
@@ -44,7 +54,7 @@ class MarkerPublisher:
         line = (0.008, 0.0, 0.0)
         self._discs = DiscMarkers(simulation)
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
-        height = (0.0, 0.0, 0.06)
+        height = (LETTER_WIDTH * TEXT_HEIGHT, 0.0, TEXT_HEIGHT)
         self._texts = [
             marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TAUT_COLOUR, height)
             for k in range(len(model.cables))
@@ -57,7 +67,12 @@ class MarkerPublisher:
             [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in model.cables], int
         )
         self._points = np.array([[c.a_point_m, c.b_point_m] for c in model.cables])
-        self._static.publish(body_markers(simulation.scenario))
+        self._bodies = body_markers(simulation.scenario)
+        self._publish_bodies()
+
+    def _publish_bodies(self) -> None:
+        self._static.publish(self._bodies)
+        self._repeated = wall.perf_counter()
 
     def clear(self) -> None:
         """Make viewers forget everything that moves, after a reset."""
@@ -68,6 +83,8 @@ class MarkerPublisher:
         """Publish the present state, if anybody looks: of all messages these cost most."""
         if self._moving.get_subscription_count() == 0:
             return
+        if wall.perf_counter() - self._repeated > REPEAT_BODIES:
+            self._publish_bodies()
         simulation = self._simulation
         motion = simulation.engine.motion  # of links too, which cables may hang from
         rotations = np.concatenate([rotation_matrices(State(motion).attitude), np.eye(3)[None]])

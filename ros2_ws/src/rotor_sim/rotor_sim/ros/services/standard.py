@@ -186,8 +186,11 @@ class StandardServices:
         return self._answer(self._action.Result(), result)
 
     def reset(self, request: object, response: object) -> object:
-        """Time, state, or both; nothing is ever spawned."""
+        """Time, state, or both; what is spawned cannot be reset alone, because nothing ever is."""
         scope = int(request.scope) or SCOPE_ALL  # type: ignore[attr-defined]
+        if scope != SCOPE_ALL and scope & ~(SCOPE_TIME | SCOPE_STATE):
+            text = f"scope {scope}: only TIME ({SCOPE_TIME}), STATE ({SCOPE_STATE}), both, and ALL are supported."
+            return self._answer(response, Result(Code.FEATURE_UNSUPPORTED, text))
         time, state = bool(scope & SCOPE_TIME), bool(scope & SCOPE_STATE)
         if time or state:
             self._session.reset(state=state, time=time)

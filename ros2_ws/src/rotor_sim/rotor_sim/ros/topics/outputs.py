@@ -125,9 +125,10 @@ class Outputs:
         self._world.truth()
         if not self._simulation.scenario.sensing.is_ideal:
             self._world.measured(measured, None)
+        self._cables.publish(self._time.stamp())
         self._markers.publish(self._time.stamp())
         if self._publish_tf:
-            self._world.transforms_for_newcomers()
+            self._world.transforms_while_time_stands()
 
     def final(self) -> None:
         """The state at which time stops."""

@@ -5,6 +5,7 @@ Every stamp is simulation time of the state it belongs to.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -143,6 +144,7 @@ class WorldPublisher:
                 ]
             )
         self._tf_listeners = 0
+        self._tf_time = -math.inf
         self.publish_static()
 
     def _freeze_transforms(self, names: list[str]) -> None:
@@ -252,10 +254,16 @@ class WorldPublisher:
         self._tf_frame.doubles[self._tf_at] = poses
         self._tf.publish(self._tf_frame.data())
         self._tf_listeners = self._tf.get_subscription_count()
+        self._tf_time = self.simulation.time
 
-    def transforms_for_newcomers(self) -> None:
-        """While time stands: TF again, but only if somebody new listens (others would call it redundant)."""
-        if self._tf.get_subscription_count() > self._tf_listeners:
+    def transforms_while_time_stands(self) -> None:
+        """TF of the instant at which time stands, once, and again if somebody new listens.
+
+        Once, because odometry of this instant is published too, and TF is due less often; not more often, because
+        listeners would call it redundant.
+        """
+        heard = self._tf_time == self.simulation.time
+        if not heard or self._tf.get_subscription_count() > self._tf_listeners:
             self.transforms()
 
     def events(self, events: list[Event]) -> None:
