@@ -50,6 +50,34 @@ def test_a_node_that_compiles_says_so_and_ends_at_once(tmp_path, number):
         assert "stopped while kernels were compiled" in text and "Traceback" not in text
 
 
+@compiled
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_commands_that_compile_end_at_once_too(tmp_path, number):
+    """A compiler in the same process would answer with a trace, or crash; nothing goes on behind it either."""
+    environment = {**os.environ, "ROTOR_CACHE_DIR": str(tmp_path / "cache")}
+    with (tmp_path / "out").open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rotor.cli", "fly", "hover", "--out", str(tmp_path / "flight")],
+            env=environment, stdout=out, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        end = time.monotonic() + 60.0
+        while not list((tmp_path / "cache").rglob("*.nbc")) and time.monotonic() < end:
+            time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 2
+        process.send_signal(number)
+        began = time.monotonic()
+        assert process.wait(10.0) == (130 if number != signal.SIGKILL else -signal.SIGKILL)
+        assert time.monotonic() - began < 5.0
+    text = (tmp_path / "out").read_text()
+    assert "Traceback" not in text and "Exception ignored" not in text
+    assert ("interrupted" in text) == (number != signal.SIGKILL)
+    end = time.monotonic() + 30.0  # they look at their parent between two compiled functions
+    while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "node",

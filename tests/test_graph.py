@@ -302,9 +302,12 @@ def test_planner_services(tmp_path):
         assert circle.success, circle.message
         bench.until(lambda: plans and plans[-1].radius == 0.3, "plan of the circle")
         bench.spin(0.3)
-        # nothing jumped: the sampled reference is continuous but for the hover, which stops where the vehicle is
+        # nothing jumped: the sampled reference is continuous but for the hover, which stops where the vehicle is.
+        # A busy reader misses samples (depth 1), and meanwhile the reference goes on, at less than 2 m/s
         jumps = [
             np.linalg.norm(vector_from(b.position) - vector_from(a.position))
+            - 2.0
+            * max(0.0, seconds_from_stamp(b.header.stamp) - seconds_from_stamp(a.header.stamp))
             for a, b in itertools.pairwise(references)
         ]
         assert max(jumps) < 0.2

@@ -83,6 +83,7 @@ def save(loop: ClosedLoop, path: Path) -> None:
     head = MAGIC + _version() + hashlib.sha256(data).hexdigest().encode() + b"\n"
     part = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(head + data)
         os.replace(part, path)
     except OSError as error:
