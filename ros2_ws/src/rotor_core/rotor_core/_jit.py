@@ -61,7 +61,7 @@ def constants(*values: int) -> tuple[int, ...]:
     return tuple(np.int64(v) for v in values)  # type: ignore[misc]
 
 
-def _kernel_files() -> Iterator[tuple[str, Path]]:
+def _find_kernel_files() -> Iterator[tuple[str, Path]]:
     """Files that can end up in a compiled kernel, each with its name inside its package."""
     for package in KERNEL_PACKAGES:
         spec = importlib.util.find_spec(package)
@@ -80,6 +80,11 @@ def _kernel_files() -> Iterator[tuple[str, Path]]:
                 yield f"{package}/{file.relative_to(folder)}", file
         if not spec.submodule_search_locations and spec.origin and Path(spec.origin).is_file():
             yield package, Path(spec.origin)
+
+
+@functools.cache
+def _kernel_files() -> tuple[tuple[str, Path], ...]:
+    return tuple(_find_kernel_files())
 
 
 @functools.cache
@@ -118,24 +123,19 @@ def _keep_kernels(folder: Path) -> None:
     """
     from numba.core.caching import CacheImpl
 
-    names = {str(file.resolve()): name for name, file in _kernel_files()}
+    names = {str(file): name for name, file in _kernel_files()}
 
     class Locator(CacheImpl._locator_classes[0]):  # files kernels under numba.config.CACHE_DIR
         def __init__(self, py_func: Callable, py_file: str) -> None:
             super().__init__(py_func, py_file)
-            inside = Path(names[str(Path(py_file).resolve())])
-            self._cache_path = str(folder / "_".join(inside.with_suffix("").parts))
+            self._cache_path = str(folder / names[py_file].removesuffix(".py").replace("/", "_"))
 
         def get_source_stamp(self) -> str:
             return ""  # the name of the folder says it
 
         @classmethod
         def from_function(cls, py_func: Callable, py_file: str) -> Any:
-            return (
-                super().from_function(py_func, py_file)
-                if str(Path(py_file).resolve()) in names
-                else None
-            )
+            return super().from_function(py_func, py_file) if py_file in names else None
 
     CacheImpl._locator_classes = [Locator, *CacheImpl._locator_classes]
 
