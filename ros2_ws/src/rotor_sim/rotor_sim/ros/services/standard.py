@@ -191,9 +191,7 @@ class StandardServices:
         if scope != SCOPE_ALL and scope & ~(SCOPE_TIME | SCOPE_STATE):
             text = f"scope {scope}: only TIME ({SCOPE_TIME}), STATE ({SCOPE_STATE}), both, and ALL are supported."
             return self._answer(response, Result(Code.FEATURE_UNSUPPORTED, text))
-        time, state = bool(scope & SCOPE_TIME), bool(scope & SCOPE_STATE)
-        if time or state:
-            self._session.reset(state=state, time=time)
+        self._session.reset(state=bool(scope & SCOPE_STATE), time=bool(scope & SCOPE_TIME))
         return self._answer(response, Result(Code.OK))
 
     # --- entities ---------------------------------------------------------------------------------
