@@ -87,7 +87,7 @@ def _actions(context: LaunchContext) -> list[Action]:
     scenario = load_scenario(options.scenario)
     plans = graph_plan(options, scenario)
     recorder = plans.get("recorder")
-    if isinstance(recorder, NodePlan) and missing_module(recorder, recorder.needs):
+    if isinstance(recorder, NodePlan) and missing_module(recorder):
         plans = graph_plan(replace(options, recorder="ros2bag"), scenario)
     return launch_actions(plans.values(), context)
 

@@ -156,8 +156,8 @@ def test_modules_are_looked_for_in_the_python_of_the_node(tmp_path, monkeypatch)
     installed(tmp_path, monkeypatch, f"#!{other}")
     mine = NodePlan("mine", "mine", "node")
     assert interpreter(mine) == str(other)
-    assert missing_module(mine, ["json"]) == ""
-    assert missing_module(mine, ["json", "numpy"]) == "numpy"
+    assert missing_module(replace(mine, needs=("json",))) == ""
+    assert missing_module(replace(mine, needs=("json", "numpy"))) == "numpy"
 
 
 def test_binaries_have_no_python(tmp_path, monkeypatch):

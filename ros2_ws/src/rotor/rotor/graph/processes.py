@@ -28,23 +28,20 @@ def parameter_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _prefix(plan: NodePlan) -> Path:
-    try:
-        return Path(get_package_prefix(plan.package))
-    except PackageNotFoundError as error:
-        raise ConfigError(
-            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 distribution or a "
-            "workspace that has it, or leave it out."
-        ) from error
-
-
 def executable(plan: NodePlan) -> Path:
     """File that a node is started with.
 
     Raises:
         ConfigError: its package is not installed, or not whole.
     """
-    path = _prefix(plan) / "lib" / plan.package / plan.executable
+    try:
+        prefix = Path(get_package_prefix(plan.package))
+    except PackageNotFoundError as error:
+        raise ConfigError(
+            f"{plan.name}: the package {plan.package} is not installed here. Source a ROS 2 distribution or a "
+            "workspace that has it, or leave it out."
+        ) from error
+    path = prefix / "lib" / plan.package / plan.executable
     if not os.access(path, os.X_OK):
         raise ConfigError(
             f"{plan.name}: {path} is missing. Build the workspace again: colcon build --packages-select {plan.package}"
@@ -62,17 +59,16 @@ def interpreter(plan: NodePlan) -> str:
     return line[2:].decode().split()[0] if line.startswith(b"#!") and line[2:].split() else ""
 
 
-def missing_module(plan: NodePlan, modules: Iterable[str]) -> str:
-    """First module that the Python of a node does not find; empty if it finds all."""
+def missing_module(plan: NodePlan) -> str:
+    """First module that a node needs and its Python does not find; empty if it finds all."""
     python = interpreter(plan)
-    names = tuple(modules)
-    if not names or not python:
+    if not plan.needs or not python:
         return ""
     code = "import importlib.util as u, sys; print(next((m for m in sys.argv[1:] if u.find_spec(m) is None), ''))"
     found = subprocess.run(
-        [python, "-c", code, *names], capture_output=True, text=True, check=False
+        [python, "-c", code, *plan.needs], capture_output=True, text=True, check=False
     )
-    return found.stdout.strip() if found.returncode == 0 else names[0]
+    return found.stdout.strip() if found.returncode == 0 else plan.needs[0]
 
 
 def check(plans: Iterable[NodePlan | ProgramPlan]) -> None:
@@ -85,7 +81,7 @@ def check(plans: Iterable[NodePlan | ProgramPlan]) -> None:
         if isinstance(plan, ProgramPlan):
             if shutil.which(plan.command[0]) is None:
                 raise ConfigError(f"{plan.name}: there is no program {plan.command[0]!r} here.")
-        elif missing := missing_module(plan, plan.needs):
+        elif missing := missing_module(plan):
             raise ConfigError(
                 f"{plan.name}: needs the package {missing}, which is not installed. {plan.remedy}"
             )
