@@ -1,5 +1,7 @@
 """Force elements: sign, power and limit of each, against closed forms and conservation laws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import welch
@@ -365,3 +367,43 @@ def test_impossible_elements_are_refused():
     np.testing.assert_array_equal(
         engine.update_kinematics()[0], started(engine.system, REST).motion[0]
     )
+
+
+def test_drag_acts_at_the_centre_of_pressure():
+    """Behind the centre of mass it turns a body into the wind like an arrow; by default it turns nothing (R.7)."""
+    wind = np.array([[0.0, 4.0, 0.0]])
+    vane = Drag(0, linear=np.full(3, 0.2), centre=np.array([-0.3, 0.0, 0.0]))
+    for drag, moment in ((vane, -0.3 * 0.2 * 4.0), (replace(vane, centre=None), 0.0)):
+        engine = craft(drags=(drag,))
+        engine.set_state(REST)
+        engine.set_wind(wind)
+        acceleration = engine.update_kinematics()[0, 13:19]
+        np.testing.assert_allclose(acceleration[:3], (0.0, 0.8, 0.0), atol=1e-15)
+        np.testing.assert_allclose(acceleration[3:], (0.0, 0.0, moment / J[2, 2]), atol=1e-12)
+
+
+def test_drag_without_a_centre_acts_at_the_centre_of_mass_of_its_own_body():
+    """A body whose frame is off its centre, alone and welded to another."""
+    com = np.array([0.1, 0.0, -0.2])
+    body = Body("craft", 1.0, J, com=com)
+    for welds, bodies in (
+        ((), (body,)),
+        ((Weld(0, 1, np.array([0.0, 0.5, 0.0])),), (body, Body("b", 0.5, J))),
+    ):
+        found = []
+        for centre in (None, com):
+            drag = Drag(0, linear=np.full(3, 0.2), centre=centre)
+            engine = Engine(System(bodies, (), welds, (0,), 0.0, (), (drag,)))
+            rows = np.repeat(REST, len(bodies), axis=0)
+            rows[1:, 1] = 0.5
+            engine.set_state(rows)
+            engine.set_wind(np.tile([3.0, -1.0, 2.0], (len(bodies), 1)))
+            found.append(engine.update_kinematics()[0, 13:19].copy())
+        np.testing.assert_array_equal(*found)
+        assert np.abs(found[0][3:]).max() < 1e-12 or len(bodies) == 2
+
+
+def test_a_centre_of_pressure_off_a_point_mass_is_refused():
+    drag = Drag(0, linear=np.ones(3), centre=np.array([0.1, 0.0, 0.0]))
+    with pytest.raises(ModelError, match=r"'load'.*point mass.*centre of pressure"):
+        System((Body("load", 1.0),), drags=(drag,))

@@ -141,13 +141,15 @@ class DragCoefficients:
     """Drag of a body in the air and damping of its rates, along its axes.
 
     Force against the airspeed: ``linear`` and ``quadratic`` (times speed); moment against the body
-    rate: ``rate`` and ``rate_cubic``.
+    rate: ``rate`` and ``rate_cubic``. The force acts at ``center_of_pressure_m`` in the body frame,
+    by default the centre of mass.
     """
 
     linear_n_s_per_m: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     quadratic_n_s2_per_m2: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     rate_n_m_s: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     rate_cubic_n_m_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    center_of_pressure_m: Vector | None = None
 
 
 @dataclass(frozen=True)

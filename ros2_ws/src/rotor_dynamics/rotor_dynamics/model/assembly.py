@@ -189,10 +189,12 @@ def _fill_drags(
             d[memory.SURFACE_SLOPE], d[memory.WAKE_SHARE] = drag.slope, drag.wake_share
             world.drag_int[row] = member_body[drag.body], 0, 1, drag.disc
             continue
+        centre = system.bodies[drag.body].com if drag.centre is None else drag.centre
+        point = pose[:3] + turn @ centre
         d[: memory.SURFACE_LOAD] = np.concatenate(
-            [pose[:3], turn.ravel(), drag.linear, drag.quadratic, drag.rate_linear, drag.rate_cubic]
+            [point, turn.ravel(), drag.linear, drag.quadratic, drag.rate_linear, drag.rate_cubic]
         )
-        aligned = not pose[:3].any() and np.array_equal(turn, np.eye(3))
+        aligned = not point.any() and np.array_equal(turn, np.eye(3))
         linear = not np.any([drag.quadratic, drag.rate_linear, drag.rate_cubic])
         world.drag_int[row] = member_body[drag.body], aligned, linear, -1
 

@@ -88,12 +88,13 @@ class Rotor:
 
 @dataclass(frozen=True)
 class Drag:
-    """Drag of a body at the origin of its frame and damping of its rates, along its axes, (3,) each.
+    """Drag of a body and damping of its rates, along its axes, (3,) each (R.7), (R.8).
 
     Attributes:
         body: index.
         linear, quadratic: of the airspeed, N s/m and N s^2/m^2.
         rate_linear, rate_cubic: of the body rate, N m s and N m s^3.
+        centre: of pressure in the frame of the body, (3,) m, where the force acts; default its centre of mass.
     """
 
     body: int
@@ -101,6 +102,7 @@ class Drag:
     quadratic: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rate_linear: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rate_cubic: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    centre: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ class System:
                     f"drag of {self.bodies[d.body].name!r}: coefficients must be finite and >= 0, "
                     f"got {coefficients.tolist()}."
                 )
+            self._check_centre(d)
         for f in self.forces:
             if not 0 <= f.body < n:
                 raise ModelError(f"force {f.type!r}: body index must be 0..{n - 1}, got {f.body}.")
@@ -235,6 +238,21 @@ class System:
                 raise ModelError(
                     f"body {body.name!r}: only a link between joints can be massless. Give it a mass."
                 )
+
+    def _check_centre(self, drag: Drag) -> None:
+        if drag.centre is None:
+            return
+        body = self.bodies[drag.body]
+        if np.shape(drag.centre) != (3,) or not np.isfinite(drag.centre).all():
+            raise ModelError(
+                f"drag of {body.name!r}: centre of pressure must be 3 finite numbers, got {drag.centre}."
+            )
+        apart = np.any(drag.centre != body.com)
+        if body.inertia_B is None and apart and not self._is_held(drag.body):
+            raise ModelError(
+                f"drag of {body.name!r}: a point mass has its centre of pressure at its centre, got the "
+                f"offset {list(drag.centre)}."
+            )
 
     def _check_rotor_inertia(self) -> None:
         """The inertia of a body contains that of its rotors, so the rest must be that of something."""

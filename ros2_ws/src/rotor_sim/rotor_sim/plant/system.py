@@ -70,6 +70,7 @@ def system_from_scenario(scenario: Scenario) -> System:
             np.array(e.drag.quadratic_n_s2_per_m2),
             np.array(e.drag.rate_n_m_s),
             np.array(e.drag.rate_cubic_n_m_s3),
+            None if e.drag.center_of_pressure_m is None else np.array(e.drag.center_of_pressure_m),
         )
         for i, e in enumerate(model.entities)
         if e.drag is not None
