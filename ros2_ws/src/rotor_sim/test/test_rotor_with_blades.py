@@ -14,7 +14,7 @@ from rotor_core.config.vehicles.helicopter import Hinge, Inflow
 from rotor_core.errors import ModelError
 from rotor_core.vehicles.hover import flap_frequency, lock_number
 from rotor_dynamics.engine import Engine
-from rotor_dynamics.forces.blades import momentum_inflow
+from rotor_dynamics.forces.blades import momentum_inflow, wake_measure
 from rotor_dynamics.model.blade import gauss_stations
 from rotor_sim.actuation.helicopter import Helicopters
 from rotor_sim.analysis.trim_report import harmonics
@@ -127,12 +127,39 @@ def test_twist_moves_lift_inboard_and_keeps_its_sum_at_three_quarters():
 @given(thrust=st.floats(0.01, 1e3), across=st.floats(0.0, 60.0), along=st.floats(-30.0, 30.0))
 @settings(max_examples=200, deadline=None)
 def test_induced_velocity_solves_the_momentum_equation(thrust, across, along):
+    """The branch of hover, or in fast descent that of the windmill; outside the wake state and its seam."""
     flow = 2.0 * 1.225 * np.pi * 0.775**2
+    hover = np.sqrt(thrust / flow)
     v = momentum_inflow(thrust, flow, along, across)
     assert v > 0.0
+    if wake_measure.py_func(along / hover, across / hover) < 1.1:
+        return
     assert v * np.hypot(across, along + v) == pytest.approx(thrust / flow, rel=1e-9)
-    beyond = v * np.linspace(1.001, 10.0, 500)
-    assert np.all(beyond * np.hypot(across, along + beyond) > thrust / flow)  # the largest root
+    descends = along < -1.5 * hover
+    others = v * (np.linspace(0.0, 0.999, 500) if descends else np.linspace(1.001, 10.0, 500))
+    beyond = others * np.hypot(across, along + others) - thrust / flow
+    assert (
+        np.all(beyond < 0.0) if descends else np.all(beyond > 0.0)
+    )  # the smallest, the largest root
+
+
+@given(across=st.floats(0.0, 3.0), along=st.floats(-4.0, 4.0))
+@settings(max_examples=200, deadline=None)
+def test_induced_velocity_is_continuous(across, along):
+    """Steepest on the windmill branch at its end, where the root is double: a change of 1e-6 moves it by its root."""
+    here, there = (momentum_inflow(1.0, 1.0, x, across) for x in (along, along + 1e-6))
+    assert abs(here - there) < 3e-3
+
+
+def test_induced_velocity_of_the_wake_state_and_the_windmill():
+    """In units of hover: both ends of Johnson's fit meet momentum theory, between them it is above both."""
+    golden = 0.5 * (1.0 + np.sqrt(5.0))
+    assert momentum_inflow(1.0, 1.0, -1.0, 0.0) == pytest.approx(golden, rel=1e-3)
+    assert momentum_inflow(1.0, 1.0, -2.0, 0.0) == pytest.approx(1.0, abs=0.01)
+    assert momentum_inflow(1.0, 1.0, -1.3, 0.0) > golden
+    for descent in (2.2, 3.0, 5.0):
+        windmill = 0.5 * descent - np.sqrt(0.25 * descent**2 - 1.0)
+        assert momentum_inflow(1.0, 1.0, -descent, 0.0) == pytest.approx(windmill, rel=1e-9)
 
 
 def test_induced_velocity_of_hover_climb_and_no_thrust_is_the_closed_form():

@@ -143,6 +143,25 @@ def test_power_in_climb_pays_for_the_height_that_is_gained():
     assert v * (v + 2.0) == pytest.approx(momentum, rel=1e-3)
 
 
+def test_descent_goes_through_autorotation():
+    """At 8 m/s theory of the windmill brake leaves 420 W of the 1052 W of hover; beyond 12 m/s the air turns the rotor."""
+    scenario = load_scenario("helicopter_hover")
+    found = {v: trim(scenario, (0.0, 0.0, -v)) for v in (0.0, 8.0, 15.0)}
+    assert all(t.exists for t in found.values())
+    rotor = scenario.model.vehicles[0].helicopter.main_rotor  # type: ignore[union-attr]
+    power = {v: t.loads["heli1.power_w"] for v, t in found.items()}
+    speed = {v: t.loads["heli1.rotor_speed_rad_s"] for v, t in found.items()}
+    hover, loads = found[0.0].loads, found[8.0].loads
+    profile = power[0.0] - hover["heli1.thrust_n"] * hover["heli1.inflow_m_s"]
+    brake = profile + loads["heli1.thrust_n"] * (loads["heli1.inflow_m_s"] - 8.0)
+    assert power[8.0] == pytest.approx(420.0, rel=0.02)
+    assert power[8.0] == pytest.approx(
+        brake, rel=0.1
+    )  # profile power changes with the blades' angle
+    assert speed[8.0] == rotor.speed_rad_s
+    assert power[15.0] == 0.0 and 1.01 < speed[15.0] / rotor.speed_rad_s < 1.1
+
+
 def test_trim_in_the_simulation_stays_where_it_is():
     """Commands of the trim, flown by the simulator with its governor: nothing moves for a second."""
     scenario = replace(load_scenario("helicopter_hover"), initial=())

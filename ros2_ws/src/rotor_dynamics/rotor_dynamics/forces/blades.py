@@ -30,23 +30,33 @@ NEWTON_TOLERANCE = 1e-14
 """Of the induced velocity, relative."""
 
 
-@kernel
-def momentum_inflow(thrust, twice_mass_flow, along, across):
-    """Induced velocity that momentum theory gives a disc (B.5), m/s.
+TURBULENT = 0.1
+"""Half width of the seam between momentum theory and the measured curve, in the measure of :func:`wake_measure`."""
 
-    The largest root of ``v sqrt(across^2 + (along + v)^2) = thrust / (2 rho A)``: the branch of hover, climb
-    and forward flight, continued into descents until it ends and the windmill's is left. Zero where the disc
-    does not push upwards. Newton's method from above on the square of the equation; halving where that finds
-    no way down. Glauert 1926.
+WINDMILL_BELOW = -1.5
+"""Speed along the axis over that of hover at which descents without a tail wind belong to the windmill."""
 
-    Args:
-        thrust: along the axis of the disc, N.
-        twice_mass_flow: twice the density of the air times the area of the disc, kg/m.
-        along, across: velocity of the disc against the air along its axis and across it, m/s.
+
+@inlined
+def halved(square, along, across, high):
+    """A root of ``v sqrt(across^2 + (along + v)^2) = square`` between zero and ``high``, by halving."""
+    low = 0.0
+    for _ in range(HALVINGS):
+        v = 0.5 * (low + high)
+        through = along + v
+        if v * v * (across * across + through * through) > square * square:
+            high = v
+        else:
+            low = v
+    return high
+
+
+@inlined
+def helicopter_branch(square, along, across):
+    """Largest root of ``v sqrt(across^2 + (along + v)^2) = square``: hover, climb, forward flight.
+
+    Newton's method from above on the square of the equation; halving where that finds no way down.
     """
-    if thrust <= 0.0:
-        return 0.0
-    square = thrust / twice_mass_flow
     high = sqrt(square) + max(-along, 0.0)
     for _ in range(NEWTON_STEPS):
         through = along + high
@@ -58,15 +68,63 @@ def momentum_inflow(thrust, twice_mass_flow, along, across):
         high -= change
         if abs(change) <= NEWTON_TOLERANCE * high:
             return high
-    low = 0.0
-    for _ in range(HALVINGS):
-        v = 0.5 * (low + high)
-        through = along + v
-        if v * v * (across * across + through * through) > square * square:
-            high = v
-        else:
-            low = v
-    return high
+    return halved(square, along, across, high)
+
+
+@inlined
+def windmill_branch(square, along, across):
+    """Smallest root of the same equation, where a rotor brakes what flows up through it; -1 where that has ended.
+
+    It ends where the left side is largest, ``4 v = -3 along - sqrt(along^2 - 8 across^2)``. With more wind
+    across than that there is one root.
+    """
+    inside = along * along - 8.0 * across * across
+    if inside <= 0.0:
+        return helicopter_branch(square, along, across)
+    high = 0.25 * (-3.0 * along - sqrt(inside))
+    through = along + high
+    if high * high * (across * across + through * through) < square * square:
+        return -1.0
+    return halved(square, along, across, high)
+
+
+@inlined
+def wake_measure(x, y):
+    """Below 1 where rotors fly in their own wake: speeds along and across the axis over that of hover (B.18)."""
+    return 1.5 * y * y + (2.0 * x + 3.0) * (2.0 * x + 3.0)
+
+
+@kernel
+def momentum_inflow(thrust, twice_mass_flow, along, across):
+    """Induced velocity that a disc asks for (B.5), (B.18), m/s; zero where it does not push upwards.
+
+    Momentum theory, ``v sqrt(across^2 + (along + v)^2) = thrust / (2 rho A)``: its largest root from climb
+    to slow descent and in forward flight, its smallest in fast descent, where the rotor is a windmill. In
+    between, where a rotor flies in its own wake and there is no such theory, the curve that Johnson fitted
+    to measurements (Helicopter Theory, 1980, chapter 3), which meets both. Glauert 1926.
+
+    Args:
+        thrust: along the axis of the disc, N.
+        twice_mass_flow: twice the density of the air times the area of the disc, kg/m.
+        along, across: velocity of the disc against the air along its axis and across it, m/s.
+    """
+    if thrust <= 0.0:
+        return 0.0
+    square = thrust / twice_mass_flow
+    hover = sqrt(square)
+    x, y = along / hover, across / hover
+    measure = wake_measure(x, y)
+    fitted = hover * x * (0.373 * x * x + 0.598 * y * y - 1.991)
+    if measure <= 1.0 - TURBULENT:
+        return fitted
+    if x < WINDMILL_BELOW:
+        v = windmill_branch(square, along, across)
+        if v < 0.0:
+            return fitted
+    else:
+        v = helicopter_branch(square, along, across)
+    share = (measure - 1.0 + TURBULENT) / (2.0 * TURBULENT)
+    return v if share >= 1.0 else fitted + share * (v - fitted)
 
 
 @inlined

@@ -30,6 +30,13 @@ ROUGHLY = 1e-6
 SPEEDS = 8
 """Steps from hover to a velocity that is not found at once."""
 
+OVERSPEED = 0.05
+"""First share by which a rotor turns faster where the air drives it."""
+
+IDLE = 1e-6
+"""Torque of an engine that gives none, N m."""
+
+MAX_SECANTS = 12
 MAX_ITERATIONS = 40
 SMALLEST_SHARE = 1.0 / 64.0
 """Of a Newton step that is still tried."""
@@ -106,15 +113,20 @@ def trim(
         mission=None,
         changes=(),
     )
-    world = SteadyWorld(plain, wanted)
-    solution = _newton(world, world.start(), progress)
-    if solution.residual > ROUGHLY and np.any(wanted):  # from hover, faster and faster
-        solution = _newton(world, world.start(), progress, speed=0.0)
-        for share in range(1, SPEEDS + 1):
-            solution = _newton(world, solution.x, progress, speed=share / SPEEDS)
+    world, solution = _solve(plain, wanted, progress)
+    out = world.outcome(solution.x)
+    if (
+        solution.residual <= ROUGHLY
+        and len(out.engine_torques) == 1
+        and out.engine_torques[0] < 0.0
+    ):
+        # the air turns the rotor, and the engine cannot brake it: faster, until it needs none
+        world, solution = _freewheeling(plain, wanted, float(out.engine_torques[0]), progress)
+        out = world.outcome(solution.x)
+        if solution.residual <= ROUGHLY and abs(out.engine_torques[0]) < IDLE:
+            out.engine_torques[:] = 0.0
     x, largest = solution.x, solution.residual
     reason = "" if largest <= ROUGHLY else f"no steady flight was found: {solution.words}"
-    out = world.outcome(x)
     loads = loads_of(world, x, out.engine_torques) if np.isfinite(largest) else {}
     if not reason:
         tensions = {name: loads[f"{name}.tension_n"] for name in world.cables}
@@ -123,6 +135,52 @@ def trim(
         reason, largest, solution.iterations, wanted, out.commands, out.engine_torques, out.efforts, out.states,
         out.joints, out.inflow, loads,
     )  # fmt: skip
+
+
+def _solve(
+    plain: Scenario, wanted: np.ndarray, progress: Callable[[int, float], None] | None
+) -> tuple[SteadyWorld, _Solution]:
+    world = SteadyWorld(plain, wanted)
+    solution = _newton(world, world.start(), progress)
+    if solution.residual > ROUGHLY and np.any(wanted):  # from hover, faster and faster
+        solution = _newton(world, world.start(), progress, speed=0.0)
+        for share in range(1, SPEEDS + 1):
+            solution = _newton(world, solution.x, progress, speed=share / SPEEDS)
+    return world, solution
+
+
+def _freewheeling(
+    plain: Scenario,
+    wanted: np.ndarray,
+    torque: float,
+    progress: Callable[[int, float], None] | None,
+) -> tuple[SteadyWorld, _Solution]:
+    """The flight at the rotor speed at which the air gives the rotor what it needs, by secants."""
+    slow, fast = (1.0, torque), 1.0 + OVERSPEED
+    world, solution = _solve(_turning(plain, fast), wanted, progress)
+    for _ in range(MAX_SECANTS):
+        torque = float(world.outcome(solution.x).engine_torques[0])
+        if solution.residual > ROUGHLY or abs(torque) < IDLE or torque == slow[1]:
+            break
+        step = -torque * (fast - slow[0]) / (torque - slow[1])
+        slow, fast = (fast, torque), fast + min(max(step, -4.0 * OVERSPEED), 4.0 * OVERSPEED)
+        world, solution = _solve(_turning(plain, fast), wanted, progress)
+    return world, solution
+
+
+def _turning(plain: Scenario, ratio: float) -> Scenario:
+    """The scenario with rotors of helicopters that turn faster by a ratio."""
+    vehicles = []
+    for v in plain.model.vehicles:
+        if v.helicopter is not None:
+            rotor = v.helicopter.main_rotor
+            rotor = replace(rotor, speed_rad_s=ratio * rotor.speed_rad_s)
+            v = replace(v, helicopter=replace(v.helicopter, main_rotor=rotor))
+        vehicles.append(v)
+    time = replace(
+        plain.time, step_s=plain.time.step_s / ratio, control_s=plain.time.control_s / ratio
+    )
+    return replace(plain, time=time, model=replace(plain.model, vehicles=tuple(vehicles)))
 
 
 @dataclass(frozen=True)

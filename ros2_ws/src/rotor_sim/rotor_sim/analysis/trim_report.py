@@ -42,6 +42,7 @@ def loads_of(world: SteadyWorld, x: np.ndarray, torques: np.ndarray) -> dict[str
             out[f"{name}.{what}"] = float(np.mean(series))
         out[f"{name}.thrust_peak_to_peak_n"] = float(np.ptp(air[:, 0, i]))
         rotor = head.helicopter.main_rotor
+        out[f"{name}.rotor_speed_rad_s"] = rotor.speed_rad_s
         out[f"{name}.power_w"] = float(torques[i]) * rotor.speed_rad_s
         for k, hinge in enumerate(rotor.hinges):
             mean, cosine, sine = harmonics(blades[:, head.joints.start + 1 + k])
