@@ -169,6 +169,16 @@ def substitute_three(L, n, x, y, z, low):
 
 
 @inlined
+def remainder(A, n, b, x, residual):
+    """``b - A x``, from the lower triangle of A."""
+    for i in range(n):
+        value = b[i]
+        for j in range(n):
+            value -= A[max(i, j), min(i, j)] * x[j]
+        residual[i] = value
+
+
+@inlined
 def solve(A, L, n, redundant, b, x, residual, low):
     """Solve A x = b with the factor of :func:`factorize`.
 
@@ -180,11 +190,27 @@ def solve(A, L, n, redundant, b, x, residual, low):
     if not redundant:
         return
     for _ in range(REFINEMENTS):
-        for i in range(n):
-            value = b[i]
-            for j in range(n):
-                value -= A[max(i, j), min(i, j)] * x[j]
-            residual[i] = value
+        remainder(A, n, b, x, residual)
         substitute(L, n, residual, low)
         for i in range(n):
             x[i] += residual[i]
+
+
+@kernel
+def solve_shifted(A, L, block, n, shift, b, x, residual, low):
+    """Solve A x = b with the diagonal raised by the share ``shift``, and refine.
+
+    What the matrix hardly answers (eigenvalues far below the shift) stays as it is, in ``residual``.
+    """
+    for i in range(n):
+        for j in range(i):
+            block[i, j] = A[i, j]
+        block[i, i] = A[i, i] * (1.0 + shift)
+        x[i] = 0.0
+        residual[i] = b[i]
+    factorize(block, L, n, low)
+    for _ in range(REFINEMENTS):
+        substitute(L, n, residual, low)
+        for i in range(n):
+            x[i] += residual[i]
+        remainder(A, n, b, x, residual)
