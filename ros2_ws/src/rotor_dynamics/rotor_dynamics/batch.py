@@ -24,12 +24,9 @@ from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import EVENT_TYPES
 from rotor_dynamics.hybrid.failures import failure_text
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
-from rotor_dynamics.hybrid.stepper import LOG_FULL, OK, run
+from rotor_dynamics.hybrid.stepper import EVENT_ROWS, OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.model.system import System
-
-LOG_ROWS, LOG_ROWS_PER_CABLE = 64, 8
-"""Room for events of one world in one step; events are counted, not kept."""
 
 CHUNKS_PER_THREAD = 4
 """Parts that each thread gets, so that none waits long for the last."""
@@ -68,10 +65,10 @@ def apply_inputs(world, wrenches, speeds, wind):
 
 @inlined
 def count_events(world, counts):
-    """Add the logged events to their counts by type, and empty the log."""
-    for row in range(world.head[memory.N_LOGGED]):
-        counts[int(world.log[row, memory.EVENT_TYPE]) - 1] += 1
-    world.head[memory.N_LOGGED] = 0
+    """Add the events since the last call to their counts by type."""
+    for i in range(counts.shape[0]):
+        counts[i] += world.head[memory.EVENT_COUNTS + i]
+        world.head[memory.EVENT_COUNTS + i] = 0
 
 
 @kernel_without_gil
@@ -88,13 +85,9 @@ def run_worlds(
             if status == OK:
                 apply_inputs(world, wrenches[w, p], speeds[w, p], wind[w, p])
                 status = run(ints[w], floats[w], 0)
-                left = steps
-                while status == OK and left > 0:
-                    status = run(ints[w], floats[w], left)
-                    left -= world.head[memory.STEPS_DONE]
-                    if status == LOG_FULL:
-                        status = OK
-                    count_events(world, counts[w])
+                if status == OK:
+                    status = run(ints[w], floats[w], steps)
+                count_events(world, counts[w])
             if (p + 1) % every == 0:
                 row = (p + 1) // every - 1
                 member_motion(ints[w], floats[w], member_body, member_poses[w], motions[w, row])
@@ -172,7 +165,8 @@ class Batch:
             raise ContractError("batch: needs at least one world.")
         options: dict[str, Any] = {"step": step, "integrator": integrator, "tolerance": tolerance}
         first = systems if isinstance(systems, System) else systems[0]
-        options["log_rows"] = LOG_ROWS + LOG_ROWS_PER_CABLE * len(first.cables)
+        # events are counted, not kept: rows of the log are used again
+        options["log_rows"] = int(EVENT_ROWS) + 2 * (len(first.cables) + 2 * len(first.joints))
         engine = Engine(first, **options)
         self._reference = engine
         self.ints = np.empty((self.size, len(engine.ints)), np.int64)
@@ -198,11 +192,19 @@ class Batch:
             except Exception as error:
                 error.args = (f"world {w}: {error}",)
                 raise
+            self._begin(engine)
             self.ints[w], self.floats[w] = engine.ints, engine.floats
             self._poses[w] = engine.member_pose
         self._systems = None if isinstance(systems, System) else systems
         self._options = options
         self._first = self.ints.copy(), self.floats.copy()
+
+    @staticmethod
+    def _begin(engine: Engine) -> None:
+        """From here on events are counted; those of the start do not."""
+        engine.ints[memory.KEEPS_LOG] = 0
+        counts = slice(memory.EVENT_COUNTS, memory.EVENT_COUNTS + len(EVENT_TYPES))
+        engine.ints[counts] = 0
 
     def _fits(self, engine: Engine) -> bool:
         mine, other = self._reference, engine
@@ -232,6 +234,7 @@ class Batch:
                 engine = Engine(self._systems[world], **self._options)
             engine.ints[:], engine.floats[:] = ints, floats
             engine.set_state(states)
+            self._begin(engine)
             ints, floats = engine.ints, engine.floats
         self.ints[world], self.floats[world] = ints, floats
 
@@ -327,4 +330,5 @@ class Batch:
         world = memory.views.py_func(head, self.floats[w])
         taut = np.flatnonzero(world.constraint_int[: self._reference.n_cables, memory.TAUT])
         time = float(self.floats[w, memory.TIME])
-        return failure_text(status, time, names, taut, self._reference.tolerance)
+        engine = self._reference
+        return failure_text(status, time, names, taut, engine.tolerance, engine.adaptive)

@@ -23,6 +23,7 @@ from rotor_dynamics.hybrid import impact, stepper
 from rotor_dynamics.hybrid.events import Event, events_from_log
 from rotor_dynamics.hybrid.failures import failure_text
 from rotor_dynamics.initial_conditions import check_welds, checked_states, mark_taut, place
+from rotor_dynamics.integrators.audit import open_books
 from rotor_dynamics.integrators.methods import method
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.kinematics.trees import move_links
@@ -43,7 +44,9 @@ class Engine(EngineState):
         max_external: how many external wrenches may act at once; default one per body.
         log_rows: room for events between two calls.
         integrator: a name in :data:`rotor_core.config.extensions.INTEGRATORS`.
-        tolerance: of an adaptive integrator, per step, absolute and relative (m, rad, m/s, rad/s).
+        tolerance: of an adaptive integrator, per step, absolute and relative (m, rad, m/s, rad/s); of one with fixed
+            steps the error that 1 ms may add to a velocity or body rate (m/s, rad/s), and to the energy relative to
+            its scale; steps that miss it are cut. ``inf``: never.
 
     Raises:
         ModelError: the system cannot be built.
@@ -69,6 +72,7 @@ class Engine(EngineState):
         self.step_length = float(step)
         self.n_cables = len(system.cables)
         self._events: list[Event] = []
+        self.earlier_accuracy = None
         room = len(system.bodies) if max_external is None else max_external
         built = assemble(system, room, log_rows)
         self.groups, self.topology, self.world = built.groups, built.topology, built.world
@@ -76,6 +80,11 @@ class Engine(EngineState):
         self.ints, self.floats = built.ints, built.floats
         self.ints[memory.METHOD], self.ints[memory.VARIANT] = code, found.variant
         self.ints[memory.ADAPTIVE] = int(found.adaptive)
+        self.ints[memory.ESTIMATED] = int(found.controlled)
+        # what blades feel depends on the steps before, and their sections on tables: no estimate is one of their error
+        self.ints[memory.CONTROLLED] = int(found.controlled and not system.discs)
+        self.ints[memory.KINKED] = int(bool(system.contacts or system.forces))
+        self.ints[memory.KEEPS_LOG] = 1
         for what, there in (("joints", system.joints), ("contacts", system.contacts)):
             if there and found.symplectic:
                 raise ContractError(
@@ -94,7 +103,8 @@ class Engine(EngineState):
         self.swash = SwashDrive(self.world, self._restart)
         """Swashplates and induced velocities of rotors with blades."""
         self.world.scalars[memory.TIME] = time
-        self.world.scalars[memory.TOLERANCE], self.world.scalars[memory.NEXT_STEP] = tolerance, step
+        self.world.scalars[memory.TOLERANCE] = tolerance
+        self.world.scalars[memory.NEXT_STEP] = step if found.adaptive else np.inf
         self._count_from(time, self.step_length)
         self.motion = np.zeros((len(system.bodies), MOTION))
         """State and acceleration of every member, (n, 19); call :meth:`update_kinematics` to refresh."""
@@ -138,6 +148,7 @@ class Engine(EngineState):
         world.contacts[:, memory.DEPTH :] = 0.0
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
+        open_books(self.ints, self.floats)
         self.update_kinematics()
 
     def trial(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> Engine:
@@ -394,7 +405,9 @@ class Engine(EngineState):
     def _fail(self, status: int) -> None:
         self.update_kinematics()
         names = self.names_of(int(self.ints[memory.BAD_BODY]))
-        text = failure_text(status, self.time, names, np.flatnonzero(self.taut), self.tolerance)
+        text = failure_text(
+            status, self.time, names, np.flatnonzero(self.taut), self.tolerance, self.adaptive
+        )
         raise SolverError(text, time=self.time, state=self.motion[:, : memory.STATE].copy())
 
     def names_of(self, row: int) -> list[str]:

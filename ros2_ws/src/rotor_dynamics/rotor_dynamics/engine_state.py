@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from rotor_dynamics import memory
+from rotor_dynamics.accuracy import Accuracy, accuracy_of
 from rotor_dynamics.actuation.joints import JointDrive
 from rotor_dynamics.model.topology import Topology
 
@@ -13,10 +17,14 @@ class EngineState:
     """The part of an engine that only looks; see :class:`rotor_dynamics.engine.Engine`."""
 
     ints: np.ndarray
+    floats: np.ndarray
     world: memory.World
     topology: Topology
     joints: JointDrive
     n_cables: int
+    names_of: Callable[[int], list[str]]
+    earlier_accuracy: Accuracy | None = None
+    """Of the worlds that this one goes on from."""
 
     @property
     def taut(self) -> np.ndarray:
@@ -95,6 +103,14 @@ class EngineState:
     def solver_work(self) -> tuple[int, int]:
         """Steps tried (one per step, more where events are located) and pivots, since the state was made."""
         return int(self.ints[memory.TRIALS]), int(self.ints[memory.EXCHANGES])
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Estimated errors, substeps and energy balance since the state was set."""
+        found, row = accuracy_of(self.ints, self.floats, self.world)
+        if row >= 0:
+            found = replace(found, error_body=", ".join(self.names_of(row)))
+        return found.after(self.earlier_accuracy)
 
     @property
     def were_redundant(self) -> bool:

@@ -49,6 +49,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     wind = slice(memory.WIND, memory.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
     other.set_state(states, joints=joints, time=engine.time)
+    other.earlier_accuracy = engine.accuracy
     same = other.world.contact_int[:, memory.CAN_TOUCH] != 0  # what stands stays anchored
     for mine, theirs in (
         (other.world.contact_int, engine.world.contact_int),

@@ -238,7 +238,10 @@ class Actuation:
 class Timing:
     """Steps, rates and pacing. The control period is a whole number of steps.
 
-    ``integrator``: see docs/results/engine.md; ``tolerance`` is that of adaptive ones.
+    ``integrator``: see docs/results/engine.md. ``tolerance``: of an adaptive one the error of any step; of ``rkmk4``
+    and ``cf4`` the error that 1 ms may add to a velocity or body rate (m/s, rad/s), and to the energy of worlds with
+    cables or stops relative to its scale. Steps that miss it are cut; 1.0 switches that off in practice. See
+    docs/theory/error_control.md.
     """
 
     step_s: float = bounded(0.001, ge=1e-5, le=0.1)

@@ -28,7 +28,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.constraints.responses import assemble_trees, pull_trees
 from rotor_dynamics.forces.registered import outer_wrenches
 from rotor_dynamics.kinematics.trees import settle_trees
-from rotor_dynamics.motion.articulated import tree_motion
+from rotor_dynamics.motion.articulated import motion_power, tree_motion
 from rotor_dynamics.motion.free import free_motion
 
 NONE_YET, NO_ARM = constants(
@@ -56,8 +56,14 @@ SMALL_DRIFT = 1e-6
 SEEN_DRIFT = 1e-14
 """Drift above which slack cables near their length are measured again after the projection, m."""
 
+SEEN_RATE = 1e-12
+"""Rates of taut cables that a change of the taut set takes out count as drift above this, m/s."""
+
 INCONSISTENT_GAP = 1e-11
 """Redundant taut cables whose gaps differ by more than this cannot all be taut, m."""
+
+ONE_SIGN = 1e-3
+"""Share of the largest gap below which gaps of the other sign are rounding."""
 
 
 @inlined
@@ -281,16 +287,23 @@ def note_inconsistency(world, n, gap):
     """
     least_norm(world, n, gap)
     b = world.small[0]
-    shortest = -INCONSISTENT_GAP
+    longest, shortest = INCONSISTENT_GAP, 0.0
+    chosen, marked = NONE_YET, NONE_YET
     for i in range(n):
         left = b[i]
         for j in range(n):
             left -= world.matrix[max(i, j), min(i, j)] * gap[j]
-        if left > INCONSISTENT_GAP and world.head[memory.INCONSISTENT] == 0:
-            world.head[memory.INCONSISTENT] = -1
+        if abs(left) > longest:
+            longest = abs(left)
+            marked = -1
         if left < shortest:
             shortest = left
-            world.head[memory.INCONSISTENT] = world.order[0, i] + 1
+            chosen = world.order[0, i]
+    # what no motion closes is a multiple of how dependent cables load each other: where it has both
+    # signs, one that is shorter than the others lets go; where it has one, all are too long
+    if marked < 0 and shortest < -ONE_SIGN * longest:
+        marked = chosen + 1
+    world.head[memory.INCONSISTENT] = marked
 
 
 @inlined
@@ -304,6 +317,20 @@ def anyone_near(world):
         ):
             return True
     return False
+
+
+@inlined
+def power_with_pulls(world, state, slope, n):
+    """Power of all forces but gravity and the n taut constraints, from the motion that they allow (E.1).
+
+    With the work that driven joints do against cables. Constraints that are not quite kept inside a step do
+    some too, which is error and is taken out.
+    """
+    power = motion_power(world, state, slope, NONE_YET)
+    for i in range(n):
+        c = world.constraints[world.order[0, i]]
+        power += c[memory.TENSION] * c[memory.RATE]
+    return power
 
 
 @inlined
@@ -343,13 +370,14 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
         world.head[memory.INCONSISTENT] = 0
         if redundant:
             world.head[memory.REDUNDANT] = 1
-        drift = 0.0
+        drift, rushed = 0.0, 0.0
         for i in range(n):
             c = world.constraints[world.order[0, i]]
             tension[i] = c[memory.FREE]
             gap[i] = c[memory.GAP]
             rate[i] = c[memory.RATE]
             drift = max(drift, abs(gap[i]))
+            rushed = max(rushed, abs(rate[i]))
         if redundant:
             least_norm(world, n, tension)
             if what != TAUT_ONLY:
@@ -364,6 +392,8 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 k = world.order[0, i]
                 world.constraints[k, memory.TENSION] = tension[i]
                 pull(ints, floats, world, k, tension[i], slope, memory.D_V, memory.D_OMEGA, trees)
+            if trees:
+                world.scalars[memory.POWER_NOW] = power_with_pulls(world, state, slope, n)
         if what == TAUT_ONLY:
             return
         clear_correction(world)
@@ -374,7 +404,8 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 pull(ints, floats, world, k, rate[i], state, memory.V, memory.OMEGA, trees)
         move(world, state)
         world.head[memory.COARSE] = 1 if drift >= SMALL_DRIFT else 0
-        if drift < SMALL_DRIFT and not (drift > SEEN_DRIFT and anyone_near(world)):
+        seen = drift > SEEN_DRIFT or (which_state == memory.START and rushed > SEEN_RATE)
+        if drift < SMALL_DRIFT and not (seen and anyone_near(world)):
             break
     if what == EVERYTHING:
         for i in range(n):

@@ -9,7 +9,12 @@ from rotor_dynamics.hybrid import stepper
 
 
 def failure_text(
-    status: int, t: float, bad: Sequence[str], taut: Iterable[int], tolerance: float
+    status: int,
+    t: float,
+    bad: Sequence[str],
+    taut: Iterable[int],
+    tolerance: float,
+    adaptive: bool = False,
 ) -> str:
     """Message for a status of the stepper at t s; ``bad``: the bodies that are not finite."""
     if status == stepper.NOT_FINITE:
@@ -19,8 +24,9 @@ def failure_text(
         )
     if status == stepper.TOO_MANY_EVENTS:
         return (
-            f"event search after t = {t:.6f} s: the log of {memory.MAX_EVENTS} rows is full in one "
-            f"step. Likely chatter: reduce the step."
+            f"event search after t = {t:.6f} s: more than {memory.MAX_EVENTS} events in one step; cables at their "
+            f"length now: {[int(k) for k in taut]}. They rattle without coming to rest: use fewer cables there, or "
+            f"a shorter step where inputs excite them."
         )
     if status == stepper.CONTRADICTION:
         return (
@@ -31,6 +37,12 @@ def failure_text(
         return (
             f"cables at t = {t:.6f} s: one of those at their length ({[int(k) for k in taut]}) is held by driven "
             f"joints alone and would have to break. Use a longer cable, or joints in mode torque."
+        )
+    if status == stepper.TOO_SMALL and not adaptive:
+        return (
+            f"step after t = {t:.6f} s: {', '.join(bad)} moves too fast to be followed: {stepper.SHORTEST_SUBSTEP:g} "
+            f"of the step still misses the tolerance {tolerance:g} (time.tolerance). It is light against what pulls "
+            f"or turns it: give it more mass or inertia, join it rigidly to its neighbour, or raise the tolerance."
         )
     if status == stepper.TOO_SMALL:
         return (

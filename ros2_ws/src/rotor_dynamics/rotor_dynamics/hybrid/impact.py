@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rotor_core._jit import constants, inlined, kernel
 from rotor_core.math.complementarity import solve_complementarity
-from rotor_core.math.factor import factorize
+from rotor_core.math.factor import solve_shifted
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
@@ -48,13 +48,34 @@ AT_REST = 1e-10
 SETTLE_SPEED = 1e-6
 """Closing speed below which a cascade of snaps is closed at once, m/s."""
 
-SETTLE_GAP, SETTLE_RATE = 1e-9, 1e-5
+SETTLE_GAP, SETTLE_RATE = 3e-11, 1e-5
 """Slack cables this close to their length and to rest join a settling cascade, m and m/s."""
+
+SETTLE_TIME, CLOSING_TIME = 1e-6, 1e-4
+"""Times in which a cascade comes to rest and in which gaps close, s.
+
+In the first, tensions outweigh SETTLE_SPEED, so that they decide who holds. Where cables are dependent they cannot:
+then it is the gaps that do, then the speeds.
+"""
+
+SETTLE_JUMP = 1e-3
+"""Settling changes no velocity by more than about this, m/s."""
+
+SMALLEST_SHIFT, LARGER_SHIFT, SHIFTS = 1e-9, 100.0, 5
+"""Relative shifts of the diagonal that settling tries: the first, the factor to the next, their number."""
+
+CALM = 1e-8
+"""A cable that closes more slowly than this after settling does not snap at once, m/s."""
+
+CALMINGS = 2
+"""Rounds of taking out speeds and choosing who pulls."""
 
 
 @inlined
 def log_event(world, t, kind, cause):
     """Append a row to the event log from the columns of the cables; returns the row index."""
+    world.head[memory.N_EVENTS] += 1
+    world.head[memory.EVENT_COUNTS + int(kind) - 1] += 1
     row = world.head[memory.N_LOGGED]
     e = world.log[row]
     e[memory.EVENT_TIME] = t
@@ -164,6 +185,18 @@ def rests_at_length(world, k, gap, rate):
 
 
 @inlined
+def rests_nearby(world, k):
+    """True if cable k is so near its length and so slow that it belongs to a cascade that ends."""
+    c = world.constraints[k]
+    return (
+        world.constraint_int[k, memory.ALIVE] != 0
+        and world.constraint_int[k, memory.IGNORED] == 0
+        and c[memory.GAP] > -SETTLE_GAP
+        and abs(c[memory.RATE]) < SETTLE_RATE
+    )
+
+
+@inlined
 def let_go(world, t, cause, quiet):
     """Log the cables that were taut (bit 1 of CANDIDATE) and are not any more, in one row."""
     row = -1
@@ -224,9 +257,8 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         # every cable is slack now: FREE is the free d_ddot
         for k in range(n_cables):
-            if rests_at_length(
-                world, k, memory.GAP, memory.RATE
-            ):  # others may pull it, whatever FREE is
+            # others may pull it, whatever FREE is
+            if rests_at_length(world, k, memory.GAP, memory.RATE):
                 world.constraint_int[k, memory.CANDIDATE] |= 2
         complement(ints, floats, candidates(ints, floats, world), memory.FREE)
         for k in range(n_cables):
@@ -241,6 +273,7 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
         for k in range(n_cables):
             world.constraint_int[k, memory.CANDIDATE] = 1 if k == shortest else 0
         world.constraint_int[shortest, memory.TAUT] = 0
+        world.constraint_int[shortest, memory.IGNORED] = 1
         let_go(world, t, ACCELERATION, quiet)
     begin_step(world)
 
@@ -271,7 +304,7 @@ def find_collision(ints, floats, t):
 
 
 @inlined
-def join_impact(world, colliding, settles, calming):
+def join_impact(world, colliding, settles):
     """Mark the cables that take part in an impact.
 
     Taut ones, those at their length, and in a settling cascade those near.
@@ -281,9 +314,80 @@ def join_impact(world, colliding, settles, calming):
         joins = world.constraint_int[k, memory.TAUT] != 0 or k == colliding
         if not joins and world.constraint_int[k, memory.ALIVE] != 0:
             closes = c[memory.RATE] > 0.0 and c[memory.GAP] + SIMULTANEOUS * c[memory.RATE] > 0.0
-            near = settles and c[memory.GAP] > -SETTLE_GAP and abs(c[memory.RATE]) < SETTLE_RATE
-            joins = near or (not calming and (closes or abs(c[memory.GAP]) <= AT_LENGTH))
+            joins = (
+                (settles and rests_nearby(world, k)) or closes or abs(c[memory.GAP]) <= AT_LENGTH
+            )
         world.constraint_int[k, memory.CANDIDATE] = 1 if joins else 0
+
+
+@kernel
+def strike(ints, floats, t, colliding, settles):
+    """Impulses of an impact of cable ``colliding`` on all that are at their length (H.1), logged."""
+    world = memory.views(ints, floats)
+    join_impact(world, colliding, settles)
+    n = candidates(ints, floats, world)
+    complement(ints, floats, n, memory.RATE)
+    for i in range(n):
+        j = world.order[0, i]
+        c = world.constraints[j]
+        pull(
+            ints, floats, world, j, c[memory.MULTIPLIER], world.states[memory.START],
+            memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
+        )  # fmt: skip
+        c[memory.IMPULSE] = c[memory.MULTIPLIER]
+        rates = c[memory.RATE] + c[memory.RATE_PLUS]
+        world.scalars[memory.TAKEN] += 0.5 * c[memory.MULTIPLIER] * rates
+    log_impact(world, t, n, colliding, settles)
+
+
+@kernel
+def calm(ints, floats, t):
+    """End a cascade of ever smaller snaps: find the cables that will hold, and bring them to rest (H.4).
+
+    The cables near their length and near rest are asked what impulses a short while takes in which
+    tensions press them and gaps close (a step of Moreau's). Those with an impulse will hold; the others open,
+    where dependent cables cannot all be at rest at their length. The holding ones come to rest in the
+    sense of least squares, with the smallest shift of the diagonal that changes velocities by no more
+    than SETTLE_JUMP.
+    """
+    world = memory.views(ints, floats)
+    n_cables = world.head[memory.N_CONSTRAINTS]
+    for k in range(n_cables):
+        world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
+        world.constraint_int[k, memory.TAUT] = 0
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)  # measures, all slack
+    for k in range(n_cables):
+        c = world.constraints[k]
+        if rests_nearby(world, k):
+            world.constraint_int[k, memory.CANDIDATE] = 1
+        speed = c[memory.RATE] + SETTLE_TIME * c[memory.FREE]
+        c[memory.RATE_PLUS] = speed + c[memory.GAP] / CLOSING_TIME
+    complement(ints, floats, candidates(ints, floats, world), memory.RATE_PLUS)
+    for k in range(n_cables):
+        holds = world.constraints[k, memory.MULTIPLIER] > 0.0
+        world.constraint_int[k, memory.TAUT] = 1 if holds else 0
+        world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
+    n = candidates(ints, floats, world)
+    b, x, left = world.small[0], world.small[1], world.small[2]
+    largest = 0.0
+    for i in range(n):
+        b[i] = world.constraints[world.order[0, i], memory.RATE]
+        largest = max(largest, world.matrix[i, i])
+    shift = SMALLEST_SHIFT
+    for _ in range(SHIFTS if n > 0 else 0):
+        solve_shifted(world.matrix, world.factor, world.block, n, shift, b, x, left, world.order[3])
+        squared = 0.0
+        for i in range(n):
+            squared += x[i] * b[i]
+        if squared * largest < SETTLE_JUMP * SETTLE_JUMP:
+            break
+        shift *= LARGER_SHIFT
+    for i in range(n):
+        pull(
+            ints, floats, world, world.order[0, i], x[i], world.states[memory.START],
+            memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
+        )  # fmt: skip
+        world.scalars[memory.TAKEN] += 0.5 * x[i] * (b[i] + left[i])
 
 
 @inlined
@@ -312,13 +416,13 @@ def log_impact(world, t, n, colliding, settles):
 
 @inlined
 def still_closing(world):
-    """A slack cable near its length that closes after all, or -1."""
+    """A slack cable at its length that closes after all, or -1."""
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         slack = (
             world.constraint_int[k, memory.TAUT] == 0 and world.constraint_int[k, memory.ALIVE] != 0
         )
-        if slack and c[memory.GAP] > -SETTLE_GAP and c[memory.RATE] > AT_REST:
+        if slack and c[memory.GAP] > -AT_LENGTH and c[memory.RATE] > CALM:
             return k
     return NO_CABLE
 
@@ -339,12 +443,15 @@ def change(ints, floats, t, what, k):
         k: the cable, where there is one.
 
     A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near
-    rest joins; whether it stays is then decided by accelerations alone, and those that pull are
-    projected onto their length, with an error of second order in the remaining speeds. That
-    projection may leave another cable closing, so it is done twice; if one still closes then, it snaps.
+    rest joins, the remaining speeds are taken out (:func:`calm`), accelerations alone decide who pulls,
+    and those that do are projected onto their length, with an error of second order in the remaining
+    speeds. That projection may leave another cable closing, so it is done twice; if one still closes
+    then, it snaps.
     """
     world = memory.views(ints, floats)
     n_cables = world.head[memory.N_CONSTRAINTS]
+    if world.head[memory.KEEPS_LOG] == 0:
+        world.head[memory.N_LOGGED] = 0
     first_row = world.head[memory.N_LOGGED]
     quiet = what == STATE_SET
     cause = INPUT_JUMP if what == INPUT_CHANGED or what == CABLE_CUT else ACCELERATION
@@ -377,41 +484,17 @@ def change(ints, floats, t, what, k):
             world.constraints[k, memory.RATE] = 0.0
     impact = what == REACHED_LENGTH or (what == STATE_SET and k >= 0)
     settles = impact and world.constraints[k, memory.RATE] < SETTLE_SPEED
-    for attempt in range(3):
-        calming = settles and attempt == 1
-        if impact:
-            join_impact(world, k, settles, calming)
-            n = candidates(ints, floats, world)
-            if settles and factorize(world.matrix, world.factor, n, world.order[3]):
-                settles = (
-                    False  # speeds of dependent cables cannot all be taken out: some must leave
-                )
-            complement(ints, floats, n, memory.RATE)
-            for i in range(n):
-                j = world.order[0, i]
-                c = world.constraints[j]
-                pull(
-                    ints, floats, world, j, c[memory.MULTIPLIER], world.states[memory.START],
-                    memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
-                )  # fmt: skip
-                if not calming:
-                    c[memory.IMPULSE] = c[memory.MULTIPLIER]
-                elif c[memory.RATE_PLUS] > -AT_REST:
-                    world.constraint_int[j, memory.TAUT] = 1
-            if not calming:
-                log_impact(world, t, n, k, settles)
-        choose_taut(
-            ints, floats, t, cause, (quiet and not impact) or calming, what == INPUT_CHANGED
-        )
-        if not settles:
-            break
-        if calming:
-            k = still_closing(world)
-            if k < 0:
-                break
-            settles = (
-                False  # tensions undid what impulses did (nearly dependent cables): a plain impact
-            )
+    if impact:
+        strike(ints, floats, t, k, settles)
+    if settles:
+        for _ in range(CALMINGS):
+            calm(ints, floats, t)
+            choose_taut(ints, floats, t, cause, False, False)
+        k = still_closing(world)
+        if k >= 0:  # tensions undid what impulses did (nearly dependent cables): a plain impact
+            strike(ints, floats, t, k, False)
+    if not settles or k >= 0:
+        choose_taut(ints, floats, t, cause, quiet and not impact, what == INPUT_CHANGED)
     for row in range(first_row, world.head[memory.N_LOGGED]):
         for j in range(n_cables):
             o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j

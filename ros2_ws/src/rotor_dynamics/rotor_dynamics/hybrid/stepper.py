@@ -8,7 +8,7 @@ fourth-order step with exact constraints; nothing is interpolated.
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import ceil, inf, isfinite, nan
 
 from rotor_core._jit import constants, inlined, kernel, shaped
 from rotor_dynamics import memory
@@ -23,12 +23,23 @@ from rotor_dynamics.hybrid.guards import (
     earliest,
 )
 from rotor_dynamics.hybrid.impact import (
+    INPUT_CHANGED,
     LOST_TENSION,
     NOTHING,
     REACHED_LENGTH,
+    STATE_SET,
     TOO_SHORT,
     begin_step,
     change,
+)
+from rotor_dynamics.integrators.audit import (
+    allowed_rate,
+    audit_end,
+    book,
+    book_jump,
+    excess,
+    note_energy,
+    note_error,
 )
 from rotor_dynamics.integrators.dopri5 import SAFETY, estimated_error, sample, step_factor
 from rotor_dynamics.integrators.trial import advance
@@ -65,31 +76,27 @@ SMALLEST_STEP = 1e-12
 EVENT_ROWS = 4
 """One event writes at most this many rows and two more per cable (of dependent ones that let go one by one)."""
 
+SHORTEST_SUBSTEP = 1e-5
+"""Error control cuts a fixed step into parts of this share of it, not shorter ones."""
+
+HOPELESS = 100.0
+"""Steps that short which miss what is allowed by this factor end the run; others are taken as they are."""
+
+CAUTION, STRONGEST_CUT, ORDER = 0.9, 0.1, 4.0
+"""Of the next step over this one: below what the estimate says, at least; and the order of the error per second."""
+
 
 @inlined
-def first_not_finite(world, state):
-    """Index of the first body whose state is not finite, or -1."""
+def first_not_finite(world):
+    """First body whose state or slope at the end of the trial is not finite; the first of all where it is their sum."""
     for b in range(world.head[memory.N_BODIES]):
-        s = state[b]
-        # two chains of sums, because each waits for its last addition
-        place = (
-            s[memory.P]
-            + s[memory.P + 1]
-            + s[memory.P + 2]
-            + s[memory.V]
-            + s[memory.V + 1]
-            + s[memory.V + 2]
-        )
-        turn = (
-            s[memory.Q]
-            + s[memory.Q + 1]
-            + s[memory.OMEGA]
-            + s[memory.OMEGA + 1]
-            + s[memory.OMEGA + 2]
-        )
-        if not isfinite(place + turn):
-            return b
-    return -1
+        for i in range(memory.STATE):
+            if not isfinite(world.states[memory.END, b, i]):
+                return b
+        for i in range(memory.SLOPE):
+            if not isfinite(world.slopes[memory.LAST_SLOPE, b, i]):
+                return b
+    return 0
 
 
 @inlined
@@ -127,17 +134,34 @@ def accept(ints, floats, world, t):
         move_anchors(ints, floats, memory.START, t)
     if world.head[memory.N_DISCS] != 0:
         remember_inflow(world, t)
+    book(world)
     begin_step(world)
 
 
 @inlined
 def trial_length(world, t, t_end):
-    """Length of the next trial: all that is left, or what an adaptive method proposes."""
+    """Length of the next trial: all that is left, or what an adaptive method or error control proposes."""
     left = t_end - t
     proposed = world.scalars[memory.NEXT_STEP]
-    if world.head[memory.ADAPTIVE] != 0 and proposed < left:
+    if proposed >= left:
+        return left
+    if world.head[memory.ADAPTIVE] != 0:
         return 0.5 * left if proposed > 0.5 * left else proposed  # no tiny remainder
-    return left
+    return left / ceil(left / proposed)
+
+
+@inlined
+def factor_of(over):
+    """The step that an error ``over`` times the allowed one asks for, over the present one."""
+    if over == 0.0:
+        return inf
+    return max(STRONGEST_CUT, CAUTION * over ** (-1.0 / ORDER))
+
+
+@inlined
+def room_for_event(world):
+    """Rows that the log must have left for one more event."""
+    return EVENT_ROWS + 2 * world.head[memory.N_CONSTRAINTS]
 
 
 @kernel
@@ -149,10 +173,12 @@ def run_to(ints, floats, t_end, times, out):
     """
     world = memory.views(ints, floats)
     adaptive = world.head[memory.ADAPTIVE] != 0
+    estimated = world.head[memory.ESTIMATED] != 0
+    controlled = world.head[memory.CONTROLLED] != 0
     t = world.scalars[memory.TIME]
-    rows = world.head[memory.N_LOGGED]
-    room = EVENT_ROWS + 2 * world.head[memory.N_CONSTRAINTS]
-    most_rows = min(memory.MAX_EVENTS, world.head[memory.LOG_ROWS]) - 2 * room
+    events = world.head[memory.N_EVENTS]
+    allowed = allowed_rate(world, t_end - t)
+    shortest = (t_end - t) * SHORTEST_SUBSTEP
     h = trial_length(world, t, t_end)
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
@@ -160,14 +186,17 @@ def run_to(ints, floats, t_end, times, out):
     while True:
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
-        bad = first_not_finite(world, world.states[memory.END])
-        if (bad >= 0 or world.head[memory.COARSE] != 0) and h > COARSEST_RETRY:
-            kind = NONE  # the step is too long for the motion: half of it first
-            h *= 0.5
-            continue
-        if bad >= 0:
-            world.head[memory.BAD_BODY] = bad
-            return NOT_FINITE
+        finite = audit_end(world)
+        if not finite or world.head[memory.COARSE] != 0:
+            if h > COARSEST_RETRY:
+                kind = NONE  # the step is too long for the motion: half of it first
+                h *= 0.5
+                if controlled:
+                    world.scalars[memory.NEXT_STEP] = h
+                continue
+            if not finite:
+                world.head[memory.BAD_BODY] = first_not_finite(world)
+                return NOT_FINITE
         if kind == NONE:
             if adaptive:
                 error = estimated_error(ints, floats, h)
@@ -181,6 +210,19 @@ def run_to(ints, floats, t_end, times, out):
                 if h < world.scalars[memory.NEXT_STEP]:  # it was cut short, and says little
                     longer = max(longer, world.scalars[memory.NEXT_STEP])
                 world.scalars[memory.NEXT_STEP] = longer
+            elif estimated:
+                over = excess(world, h, allowed)
+                if controlled and over > 1.0:
+                    if h > shortest:
+                        world.scalars[memory.NEXT_STEP] = max(h * factor_of(over), shortest)
+                        h = trial_length(world, t, t_end)
+                        continue
+                    if over > HOPELESS and world.head[memory.KINKED] == 0:
+                        world.head[memory.BAD_BODY] = world.head[memory.WORST_BODY]
+                        return TOO_SMALL
+                elif world.scalars[memory.NEXT_STEP] < inf:
+                    longer = h * factor_of(over)
+                    world.scalars[memory.NEXT_STEP] = max(world.scalars[memory.NEXT_STEP], longer)
             kind, cable, when, past = earliest(ints, floats, h, NO_CABLE)
             if kind == NONE:
                 left = t_end - t - h
@@ -189,11 +231,16 @@ def run_to(ints, floats, t_end, times, out):
                         ints, floats, t, h, times, world.head[memory.SAMPLED], out
                     )
                 t = t_end if left <= ROOT_TIME else t + h
+                if estimated:
+                    note_error(world, t)
+                if t < t_end:
+                    world.head[memory.SUBSTEPS] += 1
                 accept(ints, floats, world, t)
                 world.scalars[memory.TIME] = t
                 if world.head[memory.INCONSISTENT] > 0:
                     change(ints, floats, t, TOO_SHORT, world.head[memory.INCONSISTENT] - 1)
-                    if world.head[memory.N_LOGGED] - rows > most_rows:
+                    book_jump(ints, floats, False)
+                    if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
                         return TOO_MANY_EVENTS
                 if t == t_end:
                     return OK
@@ -247,7 +294,8 @@ def run_to(ints, floats, t_end, times, out):
             world.scalars[memory.TIME] = t
             what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
             change(ints, floats, t, what, cable)
-            if world.head[memory.N_LOGGED] - rows > most_rows:
+            book_jump(ints, floats, False)
+            if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
                 return TOO_MANY_EVENTS
             kind = NONE
             h = trial_length(world, t, t_end)
@@ -300,14 +348,21 @@ def run(ints, floats, n_steps):
     if what != NOTHING:
         world.head[memory.WHAT] = NOTHING
         sum_inputs(world, world.scalars[memory.TIME])
+        note_energy(ints, floats)
         change(ints, floats, world.scalars[memory.TIME], what, world.head[memory.WHICH])
+        book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET)
     status = conflict(world)
     if status != OK:
         return status
     times = floats[0:0]
     out = shaped(times, (0, 0, 0))[0]
+    room = memory.MAX_EVENTS + room_for_event(world)
     for _ in range(n_steps):
-        if world.head[memory.N_LOGGED] > max(world.head[memory.LOG_ROWS] - memory.MAX_EVENTS, 0):
+        full = (
+            world.head[memory.N_LOGGED] > 0
+            and world.head[memory.N_LOGGED] > world.head[memory.LOG_ROWS] - room
+        )
+        if world.head[memory.KEEPS_LOG] != 0 and full:
             return LOG_FULL
         step = world.head[memory.STEP] + 1
         t_end = world.scalars[memory.ORIGIN] + step * world.scalars[memory.STEP_LENGTH]

@@ -109,6 +109,14 @@ def pull_back(world, variant, stage, c):
 
 
 @inlined
+def note_work(world, h):
+    """Work of the step, by the weights of the method."""
+    ends = world.scalars[memory.POWER] + world.scalars[memory.POWER + 3]
+    middle = world.scalars[memory.POWER + 1] + world.scalars[memory.POWER + 2]
+    world.scalars[memory.STEP_WORK] = h * SIXTH * (ends + 2.0 * middle)
+
+
+@inlined
 def classical(ints, floats, t, h):
     """A trial step by rkmk4, erk4m or cf4."""
     world = memory.views(ints, floats)
@@ -127,9 +135,12 @@ def classical(ints, floats, t, h):
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
         evaluation(ints, floats, world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
-        if not last and variant != COMMUTATOR_FREE:
-            pull_back(world, variant, stage, c)
+        if not last:
+            world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
+            if variant != COMMUTATOR_FREE:
+                pull_back(world, variant, stage, c)
         note_tensions(world, stage == 2)
+    note_work(world, h)
 
 
 @kernel
@@ -143,6 +154,7 @@ def euler(ints, floats, t, h):
         cable = world.constraints[k]
         cable[memory.TENSION_MID] = 0.5 * (cable[memory.TENSION_0] + cable[memory.TENSION])
     note_tensions(world, False)
+    world.scalars[memory.STEP_WORK] = h * world.scalars[memory.POWER]
 
 
 EULER = Method(euler, 1, "generalised forward Euler", "Fiori 2019, eqs 105 and 136 (fEulM)")
@@ -150,8 +162,8 @@ ERK4M = Method(
     classical, 3, "RK4 with parallel transport", "Fiori 2019, eq 112 (eRK4M); of order 3 on SO(3)", TRANSPORTED
 )  # fmt: skip
 RKMK4 = Method(
-    classical, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default", MUNTHE_KAAS
-)
+    classical, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default", MUNTHE_KAAS, controlled=True
+)  # fmt: skip
 CF4 = Method(
-    classical, 4, "commutator-free", "Celledoni, Marthinsen and Owren 2003", COMMUTATOR_FREE
-)
+    classical, 4, "commutator-free", "Celledoni, Marthinsen and Owren 2003", COMMUTATOR_FREE, controlled=True
+)  # fmt: skip

@@ -57,6 +57,12 @@ def dopri5(ints, floats, t, h):
                 theta = scale(h, get3(world.slopes[memory.COMBINED, b], memory.D_THETA))
                 put3(d, memory.D_THETA, so3.dexp_inverse_exact(theta, get3(d, memory.D_THETA)))
         note_tensions(world, stage == 3)
+        if not last:
+            world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
+    work = 0.0
+    for stage in range(STAGES):
+        work += B[stage] * world.scalars[memory.POWER + stage]
+    world.scalars[memory.STEP_WORK] = h * work
 
 
 @inlined

@@ -22,6 +22,8 @@ class Method:
         variant: number that the step reads in the header, where several integrators share it.
         adaptive: chooses its steps by a tolerance, and has dense output; only ``dopri5``, whose embedded error and
             interpolant the stepper knows.
+        controlled: tells the error of its steps (:mod:`rotor_dynamics.integrators.audit`), so that fixed steps are
+            cut where it is too large.
         symplectic: keeps energy errors bounded on long smooth runs.
     """
 
@@ -31,6 +33,7 @@ class Method:
     source: str
     variant: int = 0
     adaptive: bool = False
+    controlled: bool = False
     symplectic: bool = False
 
 

@@ -198,6 +198,8 @@ def splitting(ints, floats, t, h):
     momenta_to_rates(world)
     evaluate(ints, floats, memory.END, memory.LAST_SLOPE, t + h, EVERYTHING)
     note_tensions(world, False)
+    ends = world.scalars[memory.POWER] + world.scalars[memory.POWER_NOW]
+    world.scalars[memory.STEP_WORK] = 0.5 * h * ends
 
 
 SPLITTING = Method(

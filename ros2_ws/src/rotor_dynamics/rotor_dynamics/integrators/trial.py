@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 from rotor_core._jit import generated, inlined, kernel
 from rotor_core.config.extensions import INTEGRATORS
 from rotor_dynamics import memory
@@ -40,6 +42,7 @@ def advance(ints, floats, t, h):
     world = memory.views(ints, floats)
     world.head[memory.INCONSISTENT] = 0
     world.head[memory.COARSE] = 0
+    world.scalars[memory.STEP_WORK] = nan  # unless the integrator keeps account of work
     for k in range(world.head[memory.N_CONSTRAINTS]):
         world.constraints[k, memory.TENSION_MIN] = world.constraints[k, memory.TENSION_0]
     trial_step(world.head[memory.METHOD], ints, floats, t, h)

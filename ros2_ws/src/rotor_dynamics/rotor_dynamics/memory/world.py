@@ -102,6 +102,15 @@ SAMPLED = header("", "times of dense output that are done")
 TRIALS = header("", "steps tried, with those that locate events")
 EXCHANGES = header("", "pivots of the complementarity solver")
 IMMOVABLE = header("", "1 + the constraint whose length nothing but driven joints decides")
+ESTIMATED = header("", "1 where the integrator tells the error of its steps")
+CONTROLLED = header("", "1 where fixed steps are cut by that error")
+KINKED = header("", "1 where forces may have kinks that no step resolves")
+SUBSTEPS = header("", "steps that were added because the estimated error was too large")
+WORST_BODY = header("", "row with the largest estimated error of the last step that was examined")
+LARGEST_BODY = header("", "row with the largest estimated error of all steps")
+KEEPS_LOG = header("", "0 where events are counted and their rows used again")
+N_EVENTS = header("", "rows ever written to the event log")
+EVENT_COUNTS = header("", "of them, by type", shape=(5,))
 HEADER = header.width
 
 scalar = Row("scalar", "Numbers of a world.")
@@ -109,11 +118,35 @@ TIME = scalar("s", "time of the state")
 GRAVITY = scalar("m/s^2", "along -z of W")
 ORIGIN = scalar("s", "fixed steps end at ORIGIN + i STEP_LENGTH")
 STEP_LENGTH = scalar("s", "of a fixed step")
-TOLERANCE = scalar("", "of adaptive methods")
-NEXT_STEP = scalar("s", "that an adaptive method tries next")
+TOLERANCE = scalar(
+    "m/s, rad/s", "error that a step of 1 ms may have, or any step of an adaptive method"
+)
+NEXT_STEP = scalar("s", "that an adaptive method, or one under error control, tries next")
 GROUND = scalar("m", "height of the ground that rotors feel")
 SPEEDS_AT = scalar("s", "time for which the rotor speeds are known")
 WEIGHTS = scalar("", "of dense output", shape=(8,))
+scalar.group("audit")
+ERROR_SQUARED = scalar(
+    "", "square of the estimated error of the last step that was examined, per second and SHARE"
+)
+LARGEST_SQUARED = scalar("", "the largest of a step that was taken")
+LARGEST_ERROR_AT = scalar("s", "time of it")
+ENERGY = scalar(
+    "J",
+    "kinetic and potential energy of all bodies at the start of the step (where there are constraints)",
+)
+ENERGY_END = scalar("J", "the same at its end")
+ENERGY_SCALE = scalar(
+    "J", "kinetic energy at its end, and that of all bodies at 1 m/s and in a fall of 1 m"
+)
+OPENING_ENERGY = scalar("J", "the same when the state was set")
+POWER_NOW = scalar("W", "of all forces but gravity and taut constraints, at the latest evaluation")
+POWER = scalar("W", "the same at the start of the step and in its stages", shape=(7,))
+POWER_END = scalar("W", "the same at the end of the step")
+STEP_WORK = scalar("J", "work of these forces in the step, by the weights of the method")
+TAKEN = scalar("J", "energy that the impacts of the present change took, by their impulses")
+WORK = scalar("J", "their work since the state was set")
+LOST = scalar("J", "energy that impacts have taken since then, by their impulses")
 SCALARS = scalar.width
 
 

@@ -41,7 +41,7 @@ from rotor_dynamics.kinematics.spatial import (
     turned_inertia,
 )
 from rotor_dynamics.kinematics.trees import articulated_row, drive, driven_motion, move_trees
-from rotor_dynamics.motion.free import body_wrench
+from rotor_dynamics.motion.free import body_momentum, body_wrench
 
 
 @inlined
@@ -258,3 +258,24 @@ def tree_motion(ints, floats, which_state, which_slope, t):
         put3(d, memory.D_OMEGA, apply_transposed(get9(world.bodies[b], memory.ROTATION), alpha))
     for j in range(n_joints):
         outward_pass(world, state, slope, j, gravity)
+    world.scalars[memory.POWER_NOW] += motion_power(world, state, slope, world.head[memory.N_FREE])
+
+
+@inlined
+def motion_power(world, state, slope, first):
+    """Power of all forces but gravity on the bodies from row ``first`` on, and of drives (E.1).
+
+    From the accelerations, so that whatever acts is in it.
+    """
+    power = 0.0
+    gravity = world.scalars[memory.GRAVITY]
+    for b in range(first, world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]):
+        body, s, d = world.bodies[b], state[b], slope[b]
+        v, a = get3(s, memory.V), get3(d, memory.D_V)
+        power += body[memory.MASS] * (v[0] * a[0] + v[1] * a[1] + v[2] * (a[2] + gravity))
+        if body[memory.ROTATES] != 0.0:
+            power += dot(get3(d, memory.D_OMEGA), body_momentum(body, get3(s, memory.OMEGA)))
+    for j in range(world.head[memory.N_JOINTS]):
+        row = world.joint_int[j, memory.JOINT_ROW]
+        power += world.joints[j, memory.ARMATURE] * state[row, memory.V] * slope[row, memory.D_V]
+    return power

@@ -16,6 +16,7 @@ from rotor_core.math.vec3 import (
     apply,
     apply_transposed,
     cross,
+    dot,
     get3,
     get9,
     put3,
@@ -58,13 +59,16 @@ def sum_inputs(world, t):
 
 
 @inlined
-def external_wrenches(world, slope):
-    """Accelerations by wrenches that push from outside (D.3)."""
+def external_wrenches(world, state, slope):
+    """Accelerations by wrenches that push from outside (D.3); their power."""
+    power = 0.0
     for k in range(world.head[memory.N_ACTING]):
         b = world.external_body[k]
         body = world.bodies[b]
         e = world.externals[k]
         f_W = get3(e, memory.FORCE_W)
+        if b < world.head[memory.N_FREE]:  # trees sum up theirs
+            power += dot(f_W, get3(state[b], memory.V))
         put3(
             slope[b], memory.D_V, add(get3(slope[b], memory.D_V), scale(body[memory.INV_MASS], f_W))
         )
@@ -74,11 +78,14 @@ def external_wrenches(world, slope):
                 apply_transposed(R, get3(e, memory.MOMENT_W)),
                 cross(get3(e, memory.POINT), apply_transposed(R, f_W)),
             )
+            if b < world.head[memory.N_FREE]:
+                power += dot(moment, get3(state[b], memory.OMEGA))
             put3(
                 slope[b],
                 memory.D_OMEGA,
                 add(get3(slope[b], memory.D_OMEGA), apply(get9(body, memory.INV_INERTIA), moment)),
             )
+    return power
 
 
 @inlined
@@ -111,8 +118,19 @@ def body_wrench(world, state, b, R, has_rotors, has_drags):
 
 
 @inlined
+def body_momentum(body, omega):
+    """Angular momentum of a body about its centre, in its axes, without that of rotors."""
+    if body[memory.ROTATES] == DIAGONAL:
+        return principal(body, memory.INERTIA, omega)
+    return apply(get9(body, memory.INERTIA), omega)
+
+
+@inlined
 def free_motion(world, state, slope, t):
-    """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3)."""
+    """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3).
+
+    And the power of all forces but gravity, into POWER_NOW (E.1).
+    """
     if world.head[memory.SINUSOIDS] != 0:
         sum_inputs(world, t)
     has_rotors = world.head[memory.N_ROTORS] != 0
@@ -120,6 +138,7 @@ def free_motion(world, state, slope, t):
         set_speeds(world, t)
     has_drags = world.head[memory.N_DRAGS] != 0
     gravity = world.scalars[memory.GRAVITY]
+    power = 0.0
     for b in range(world.head[memory.N_FREE]):
         body = world.bodies[b]
         s = state[b]
@@ -129,15 +148,13 @@ def free_motion(world, state, slope, t):
         force, moment, spin = body_wrench(world, state, b, R, has_rotors, has_drags)
         put3(d, memory.D_P, get3(s, memory.V))
         f_W = apply(R, force)
+        power += dot(f_W, get3(s, memory.V))
         put3(d, memory.D_V, sub(scale(body[memory.INV_MASS], f_W), (0.0, 0.0, gravity)))
         if body[memory.ROTATES] != 0.0:
             omega = get3(s, memory.OMEGA)
             diagonal = body[memory.ROTATES] == DIAGONAL
-            momentum = (
-                principal(body, memory.INERTIA, omega)
-                if diagonal
-                else apply(get9(body, memory.INERTIA), omega)
-            )
+            power += dot(moment, omega)
+            momentum = body_momentum(body, omega)
             if has_rotors:
                 momentum = add(momentum, spin)
             put3(d, memory.D_THETA, omega)
@@ -149,4 +166,5 @@ def free_motion(world, state, slope, t):
             )
             put3(d, memory.D_OMEGA, alpha)
     if world.head[memory.N_ACTING] != 0:
-        external_wrenches(world, slope)
+        power += external_wrenches(world, state, slope)
+    world.scalars[memory.POWER_NOW] = power

@@ -1,0 +1,1 @@
+"""Worlds that are hard for the engine: light links between cables, redundant cables."""
