@@ -120,6 +120,8 @@ def test_a_flight_goes_on_with_what_it_has_picked_up(tmp_path):
     for flown in (loop, again):
         advance(flown, 400)
     np.testing.assert_array_equal(loop.simulation.engine.floats, again.simulation.engine.floats)
+    errors = [x.simulation.engine.accuracy.energy_error_j for x in (loop, again)]
+    assert errors[0] == errors[1] != 0.0  # that before the grip, too
     assert loop.simulation.take_events() == again.simulation.take_events()
 
 

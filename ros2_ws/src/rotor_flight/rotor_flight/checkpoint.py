@@ -23,6 +23,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
+from rotor_dynamics.accuracy import Accuracy
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import Weld
 from rotor_flight.loop import ClosedLoop
@@ -30,7 +31,7 @@ from rotor_flight.named_arrays import Capture
 from rotor_sim.sensing.pose import Sample
 
 MAGIC = b"rotor flight 2\n"
-CAPTURE = Capture("rotor_", {"Event": Event, "Plan": Plan, "Sample": Sample})
+CAPTURE = Capture("rotor_", {"Accuracy": Accuracy, "Event": Event, "Plan": Plan, "Sample": Sample})
 HEAD = "head"
 """Array of the file that holds everything but arrays, as JSON."""
 

@@ -179,7 +179,7 @@ def fly_compiled(loop: ClosedLoop, duration: float, every: int = 1) -> Flight | 
     engine.run(0)  # takes up the events of the log
     return Flight(
         scenario, times, states, references[:, None], commands, tensions, taut, simulation.take_events(),
-        took, limited, {"redundant_cables": engine.were_redundant},
+        took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
     )  # fmt: skip
 
 

@@ -124,7 +124,10 @@ def fly(
         simulation.take_events(),
         wall.perf_counter() - began,
         limited,
-        {"redundant_cables": simulation.engine.were_redundant},
+        {
+            "redundant_cables": simulation.engine.were_redundant,
+            "integration": simulation.engine.accuracy.figures(),
+        },
         joints[kept],
         wanted[kept],
         efforts[kept],

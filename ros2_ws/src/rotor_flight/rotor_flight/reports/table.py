@@ -65,9 +65,23 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         rows.append(
             ("commands beyond rotor limits", f"{summary['limited_periods']} control periods")
         )
+    if integration := summary.get("integration"):
+        rows.append(("integration", _accuracy(integration)))
     if summary.get("redundant_cables"):
         rows.append(("taut cables", "redundant at times: tensions of smallest norm"))
     return rows
+
+
+def _accuracy(integration: dict) -> str:
+    """Largest estimated error, substeps and energy balance, in a line."""
+    parts = []
+    if (rate := integration["error_rate_max"]) is not None:
+        of = f" ({integration['error_body']})" if integration["error_body"] else ""
+        parts.append(f"estimated error up to {rate:.1e} m/s or rad/s per s{of}")
+    parts.append(f"{integration['substeps']} substeps")
+    if (share := integration["energy_error_share"]) is not None:
+        parts.append(f"energy balanced to {abs(share):.1e}")
+    return ", ".join(parts)
 
 
 RULED = TableFormat(

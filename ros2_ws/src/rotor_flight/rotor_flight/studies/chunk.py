@@ -16,7 +16,7 @@ from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.fly import flight_duration, fly
 from rotor_flight.loop import ClosedLoop
-from rotor_flight.studies.metrics import measured, metrics_of
+from rotor_flight.studies.metrics import ACCURACY, METRICS, measured, metrics_of
 from rotor_flight.studies.parameters import varied
 from rotor_flight.studies.study import LoadedStudy
 
@@ -88,7 +88,8 @@ def flown(scenario: Scenario, duration: float, every: int) -> Flight:
 def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]:
     """Fly flights ``first`` and following, one per row of ``numbers``; one row of results each.
 
-    A flight that cannot go on is a result too: its metrics are NaN and ``failure`` says why.
+    A flight that cannot go on is a result too: its metrics are NaN and ``failure`` says why. How well each was
+    integrated is always told.
 
     Raises:
         ConfigError: numbers that make no scenario, or a metric that fails: the study is wrong.
@@ -109,6 +110,7 @@ def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]
             out["failure"] = str(error)
         else:
             out |= measured(metrics, flight)
+            out |= {name: METRICS[name](flight) for name in ACCURACY if name not in out}
             out["failure"] = ""
         rows.append(out)
     return rows

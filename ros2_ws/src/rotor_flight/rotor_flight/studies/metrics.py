@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -60,6 +61,16 @@ def _tensions(flight: Flight) -> np.ndarray:
     return flight.tensions[flight.taut] if flight.tensions.size else np.zeros(0)
 
 
+ACCURACY = ("substeps", "error_rate_max", "energy_error_share")
+"""Figures of :class:`rotor_dynamics.accuracy.Accuracy` that every flight of a study has."""
+
+
+def _integration(flight: Flight, *, figure: str) -> float:
+    """A figure of error control; NaN in recordings, which do not have it."""
+    value = flight.extra.get("integration", {}).get(figure)
+    return float("nan") if value is None else float(value)
+
+
 _OURS: dict[str, Metric] = {
     "position_rmse_m": lambda f: rms(_errors(f)),
     "position_error_max_m": lambda f: largest(_errors(f)),
@@ -76,6 +87,7 @@ _OURS: dict[str, Metric] = {
     "limited_periods": lambda f: float("nan") if f.limited is None else float(f.limited),
     "vehicle_distance_min_m": _least_distance,
     "lost": lambda f: float(loss(f) is not None),
+    **{name: partial(_integration, figure=name) for name in ACCURACY},
 }
 """Of all planned entities, vehicles or cables together: the largest error, the smallest distance and so on."""
 

@@ -91,6 +91,7 @@ class Health:
             "taut_cables": int(engine.taut.sum()),
             "slack_cables": int((engine.alive & ~engine.taut).sum()),
             "redundant_cables": engine.were_redundant,
+            **{key: _text(value) for key, value in engine.accuracy.figures().items()},
             "compiled": COMPILED,
         }
         if self._latencies:
@@ -110,3 +111,9 @@ class Health:
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._time.stamp()
         self._publisher.publish(array)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.3e}" if isinstance(value, float) else str(value)
