@@ -292,15 +292,22 @@ def _sockets(pid: int) -> list:
     return found
 
 
-def test_a_worker_that_dies_costs_only_its_chunk(tmp_path):
-    """A metric kills its worker once; the study comes to its end and has every flight once."""
-    mark = tmp_path / "died"
+def test_workers_that_die_cost_only_their_chunks(tmp_path):
+    """A metric kills both workers in the same instant; the study comes to its end and has every flight once.
+
+    Nothing that only workers held may be needed then.
+    """
     (tmp_path / "deadly.py").write_text(
-        "import os, pathlib, signal\n"
-        f"MARK = pathlib.Path({str(mark)!r})\n"
+        "import os, pathlib, signal, time\n"
+        f"MARKS = [pathlib.Path({str(tmp_path)!r}, name) for name in ('first', 'second')]\n"
         "def metric(flight):\n"
-        "    if not MARK.exists():\n"
-        "        MARK.touch()\n"
+        "    for mark in MARKS:\n"
+        "        try:\n"
+        "            mark.touch(exist_ok=False)\n"
+        "        except FileExistsError:\n"
+        "            continue\n"
+        "        while not MARKS[1].exists():\n"
+        "            time.sleep(0.001)\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return 1.0\n"
     )
@@ -311,7 +318,7 @@ def test_a_worker_that_dies_costs_only_its_chunk(tmp_path):
         f"    sweep({str(path)!r}, out={str(tmp_path / 'out')!r}, workers=2)\n"
     )
     subprocess.run([sys.executable, str(program)], check=True, timeout=200)
-    assert mark.exists()
+    assert (tmp_path / "second").exists()
     table = pq.read_table(tmp_path / "out" / FLIGHTS)
     assert table["flight"].to_pylist() == list(range(12))
 

@@ -168,10 +168,11 @@ def _results(
             yield piece, fly_chunk(job, piece[0], numbers[piece[0] : piece[1]])
         return
     with _client(workers, scheduler) as client:
-        from distributed import as_completed
+        from distributed import CancelledError, as_completed
         from distributed.scheduler import KilledWorker
 
-        sent = client.scatter(job, broadcast=True)
+        # a task, not data: where all workers die that hold it, the scheduler has it made again
+        sent = client.submit(_study, job, pure=False)
         futures = {
             client.submit(
                 fly_chunk, sent, a, numbers[a:b], pure=False, retries=RETRIES, key=f"flights-{a}"
@@ -180,6 +181,11 @@ def _results(
         }
         try:
             for future, rows in as_completed(list(futures), with_results=True):
+                if isinstance(rows, CancelledError):
+                    raise RotorError(
+                        f"sweep: the scheduler has given up flights ({rows}). Finished flights are kept: go on "
+                        "with --resume."
+                    )
                 yield futures[future], rows
                 future.release()
         except KilledWorker as error:
@@ -187,6 +193,11 @@ def _results(
                 "sweep: workers died repeatedly at the same flights. Finished flights are kept: go on with "
                 "--resume. Use --workers 0 to see the reason."
             ) from error
+
+
+def _study(job: Job) -> Job:
+    """The study, on a worker."""
+    return job
 
 
 @contextmanager
