@@ -49,7 +49,7 @@ def _tell_of_compiling() -> None:
     def tell(begins: bool) -> None:
         if begins and not said:
             said.append(True)
-            print("compiling kernels, once (one to three minutes) ...", file=sys.stderr, flush=True)
+            print("compiling kernels, once (up to a minute) ...", file=sys.stderr, flush=True)
 
     when_compiling(tell)
 

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import importlib.util
 import linecache
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -145,26 +146,36 @@ if numba is not None and "NUMBA_CACHE_DIR" not in os.environ:
     _keep_kernels(cache_directory())
 
 
-def when_compiling(report: Callable[[bool], None]) -> None:
-    """Report to a caller: True when this process begins to compile what is not in the cache, False when it has."""
+def follow_compiling(report: Callable[[str, bool], None]) -> None:
+    """Report every kernel that this process compiles, with its name: True when that begins, False when it has ended.
+
+    Kernels that a kernel calls begin and end inside it.
+    """
     if numba is None:
         return
     from numba.core import event
 
     class Compiling(event.Listener):
-        depth = 0
-
         def on_start(self, event: Any) -> None:
-            self.depth += 1
-            if self.depth == 1:
-                report(True)
+            report(event.data["dispatcher"].py_func.__qualname__, True)
 
         def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            if self.depth == 0:
-                report(False)
+            report(event.data["dispatcher"].py_func.__qualname__, False)
 
     event.register("numba:compile", Compiling())
+
+
+def when_compiling(report: Callable[[bool], None]) -> None:
+    """Report to a caller: True when this process begins to compile what is not in the cache, False when it has."""
+    depth = 0
+
+    def follow(_: str, begins: bool) -> None:
+        nonlocal depth
+        depth += 1 if begins else -1
+        if depth == int(begins):
+            report(begins)
+
+    follow_compiling(follow)
 
 
 def kernel(function: Callable) -> Any:
@@ -221,13 +232,13 @@ def generated(source: str, name: str, scope: dict[str, Any]) -> Callable:
     return next(v for k, v in own.items() if k not in scope and k != "__builtins__")
 
 
-def shaped(array: Any, shape: tuple[int, ...]) -> Any:
-    """View of a flat, contiguous array with another shape, in a tuple of one.
+def part(array: Any, start: int, shape: tuple[int, ...]) -> Any:
+    """View of a part of a flat, contiguous array with another shape, in a tuple of one.
 
-    Compiled without the checks of ``reshape``, which would be a function call for every view. (In a
+    Compiled without the checks of slices and of ``reshape``, which would be most of the code of a small kernel. (In a
     tuple, because without reference counting a compiled function must not return a bare array.)
     """
-    return (array.reshape(shape),)
+    return (array[start : start + math.prod(shape)].reshape(shape),)
 
 
 if numba is not None:
@@ -236,29 +247,31 @@ if numba is not None:
     from numba.np.arrayobj import populate_array
 
     @extending.intrinsic
-    def _view(_: Any, array: Any, shape: Any) -> Any:
+    def _view(_: Any, array: Any, start: Any, shape: Any) -> Any:
         result = types.Array(array.dtype, len(shape), "C")
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             flat = context.make_array(signature.args[0])(context, builder, arguments[0])
+            first = context.cast(builder, arguments[1], signature.args[1], types.intp)
             lengths = [
                 context.cast(builder, value, kind, types.intp)
                 for value, kind in zip(
-                    cgutils.unpack_tuple(builder, arguments[1]), signature.args[1], strict=True
+                    cgutils.unpack_tuple(builder, arguments[2]), signature.args[2], strict=True
                 )
             ]
             strides = [flat.itemsize]
             for length in reversed(lengths[1:]):
                 strides.insert(0, builder.mul(strides[0], length))
             out = context.make_array(result)(context, builder)
-            populate_array(out, flat.data, lengths, strides, flat.itemsize, meminfo=None)
+            data = builder.gep(flat.data, [first])
+            populate_array(out, data, lengths, strides, flat.itemsize, meminfo=None)
             return out._getvalue()
 
-        return result(array, shape), code
+        return result(array, start, shape), code
 
-    @extending.overload(shaped, jit_options={"_nrt": False, "forceinline": True})  # pyright: ignore[reportArgumentType]
-    def _shaped(array, shape):  # type: ignore[no-untyped-def]
-        return lambda array, shape: (_view(array, shape),)  # pyright: ignore[reportCallIssue]
+    @extending.overload(part, jit_options={"_nrt": False, "forceinline": True})  # pyright: ignore[reportArgumentType]
+    def _part(array, start, shape):  # type: ignore[no-untyped-def]
+        return lambda array, start, shape: (_view(array, start, shape),)  # pyright: ignore[reportCallIssue]
 
 
 ALL_COMPILED = "complete"

@@ -327,7 +327,7 @@ class Batch:
     def _why(self, w: int, status: int) -> str:
         head = self.ints[w]
         names = self._reference.names_of(int(head[memory.BAD_BODY]))
-        world = memory.views.py_func(head, self.floats[w])
+        world = memory.world_of(head, self.floats[w])
         taut = np.flatnonzero(world.constraint_int[: self._reference.n_cables, memory.TAUT])
         time = float(self.floats[w, memory.TIME])
         engine = self._reference

@@ -60,7 +60,7 @@ def linearize(engine: Engine) -> Linearization:
             "use actuation: wrench."
         )
     ints, floats = engine.ints.copy(), engine.floats.copy()
-    world = memory.World(*memory.views.py_func(ints, floats))
+    world = memory.world_of(ints, floats)
     ints[memory.SINUSOIDS] = 1  # inputs are read at every evaluation, not once per step
     n, n_inputs, n_cables = engine.topology.n_bodies, len(engine.system.inputs), engine.n_cables
     time = engine.time

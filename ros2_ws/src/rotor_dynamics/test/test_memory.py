@@ -52,11 +52,9 @@ sizes = st.lists(st.integers(0, 4), min_size=len(world.SIZES), max_size=len(worl
 @given(shape=sizes)
 def test_tables_tile_both_arrays(shape):
     """Every number of the two arrays belongs to exactly one table."""
-    n_ints, n_floats = memory.sizes(shape)
-    ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
-    ints[: len(shape)] = shape
+    ints, floats = memory.blank(shape)
     views = memory.world_of(ints, floats)
-    ints_seen, floats_seen = np.zeros(n_ints, int), np.zeros(n_floats, int)
+    ints_seen, floats_seen = np.zeros(ints.size, int), np.zeros(floats.size, int)
     for view in views:
         flat, seen = (ints, ints_seen) if view.dtype == np.int64 else (floats, floats_seen)
         first = (view.ctypes.data - flat.ctypes.data) // flat.itemsize
@@ -77,9 +75,7 @@ def stamp(ints, floats):
 def test_compiled_views_are_the_same():
     """A kernel that writes through its views writes what Python reads through its own."""
     shape = [3, 2, 1, 2, 2, 4, 1, 3, 1, 2, 1, 1, 2, 2, 1, 2]
-    n_ints, n_floats = memory.sizes(shape)
-    ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
-    ints[: len(shape)] = shape
+    ints, floats = memory.blank(shape)
     stamp(ints, floats)
     views = memory.world_of(ints, floats)
     assert views.constraints[1, memory.TENSION] == 1.0

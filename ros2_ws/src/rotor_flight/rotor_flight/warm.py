@@ -1,59 +1,70 @@
-"""Compile all kernels once, with a line that says so. Two processes share the work."""
+"""Compile kernels before they are needed, with a line that says so. Two processes share the work."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rotor_core._jit import ALL_COMPILED, COMPILED, WHY_UNCOMPILED, cache_directory
+from rotor_core._link import resolve_all
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Scenario
 from rotor_core.errors import RotorError
 from rotor_core.state import FULL_STATE
 
 POLL = 0.5
 """Between two looks of a compiling process at its parent, s."""
 
+STEPS = 2
+"""Steps of a world after which whatever it uses is compiled."""
 
-def warm_engine() -> None:
-    """Compile the engine."""
-    from rotor_core.config.loader import load_scenario
+EVERY_LAW = ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid")
+
+
+def warm_engine(scenario: Scenario | None = None) -> None:
+    """Compile what the engine needs for a scenario; default a team with cables."""
     from rotor_sim.simulation import Simulation
 
-    simulation = Simulation(load_scenario("slalom"))
-    simulation.step(np.zeros((simulation.n_vehicles, 4)))
+    simulation = Simulation(scenario or load_scenario("slalom"))
+    for _ in range(STEPS):
+        simulation.step(np.zeros((simulation.n_vehicles, 4)))
 
 
-def warm_laws() -> None:
-    """Compile trajectories, control laws and sensors."""
+def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
+    """Compile trajectories, control laws and sensors of scenarios; default one of every kind of team."""
     from rotor_control.controller import make_controller
     from rotor_core.config.initial import initial_states
-    from rotor_core.config.loader import load_scenario
     from rotor_core.config.schema import Noise
     from rotor_planning.trajectories.from_config import make_plans
     from rotor_sim.sensing.noise import NoisySensor
 
-    names = ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid")
-    scenarios = [load_scenario(name) for name in names]
-    scenarios += [
-        replace(s, controller=replace(s.controller, feedforward="nominal"))  # type: ignore[call-arg]
-        for s in scenarios
-        if hasattr(s.controller, "feedforward")
-    ]
+    if not scenarios:
+        scenarios = [load_scenario(name) for name in EVERY_LAW]
+        scenarios += [
+            replace(s, controller=replace(s.controller, feedforward="nominal"))  # type: ignore[call-arg]
+            for s in scenarios
+            if hasattr(s.controller, "feedforward")
+        ]
+        NoisySensor(Noise(position_m=1e-3), 0).sense(np.zeros((1, 19)))
     for scenario in scenarios:
         controller = make_controller(scenario)
         states = np.zeros((len(scenario.model.entities), 19))
         states[:, FULL_STATE] = initial_states(scenario)
         for i, plan in enumerate(make_plans(scenario).values()):
             controller.follow(i, plan, 0.0)
-        controller.decide(states[:, FULL_STATE], controller.references)  # a slice, as in tests
-        controller.decide(states, controller.references)
-        controller.decide(np.ascontiguousarray(states[:, FULL_STATE]), controller.references)
-        NoisySensor(Noise(position_m=1e-3), 0).sense(states)
+        joints = np.zeros((len(controller.efforts), 2))
+        controller.decide(states, controller.references, joints)
+        if scenario.sensing.noise != Noise():
+            NoisySensor(scenario.sensing.noise, 0).sense(states)
 
 
 def _end_with(parent: int) -> None:
@@ -68,23 +79,35 @@ def _end_with(parent: int) -> None:
 
 
 def part(name: str, parent: int) -> None:
-    """Compile a part in a process of its own: ``engine`` or ``laws``."""
+    """Compile a part in a process of its own, ``engine`` or ``laws``: of the scenario on standard input, or all."""
     _end_with(parent)
-    {"engine": warm_engine, "laws": warm_laws}[name]()
+    given = sys.stdin.buffer.read()
+    scenario = pickle.loads(given) if given else None
+    if name == "laws":
+        warm_laws([scenario] if scenario else ())
+        return
+    warm_engine(scenario)
+    if scenario is None:
+        resolve_all()
 
 
-def _in_processes() -> bool:
-    """Compile all parts beside each other; whether all went well.
+def _in_processes(scenario: Scenario | None) -> bool:
+    """Compile both parts beside each other; whether all went well.
 
     In processes of their own, because a compiler that is interrupted may crash: they are killed instead. A signal of
     the terminal does not reach them.
     """
     code = "import sys; from rotor_flight.warm import part; part(sys.argv[1], int(sys.argv[2]))"
+    given = b"" if scenario is None else pickle.dumps(scenario)
     children: list[subprocess.Popen] = []
     try:
         for name in ("engine", "laws"):
             command = [sys.executable, "-c", code, name, str(os.getpid())]
-            children.append(subprocess.Popen(command, start_new_session=True))
+            child = subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE)
+            children.append(child)
+            assert child.stdin is not None
+            child.stdin.write(given)
+            child.stdin.close()
         return all([child.wait() == 0 for child in children])
     finally:
         for child in children:
@@ -92,8 +115,28 @@ def _in_processes() -> bool:
             child.wait()
 
 
-def warm() -> float:
-    """Compile whatever is not in the cache; returns the seconds it took.
+def kernels_of(scenario: Scenario) -> str:
+    """A name for the kernels that a scenario uses: the same for all that use the same."""
+    model = scenario.model
+    words = {
+        f"{type(scenario.controller).__name__} {getattr(scenario.controller, 'feedforward', '')}",
+        f"{type(scenario.trajectory).__name__}",
+        f"{scenario.time.integrator} {scenario.actuation.mode} {bool(scenario.mission)}",
+        f"{scenario.sensing.is_ideal} {scenario.environment.wind.is_calm}",
+        *(a.type for a in model.attachments),
+        *(p.shape.type for p in model.payloads),
+        *(f"force {type(f).__name__}" for f in scenario.forces),
+    }
+    for v in model.vehicles:
+        words.add(
+            f"{bool(v.joints)} {bool(v.helicopter)} {bool(v.feet_m)} {bool(v.urdf)} {v.drag is None}"
+        )
+    words.add(f"{len(model.attachments) > 8} {scenario.environment.contact is None}")
+    return hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest()[:12]
+
+
+def warm(scenario: Scenario | None = None) -> float:
+    """Compile what a scenario uses and is not in the cache; without one, everything. Returns the seconds it took.
 
     Raises:
         RotorError: it cannot be compiled; what was wrong stands on the terminal.
@@ -101,14 +144,14 @@ def warm() -> float:
     if not COMPILED:
         print(f"kernels run uncompiled, some hundred times slower ({WHY_UNCOMPILED})", flush=True)
         return 0.0
-    marker = cache_directory() / ALL_COMPILED
-    if marker.exists():
+    done = cache_directory() / ALL_COMPILED
+    marker = done if scenario is None else cache_directory() / f"of-{kernels_of(scenario)}"
+    if marker.exists() or done.exists():
         return 0.0
-    print(
-        "compiling kernels, once for these sources (one to three minutes) ...", end="", flush=True
-    )
+    what = "all kernels" if scenario is None else "kernels"
+    print(f"compiling {what}, once for these sources (up to a minute) ...", end="", flush=True)
     began = time.perf_counter()
-    if not _in_processes():
+    if not _in_processes(scenario):
         raise RotorError("the kernels could not be compiled; what was wrong stands above.")
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()

@@ -43,7 +43,7 @@ def demo(
     total = flight_duration(scenario) if duration is None else duration
     if total <= 0.0:
         raise ConfigError(f"--duration: must be > 0 s, got {total:g}.")
-    warm()
+    warm(scenario)
     refuse_occupied_domain()
     folder = new_folder(out, f"demo-{scenario.name}")
     write_scenario(folder, scenario)

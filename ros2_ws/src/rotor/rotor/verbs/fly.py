@@ -37,7 +37,7 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
     kept = Path(options.save) if options.save else None
     if kept is not None:
         check_place(scenario, kept)
-    warm()
+    warm(scenario)
     wanted = options.out or options.record
     if wanted:  # what is missing is said before anything is made
         from rotor_viewer.export.plots import write_flight

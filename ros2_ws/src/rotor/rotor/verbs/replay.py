@@ -9,10 +9,8 @@ from rotor.verb import VERBS, Verb
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from rotor_flight.warm import warm
     from rotor_recordings.predict.run import replay_case, replay_recording
 
-    warm()
     is_case = options.recording.endswith(".json")
     return replay_case(options) if is_case else replay_recording(options)
 

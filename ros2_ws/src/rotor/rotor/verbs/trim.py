@@ -21,7 +21,7 @@ def _trim(options: argparse.Namespace) -> int:
     from rotor_sim.analysis.trim import trim
 
     scenario = load_scenario(options.scenario)
-    warm()
+    warm(scenario)
     found = trim(scenario, tuple(options.velocity))
     print(format_table(rows(scenario, found)))
     if options.out:

@@ -43,7 +43,7 @@ def _up(options: argparse.Namespace) -> int:
     check(
         graph_plan(replace(wanted, bag=Path("bag") if options.record else None), scenario).values()
     )
-    warm()
+    warm(scenario)
     refuse_occupied_domain()
     folder = new_folder(options.out, f"up-{scenario.name}")
     write_scenario(folder, scenario)

@@ -10,8 +10,11 @@ problems, 1994. Equation (H.3).
 
 from __future__ import annotations
 
-from rotor_core._jit import kernel
-from rotor_core.math.factor import DEPENDENT_SHIFT, factorize, solve
+from rotor_core._jit import constants
+from rotor_core._link import FLOAT, FLOATS, INT, INTS, ROWS, linked
+from rotor_core.math.factor import DEPENDENT_SHIFT, factorize, substitute
+
+(NONE_YET,) = constants(0)
 
 PATIENCE = 3
 """Block exchanges without progress before one index at a time is exchanged."""
@@ -30,7 +33,24 @@ DEPENDENT = -2
 """Result of :func:`pivot` where active rows are dependent."""
 
 
-@kernel
+@linked(
+    ROWS,
+    FLOATS,
+    INT,
+    FLOAT,
+    FLOATS,
+    FLOAT,
+    FLOATS,
+    FLOATS,
+    INTS,
+    INTS,
+    INTS,
+    INTS,
+    ROWS,
+    ROWS,
+    ROWS,
+    returns=INT,
+)
 def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, block, L, vectors):
     """Block principal pivoting from the active set ``inside``, for ``A + D`` and ``b + D before``.
 
@@ -43,7 +63,7 @@ def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, blo
     best = n + 1
     patience = PATIENCE
     for exchange in range(20 + 10 * n * n):
-        m = 0
+        m = NONE_YET
         for i in range(n):
             if inside[i] != 0:
                 place[m] = i
@@ -64,11 +84,11 @@ def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, blo
         if redundant and shift == 0.0:
             return DEPENDENT
         if m > 0:
-            solve(block, L, m, False, vectors[0], vectors[1], vectors[2], low_block)
+            substitute(L, m, vectors[0], low_block)
         for i in range(n):
             z[i] = 0.0
         for i in range(m):
-            z[place[i]] = vectors[1, i]
+            z[place[i]] = vectors[0, i]
         wrong = 0
         last = -1
         for i in range(n):
@@ -98,7 +118,7 @@ def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, blo
     return -1
 
 
-@kernel
+@linked(ROWS, FLOATS, INT, FLOATS, FLOATS, INTS, INTS, INTS, INTS, ROWS, ROWS, ROWS, returns=INT)
 def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L, vectors):
     """Solve the problem for the first n rows of A (lower triangle).
 
@@ -122,7 +142,7 @@ def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L
         Number of exchanges, or -1 if none of them led to a solution.
     """
     largest = 0.0
-    before = vectors[2]  # which `solve` does not need here
+    before = vectors[2]
     for i in range(n):
         inside[i] = 1
         before[i] = 0.0

@@ -8,7 +8,8 @@ the unknowns, not with their cube.
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import FLAG, FLOAT, FLOATS, INT, INTS, ROWS, linked
 
 SINGULAR_PIVOT = 1e-10
 """Relative pivot under which rows of A count as dependent (redundant taut cables).
@@ -30,7 +31,7 @@ SMALL = 8
 """Up to so many unknowns the plain loops below are fastest, and envelopes are not looked at."""
 
 
-@kernel
+@linked(ROWS, ROWS, INT, INTS, returns=FLAG, part="large teams")
 def factorize_large(A, L, n, low):
     """As :func:`factorize`, within the envelope, with inner loops along rows, which run on vectors."""
     redundant = False
@@ -64,7 +65,7 @@ def factorize_large(A, L, n, low):
     return redundant
 
 
-@kernel
+@linked(ROWS, INT, FLOATS, INTS, part="large teams")
 def substitute_large(L, n, x, low):
     """As :func:`substitute`, within the envelope."""
     for i in range(n):
@@ -196,7 +197,7 @@ def solve(A, L, n, redundant, b, x, residual, low):
             x[i] += residual[i]
 
 
-@kernel
+@linked(ROWS, ROWS, ROWS, INT, FLOAT, FLOATS, FLOATS, FLOATS, INTS, part="settling cables")
 def solve_shifted(A, L, block, n, shift, b, x, residual, low):
     """Solve A x = b with the diagonal raised by the share ``shift``, and refine.
 

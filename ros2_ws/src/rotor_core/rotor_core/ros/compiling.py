@@ -81,9 +81,7 @@ class CompileWatch:
     def _tell(self) -> None:
         """Say that kernels are compiled, until they are."""
         log = self._node.get_logger()
-        log.info(
-            "compiling kernels, once for these sources (one to three minutes; Ctrl-C ends it) ..."
-        )
+        log.info("compiling kernels, once for these sources (up to a minute; Ctrl-C ends it) ...")
         publisher = self._node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
         while self._active or time.monotonic() - self._last < QUIET:
             self._publish(publisher, DiagnosticStatus.WARN, COMPILING)

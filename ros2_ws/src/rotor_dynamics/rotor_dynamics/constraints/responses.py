@@ -5,7 +5,8 @@ One sweep inwards and one outwards per cable; nothing is factorised again. Equat
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import FLOAT, INT, ROWS, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -157,7 +158,7 @@ def along(world, k, e, tree):
     return value
 
 
-@kernel
+@linked(*WORLD, INT, part="joints")
 def assemble_trees(ints, floats, n):
     """Add what trees contribute to A over the n listed cables (lower triangle)."""
     world = memory.views(ints, floats)
@@ -202,7 +203,7 @@ def pull_row(world, k, b, amount, target, linear, angular):
     put3(target[b], angular, sub(get3(target[b], angular), scale(amount, get3(r, 3))))
 
 
-@kernel
+@linked(*WORLD, INT, FLOAT, ROWS, INT, INT, part="joints")
 def pull_trees(ints, floats, k, amount, target, linear, angular):
     """Add ``-M^-1 D_k^T amount`` for the trees that cable k touches; see ``pull``."""
     world = memory.views(ints, floats)

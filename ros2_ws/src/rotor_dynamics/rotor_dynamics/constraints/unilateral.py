@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
 from rotor_core.math.vec3 import (
@@ -40,6 +41,9 @@ TAUT_ONLY, EVERYTHING, ALIGN = constants(0, 1, 2)
 Taut cables only (inside a step); all, with projection (at the end of a step); or only put the
 positions of taut cables at their length (a state from outside).
 """
+
+TENSIONS, GAPS, RATES = constants(1, 3, 4)
+"""Rows of ``world.small`` that hold them while they are solved for."""
 
 COINCIDENT = 1e-12
 """Distance, m, under which the direction of a cable is undefined.
@@ -139,9 +143,10 @@ def constraint_geometry(world, k, state, slope, trees):
         put3(c, memory.INV_ARM_A, apply(get9(body_a, memory.INV_INERTIA), arm))
 
 
-@inlined
-def find_envelope(world, n):
+@linked(*WORLD, INT, part="large teams")
+def find_envelope(ints, floats, n):
     """The envelope of A (:mod:`rotor_core.math.factor`), into ``world.order[3]``."""
+    world = memory.views(ints, floats)
     for i in range(n):
         coupled_from = world.constraint_int[world.order[0, i], memory.COUPLED_FROM]
         first = i
@@ -159,7 +164,7 @@ def assemble(ints, floats, world, n, trees):
     place = world.order[1]
     A = world.matrix
     if n > SMALL:
-        find_envelope(world, n)
+        find_envelope(ints, floats, n)
     for k in range(world.head[memory.N_CONSTRAINTS]):
         place[k] = -1
     for i in range(n):
@@ -306,6 +311,16 @@ def note_inconsistency(world, n, gap):
     world.head[memory.INCONSISTENT] = marked
 
 
+@linked(*WORLD, INT, INT, part="dependent cables")
+def solve_redundant(ints, floats, n, what):
+    """Tensions, and gap and rate unless ``what`` is TAUT_ONLY, of n dependent taut cables (``world.small``)."""
+    world = memory.views(ints, floats)
+    least_norm(world, n, world.small[TENSIONS])
+    if what != TAUT_ONLY:
+        least_norm(world, n, world.small[RATES])
+        note_inconsistency(world, n, world.small[GAPS])
+
+
 @inlined
 def anyone_near(world):
     """True if a slack cable is so near its length that the projection of others may matter to it."""
@@ -319,28 +334,29 @@ def anyone_near(world):
     return False
 
 
-@inlined
-def power_with_pulls(world, state, slope, n):
+@linked(*WORLD, INT, INT, INT, part="joints")
+def note_power(ints, floats, which_state, which_slope, n):
     """Power of all forces but gravity and the n taut constraints, from the motion that they allow (E.1).
 
     With the work that driven joints do against cables. Constraints that are not quite kept inside a step do
     some too, which is error and is taken out.
     """
-    power = motion_power(world, state, slope, NONE_YET)
+    world = memory.views(ints, floats)
+    power = motion_power(world, world.states[which_state], world.slopes[which_slope], NONE_YET)
     for i in range(n):
         c = world.constraints[world.order[0, i]]
         power += c[memory.TENSION] * c[memory.RATE]
-    return power
+    world.scalars[memory.POWER_NOW] = power
 
 
-@inlined
-def evaluation(ints, floats, world, which_state, which_slope, t, what):
+@linked(*WORLD, INT, INT, FLOAT, INT)
+def evaluate(ints, floats, which_state, which_slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
 
     ``A T = d_ddot of free motion`` (D.9).
 
     Args:
-        ints, floats, world: the world and its views; the taut set is the integer column TAUT.
+        ints, floats: the world; the taut set is the integer column TAUT.
         which_state: row of ``states``.
         which_slope: row of ``slopes``, written.
         t: time, s, for inputs that are functions of time.
@@ -349,10 +365,11 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
             (D.10), again where the drift of the step was large; or ALIGN, which only projects
             positions.
     """
+    world = memory.views(ints, floats)
     state = world.states[which_state]
     slope = world.slopes[which_slope]
     correction = world.slopes[memory.CORRECTION]
-    tension, gap, rate = world.small[1], world.small[3], world.small[4]
+    tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
     trees = world.head[memory.N_JOINTS] != 0
     n = NONE_YET
     for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
@@ -379,10 +396,7 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
             drift = max(drift, abs(gap[i]))
             rushed = max(rushed, abs(rate[i]))
         if redundant:
-            least_norm(world, n, tension)
-            if what != TAUT_ONLY:
-                least_norm(world, n, rate)
-                note_inconsistency(world, n, gap)
+            solve_redundant(ints, floats, n, what)
         elif what == TAUT_ONLY:
             substitute(world.factor, n, tension, world.order[3])
         else:
@@ -393,7 +407,7 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 world.constraints[k, memory.TENSION] = tension[i]
                 pull(ints, floats, world, k, tension[i], slope, memory.D_V, memory.D_OMEGA, trees)
             if trees:
-                world.scalars[memory.POWER_NOW] = power_with_pulls(world, state, slope, n)
+                note_power(ints, floats, which_state, which_slope, n)
         if what == TAUT_ONLY:
             return
         clear_correction(world)
@@ -416,9 +430,3 @@ def evaluation(ints, floats, world, which_state, which_slope, t, what):
                 put3(slope[b_row], memory.D_THETA, get3(state[b_row], memory.OMEGA))
         if trees:
             settle_trees(ints, floats, which_state, which_slope)
-
-
-@kernel
-def evaluate(ints, floats, which_state, which_slope, t, what):
-    """:func:`evaluation` for callers outside the hot path."""
-    evaluation(ints, floats, memory.views(ints, floats), which_state, which_slope, t, what)

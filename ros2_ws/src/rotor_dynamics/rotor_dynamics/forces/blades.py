@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import atan2, cos, exp, sin, sqrt
 
 from rotor_core._jit import inlined, kernel
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -301,7 +302,7 @@ def induce(world, state, slope, d, t):
     slope[row, memory.D_V + column] = change
 
 
-@kernel
+@linked(*WORLD, INT, INT, FLOAT, part="rotor blades")
 def blade_forces(ints, floats, which_state, which_slope, t):
     """Air and pitch links of all blades, and slopes of the induced velocities."""
     world = memory.views(ints, floats)
@@ -315,9 +316,10 @@ def blade_forces(ints, floats, which_state, which_slope, t):
         induce(world, state, slope, d, t)
 
 
-@inlined
-def remember_inflow(world, t):
+@linked(*WORLD, FLOAT, part="rotor blades")
+def remember_inflow(ints, floats, t):
     """At the end of an accepted step: what momentum theory asks for now, for delayed loops."""
+    world = memory.views(ints, floats)
     for d in range(world.head[memory.N_DISCS]):
         number = world.disc_int[d]
         last = world.histories[d, number[memory.NEWEST], 0]

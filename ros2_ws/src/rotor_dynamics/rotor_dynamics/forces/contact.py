@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from math import copysign, exp, sqrt
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
@@ -229,7 +230,7 @@ def contact_wrenches(world, state, t):
             put3(body, memory.OUTER_WRENCH + 3, turned)
 
 
-@kernel
+@linked(*WORLD, INT, FLOAT, part="contacts and forces")
 def move_anchors(ints, floats, which_state, t):
     """At the end of a step: what touches is anchored where its friction can hold it (K.5)."""
     world = memory.views(ints, floats)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import generated, inlined, kernel
+from rotor_core._jit import generated, inlined
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.config.extensions import FORCES
 from rotor_core.math.vec3 import (
     add,
@@ -61,7 +62,7 @@ def registered_wrenches(world, state, t):
         put3(body, memory.OUTER_WRENCH + 3, add(get3(body, memory.OUTER_WRENCH + 3), moment))
 
 
-@kernel
+@linked(*WORLD, INT, FLOAT, part="contacts and forces")
 def outer_wrenches(ints, floats, which_state, t):
     """Sum of contacts and registered forces on every body in a state, into the column OUTER_WRENCH.
 

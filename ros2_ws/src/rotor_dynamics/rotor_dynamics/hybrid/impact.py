@@ -7,7 +7,8 @@ positive.
 
 from __future__ import annotations
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.complementarity import solve_complementarity
 from rotor_core.math.factor import solve_shifted
 from rotor_dynamics import memory
@@ -118,7 +119,7 @@ def candidates(ints, floats, world):
     return n
 
 
-@kernel
+@linked(*WORLD, INT, INT)
 def complement(ints, floats, n, column):
     """Solve the complementarity problem of the n listed cables with right side ``column``.
 
@@ -231,7 +232,7 @@ def anyone_rests(world):
     return False
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOAT, FLAG, FLAG)
 def choose_taut(ints, floats, t, cause, quiet, may_keep):
     """Pull or let go.
 
@@ -278,7 +279,7 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
     begin_step(world)
 
 
-@kernel
+@linked(*WORLD, FLOAT, returns=INT)
 def find_collision(ints, floats, t):
     """After the state was set.
 
@@ -320,7 +321,7 @@ def join_impact(world, colliding, settles):
         world.constraint_int[k, memory.CANDIDATE] = 1 if joins else 0
 
 
-@kernel
+@linked(*WORLD, FLOAT, INT, FLAG)
 def strike(ints, floats, t, colliding, settles):
     """Impulses of an impact of cable ``colliding`` on all that are at their length (H.1), logged."""
     world = memory.views(ints, floats)
@@ -340,7 +341,7 @@ def strike(ints, floats, t, colliding, settles):
     log_impact(world, t, n, colliding, settles)
 
 
-@kernel
+@linked(*WORLD, FLOAT, part="settling cables")
 def calm(ints, floats, t):
     """End a cascade of ever smaller snaps: find the cables that will hold, and bring them to rest (H.4).
 
@@ -427,7 +428,7 @@ def still_closing(world):
     return NO_CABLE
 
 
-@kernel
+@linked(*WORLD, FLOAT, INT, INT)
 def change(ints, floats, t, what, k):
     """Something happens to the taut set at time t in the start.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from math import ceil, inf, isfinite, nan
 
-from rotor_core._jit import constants, inlined, kernel, shaped
+from rotor_core._jit import constants, inlined, kernel, part
+from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors
@@ -133,7 +134,7 @@ def accept(ints, floats, world, t):
     if world.head[memory.N_CONTACTS] != 0:
         move_anchors(ints, floats, memory.START, t)
     if world.head[memory.N_DISCS] != 0:
-        remember_inflow(world, t)
+        remember_inflow(ints, floats, t)
     book(world)
     begin_step(world)
 
@@ -164,7 +165,7 @@ def room_for_event(world):
     return EVENT_ROWS + 2 * world.head[memory.N_CONSTRAINTS]
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOATS, TABLES, returns=INT)
 def run_to(ints, floats, t_end, times, out):
     """Integrate from the time of the world to exactly ``t_end``.
 
@@ -321,7 +322,7 @@ def conflict(world):
     return OK
 
 
-@kernel
+@linked(*WORLD, INT, returns=INT)
 def run(ints, floats, n_steps):
     """Take up a change from outside, then integrate ``n_steps`` steps.
 
@@ -354,8 +355,7 @@ def run(ints, floats, n_steps):
     status = conflict(world)
     if status != OK:
         return status
-    times = floats[0:0]
-    out = shaped(times, (0, 0, 0))[0]
+    times, out = part(floats, 0, (0,))[0], part(floats, 0, (0, 0, 0))[0]
     room = memory.MAX_EVENTS + room_for_event(world)
     for _ in range(n_steps):
         full = (

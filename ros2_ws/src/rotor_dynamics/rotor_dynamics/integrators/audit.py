@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from math import inf, isfinite, sqrt
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLAG, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import dot, get3, sub
 from rotor_dynamics import memory
@@ -96,7 +97,7 @@ def book(world):
     scalars[memory.POWER] = scalars[memory.POWER_END]
 
 
-@kernel
+@linked(*WORLD)
 def open_books(ints, floats):
     """A state was set: nothing has happened yet."""
     world = memory.views(ints, floats)
@@ -109,7 +110,7 @@ def open_books(ints, floats):
     scalars[memory.POWER] = scalars[memory.POWER_NOW]
 
 
-@kernel
+@linked(*WORLD, FLAG)
 def book_jump(ints, floats, by_inputs):
     """After a change at the start of a step: its power anew, and what impacts took by their impulses.
 
@@ -127,7 +128,7 @@ def book_jump(ints, floats, by_inputs):
     scalars[memory.POWER] = scalars[memory.POWER_NOW]
 
 
-@kernel
+@linked(*WORLD)
 def note_energy(ints, floats):
     """Energy, and its scale, of the state at the start."""
     world = memory.views(ints, floats)

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLAG, FLOAT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, put3, scale, sub
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate, evaluation
+from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate
 from rotor_dynamics.integrators.methods import Method
 
 MUNTHE_KAAS, TRANSPORTED, COMMUTATOR_FREE = constants(0, 1, 2)
@@ -74,9 +75,10 @@ def combine(world):
             combined[b, i] = SIXTH * ends + 2.0 * SIXTH * middle
 
 
-@inlined
-def two_exponentials(world, h, last):
+@linked(*WORLD, FLOAT, FLAG, part="the integrator cf4")
+def two_exponentials(ints, floats, h, last):
     """Attitudes of the last two displacements of the commutator-free method (L.5)."""
+    world = memory.views(ints, floats)
     for b in range(world.head[memory.N_BODIES]):
         if world.bodies[b, memory.ROTATES] == 0.0:
             continue
@@ -116,7 +118,7 @@ def note_work(world, h):
     world.scalars[memory.STEP_WORK] = h * SIXTH * (ends + 2.0 * middle)
 
 
-@inlined
+@linked(*WORLD, FLOAT, FLOAT)
 def classical(ints, floats, t, h):
     """A trial step by rkmk4, erk4m or cf4."""
     world = memory.views(ints, floats)
@@ -130,11 +132,11 @@ def classical(ints, floats, t, h):
         slope = memory.COMBINED if last else np.int64(stage - 1)
         displaced(world, c, world.slopes[slope], world.states[target])
         if variant == COMMUTATOR_FREE and stage >= 3:
-            two_exponentials(world, h, last)
+            two_exponentials(ints, floats, h, last)
         if last:
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
-        evaluation(ints, floats, world, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
+        evaluate(ints, floats, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
         if not last:
             world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
             if variant != COMMUTATOR_FREE:
@@ -143,7 +145,7 @@ def classical(ints, floats, t, h):
     note_work(world, h)
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOAT, part="the integrator euler")
 def euler(ints, floats, t, h):
     """A trial step by the generalised forward Euler method."""
     world = memory.views(ints, floats)

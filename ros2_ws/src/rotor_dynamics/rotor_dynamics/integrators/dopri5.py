@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import RK45
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, norm, put3, scale
 from rotor_dynamics import memory
@@ -38,7 +39,7 @@ def mix(world, weights, n):
             combined[b, i] = value
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOAT, part="the integrator dopri5")
 def dopri5(ints, floats, t, h):
     """A trial step; slope 6 ends as that of the end, in the algebra of the start where it is a rate."""
     world = memory.views(ints, floats)
@@ -85,7 +86,7 @@ def restore_last_rates(world):
         )
 
 
-@kernel
+@linked(*WORLD, FLOAT, returns=FLOAT, part="the integrator dopri5")
 def estimated_error(ints, floats, h):
     """Largest error of the last trial step over the tolerance, of position, angle, velocity and rate."""
     world = memory.views(ints, floats)
@@ -117,7 +118,7 @@ def step_factor(error):
     return min(GROW, max(SHRINK, SAFETY * error ** (-1.0 / 5.0)))
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOAT, FLOATS, INT, TABLES, returns=INT, part="the integrator dopri5")
 def sample(ints, floats, t, h, times, cursor, out):
     """Dense output of the last trial step, which went from t to t + h (before it is accepted).
 

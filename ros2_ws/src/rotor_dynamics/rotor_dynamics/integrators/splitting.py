@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import FLOAT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import solve
 from rotor_core.math.vec3 import (
@@ -175,7 +176,7 @@ def momenta_to_rates(world):
             put3(y, memory.OMEGA, apply(get9(body, memory.INV_INERTIA), inner))
 
 
-@kernel
+@linked(*WORLD, FLOAT, FLOAT, part="the integrator splitting")
 def splitting(ints, floats, t, h):
     """A trial step."""
     world = memory.views(ints, floats)

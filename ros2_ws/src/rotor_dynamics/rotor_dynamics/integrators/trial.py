@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from rotor_core._jit import generated, inlined, kernel
+from rotor_core._jit import generated, inlined
 from rotor_core.config.extensions import INTEGRATORS
 from rotor_dynamics import memory
 
@@ -31,7 +31,7 @@ def _make_trial_step():  # type: ignore[no-untyped-def]
 trial_step = inlined(_make_trial_step())
 
 
-@kernel
+@inlined
 def advance(ints, floats, t, h):
     """One trial step of length h from the start (its slope is slope 0) to the end (its slope is the last).
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from math import cos, exp, sin
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, get9, put3, put9, scale
 from rotor_dynamics import memory
@@ -131,7 +132,7 @@ def drive(world, state, t):
             y[memory.V] = rate
 
 
-@kernel
+@linked(*WORLD, INT, part="joints")
 def move_links(ints, floats, which_state):
     """Bring driven joints and all links up to date with the time of the world, roots and joints."""
     world = memory.views(ints, floats)
@@ -139,7 +140,7 @@ def move_links(ints, floats, which_state):
     move_trees(world, world.states[which_state])
 
 
-@kernel
+@linked(*WORLD, INT, INT, part="joints")
 def settle_trees(ints, floats, which_state, which_slope):
     """After a projection: links where roots and joints are now, and slopes of positions again the velocities."""
     world = memory.views(ints, floats)

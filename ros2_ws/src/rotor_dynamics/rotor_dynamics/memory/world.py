@@ -14,11 +14,12 @@ a cable like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 
-from rotor_core._jit import generated, inlined, shaped
+from rotor_core._tables import Place, Size, make_views
 from rotor_core.rows import Row
 from rotor_core.state import STATE
 from rotor_dynamics.memory.bodies import (
@@ -57,6 +58,9 @@ from rotor_dynamics.memory.discs import (
 )
 from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
 from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
+
+N_TABLES = 39
+"""Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
 header.group("sizes")
@@ -111,6 +115,14 @@ LARGEST_BODY = header("", "row with the largest estimated error of all steps")
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(5,))
+header.group("places")
+FIRST = header(
+    "", "where every table begins in its array, in the order of World", shape=(N_TABLES,)
+)
+ROWS_IN_ALL = header("", "rows of bodies: those that are integrated, joints, the ground")
+N_ARTICULATED = header("", "articulated bodies")
+TREE_ROWS = header("", "rows of trees")
+EVENT_WIDTH = header("", "columns of the event log")
 HEADER = header.width
 
 scalar = Row("scalar", "Numbers of a world.")
@@ -260,53 +272,42 @@ def tables() -> dict[str, Table]:
     return {name: hints[name].__metadata__[0] for name in World._fields}
 
 
-def _length(table: Table) -> str:
-    return " * ".join(d if isinstance(d, str) else str(int(d)) for d in table.shape)
-
-
-def sizes(shape: Sequence[int]) -> tuple[int, int]:
-    """Lengths of the two flat arrays of a world whose header starts with ``shape``."""
+def blank(shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The two arrays of a world, zero but for the sizes and places of its tables; ``shape``: :data:`SIZES`."""
     known = {name: int(n) for name, n in zip(SIZES, shape, strict=True)}
     for name, total in SUMS.items():
         known[name] = eval(total, {}, known)  # of our own declarations
-    totals = {INTS: 0, FLOATS: 0}
+    ends = {INTS: 0, FLOATS: 0}
+    places = []
     for table in tables().values():
-        totals[table.array] += eval(_length(table), {}, known)
-    return totals[INTS], totals[FLOATS]
+        places.append(ends[table.array])
+        ends[table.array] += prod(known[d] if isinstance(d, str) else int(d) for d in table.shape)
+    ints, floats = np.zeros(ends[INTS], np.int64), np.zeros(ends[FLOATS])
+    ints[:SHAPE], ints[FIRST : FIRST + N_TABLES] = shape, places
+    ints[ROWS_IN_ALL : ROWS_IN_ALL + len(SUMS)] = [known[name] for name in SUMS]
+    return ints, floats
 
 
-def _views_source() -> str:
-    """Source of :func:`views`: one slice per table, in the order of memory."""
-    lines = ["def views(ints, floats):"]
-    lines += [f"    {name} = ints[{i}]" for i, name in enumerate(SIZES)]
-    lines += [f"    {name} = {total}" for name, total in SUMS.items()]
-    ends = {INTS: "0", FLOATS: "0"}
-    cut = []
-    for number, table in enumerate(tables().values()):
-        start, end = ends[table.array], f"end_{number}"
-        before = "" if start == "0" else f"{start} + "
-        lines.append(f"    {end} = {before}{_length(table)}")
-        flat = f"{table.array}[{start}:{end}]"
-        shape = ", ".join(d if isinstance(d, str) else str(int(d)) for d in table.shape)
-        cut.append(flat if len(table.shape) == 1 else f"shaped({flat}, ({shape}))[0]")
-        ends[table.array] = end
-    lines.append("    return World(" + ", ".join(cut) + ")")
-    return "\n".join(lines) + "\n"
+def _places() -> dict[str, Place]:
+    """Places of all tables, as the header tells them."""
+    sizes: dict[str, Size] = {name: Size(i) for i, name in enumerate(SIZES)}
+    sums = (ROWS_IN_ALL, N_ARTICULATED, TREE_ROWS, EVENT_WIDTH)
+    sizes |= {name: Size(int(at)) for name, at in zip(SUMS, sums, strict=True)}
+    found: dict[str, Place] = {}
+    for number, (name, table) in enumerate(tables().items()):
+        shape = tuple(sizes[d] if isinstance(d, str) else int(d) for d in table.shape)
+        begins = all(p.whole != (table.array == INTS) for p in found.values())
+        found[name] = Place(table.array == INTS, -1 if begins else int(FIRST) + number, shape)
+    return found
 
 
-def _make_views():  # type: ignore[no-untyped-def]
-    scope = {"World": World, "shaped": shaped}
-    return generated(_views_source(), "<views of rotor_dynamics.memory.world>", scope)
-
-
-views = inlined(_make_views())
+views = make_views(World, _places())
 """Named views of a world from its two arrays.
 
-Functions that are called (not inlined) take the two flat arrays and make the views again: passing two
-arrays is cheap, passing forty is not, and views that are not used cost nothing.
+Linked kernels take the two flat arrays and name them again. Tables that are not named cost nothing.
 """
 
 
 def world_of(ints: np.ndarray, floats: np.ndarray) -> World:
     """Views for Python."""
-    return views.py_func(ints, floats)
+    return views(ints, floats)

@@ -90,10 +90,8 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
         len(system.discs), len(system.forces),
     )  # fmt: skip
-    n_ints, n_floats = memory.sizes(shape)
-    ints, floats = np.zeros(n_ints, np.int64), np.zeros(n_floats)
-    ints[: memory.SHAPE] = shape
-    world = memory.World(*memory.views.py_func(ints, floats))
+    ints, floats = memory.blank(shape)
+    world = memory.world_of(ints, floats)
     world.scalars[memory.GRAVITY] = system.gravity
     _fill_bodies(world, groups, topology)
     fill_trees(world, system, topology, member_group, member_pose)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from math import exp, sin, tanh
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -212,7 +213,7 @@ def outward_pass(world, state, slope, j, gravity):
     put3(slope[link], memory.D_OMEGA, apply_transposed(R, alpha))
 
 
-@kernel
+@linked(*WORLD, INT, INT, FLOAT, part="joints")
 def tree_motion(ints, floats, which_state, which_slope, t):
     """Slopes of roots, joints and links of all trees without cable forces."""
     world = memory.views(ints, floats)

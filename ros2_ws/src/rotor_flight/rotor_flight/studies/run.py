@@ -118,9 +118,10 @@ def sweep(
     if not resume:
         _store(folder, loaded)
     (folder / CHUNKS).mkdir(exist_ok=True)
-    warm()
+    first = job.scenario(0, numbers[0].tolist())
+    warm(first)
     if COMPILED:  # once, so that workers find the kernels
-        flown(job.scenario(0, numbers[0].tolist()), 0.1, 1)
+        flown(first, 0.1, 1)
     began = time.perf_counter()
     _fly_all(job, numbers, folder, workers, scheduler)
     table = _collect(folder, job, len(numbers))

@@ -17,9 +17,9 @@ from rotor_recordings.identify.rollouts import make_windows
 
 def run(options: argparse.Namespace) -> int:
     """Identify, and write identified.yaml and identified.json."""
-    warm()
     nominal = load_scenario(options.scenario) if options.scenario else None
     flight = open_flight(options.recording, nominal, states=options.states)
+    warm(flight.scenario)
     # what the simulator had been told apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=())
     parameters = chosen(scenario, options.parameters or default_names(scenario))

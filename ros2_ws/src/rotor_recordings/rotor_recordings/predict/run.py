@@ -13,6 +13,7 @@ from rotor_core.errors import ConfigError, RotorError
 from rotor_flight.flight import Flight
 from rotor_flight.reports.folder import new_folder, write_json, write_scenario
 from rotor_flight.reports.table import format_table
+from rotor_flight.warm import warm
 from rotor_recordings.compare.comparison import CompareOptions, compare
 from rotor_recordings.compare.page import rows_of, write_report
 from rotor_recordings.formats.bag_writer import write_bag
@@ -35,6 +36,7 @@ def replay_case(options: argparse.Namespace) -> int:
             "--out: is missing. Name a file for the samples of the case: --out FILE.npz."
         )
     out = Path(options.out)
+    warm(load_scenario("slalom"))  # bodies and cables, which is what cases are made of
     run, events = run_case(Path(options.recording), out, step=options.step)
     counts = {
         kind: sum(e.type == kind for e in run.events)
@@ -53,6 +55,7 @@ def replay_recording(options: argparse.Namespace) -> int:
     """Predict a recorded flight, and put prediction and recording side by side."""
     scenario = load_scenario(options.scenario) if options.scenario else None
     record = open_flight(options.recording, scenario)
+    warm(record.scenario)
     if options.windows:
         return _windows(record, options)
     prediction = predict(record, options.at, options.duration, options.feed)

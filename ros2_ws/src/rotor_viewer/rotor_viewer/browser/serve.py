@@ -72,7 +72,7 @@ def open_source(what: str, *, live: bool = False, seed: int | None = None) -> So
         from rotor_viewer.ros.graph_source import GraphSource
 
         return GraphSource(scenario)
-    warm()
+    warm(scenario)
     return RunningFlight(scenario)
 
 

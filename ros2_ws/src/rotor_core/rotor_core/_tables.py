@@ -1,0 +1,145 @@
+"""Tables in two flat arrays, as kernels see them.
+
+In Python the function that cuts two arrays into named tables returns a tuple of views. In a compiled kernel it
+returns no more than the two addresses, and a table is cut where it is named: a record of forty views would be
+three hundred words, which the compiler would have to carry through every call and every copy.
+"""
+
+# What is taken from Numba is used only where there is Numba.
+# pyright: reportPossiblyUnboundVariable=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rotor_core._jit import COMPILED
+
+
+class Place(NamedTuple):
+    """Where a table lies.
+
+    Attributes:
+        whole: the table is in the array of integers.
+        first: where the integers say at which number it begins, or -1: at the first.
+        shape: of its rows and columns: numbers, or (as ``Size``) where the integers say how many.
+    """
+
+    whole: bool
+    first: int
+    shape: tuple[int | Size, ...]
+
+
+class Size(NamedTuple):
+    """A dimension that stands in the array of integers, at ``at``."""
+
+    at: int
+
+
+def _cut(ints: np.ndarray, floats: np.ndarray, place: Place) -> np.ndarray:
+    shape = [int(ints[d.at]) if isinstance(d, Size) else int(d) for d in place.shape]
+    start = int(ints[place.first]) if place.first >= 0 else 0
+    flat = ints if place.whole else floats
+    return flat[start : start + int(np.prod(shape))].reshape(shape)
+
+
+def make_views(record: Callable[..., Any], places: Mapping[str, Place]) -> Any:
+    """Function of the two arrays that returns ``record`` with a view of every table, in kernels and outside.
+
+    Args:
+        record: takes the views in the order of ``places``.
+        places: of all tables, by name. What the integers say of them must not change while a kernel runs.
+    """
+
+    def views(ints: np.ndarray, floats: np.ndarray) -> Any:
+        return record(*(_cut(ints, floats, place) for place in places.values()))
+
+    views.py_func = views  # type: ignore[attr-defined]
+    if COMPILED:
+        _teach_numba(views, dict(places))
+    return views
+
+
+if COMPILED:
+    from numba import types
+    from numba.core import cgutils
+    from numba.core.typing.templates import AttributeTemplate
+    from numba.extending import (
+        infer_getattr,
+        lower_builtin,
+        lower_getattr_generic,
+        models,
+        register_model,
+        type_callable,
+    )
+    from numba.np.arrayobj import populate_array
+
+
+def _teach_numba(views: Any, places: dict[str, Place]) -> None:
+    class Tables(types.Type):
+        def __init__(self) -> None:
+            super().__init__(name="Tables")
+
+    tables = Tables()
+    kinds = {
+        name: types.Array(types.int64 if p.whole else types.float64, len(p.shape), "C")
+        for name, p in places.items()
+    }
+
+    @register_model(Tables)
+    class _(models.StructModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            members = [
+                ("ints", types.CPointer(types.int64)),
+                ("floats", types.CPointer(types.float64)),
+            ]
+            super().__init__(manager, kind, members)
+
+    @type_callable(views)
+    def _(context: Any) -> Callable:
+        return lambda ints, floats: tables
+
+    @lower_builtin(views, types.Array, types.Array)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        out = cgutils.create_struct_proxy(tables)(context, builder)
+        ints, floats = (
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args, arguments, strict=True)
+        )
+        out.ints, out.floats = ints.data, floats.data
+        return out._getvalue()
+
+    @infer_getattr
+    class _(AttributeTemplate):
+        key = Tables
+
+        def generic_resolve(self, kind: Any, name: str) -> Any:
+            return kinds.get(name)
+
+    @lower_getattr_generic(Tables)
+    def _(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+        place = places[name]
+        both = cgutils.create_struct_proxy(tables)(context, builder, value)
+
+        def number(at: int) -> Any:
+            """Of the integers; never written while a kernel runs, so that one read serves all."""
+            read = builder.load(builder.gep(both.ints, [context.get_constant(types.intp, at)]))
+            read.set_metadata("invariant.load", builder.module.add_metadata([]))
+            return read
+
+        lengths = [
+            number(d.at) if isinstance(d, Size) else context.get_constant(types.intp, int(d))
+            for d in place.shape
+        ]
+        itemsize = context.get_constant(types.intp, 8)
+        strides = [itemsize]
+        for length in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        data = both.ints if place.whole else both.floats
+        if place.first >= 0:
+            data = builder.gep(data, [number(place.first)])
+        out = context.make_array(kinds[name])(context, builder)
+        populate_array(out, data, lengths, strides, itemsize, meminfo=None)
+        return out._getvalue()
