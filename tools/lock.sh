@@ -12,6 +12,8 @@ compile tools/requirements.lock 3.10 pyproject.toml --extra all --group ros --gr
 compile tools/requirements-dev.lock 3.10 --group pyproject.toml:test --group pyproject.toml:docs \
   --constraint tools/requirements.lock
 
+compile tools/requirements-installer.lock 3.10 --group pyproject.toml:installer
+
 mapfile -t left_out < <(sed '/^# installed/,$d' tools/distribution.txt | grep -o '^[a-z0-9-]\+' | sort -u | sed 's/^/--no-emit-package=/')
 extras=()
 for extra in view recordings studies learn planning testbed predictive; do extras+=(--extra "$extra"); done
