@@ -15,6 +15,7 @@ from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight import checkpoint as resume
+from rotor_flight import compiled as compiled_flights
 from rotor_flight.checkpoint import load, save
 from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.fly import fly
@@ -29,10 +30,28 @@ COMPILED = (
 ARRAYS = ("time", "states", "references", "commands", "tensions", "taut")
 
 
+def step_by_step(scenario, duration):
+    """With Python between the steps."""
+    return fly(scenario, duration=duration, loop=ClosedLoop(scenario))
+
+
+def test_a_flight_takes_the_compiled_call_where_it_can(monkeypatch):
+    """Long ones tell of their progress; one that the engine gives up is flown again to say why."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 100)
+    told, loop = [], ClosedLoop.period
+    monkeypatch.setattr(ClosedLoop, "period", lambda *_, **__: pytest.fail("step by step"))
+    flight = fly(load_scenario("slalom"), duration=2.0, progress=lambda *x: told.append(x))
+    assert len(flight.time) == 401 and [round(t, 6) for t, _ in told] == [0.5, 1.0, 1.5, 2.0, 2.0]
+    monkeypatch.setattr(ClosedLoop, "period", loop)
+    monkeypatch.setattr(compiled_flights, "fly_world", lambda *_: (1, 0))
+    again = fly(load_scenario("slalom"), duration=2.0)
+    np.testing.assert_array_equal(flight.states, again.states)
+
+
 @pytest.mark.parametrize("name", COMPILED)
 def test_the_same_bits_as_step_by_step(name):
     scenario = load_scenario(name)
-    whole = fly(scenario, duration=3.0)
+    whole = step_by_step(scenario, 3.0)
     loop = ClosedLoop(scenario)
     assert can_compile(loop)
     compiled = fly_compiled(loop, 3.0)
@@ -53,15 +72,16 @@ def test_plant_that_differs_is_flown_alike():
             PlantChange(entity="quad1", thrust_gain=0.8),
         ),
     )
-    whole, compiled = fly(scenario, duration=4.0), fly_compiled(ClosedLoop(scenario), 4.0)
+    whole, compiled = step_by_step(scenario, 4.0), fly_compiled(ClosedLoop(scenario), 4.0)
     np.testing.assert_array_equal(whole.states, compiled.states)
 
 
 @pytest.mark.parametrize("periods, every", [(100, 1), (100, 7), (101, 50), (3, 10)])
-def test_rows_are_those_of_the_whole_flight(periods, every):
+def test_rows_are_those_of_the_whole_flight(periods, every, monkeypatch):
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 30)
     scenario = load_scenario("dragonfly_point_mass")
     duration = periods * scenario.time.control_s
-    whole = fly(scenario, duration=duration)
+    whole = step_by_step(scenario, duration)
     thinned = fly_compiled(ClosedLoop(scenario), duration, every)
     rows = np.unique([*range(0, periods + 1, every), periods])
     np.testing.assert_array_equal(thinned.time, whole.time[rows])

@@ -35,13 +35,20 @@ if COMPILED:
     INT, FLOAT, FLAG = types.int64, types.float64, types.boolean
     INTS, FLOATS = types.int64[::1], types.float64[::1]
     ROWS, TABLES = types.float64[:, ::1], types.float64[:, :, ::1]
+    WHOLE_ROWS = types.int64[:, ::1]
     NOTHING = types.none
     _WORDS = {INT: ctypes.c_int64, FLOAT: ctypes.c_double, FLAG: ctypes.c_uint8}
 else:
-    INT = FLOAT = FLAG = INTS = FLOATS = ROWS = TABLES = NOTHING = None  # type: ignore[assignment]
+    INT = FLOAT = FLAG = INTS = FLOATS = ROWS = TABLES = WHOLE_ROWS = NOTHING = None  # type: ignore[assignment]
 
 WORLD = (INTS, FLOATS)
 """The two flat arrays of a world."""
+
+
+def together(*kinds: Any) -> Any:
+    """Type of a tuple."""
+    return types.Tuple(kinds) if COMPILED else None
+
 
 LINKED: list[Linked] = []
 """All linked kernels of the modules that are imported."""
@@ -157,6 +164,8 @@ def _words(kind: Any) -> list:
     """Arguments by which compiled code passes a value of a type."""
     if kind in _WORDS:
         return [_WORDS[kind]]
+    if isinstance(kind, types.BaseTuple):
+        return [word for part in kind for word in _words(part)]
     extents = [ctypes.c_ssize_t] * (2 * kind.ndim)
     return [
         ctypes.c_void_p,

@@ -8,6 +8,7 @@ same order: the results are the same bits, without Python between the steps.
 from __future__ import annotations
 
 import time as wall
+from collections.abc import Callable
 
 import numpy as np
 
@@ -43,13 +44,16 @@ LAWS = {
     RigidTeamLaw: RIGID_TEAM,
 }
 
+AT_ONCE = 2000
+"""Control periods between which a flight tells of its progress and hears of Ctrl-C."""
+
 
 @kernel_without_gil
 def fly_world(
     ints, floats, member_body, member_pose, motion, plan, reference, kind, law, command, limits, gains,
     plant_limits, timing, times, states, references, commands, tensions, taut,
 ):  # fmt: skip
-    """Fly all periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
+    """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
 
     Args:
         plan: durations, coefficients, radius and rotation of :class:`rotor_core.plans.plan.Plan`.
@@ -57,16 +61,17 @@ def fly_world(
         limits, plant_limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`,
             of the controller's and of the plant's rotors.
         gains: of the thrusts, (n,).
-        timing: start s, periods, steps per period, periods per recorded row.
+        timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
+            where to where are flown now.
         times, states, references, commands, tensions, taut: written; the last row is the end.
     """
     durations, coefficients, radius, rotation = plan
     vehicles, load, who, allocation, tension, memory, forces, ahead = law
     limits_on, unmixing, counts, thrusts = limits
     plant_limits_on, plant_unmixing, plant_counts, plant_thrusts = plant_limits
-    start, periods, steps, every = timing
+    start, periods, steps, every, first, end = timing
     limited = 0
-    for i in range(periods + 1):
+    for i in range(first, end):
         member_motion(ints, floats, member_body, member_pose, motion)
         t = time_of(floats)
         sample_plan(durations, coefficients, radius, rotation, t - start, reference)
@@ -138,8 +143,19 @@ def can_compile(loop: ClosedLoop) -> bool:
     )
 
 
-def fly_compiled(loop: ClosedLoop, duration: float, every: int = 1) -> Flight | None:
+def fly_compiled(
+    loop: ClosedLoop,
+    duration: float,
+    every: int = 1,
+    progress: Callable[[float, float], None] | None = None,
+) -> Flight | None:
     """Fly a loop that :func:`can_compile` from its start; one row per ``every`` control periods, and the end.
+
+    Args:
+        loop: at its start.
+        duration: s.
+        every: control periods per row.
+        progress: called now and then with (flown, total) s.
 
     Returns:
         The flight; None where the engine stopped on its way: ``fly`` knows why.
@@ -161,22 +177,27 @@ def fly_compiled(loop: ClosedLoop, duration: float, every: int = 1) -> Flight | 
     tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
     began = wall.perf_counter()
     limits, plant_limits = controller.limits, actuators.limits or controller.limits
-    status, limited = fly_world(
-        engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
-        (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
-        LAWS[type(law)],
-        (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
-        np.zeros((n, 4)),
-        (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
-        actuators.gain[:, 0],  # type: ignore[attr-defined]
-        (actuators.limits is not None, plant_limits.unmixing, plant_limits.counts, plant_limits.thrusts),
-        (START_TIME, periods, scenario.time.steps_per_control, every),
-        times, states, references, commands, tensions, taut,
-    )  # fmt: skip
-    if status != OK:
-        return None
+    limited = 0
+    for first in range(0, periods + 1, AT_ONCE):
+        status, beyond = fly_world(
+            engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
+            (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
+            LAWS[type(law)],
+            (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
+            np.zeros((n, 4)),
+            (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
+            actuators.gain[:, 0],  # type: ignore[attr-defined]
+            (actuators.limits is not None, plant_limits.unmixing, plant_limits.counts, plant_limits.thrusts),
+            (START_TIME, periods, scenario.time.steps_per_control, every, first, min(first + AT_ONCE, periods + 1)),
+            times, states, references, commands, tensions, taut,
+        )  # fmt: skip
+        if status != OK:
+            return None
+        limited += beyond
+        engine.run(0)  # takes up the events of the log
+        if progress is not None:
+            progress(engine.time - START_TIME, duration)
     took = wall.perf_counter() - began
-    engine.run(0)  # takes up the events of the log
     return Flight(
         scenario, times, states, references[:, None], commands, tensions, taut, simulation.take_events(),
         took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},

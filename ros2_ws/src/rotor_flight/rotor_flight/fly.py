@@ -12,6 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_core.state import FULL_STATE
+from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.outcome import outcome
@@ -44,7 +45,7 @@ def fly(
     loop: ClosedLoop | None = None,
     checkpoint: Callable[[ClosedLoop], object] | None = None,
 ) -> Flight:
-    """Fly a scenario in closed loop.
+    """Fly a scenario in closed loop, in one compiled call where that can be (:mod:`rotor_flight.compiled`).
 
     Args:
         scenario: what to fly.
@@ -61,6 +62,7 @@ def fly(
         ConfigError: the controller does not fit the model, or the flight is too long to keep.
         SolverError: the integration cannot go on.
     """
+    fresh = loop is None and checkpoint is None
     begun = 0.0 if loop is None else loop.simulation.time - START_TIME
     loop = loop or ClosedLoop(scenario, plans)
     simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
@@ -72,6 +74,18 @@ def fly(
         raise ConfigError(
             f"the flight would last {total:.3g} s, but at most {LONGEST:g} s are allowed. "
             "Shorten the trajectory or settle_s."
+        )
+    if fresh and can_compile(loop):
+        flight = fly_compiled(loop, total, progress=progress)
+        if flight is not None:
+            return flight
+        # step by step it will be found out why
+        loop = ClosedLoop(scenario, plans)
+        simulation, controller, pilot, arms = (
+            loop.simulation,
+            loop.controller,
+            loop.pilot,
+            loop.arms,
         )
     n = max(1, round(total / scenario.time.control_s))
     entities, cables = len(simulation.names), len(scenario.model.cables)

@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 
 from rotor_core._jit import kernel
+from rotor_core._link import FLOATS, ROWS, WHOLE_ROWS, together
 from rotor_core.math.complementarity import solve_complementarity
 from rotor_core.math.vec3 import apply, dot, get3, put3
 
@@ -88,6 +89,10 @@ class Tension:
         inverse, internal, lean, *_ = self.packed
         shares = inverse @ np.array([0.0, 0.0, weight, 0.0, 0.0, 0.0]) + internal
         return (shares.reshape(-1, 3) * lean).sum(axis=1)
+
+
+TENSION = together(ROWS, FLOATS, ROWS, ROWS, ROWS, FLOATS, ROWS, WHOLE_ROWS)
+"""Type of ``Tension.packed``."""
 
 
 @kernel

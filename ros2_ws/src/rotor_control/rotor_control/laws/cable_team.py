@@ -5,7 +5,7 @@ Equations (C.10)-(C.14), docs/theory/control.md.
 
 from __future__ import annotations
 
-from rotor_control.allocation.tension import distribute
+from rotor_control.allocation.tension import TENSION, distribute
 from rotor_control.gains import (
     CABLE_LENGTH,
     LOAD_ATTITUDE_GAIN,
@@ -20,6 +20,7 @@ from rotor_control.laws.point_mass import SMALLEST_DISTANCE
 from rotor_control.laws.position import commanded_acceleration
 from rotor_control.laws.steering import cable_steering, thrust_and_moment
 from rotor_core._jit import kernel
+from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
@@ -108,7 +109,7 @@ def pull(states, reference, vehicles, who, a_cmd, mu, ahead, out):
         thrust_and_moment(add(along, across), s, v, reference, ahead, k, out)
 
 
-@kernel
+@linked(ROWS, FLOATS, ROWS, FLOATS, INTS, TENSION, FLOATS, ROWS, ROWS, ROWS)
 def cable_team_command(states, reference, vehicles, load, who, tension, memory, mu, ahead, out):
     """Thrusts and moments of the team: :func:`payload_forces`, then :func:`pull`."""
     a_cmd = payload_forces(states, reference, load, who, tension, memory, mu)

@@ -16,14 +16,14 @@ from rotor_control.gains import (
 from rotor_control.laws.attitude import desired_rotation, tracking_moment
 from rotor_control.laws.limits import limit_tilt
 from rotor_control.laws.position import commanded_acceleration
-from rotor_core._jit import kernel
+from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import column, dot, get3, get9, norm, put3, scale, sub
 from rotor_core.reference import JERK, YAW_ANGLE, YAW_RATE
 from rotor_core.state import OMEGA, P, Q, V
 
 
-@kernel
+@linked(ROWS, FLOATS, ROWS, FLOATS, INTS, FLOATS, ROWS)
 def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     """Thrust and moment of one free vehicle.
 

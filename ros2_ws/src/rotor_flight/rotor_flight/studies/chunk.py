@@ -69,7 +69,7 @@ def flown(scenario: Scenario, duration: float, every: int) -> Flight:
     flight = fly_compiled(loop, duration, every) if can_compile(loop) else None
     if flight is not None:
         return flight
-    whole = fly(scenario, duration=duration)
+    whole = fly(scenario, duration=duration, loop=ClosedLoop(scenario))
     rows = np.unique(np.append(np.arange(0, len(whole.time), every), len(whole.time) - 1))
     return replace(
         whole,
