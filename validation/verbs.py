@@ -21,10 +21,11 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
+    from rotor_core.config.loader import load_scenario
     from rotor_flight.warm import warm
     from validation.speed.report import bench
 
-    warm()
+    warm(load_scenario("slalom"))
     bench(Path(options.out) if options.out else None, peers=not options.no_peers)
     return 0
 

@@ -46,6 +46,11 @@ def speed_tables(found: dict) -> list[str]:
         + "\n".join(
             f"| {n} threads | {rate:.3g} |" for n, rate in found["batch_steps_per_second"].items()
         ),
+        "| flight of the slalom, closed loop | times real time |\n|---|---|\n"
+        f"| `fly` (one compiled call) | {found['closed_loop']['fly']:.0f} |\n"
+        f"| step by step | {found['closed_loop']['step_by_step']:.0f} |",
+        "| compiled, cold | CPU, s |\n|---|---|\n"
+        + "\n".join(f"| {what} | {s:.1f} |" for what, s in found["compile_cpu_s"].items()),
         f"A world that snaps {found['events']['snaps_per_second']:.0f} times a second costs "
         f"{found['events']['ratio']:.2f} times one that never does.",
         "## Error against cost",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from validation.speed import report, yardsticks
+from validation.speed import compile, report, yardsticks
 from validation.speed.cpp import CppWorld, build
 from validation.speed.systems import CASES, engine
 
@@ -32,11 +32,16 @@ def test_bench_writes_json_and_a_plot(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("validation.speed.speed.ROUNDS", 1)
     monkeypatch.setattr("validation.speed.speed.WORLDS", 8)
     monkeypatch.setattr("validation.speed.precision.HORIZON", 0.1)
+    monkeypatch.setattr("validation.speed.speed.FLIGHT", 1.0)
+    first = next(iter(compile.ROWS.items()))
+    monkeypatch.setattr(compile, "ROWS", dict([first]))
     out = tmp_path / "new" / "bench.json"
     report.bench(out, peers=False)
     found = json.loads(out.read_text())
     for name in ("free", "c", "d"):
         assert found[name]["rotor_us"] > 0.0 and found[name]["cpp_us"] > 0.0
+    assert found["closed_loop"]["fly"] > 0.0 and found["closed_loop"]["step_by_step"] > 0.0
+    assert found["compile_cpu_s"][first[0]] > 0.0
     assert found["events"]["snaps_per_second"] == pytest.approx(10.0, abs=0.5)
     errors = {(p["solver"], p["step"]): p["error_m"] for p in found["work_precision"]}
     assert errors["rkmk4", 0.01] < 1e-7 < errors["euler", 0.01]

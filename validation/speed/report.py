@@ -10,9 +10,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from validation.speed.compile import cpu_seconds
 from validation.speed.peers import installed, peer_times
 from validation.speed.precision import Point, work_precision
-from validation.speed.speed import batch_rates, event_cost, step_times
+from validation.speed.speed import batch_rates, closed_loop_rates, event_cost, step_times
 from validation.speed.systems import CASES
 
 
@@ -58,6 +59,13 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     print("\n| batch of case (c), threads | steps per second |\n|---|---|")
     for threads, rate in rates.items():
         print(f"| {threads} | {rate:.3g} |")
+    flights = closed_loop_rates()
+    print("\n| flight of the slalom | times real time |\n|---|---|")
+    print(f"| `fly` | {flights['fly']:.0f} |\n| step by step | {flights['step_by_step']:.0f} |")
+    compiling, _ = cpu_seconds()
+    print("\n| compiled, cold | CPU, s |\n|---|---|")
+    for what, seconds in compiling.items():
+        print(f"| {what} | {seconds:.1f} |")
     events = event_cost()
     often = f"snapping {events['snaps_per_second']:.0f} times a second"
     print(f"\n{often} costs {events['ratio']:.2f} times the smooth motion\n", flush=True)
@@ -69,6 +77,8 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     result = {
         **times,
         "batch_steps_per_second": rates,
+        "closed_loop": flights,
+        "compile_cpu_s": compiling,
         "events": events,
         "work_precision": [asdict(p) for p in points],
         "peers": others,

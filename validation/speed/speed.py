@@ -7,17 +7,21 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rotor_core.config.loader import load_scenario
 from rotor_core.state import State
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import WORLD, Cable, System
+from rotor_flight.fly import fly
+from rotor_flight.loop import ClosedLoop
 from validation.speed.cpp import CppWorld, build
 from validation.speed.systems import CASES, STEP, Case, engine, states, system
 from validation.speed.timing import medians, wall_median
 
 ROUNDS, STEPS = 11, 2000
 WORLDS, PERIODS, PERIOD_STEPS = 1024, 40, 5
+FLIGHT, FLIGHTS = 20.0, 5
 AGREEMENT = 1e-10
 """Positions of engine and compiled kernel after 500 steps differ by less, m: two orders above what they do."""
 
@@ -101,6 +105,22 @@ def batch_rates() -> dict[str, float]:
     counts = sorted({1, os.cpu_count() or 1})
     done = WORLDS * PERIODS * PERIOD_STEPS
     return {str(n): done / wall_median(make(n), 5) for n in counts}
+
+
+def closed_loop_rates() -> dict[str, float]:
+    """Simulated over CPU time of flights of the slalom: as :func:`rotor_flight.fly.fly` flies it, and step by step."""
+    scenario = load_scenario("slalom")
+
+    def make(**options: Callable) -> Callable:
+        def fresh() -> Callable[[], None]:
+            given = {name: option() for name, option in options.items()}
+            return lambda: fly(scenario, duration=FLIGHT, **given) and None
+
+        return fresh
+
+    make()()()  # compiled before the first round
+    tasks = {"fly": make(), "step_by_step": make(loop=lambda: ClosedLoop(scenario))}
+    return {name: FLIGHT / seconds for name, seconds in medians(tasks, FLIGHTS).items()}
 
 
 def _bouncing(length: float) -> System:
