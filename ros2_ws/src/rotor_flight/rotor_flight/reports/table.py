@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tabulate import DataRow, Line, TableFormat, tabulate
 
+from rotor_sim.lateness import CAUSES
+
 
 def _number(value: float | None, unit: str, digits: int = 4) -> str:
     return "-" if value is None else f"{value:.{digits}f} {unit}".rstrip()
@@ -60,7 +62,12 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
                 if key == "missed_deadlines" and "control_periods" in summary
                 else ""
             )
-            rows.append((label, f"{summary[key]}{of}"))
+            why = ", ".join(
+                f"{summary[cause]} {words}"
+                for cause, words in CAUSES.items()
+                if key == "missed_deadlines" and summary.get(cause)
+            )
+            rows.append((label, f"{summary[key]}{of}{f' ({why})' if why else ''}"))
     if summary.get("limited_periods"):
         rows.append(
             ("commands beyond rotor limits", f"{summary['limited_periods']} control periods")

@@ -20,6 +20,7 @@ from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Commands, Flight
 from rotor_recordings.formats.bags import custom_data, opened
 from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_sim.lateness import CAUSES
 
 NANO = 1e-9
 SWASHPLATE = 3
@@ -119,6 +120,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             for key in (
                 "real_time_factor",
                 "missed_deadlines",
+                *CAUSES,
                 "stale_commands",
                 "rejected_commands",
                 "control_periods",

@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from rotor_core._jit import COMPILED
 from rotor_core.ros import qos
+from rotor_sim.lateness import CAUSES, Lateness
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.simulation import Simulation
@@ -21,6 +22,7 @@ COUNTS = (
     "rejected_commands",
     "lockstep_pauses",
     "hybrid_events",
+    *CAUSES,
 )
 """Counters since the node was configured."""
 
@@ -43,13 +45,15 @@ class Health:
         self.last_report = 0.0
         self.counts = dict.fromkeys(COUNTS, 0)
         self._latencies: deque[float] = deque(maxlen=LATENCIES)
+        self.lateness = Lateness()
         self._asked = 0.0
         self._work = (0, 0)
         self._periods = 0
         self.anchor()
 
     def anchor(self) -> None:
-        """Count the real-time factor from here."""
+        """Count the real-time factor, and the time of a period, from here."""
+        self.lateness.begin()
         self._began_wall = wall.perf_counter()
         self._began_time = self._simulation.time
         self._ended_wall: float | None = None
@@ -57,6 +61,11 @@ class Health:
     def ended(self) -> None:
         """Time stands from here: the real-time factor stays."""
         self._ended_wall = wall.perf_counter()
+
+    def late(self) -> None:
+        """The period that :attr:`lateness` follows has missed its deadline."""
+        self.counts["missed_deadlines"] += 1
+        self.counts[self.lateness.cause()] += 1
 
     def asked(self) -> None:
         """A state has been published."""

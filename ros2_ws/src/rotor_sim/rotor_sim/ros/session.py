@@ -128,6 +128,7 @@ class Session:
         self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was shut down."))
         self._entities.flush(FLUSH_LIMIT)
         self._entities.destroy()
+        self.health.lateness.close()
 
     def _on_recording(self, _: Bool) -> None:
         if self._held:
@@ -362,13 +363,14 @@ class Session:
         if late > 0.0:
             for _ in self.vehicles:  # no waiting, but what has come still counts
                 executor.spin_once(timeout_sec=0.0)
-            self.health.counts["missed_deadlines"] += 1
+            self.health.late()
             if late > period:
                 # the world falls behind the wall clock; the real-time factor shows it
                 self._origin_wall += late
         while not self._interrupted(epoch):
             left = deadline - wall.perf_counter()
             if left <= 0.0:
+                self.health.lateness.begin()
                 return
             executor.spin_once(timeout_sec=min(left, SPIN_LIMIT))
 
