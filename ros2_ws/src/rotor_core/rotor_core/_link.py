@@ -164,8 +164,8 @@ def _words(kind: Any) -> list:
     """Arguments by which compiled code passes a value of a type."""
     if kind in _WORDS:
         return [_WORDS[kind]]
-    if isinstance(kind, types.BaseTuple):
-        return [word for part in kind for word in _words(part)]
+    if hasattr(kind, "types"):  # a tuple
+        return [word for part in kind.types for word in _words(part)]
     extents = [ctypes.c_ssize_t] * (2 * kind.ndim)
     return [
         ctypes.c_void_p,
