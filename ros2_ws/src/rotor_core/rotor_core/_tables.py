@@ -11,6 +11,7 @@ three hundred words, which the compiler would have to carry through every call a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,13 +39,6 @@ class Size(NamedTuple):
     at: int
 
 
-def _cut(ints: np.ndarray, floats: np.ndarray, place: Place) -> np.ndarray:
-    shape = [int(ints[d.at]) if isinstance(d, Size) else int(d) for d in place.shape]
-    start = int(ints[place.first]) if place.first >= 0 else 0
-    flat = ints if place.whole else floats
-    return flat[start : start + int(np.prod(shape))].reshape(shape)
-
-
 def make_views(record: Callable[..., Any], places: Mapping[str, Place]) -> Any:
     """Function of the two arrays that returns ``record`` with a view of every table, in kernels and outside.
 
@@ -52,9 +46,18 @@ def make_views(record: Callable[..., Any], places: Mapping[str, Place]) -> Any:
         record: takes the views in the order of ``places``.
         places: of all tables, by name. What the integers say of them must not change while a kernel runs.
     """
+    said = [p.first for p in places.values()]
+    said += [d.at for p in places.values() for d in p.shape if isinstance(d, Size)]
+    header = max(said) + 1
 
     def views(ints: np.ndarray, floats: np.ndarray) -> Any:
-        return record(*(_cut(ints, floats, place) for place in places.values()))
+        says = ints[:header].tolist()
+        cut = []
+        for whole, first, extents in places.values():
+            shape = [says[d.at] if isinstance(d, Size) else d for d in extents]
+            start = says[first] if first >= 0 else 0
+            cut.append((ints if whole else floats)[start : start + prod(shape)].reshape(shape))
+        return record(*cut)
 
     views.py_func = views  # type: ignore[attr-defined]
     if COMPILED:
