@@ -101,8 +101,10 @@ def test_every_node_is_installed_where_launch_looks():
         )
 
 
-MODULES = {"ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2"}
-"""Packages whose module is called otherwise (dask comes with distributed)."""
+MODULES = {
+    "ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2", "llvmlite": "numba",
+}  # fmt: skip
+"""Packages whose module is called otherwise (dask comes with distributed, llvmlite with Numba)."""
 
 VENDORED = {
     "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
