@@ -83,6 +83,11 @@ class Linked:
     def __call__(self, *arguments: Any) -> Any:
         return self._compiled(*arguments)
 
+    @property
+    def is_resolved(self) -> bool:
+        """True if a call goes straight to the compiled kernel."""
+        return self._slot.value != ctypes.cast(self._first, ctypes.c_void_p).value
+
     def resolve(self) -> None:
         """Compile it, or load it from the cache, and fill the slot."""
         self._compiled.compile(self._arguments)

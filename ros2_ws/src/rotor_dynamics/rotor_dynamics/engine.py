@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from rotor_core._jit import COMPILED
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
@@ -310,6 +311,12 @@ class Engine(EngineState):
             self._fail(int(status))
 
     # --- running ----------------------------------------------------------------------------------
+
+    def prepare_events(self) -> None:
+        """Load or compile now what only events call: in real time none of them can wait for that."""
+        if COMPILED and self.ints[memory.N_CONSTRAINTS]:
+            for kernel in impact.OF_EVENTS:
+                kernel.resolve()
 
     def run(self, n_steps: int = 1) -> None:
         """Integrate ``n_steps`` fixed steps; events may happen at any time inside.

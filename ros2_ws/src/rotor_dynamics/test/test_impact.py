@@ -1,12 +1,35 @@
 """Velocity jumps: golden vectors, closed forms, and the laws that hold for any of them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from worlds import BOX, BOX4, DRAGONFLY, TRI_C, oracle, random_team, started, state, team
 
+from rotor_core._jit import COMPILED
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import Cable, System
 from validation.oracles import kkt, rotortm
+
+PREPARED = """
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.hybrid.impact import OF_EVENTS
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import WORLD, Cable, System
+engine = Engine(System((Body("load", 0.1),), (Cable(WORLD, 0, 0.5),)))
+before = [kernel.is_resolved for kernel in OF_EVENTS]
+engine.prepare_events()
+print(len(before), any(before), all(kernel.is_resolved for kernel in OF_EVENTS))
+"""
+
+
+@pytest.mark.skipif(not COMPILED, reason="kernels are not compiled here")
+def test_no_event_waits_for_a_compiler():
+    run = subprocess.run(
+        [sys.executable, "-c", PREPARED], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["4", "False", "True"]
 
 
 def test_golden_point_mass():

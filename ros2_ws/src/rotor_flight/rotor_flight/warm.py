@@ -35,6 +35,7 @@ def warm_engine(scenario: Scenario | None = None) -> None:
     from rotor_sim.simulation import Simulation
 
     simulation = Simulation(scenario or load_scenario("slalom"))
+    simulation.engine.prepare_events()
     for _ in range(STEPS):
         simulation.step(np.zeros((simulation.n_vehicles, 4)))
 

@@ -19,6 +19,7 @@ from rotor_dynamics.constraints.unilateral import (
     assemble,
     evaluate,
     pull,
+    solve_redundant,
 )
 from rotor_dynamics.hybrid.guards import NO_CABLE
 
@@ -500,3 +501,7 @@ def change(ints, floats, t, what, k):
         for j in range(n_cables):
             o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j
             world.log[row, o + memory.LOG_TENSION_AFTER] = world.constraints[j, memory.TENSION]
+
+
+OF_EVENTS = (strike, calm, solve_shifted, solve_redundant)
+"""Kernels that nothing but events call."""

@@ -79,6 +79,7 @@ class Session:
         self._logger = node.get_logger()
         self.options, self.factor = options, options.real_time_factor
         self.simulation = Simulation(scenario)
+        self.simulation.engine.prepare_events()
         self.vehicles = [v.name for v in scenario.model.vehicles]
         self.machine = StateMachine(paused=options.paused)
         self.time = SimTime(self.simulation)
