@@ -107,7 +107,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file")
     options = parser.parse_args()
     os.environ.setdefault("ROS_DOMAIN_ID", "93")
-    warm()
+    for name in (REALTIME, LOCKSTEP):
+        warm(load_scenario(name))
     results = [
         run(REALTIME, "realtime", options.seconds),
         run(REALTIME, "realtime", options.seconds / 2.0, record=True),
