@@ -196,6 +196,11 @@ def _resolve_part(kernel: Linked) -> None:
         print(f" done in {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
 
 
+def entry(kernel: Any) -> Callable:
+    """The compiled function of a kernel, for callers in Python that call it thousands of times per second."""
+    return kernel._compiled if COMPILED else kernel
+
+
 def resolve_all() -> None:
     """Compile every linked kernel, or load it from the cache."""
     for kernel in LINKED:

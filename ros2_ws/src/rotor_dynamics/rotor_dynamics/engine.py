@@ -12,6 +12,7 @@ from collections.abc import Collection
 import numpy as np
 
 from rotor_core._jit import COMPILED
+from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
@@ -30,6 +31,8 @@ from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.kinematics.trees import move_links
 from rotor_dynamics.model.assembly import assemble
 from rotor_dynamics.model.system import System
+
+RUN = entry(stepper.run)
 
 
 class Engine(EngineState):
@@ -305,7 +308,7 @@ class Engine(EngineState):
 
     def _restart(self, what: int, cable: int = 0) -> None:
         self.ints[memory.WHAT], self.ints[memory.WHICH] = what, cable
-        status = stepper.run(self.ints, self.floats, 0)
+        status = RUN(self.ints, self.floats, 0)
         self._empty_log()
         if status:
             self._fail(int(status))
@@ -325,7 +328,7 @@ class Engine(EngineState):
             SolverError: not finite, or more than 1000 events in one step; the last good state is
                 attached.
         """
-        status = stepper.run(self.ints, self.floats, n_steps)
+        status = RUN(self.ints, self.floats, n_steps)
         if status or self.ints[memory.N_LOGGED]:
             self._go_on(int(status), n_steps)
 
@@ -338,7 +341,7 @@ class Engine(EngineState):
             if status != stepper.LOG_FULL:
                 self._fail(status)
             n_steps -= int(self.ints[memory.STEPS_DONE])
-            status = int(stepper.run(self.ints, self.floats, n_steps))
+            status = int(RUN(self.ints, self.floats, n_steps))
 
     def run_until(self, time: float) -> None:
         """Integrate to exactly ``time`` in one step (the caller keeps it short).
