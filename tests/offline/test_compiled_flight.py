@@ -14,12 +14,14 @@ from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import Plan
 from rotor_flight import checkpoint as resume
 from rotor_flight import compiled as compiled_flights
 from rotor_flight.checkpoint import load, save
 from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
+from rotor_planning.trajectories.from_config import make_plans
 
 COMPILED = (
     "hover", "dragonfly_point_mass", "three_crazyflies_point_mass", "three_dragonflies_triangular_rigid",
@@ -98,6 +100,23 @@ def test_what_needs_python_between_the_steps_is_left_to_it():
         "arm_coupled",
     ):
         assert not can_compile(ClosedLoop(load_scenario(name))), name
+
+
+def test_a_plan_with_a_sample_of_its_own_is_asked_for_it():
+    """A subclass may turn its reference into another; compiled code would not hear of that."""
+
+    class Higher(Plan):
+        def sample(self, t, out=None):
+            out = super().sample(t, out)
+            out[2] += 0.5
+            return out
+
+    scenario = load_scenario("hover")
+    (name, plan), *_ = make_plans(scenario).items()
+    plans = {name: Higher(plan.durations, plan.coefficients, plan.radius, plan.rotation)}
+    assert not can_compile(ClosedLoop(scenario, plans))
+    higher, usual = fly(scenario, plans=plans, duration=4.0), fly(scenario, duration=4.0)
+    assert higher[name].position[-1, 2] - usual[name].position[-1, 2] > 0.4
 
 
 # --- save and resume ---------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from rotor_control.team_laws import (
     RigidTeamLaw,
 )
 from rotor_core._jit import constants, kernel_without_gil
-from rotor_core.plans.plan import sample_plan
+from rotor_core.plans.plan import Plan, sample_plan
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
 from rotor_core.vehicles.rotors import limit_wrenches
@@ -132,7 +132,7 @@ def can_compile(loop: ClosedLoop) -> bool:
         and getattr(law, "cargo", None) is None
         and loop.pilot is None
         and not loop.arms.n
-        and all(plan.motors for plan in loop.plans.values())
+        and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and scenario.sensing.is_ideal
         and scenario.environment.wind.is_calm
         and not scenario.changes
