@@ -15,7 +15,6 @@ import functools
 import hashlib
 import importlib.util
 import linecache
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -230,48 +229,6 @@ def generated(source: str, name: str, scope: dict[str, Any]) -> Callable:
     own = dict(scope)
     exec(compile(source, name, "exec"), own)
     return next(v for k, v in own.items() if k not in scope and k != "__builtins__")
-
-
-def part(array: Any, start: int, shape: tuple[int, ...]) -> Any:
-    """View of a part of a flat, contiguous array with another shape, in a tuple of one.
-
-    Compiled without the checks of slices and of ``reshape``, which would be most of the code of a small kernel. (In a
-    tuple, because without reference counting a compiled function must not return a bare array.)
-    """
-    return (array[start : start + math.prod(shape)].reshape(shape),)
-
-
-if numba is not None:
-    from numba import extending, types
-    from numba.core import cgutils
-    from numba.np.arrayobj import populate_array
-
-    @extending.intrinsic
-    def _view(_: Any, array: Any, start: Any, shape: Any) -> Any:
-        result = types.Array(array.dtype, len(shape), "C")
-
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            flat = context.make_array(signature.args[0])(context, builder, arguments[0])
-            first = context.cast(builder, arguments[1], signature.args[1], types.intp)
-            lengths = [
-                context.cast(builder, value, kind, types.intp)
-                for value, kind in zip(
-                    cgutils.unpack_tuple(builder, arguments[2]), signature.args[2], strict=True
-                )
-            ]
-            strides = [flat.itemsize]
-            for length in reversed(lengths[1:]):
-                strides.insert(0, builder.mul(strides[0], length))
-            out = context.make_array(result)(context, builder)
-            data = builder.gep(flat.data, [first])
-            populate_array(out, data, lengths, strides, flat.itemsize, meminfo=None)
-            return out._getvalue()
-
-        return result(array, start, shape), code
-
-    @extending.overload(part, jit_options={"_nrt": False, "forceinline": True})  # pyright: ignore[reportArgumentType]
-    def _part(array, start, shape):  # type: ignore[no-untyped-def]
-        return lambda array, start, shape: (_view(array, start, shape),)  # pyright: ignore[reportCallIssue]
 
 
 ALL_COMPILED = "complete"

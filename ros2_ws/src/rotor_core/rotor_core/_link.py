@@ -184,14 +184,14 @@ def _words(kind: Any) -> list:
 
 def _resolve_part(kernel: Linked) -> None:
     """Resolve a kernel and what belongs with it; a line on the terminal where that takes a compiler."""
-    kernels = [k for k in LINKED if k.part == kernel.part] if kernel.part else [kernel]
     if not kernel.part:
         kernel.resolve()
         return
     began = time.perf_counter()
     with _Announcement(f"compiling {kernel.part}, once for these sources ...") as announcement:
-        for other in kernels:
-            other.resolve()
+        for other in LINKED:
+            if other.part == kernel.part:
+                other.resolve()
     if announcement.made:
         print(f" done in {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
 
