@@ -52,6 +52,10 @@ COMPILED: bool = numba is not None
 """True if kernels are compiled in this process."""
 
 
+CHECKED: bool = os.environ.get("ROTOR_CHECKED", "0") not in ("", "0")
+"""True if compiled kernels check every index into a table: a fifth slower, for tests of kernels."""
+
+
 def constants(*values: int) -> tuple[int, ...]:
     """Named integers for kernels: of NumPy's type, on purpose.
 
@@ -101,7 +105,7 @@ def _sources_stamp() -> str:
     for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
         digest.update(f"{point.group} {point.name} {point.value}".encode())
     if numba is not None:
-        digest.update(f"numba {numba.__version__} numpy {np.__version__}".encode())
+        digest.update(f"numba {numba.__version__} numpy {np.__version__} {CHECKED}".encode())
     return digest.hexdigest()[:16]
 
 

@@ -79,6 +79,8 @@ if COMPILED:
     )
     from numba.np.arrayobj import populate_array
 
+    from rotor_core._table_access import TableArray
+
 
 def _teach_numba(views: Any, places: dict[str, Place]) -> None:
     class Tables(types.Type):
@@ -87,7 +89,7 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
 
     tables = Tables()
     kinds = {
-        name: types.Array(types.int64 if p.whole else types.float64, len(p.shape), "C")
+        name: TableArray(name, types.int64 if p.whole else types.float64, len(p.shape))
         for name, p in places.items()
     }
 

@@ -203,3 +203,36 @@ def test_tables_of_kernels_are_those_of_python():
     views = VIEWS(ints, floats)
     assert views["marks"].tolist() == [10, 11] and views["places"][:, 2].tolist() == [0.5, 1.5]
     assert views["table"][:, :, 1].tolist() == [[0.0, 1.0], [10.0, 11.0], [20.0, 21.0]]
+
+
+OUTSIDE = """
+import numpy as np
+from rotor_core._jit import kernel
+from rotor_core._tables import Place, Size, make_views
+
+views = make_views(
+    lambda head, table: (head, table), {"head": Place(True, -1, (2,)), "table": Place(False, -1, (Size(0), 2))}
+)
+
+@kernel
+def read(ints, floats, i, j):
+    return views(ints, floats).table[i][j]
+
+def caught(i, j):
+    try:
+        return read(np.array([3, 0]), np.arange(6.0), i, j)
+    except IndexError as error:
+        return str(error)
+
+print(caught(2, 1), caught(3, 0), caught(0, -1), sep="; ")
+"""
+
+
+@compiled
+def test_a_checked_kernel_says_which_index_is_outside(tmp_path):
+    script = tmp_path / "outside.py"
+    script.write_text(OUTSIDE)
+    environment = {**os.environ, "ROTOR_CHECKED": "1", "ROTOR_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    wrong = "index 0 of the table table is outside"
+    assert run.stdout.strip() == f"5.0; {wrong}; {wrong}", run.stderr

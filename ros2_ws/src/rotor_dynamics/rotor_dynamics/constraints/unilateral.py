@@ -349,6 +349,16 @@ def note_power(ints, floats, which_state, which_slope, n):
     world.scalars[memory.POWER_NOW] = power
 
 
+@inlined
+def unpulled(ints, floats, world, which_state, which_slope, t):
+    """Slope of the mechanism if no cable pulled."""
+    if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
+        outer_wrenches(ints, floats, which_state, t)
+    free_motion(ints, floats, which_state, which_slope, t)
+    if world.head[memory.N_JOINTS] != 0:
+        tree_motion(ints, floats, which_state, which_slope, t)
+
+
 @linked(*WORLD, INT, INT, FLOAT, INT)
 def evaluate(ints, floats, which_state, which_slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
@@ -366,18 +376,24 @@ def evaluate(ints, floats, which_state, which_slope, t, what):
             positions.
     """
     world = memory.views(ints, floats)
+    unpulled(ints, floats, world, which_state, which_slope, t)
+    if world.head[memory.N_CONSTRAINTS] != 0:
+        constrain(ints, floats, which_state, which_slope, t, what)
+
+
+@linked(*WORLD, INT, INT, FLOAT, INT)
+def constrain(ints, floats, which_state, which_slope, t, what):
+    """The second part of :func:`evaluate`: what the taut cables do to the slope, and the projection."""
+    world = memory.views(ints, floats)
     state = world.states[which_state]
     slope = world.slopes[which_slope]
     correction = world.slopes[memory.CORRECTION]
     tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
     trees = world.head[memory.N_JOINTS] != 0
     n = NONE_YET
-    for _ in range(1 if what == TAUT_ONLY else PROJECTIONS):
-        if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
-            outer_wrenches(ints, floats, which_state, t)
-        free_motion(world, state, slope, t)
-        if trees:
-            tree_motion(ints, floats, which_state, which_slope, t)
+    for repeat in range(1 if what == TAUT_ONLY else PROJECTIONS):
+        if repeat > 0:
+            unpulled(ints, floats, world, which_state, which_slope, t)
         n = update_geometry(world, state, slope, what, trees)
         if n == 0:
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, exp, sin
 
 from rotor_core._jit import inlined
-from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, scale, sub
+from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, put3, scale, sub
 from rotor_dynamics import memory
 
 CLOSEST = 0.5
@@ -26,6 +26,27 @@ def ground_factor(height, radius):
     """
     ratio = radius / (4.0 * max(height, CLOSEST * radius))
     return 1.0 / (1.0 - ratio * ratio)
+
+
+@inlined
+def sum_rotors(world):
+    """What the rotors of every body do by their speeds alone: wrench (R.1); stored momentum and its rate (R.2)."""
+    for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]):
+        force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        spin, spin_dot = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        for k in range(world.body_int[b, memory.FIRST_ROTOR], world.body_int[b, memory.END_ROTOR]):
+            rotor = world.rotors[k]
+            square = rotor[memory.SPEED] * abs(rotor[memory.SPEED])  # turned backwards, it pulls
+            force = add(force, scale(square, get3(rotor, memory.PER_SPEED2)))
+            moment = add(moment, scale(square, get3(rotor, memory.PER_SPEED2 + 3)))
+            along = scale(rotor[memory.AXIAL_INERTIA], get3(rotor, memory.AXIS))
+            spin = add(spin, scale(rotor[memory.SPEED], along))
+            spin_dot = add(spin_dot, scale(rotor[memory.SPEED_DOT], along))
+        body = world.bodies[b]
+        put3(body, memory.ROTOR_WRENCH, force)
+        put3(body, memory.ROTOR_WRENCH + 3, moment)
+        put3(body, memory.SPIN, spin)
+        put3(body, memory.SPIN_DOT, spin_dot)
 
 
 @inlined
@@ -50,31 +71,22 @@ def set_speeds(world, t):
             speed_dot -= rotor[memory.LAG_RATE] * rotor[memory.SPEED_OFFSET] * fading
         rotor[memory.SPEED] = speed
         rotor[memory.SPEED_DOT] = speed_dot
+    sum_rotors(world)
 
 
 @inlined
 def take_joint_speeds(world, state):
     """Speeds of the rotors that turn with a joint (R.10)."""
+    any_turns = False
     for k in range(world.head[memory.N_ROTORS]):
         joint = world.rotor_int[k, memory.TURNS_WITH]
         if joint != 0:
             row = world.joint_int[abs(joint) - 1, memory.JOINT_ROW]
             rate = state[row, memory.V]
             world.rotors[k, memory.SPEED] = rate if joint > 0 else -rate
-
-
-@inlined
-def stored_spin(world, b):
-    """Momentum of the rotors of body b and its rate, in body axes (R.2), from their speeds."""
-    spin = (0.0, 0.0, 0.0)
-    spin_dot = (0.0, 0.0, 0.0)
-    for k in range(world.body_int[b, memory.FIRST_ROTOR], world.body_int[b, memory.END_ROTOR]):
-        rotor = world.rotors[k]
-        if rotor[memory.AXIAL_INERTIA] != 0.0:
-            along = scale(rotor[memory.AXIAL_INERTIA], get3(rotor, memory.AXIS))
-            spin = add(spin, scale(rotor[memory.SPEED], along))
-            spin_dot = add(spin_dot, scale(rotor[memory.SPEED_DOT], along))
-    return spin, spin_dot
+            any_turns = True
+    if any_turns:
+        sum_rotors(world)
 
 
 @inlined
@@ -101,23 +113,13 @@ def extra_wrench(world, state, b, R, k):
 
 
 @inlined
-def rotor_wrench(world, state, b, R):
-    """Force and moment of the rotors of body b about its centre of mass, in body axes (R.1)."""
-    across = (0.0, 0.0)
-    lift = 0.0
+def air_wrench(world, state, b, R):
+    """Force and moment that the air adds to those of the rotors of body b (R.4), (R.6), in body axes."""
+    force = (0.0, 0.0, 0.0)
     moment = (0.0, 0.0, 0.0)
     for k in range(world.body_int[b, memory.FIRST_ROTOR], world.body_int[b, memory.END_ROTOR]):
-        rotor = world.rotors[k]
-        kind = world.rotor_int[k, memory.KIND]
-        square = rotor[memory.SPEED] * abs(rotor[memory.SPEED])  # turned backwards, it pulls
-        lift += square * rotor[memory.PER_SPEED2 + 2]
-        moment = add(moment, scale(square, get3(rotor, memory.PER_SPEED2 + 3)))
-        if kind != memory.UPRIGHT:
-            x, y = rotor[memory.PER_SPEED2], rotor[memory.PER_SPEED2 + 1]
-            across = (across[0] + square * x, across[1] + square * y)
-            if kind == memory.FELT:
-                more_force, more_moment = extra_wrench(world, state, b, R, k)
-                across = (across[0] + more_force[0], across[1] + more_force[1])
-                lift += more_force[2]
-                moment = add(moment, more_moment)
-    return (across[0], across[1], lift), moment
+        if world.rotor_int[k, memory.FELT] != 0:
+            more_force, more_moment = extra_wrench(world, state, b, R, k)
+            force = add(force, more_force)
+            moment = add(moment, more_moment)
+    return force, moment

@@ -31,7 +31,7 @@ from rotor_core.math.vec3 import (
 )
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import EVERYTHING, NONE_YET, TAUT_ONLY, evaluate
-from rotor_dynamics.forces.rotors import set_speeds, stored_spin
+from rotor_dynamics.forces.rotors import set_speeds
 from rotor_dynamics.integrators.classical import note_tensions
 from rotor_dynamics.integrators.methods import Method
 
@@ -161,8 +161,6 @@ def store_spin(world, t):
     """Momentum of internal rotors at time t into the column SPIN."""
     if world.head[memory.N_ROTORS] != 0:
         set_speeds(world, t)
-        for b in range(world.head[memory.N_BODIES]):
-            put3(world.bodies[b], memory.SPIN, stored_spin(world, b)[0])
 
 
 @inlined

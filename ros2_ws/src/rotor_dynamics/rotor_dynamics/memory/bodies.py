@@ -30,6 +30,9 @@ ROTATES = body("", "0: point mass, 1: full inertia, 2: diagonal inertia")
 body.group("work")
 ROTATION = body("", "rotation matrix body to world", shape=(3, 3))
 COMMAND = body("N, N m", "force and moment of the inputs, body axes", shape=(6,))
+ROTOR_WRENCH = body(
+    "N, N m", "of rotors by their speeds alone about the centre of mass, body axes", shape=(6,)
+)
 SPIN = body("kg m^2/s", "angular momentum of the rotors, body axes", shape=(3,))
 SPIN_DOT = body("N m", "its rate", shape=(3,))
 body.group("set from outside")
@@ -49,6 +52,7 @@ FIRST_ROTOR = body_int("", "first row of its rotors")
 END_ROTOR = body_int("", "end of its rotors")
 FIRST_DRAG = body_int("", "first row of its drags")
 END_DRAG = body_int("", "end of its drags")
+FEELS_AIR = body_int("", "1 where the thrust of a rotor depends on the motion or place of the body")
 BODY_INT = body_int.width
 
 # --- inputs and external wrenches ----------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
 from rotor_core.rows import Row
 
 rotor = Row(
@@ -30,10 +29,7 @@ ROTOR = rotor.width
 rotor_int = Row("rotor_int", "Integers of a rotor.")
 ROTOR_BODY = rotor_int("", "row of its body")
 SAME_LAG = rotor_int("", "1 where its lag is that of the row before")
-KIND = rotor_int("", "UPRIGHT, PLAIN or FELT")
+FELT = rotor_int("", "1 where its drag or the ground matter")
 ROTOR_NUMBER = rotor_int("", "its number as the user counts")
 TURNS_WITH = rotor_int("", "joint (from 1, signed with the rotor's sense) that it turns with, or 0")
 ROTOR_INT = rotor_int.width
-
-UPRIGHT, PLAIN, FELT = constants(0, 1, 2)
-"""Kinds: a rotor that pushes along body z by its speed alone; in any direction; or drag and ground matter."""

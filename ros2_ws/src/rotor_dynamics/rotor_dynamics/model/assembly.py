@@ -161,15 +161,13 @@ def _fill_rotors(
         r[memory.AXIAL_INERTIA] = rotor.spin * rotor.inertia
         r[memory.ROTOR_DRAG], r[memory.RADIUS] = rotor.drag, rotor.radius
         r[memory.LAG_RATE] = 1.0 / rotor.lag if rotor.lag else 0.0
-        kind = (
-            memory.FELT
-            if rotor.drag or rotor.radius
-            else (memory.PLAIN if force[:2].any() else memory.UPRIGHT)
-        )
+        felt = bool(rotor.drag or rotor.radius)
         same = row > 0 and rotor.lag == system.rotors[order[row - 1]].lag
         joint = topology.joints.index(rotor.joint) + 1 if rotor.joint >= 0 else 0
         turns_with = joint if rotor.spin > 0.0 else -joint
-        world.rotor_int[row] = member_body[rotor.body], same, kind, i, turns_with
+        b = member_body[rotor.body]
+        world.body_int[b, memory.FEELS_AIR] |= felt
+        world.rotor_int[row] = b, same, felt, i, turns_with
 
 
 def _fill_drags(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sin
 
 from rotor_core._jit import inlined
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
@@ -26,7 +27,7 @@ from rotor_core.math.vec3 import (
 )
 from rotor_dynamics import memory
 from rotor_dynamics.forces.drag import drag_wrench
-from rotor_dynamics.forces.rotors import rotor_wrench, set_speeds, stored_spin
+from rotor_dynamics.forces.rotors import air_wrench, set_speeds
 
 DIAGONAL = 2.0
 """Value of the column ROTATES of bodies whose axes are principal."""
@@ -102,14 +103,15 @@ def body_wrench(world, state, b, R, has_rotors, has_drags):
         force = add(force, get3(body, memory.OUTER_WRENCH))
         moment = add(moment, get3(body, memory.OUTER_WRENCH + 3))
     if has_rotors:
-        more_force, more_moment = rotor_wrench(world, state, b, R)
-        force = add(force, more_force)
-        moment = add(moment, more_moment)
+        force = add(force, get3(body, memory.ROTOR_WRENCH))
+        moment = add(moment, get3(body, memory.ROTOR_WRENCH + 3))
+        if world.body_int[b, memory.FEELS_AIR] != 0:
+            more_force, more_moment = air_wrench(world, state, b, R)
+            force = add(force, more_force)
+            moment = add(moment, more_moment)
         if body[memory.ROTATES] != 0.0:
-            spin, spin_dot = stored_spin(world, b)
-            put3(body, memory.SPIN, spin)
-            put3(body, memory.SPIN_DOT, spin_dot)
-            moment = sub(moment, spin_dot)
+            spin = get3(body, memory.SPIN)
+            moment = sub(moment, get3(body, memory.SPIN_DOT))
     if has_drags:
         more_force, more_moment = drag_wrench(world, state, b, R)
         force = add(force, more_force)
@@ -125,12 +127,15 @@ def body_momentum(body, omega):
     return apply(get9(body, memory.INERTIA), omega)
 
 
-@inlined
-def free_motion(world, state, slope, t):
+@linked(*WORLD, INT, INT, FLOAT)
+def free_motion(ints, floats, which_state, which_slope, t):
     """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3).
 
     And the power of all forces but gravity, into POWER_NOW (E.1).
     """
+    world = memory.views(ints, floats)
+    state = world.states[which_state]
+    slope = world.slopes[which_slope]
     if world.head[memory.SINUSOIDS] != 0:
         sum_inputs(world, t)
     has_rotors = world.head[memory.N_ROTORS] != 0
