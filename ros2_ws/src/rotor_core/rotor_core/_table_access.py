@@ -22,6 +22,8 @@ if COMPILED:
     from numba.extending import lower_builtin, lower_cast, models, register_model
     from numba.np.arrayobj import populate_array
 
+    from rotor_core._lanes import Lanes
+
     class TableArray(types.Array):
         """A table, or some of its rows.
 
@@ -33,7 +35,7 @@ if COMPILED:
 
         def __init__(self, table: str, dtype: Any, ndim: int) -> None:
             self.table = table
-            super().__init__(dtype, ndim, "C", name=f"table({table}, {ndim}d)")
+            super().__init__(dtype, ndim, "C", name=f"table({table}, {dtype}, {ndim}d)")
 
         @property
         def key(self) -> tuple:
@@ -41,7 +43,7 @@ if COMPILED:
 
         @property
         def mangling_args(self) -> tuple:
-            return type(self).__name__, [self.table, self.ndim]
+            return type(self).__name__, [self.table, self.dtype, self.ndim]
 
         def copy(
             self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None
@@ -94,7 +96,7 @@ if COMPILED:
         table, kind = signature.args
         array, place, given = _place(context, builder, table, arguments[0], kind, arguments[1])
         if given == table.ndim:
-            read = builder.load(place)
+            read = builder.load(place, align=8)
             read.set_metadata("tbaa", _known(builder, table.table))
             return read
         rows = context.make_array(signature.return_type)(context, builder)
@@ -107,9 +109,10 @@ if COMPILED:
         table, kind, given = signature.args
         _, place, _ = _place(context, builder, table, arguments[0], kind, arguments[1])
         value = context.cast(builder, arguments[2], given, table.dtype)
-        builder.store(value, place).set_metadata("tbaa", _known(builder, table.table))
+        builder.store(value, place, align=8).set_metadata("tbaa", _known(builder, table.table))
         return context.get_dummy_value()
 
     for index in (types.Integer, types.BaseTuple):
         lower_builtin(operator.getitem, TableArray, index)(_read)
         lower_builtin(operator.setitem, TableArray, index, types.Number)(_write)
+        lower_builtin(operator.setitem, TableArray, index, Lanes)(_write)

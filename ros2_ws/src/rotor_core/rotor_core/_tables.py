@@ -1,5 +1,7 @@
 """Tables in two flat arrays, as kernels see them.
 
+Of worlds side by side (:mod:`rotor_core._lanes`) the second array has a row for every number, and a column per lane.
+
 In Python the function that cuts two arrays into named tables returns a tuple of views. In a compiled kernel it
 returns no more than the two addresses, and a table is cut where it is named: a record of forty views would be
 three hundred words, which the compiler would have to carry through every call and every copy.
@@ -79,18 +81,22 @@ if COMPILED:
     )
     from numba.np.arrayobj import populate_array
 
+    from rotor_core._lanes import LANES
     from rotor_core._table_access import TableArray
 
 
 def _teach_numba(views: Any, places: dict[str, Place]) -> None:
     class Tables(types.Type):
-        def __init__(self) -> None:
-            super().__init__(name="Tables")
+        """Of one world, or of worlds side by side: what is not whole are numbers, or lanes."""
 
-    tables = Tables()
+        def __init__(self, number: Any) -> None:
+            self.number = number
+            super().__init__(name=f"Tables({number})")
+
     kinds = {
-        name: TableArray(name, types.int64 if p.whole else types.float64, len(p.shape))
+        (number, name): TableArray(name, types.int64 if p.whole else number, len(p.shape))
         for name, p in places.items()
+        for number in (types.float64, LANES)
     }
 
     @register_model(Tables)
@@ -98,22 +104,26 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
         def __init__(self, manager: Any, kind: Any) -> None:
             members = [
                 ("ints", types.CPointer(types.int64)),
-                ("floats", types.CPointer(types.float64)),
+                ("floats", types.CPointer(kind.number)),
             ]
             super().__init__(manager, kind, members)
 
     @type_callable(views)
     def _(context: Any) -> Callable:
-        return lambda ints, floats: tables
+        return lambda ints, floats: Tables(LANES if floats.ndim == 2 else types.float64)
 
     @lower_builtin(views, types.Array, types.Array)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        out = cgutils.create_struct_proxy(tables)(context, builder)
+        kind = signature.return_type
+        out = cgutils.create_struct_proxy(kind)(context, builder)
         ints, floats = (
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args, arguments, strict=True)
         )
-        out.ints, out.floats = ints.data, floats.data
+        out.ints = ints.data
+        out.floats = builder.bitcast(
+            floats.data, context.get_value_type(types.CPointer(kind.number))
+        )
         return out._getvalue()
 
     @infer_getattr
@@ -121,12 +131,12 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
         key = Tables
 
         def generic_resolve(self, kind: Any, name: str) -> Any:
-            return kinds.get(name)
+            return kinds.get((kind.number, name))
 
     @lower_getattr_generic(Tables)
     def _(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-        place = places[name]
-        both = cgutils.create_struct_proxy(tables)(context, builder, value)
+        place, table = places[name], kinds[kind.number, name]
+        both = cgutils.create_struct_proxy(kind)(context, builder, value)
 
         def number(at: int) -> Any:
             """Of the integers; never written while a kernel runs, so that one read serves all."""
@@ -138,13 +148,14 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
             number(d.at) if isinstance(d, Size) else context.get_constant(types.intp, int(d))
             for d in place.shape
         ]
-        itemsize = context.get_constant(types.intp, 8)
+        size = context.get_abi_sizeof(context.get_data_type(table.dtype))
+        itemsize = context.get_constant(types.intp, size)
         strides = [itemsize]
         for length in reversed(lengths[1:]):
             strides.insert(0, builder.mul(strides[0], length))
         data = both.ints if place.whole else both.floats
         if place.first >= 0:
             data = builder.gep(data, [number(place.first)])
-        out = context.make_array(kinds[name])(context, builder)
+        out = context.make_array(table)(context, builder)
         populate_array(out, data, lengths, strides, itemsize, meminfo=None)
         return out._getvalue()

@@ -70,4 +70,4 @@ def accuracy_of(ints: np.ndarray, floats: np.ndarray, world: memory.World) -> tu
         error,
         error / float(scalars[memory.ENERGY_SCALE]),
     )
-    return found, int(head[memory.LARGEST_BODY]) if largest > 0.0 else -1
+    return found, int(scalars[memory.LARGEST_BODY]) if largest > 0.0 else -1

@@ -1,8 +1,8 @@
 """Thousands of worlds at once, on all cores.
 
-Every world is a pair of flat arrays like that of :class:`~rotor_dynamics.engine.Engine` and runs through
-the same compiled steps: the results are the same bits. Worlds may differ in all numbers (masses,
-lengths, states, commands, wind), not in what is connected to what.
+Every world is a pair of flat arrays like that of :class:`~rotor_dynamics.engine.Engine` and runs through the same
+compiled steps, most of them side by side in the lanes of vector registers (:mod:`rotor_dynamics.side_by_side`).
+Worlds may differ in all numbers (masses, lengths, states, commands, wind), not in what is connected to what.
 """
 
 from __future__ import annotations
@@ -11,89 +11,23 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from math import exp
 from typing import Any
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel_without_gil
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import EVENT_TYPES
 from rotor_dynamics.hybrid.failures import failure_text
-from rotor_dynamics.hybrid.impact import INPUT_CHANGED
-from rotor_dynamics.hybrid.stepper import EVENT_ROWS, OK, run
-from rotor_dynamics.kinematics.members import member_motion
+from rotor_dynamics.hybrid.stepper import EVENT_ROWS
 from rotor_dynamics.model.system import System
+from rotor_dynamics.side_by_side.packs import Packs
+from rotor_dynamics.side_by_side.periods import run_packs, run_worlds
 
 CHUNKS_PER_THREAD = 4
 """Parts that each thread gets, so that none waits long for the last."""
-
-
-@inlined
-def command_rotors(world, speeds):
-    """New commands for all rotors, which follow with their lag (R.5)."""
-    t = world.scalars[memory.TIME]
-    for k in range(world.head[memory.N_ROTORS]):
-        rotor = world.rotors[k]
-        rate = rotor[memory.LAG_RATE]
-        wanted = speeds[world.rotor_int[k, memory.ROTOR_NUMBER]]
-        now = rotor[memory.SPEED_BIAS] + rotor[memory.SPEED_OFFSET] * exp(
-            -rate * (t - rotor[memory.SINCE])
-        )
-        rotor[memory.SPEED_OFFSET] = now - wanted if rate > 0.0 else 0.0
-        rotor[memory.SPEED_BIAS] = wanted
-        rotor[memory.SINCE] = t
-
-
-@inlined
-def apply_inputs(world, wrenches, speeds, wind):
-    """Write the inputs of one period into a world."""
-    for k in range(wrenches.shape[0]):
-        for channel in range(4):
-            world.inputs[k, memory.BIAS + channel] = wrenches[k, channel]
-    if speeds.shape[0] > 0:
-        command_rotors(world, speeds)
-    n_rows = world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]
-    for b in range(n_rows if wind.shape[0] > 0 else 0):
-        for i in range(3):
-            world.bodies[b, memory.WIND + i] = wind[i]
-    world.head[memory.WHAT] = INPUT_CHANGED
-
-
-@inlined
-def count_events(world, counts):
-    """Add the events since the last call to their counts by type."""
-    for i in range(counts.shape[0]):
-        counts[i] += world.head[memory.EVENT_COUNTS + i]
-        world.head[memory.EVENT_COUNTS + i] = 0
-
-
-@kernel_without_gil
-def run_worlds(
-    ints, floats, first, last, wrenches, speeds, wind, steps, every,
-    member_body, member_poses, motions, tensions, counts, statuses,
-):  # fmt: skip
-    """Run worlds ``first`` to ``last`` through all periods; see :meth:`Batch.rollout`."""
-    n_periods = wrenches.shape[1]
-    for w in range(first, last):
-        world = memory.views(ints[w], floats[w])
-        status = OK
-        for p in range(n_periods):
-            if status == OK:
-                apply_inputs(world, wrenches[w, p], speeds[w, p], wind[w, p])
-                status = run(ints[w], floats[w], 0)
-                if status == OK:
-                    status = run(ints[w], floats[w], steps)
-                count_events(world, counts[w])
-            if (p + 1) % every == 0:
-                row = (p + 1) // every - 1
-                member_motion(ints[w], floats[w], member_body, member_poses[w], motions[w, row])
-                for k in range(tensions.shape[2]):
-                    tensions[w, row, k] = world.constraints[k, memory.TENSION_0]
-        statuses[w] = status
 
 
 @dataclass(frozen=True)
@@ -107,6 +41,7 @@ class Rollout:
         times: at which the worlds stand, (n_worlds,) s.
         events: how many events of each type, by name, (n_worlds,) each.
         failures: worlds that could not go on, with the reason; they stand at their last good state.
+        shared: share of all steps that worlds took side by side.
     """
 
     motion: np.ndarray
@@ -114,6 +49,7 @@ class Rollout:
     times: np.ndarray
     events: dict[str, np.ndarray]
     failures: dict[int, str] = field(default_factory=dict)
+    shared: float = 0.0
 
     def require(self) -> Rollout:
         """Itself, if every world went to its end.
@@ -198,6 +134,7 @@ class Batch:
         self._systems = None if isinstance(systems, System) else systems
         self._options = options
         self._first = self.ints.copy(), self.floats.copy()
+        self._packs = Packs.of(self._reference, self.ints)
 
     @staticmethod
     def _begin(engine: Engine) -> None:
@@ -247,6 +184,7 @@ class Batch:
         wind: np.ndarray | None = None,
         every: int = 1,
         threads: int | None = None,
+        side_by_side: bool = True,
     ) -> Rollout:
         """Run all worlds through the same number of control periods.
 
@@ -258,6 +196,8 @@ class Batch:
             wind: velocity of the air, (n_periods, 3) m/s or with a leading axis.
             every: record the end of every such period only.
             threads: default one per core.
+            side_by_side: take smooth steps of worlds that are alike together, in the lanes of vector registers;
+                the results agree to rounding with those of one world after the other.
 
         Returns:
             What became of them; a world that fails stays at its last good state.
@@ -291,25 +231,39 @@ class Batch:
         motions = np.zeros((self.size, n_rows, members, MOTION))
         tensions = np.zeros((self.size, n_rows, len(self._reference.system.cables)))
         counts = np.zeros((self.size, len(EVENT_TYPES)), np.int64)
-        statuses = np.zeros(self.size, np.int64)
+        statuses, shared = np.zeros(self.size, np.int64), np.zeros(self.size, np.int64)
         threads = threads or os.cpu_count() or 1
-        edges = np.linspace(0, self.size, min(self.size, threads * CHUNKS_PER_THREAD) + 1).astype(
-            int
-        )
         rest = (
             wrenches, speeds, air, steps, every,
             self._reference.member_body, self._poses, motions, tensions, counts, statuses,
         )  # fmt: skip
-        with ThreadPoolExecutor(threads) as pool:
-            list(
-                pool.map(
-                    lambda part: run_worlds(self.ints, self.floats, *part, *rest),
-                    zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True),
+        packs = self._packs if side_by_side else None
+
+        def work(first: int, last: int) -> None:
+            if packs is None:
+                run_worlds(self.ints, self.floats, first, last, *rest)
+            else:
+                room = packs.room()
+                run_packs(
+                    self.ints,
+                    self.floats,
+                    first,
+                    last,
+                    packs.members,
+                    *room,
+                    *packs.parts,
+                    *rest,
+                    shared,
                 )
-            )
+
+        n = self.size if packs is None else len(packs.members)
+        edges = np.linspace(0, n, min(n, threads * CHUNKS_PER_THREAD) + 1).astype(int).tolist()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, edges[:-1], edges[1:]))
         failures = {int(w): self._why(int(w), int(statuses[w])) for w in np.flatnonzero(statuses)}
         events = {name: counts[:, code - 1] for code, name in EVENT_TYPES.items()}
-        return Rollout(motions, tensions, self.time.copy(), events, failures)
+        share = float(shared.sum()) / (self.size * n_periods * steps)
+        return Rollout(motions, tensions, self.time.copy(), events, failures, share)
 
     def _per_world(self, given: np.ndarray, shape: tuple[int, ...], what: str) -> np.ndarray:
         given = np.ascontiguousarray(given, float)

@@ -54,7 +54,7 @@ def _spread(world: memory.World) -> np.ndarray:
     for b, row in enumerate(world.bodies):
         S[6 * b : 6 * b + 3, 6 * b : 6 * b + 3] = np.sqrt(row[memory.INV_MASS]) * np.eye(3)
         J_inverse = row[memory.INV_INERTIA : memory.INV_INERTIA + 9].reshape(3, 3)
-        if row[memory.ROTATES] and J_inverse.any():  # neither a point nor the ground
+        if world.body_int[b, memory.ROTATES] and J_inverse.any():  # neither a point nor the ground
             S[6 * b + 3 : 6 * b + 6, 6 * b + 3 : 6 * b + 6] = np.linalg.cholesky(J_inverse)
     return S
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from worlds import DRAGONFLY, TRI_C, started, state, team
 
+from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
 from rotor_core.errors import ContractError, ModelError, SolverError
+from rotor_dynamics import memory
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import Body
@@ -59,6 +61,65 @@ def test_a_batch_is_its_worlds_bit_for_bit():
         np.testing.assert_array_equal(out.tensions[w], tensions)
         for kind, counts in out.events.items():
             assert counts[w] == sum(e.type == kind for e in events)
+
+
+@pytest.mark.skipif(not COMPILED, reason="lanes are of compiled kernels")
+def test_lanes_leave_for_events_and_return():
+    """Worlds that snap at different times, side by side and one after the other: the same to 1e-12 (measured: 0)."""
+    rng = np.random.default_rng(11)
+    systems, states, wrenches = snapping(rng, 30)
+    wrenches[:, 12:, :, 0] = HOVER * rng.uniform(0.9, 1.1, (30, 28, 3))  # calm again,
+    for w in range(30):  # but for a vehicle that is pushed down for a while, each at another time
+        wrenches[w, 14 + w % 7 : 17 + w % 7, w % 3, 0] = -HOVER
+    batch, single = Batch(systems, states), Batch(systems, states)
+    together = batch.rollout(wrenches, steps=10, threads=2).require()
+    apart = single.rollout(wrenches, steps=10, side_by_side=False).require()
+    assert apart.events["snap"].sum() >= 120 and apart.events["slack"].sum() >= 30
+    assert apart.shared == 0.0 and 0.5 < together.shared < 0.999
+    np.testing.assert_allclose(together.motion, apart.motion, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(together.tensions, apart.tensions, rtol=1e-10, atol=1e-12)
+    for kind, counts in together.events.items():
+        np.testing.assert_array_equal(counts, apart.events[kind])
+    steps = memory.STEP
+    np.testing.assert_array_equal(batch.ints[:, steps], single.ints[:, steps])
+    for column in (
+        memory.WORK,
+        memory.LOST,
+        memory.ENERGY,
+        memory.LARGEST_SQUARED,
+        memory.LARGEST_BODY,
+    ):
+        np.testing.assert_allclose(
+            batch.floats[:, column], single.floats[:, column], rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.skipif(not COMPILED, reason="lanes are of compiled kernels")
+def test_a_lane_that_fails_leaves_the_others():
+    systems, states, wrenches = snapping(np.random.default_rng(3), 8)
+    wrenches[..., 0], wrenches[..., 1:] = HOVER, 0.0
+    wrenches[2, 5:, 0, 1] = 1e300
+    together = Batch(systems, states).rollout(wrenches, steps=10)
+    apart = Batch(systems, states).rollout(wrenches, steps=10, side_by_side=False)
+    assert set(together.failures) == set(apart.failures) == {2}
+    assert together.failures == apart.failures
+    np.testing.assert_allclose(together.motion, apart.motion, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.skipif(not COMPILED, reason="lanes are of compiled kernels")
+def test_worlds_of_two_structures_run_beside_their_own_kind():
+    """One diagonal inertia among others that are not: its integers differ, its lane is another."""
+    turned = np.array([[1e-3, 1e-4, 0.0], [1e-4, 2e-3, 0.0], [0.0, 0.0, 2e-3]])
+    systems = [
+        System((Body("quad", 0.3, turned if w % 3 == 0 else np.diag([1e-3, 2e-3, 2e-3])),), ())
+        for w in range(9)
+    ]
+    starts = np.array([[state(w=[1.0 + w, 2.0, 3.0])] for w in range(9)])
+    nothing = np.zeros((4, 0, 4))
+    together = Batch(systems, starts).rollout(nothing, steps=20)
+    apart = Batch(systems, starts).rollout(nothing, steps=20, side_by_side=False)
+    assert together.shared == 1.0
+    np.testing.assert_allclose(together.motion, apart.motion, rtol=1e-12, atol=1e-12)
 
 
 def test_threads_and_order_change_nothing():

@@ -9,6 +9,7 @@ the unknowns, not with their cube.
 from __future__ import annotations
 
 from rotor_core._jit import inlined
+from rotor_core._lanes import possibly
 from rotor_core._link import FLAG, FLOAT, FLOATS, INT, INTS, ROWS, linked
 
 SINGULAR_PIVOT = 1e-10
@@ -91,8 +92,12 @@ def factorize(A, L, n, low):
     Dependent rows (two cables between the same points) get a small relative shift; :func:`solve`
     then refines, which gives the pulls of smallest norm.
     """
-    if n > SMALL:
-        return factorize_large(A, L, n, low)
+    return factorize_large(A, L, n, low) if n > SMALL else factorize_small(A, L, n)
+
+
+@inlined
+def factorize_small(A, L, n):
+    """:func:`factorize` without a look at the envelope. In lanes: all of them are shifted where rows of one depend."""
     redundant = False
     for attempt in range(2):
         shift = DEPENDENT_SHIFT if attempt == 1 else 0.0
@@ -102,7 +107,7 @@ def factorize(A, L, n, low):
             pivot = A[j, j] * (1.0 + shift)
             for m in range(j):
                 pivot -= L[m, j] * L[j, m]
-            if attempt == 0 and pivot < SINGULAR_PIVOT * A[j, j]:
+            if attempt == 0 and possibly(pivot < SINGULAR_PIVOT * A[j, j]):
                 broken = True
                 break
             inverse = 1.0 / pivot
@@ -123,7 +128,13 @@ def substitute(L, n, x, low):
     """Solve L D L^T x = b in place. The newest entry stays in a register: the next one waits for it."""
     if n > SMALL:
         substitute_large(L, n, x, low)
-        return
+    else:
+        substitute_small(L, n, x)
+
+
+@inlined
+def substitute_small(L, n, x):
+    """:func:`substitute` without a look at the envelope."""
     newest = x[0]
     for i in range(1, n):
         value = x[i]
@@ -149,7 +160,13 @@ def substitute_three(L, n, x, y, z, low):
         substitute_large(L, n, x, low)
         substitute_large(L, n, y, low)
         substitute_large(L, n, z, low)
-        return
+    else:
+        substitute_three_small(L, n, x, y, z)
+
+
+@inlined
+def substitute_three_small(L, n, x, y, z):
+    """:func:`substitute_three` without a look at the envelope."""
     for i in range(1, n):
         p, q, r = x[i], y[i], z[i]
         for m in range(i):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import cos, sin, sqrt, tan
 
 from rotor_core._jit import inlined
+from rotor_core._lanes import certainly
 
 THREE_TERMS_BELOW = 1e-4
 """Squared half angle, rad^2, under which three terms do: truncation below 1e-20."""
@@ -25,11 +26,11 @@ S1, S2, S3, S4, S5 = -1.0 / 6.0, -1.0 / 20.0, -1.0 / 42.0, -1.0 / 72.0, -1.0 / 1
 def cos_sinc(squared):
     """Return ``(cos(s), sin(s)/s)`` for ``squared = s**2 >= 0``, exact to rounding on both sides of the switches."""
     x = squared
-    if x < THREE_TERMS_BELOW:
+    if certainly(x < THREE_TERMS_BELOW):
         c = 1.0 + C1 * x * (1.0 + C2 * x * (1.0 + C3 * x))
         k = 1.0 + S1 * x * (1.0 + S2 * x * (1.0 + S3 * x))
         return c, k
-    if x < SERIES_BELOW:
+    if certainly(x < SERIES_BELOW):
         c = 1.0 + C1 * x * (1.0 + C2 * x * (1.0 + C3 * x * (1.0 + C4 * x * (1.0 + C5 * x))))
         k = 1.0 + S1 * x * (1.0 + S2 * x * (1.0 + S3 * x * (1.0 + S4 * x * (1.0 + S5 * x))))
         return c, k

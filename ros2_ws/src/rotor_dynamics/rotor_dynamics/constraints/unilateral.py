@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core._jit import constants, inlined
+from rotor_core._lanes import certainly, choose, possibly
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
@@ -120,14 +121,14 @@ def constraint_geometry(world, k, state, slope, trees):
             D_ddot, apply(R, add(cross(get3(slope[a], memory.D_OMEGA), r), cross(omega, v)))
         )
     d = sqrt(dot(D, D))
-    xi = (0.0, 0.0, -1.0)
-    swing = 0.0
+    inverse = 1.0 / d
+    xi = scale(inverse, D)
+    apart = d > COINCIDENT
+    if not certainly(apart):
+        inverse = choose(apart, inverse, 0.0)
+        xi = choose(apart, xi[0], 0.0), choose(apart, xi[1], 0.0), choose(apart, xi[2], -1.0)
     along = dot(xi, D_dot)
-    if d > COINCIDENT:
-        inverse = 1.0 / d
-        xi = scale(inverse, D)
-        along = dot(xi, D_dot)
-        swing = (dot(D_dot, D_dot) - along * along) * inverse
+    swing = (dot(D_dot, D_dot) - along * along) * inverse
     put3(c, memory.XI, xi)
     c[memory.DISTANCE] = d
     c[memory.GAP] = d - c[memory.LENGTH]
@@ -161,10 +162,18 @@ def find_envelope(ints, floats, n):
 @inlined
 def assemble(ints, floats, world, n, trees):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
-    place = world.order[1]
-    A = world.matrix
     if n > SMALL:
         find_envelope(ints, floats, n)
+    couple_bodies(world, n)
+    if trees:
+        assemble_trees(ints, floats, n)
+
+
+@inlined
+def couple_bodies(world, n):
+    """The part of A that free bodies make."""
+    place = world.order[1]
+    A = world.matrix
     for k in range(world.head[memory.N_CONSTRAINTS]):
         place[k] = -1
     for i in range(n):
@@ -200,13 +209,19 @@ def assemble(ints, floats, world, n, trees):
         if i >= 0 and j >= 0:
             e = world.constraints[pair[memory.PAIR_J]]
             A[i, j] += dot(xi, get3(e, memory.XI)) + dot(arm, get3(e, pair[memory.PAIR_RESPONSE]))
-    if trees:
-        assemble_trees(ints, floats, n)
 
 
 @inlined
 def pull(ints, floats, world, k, amount, target, linear, angular, trees):
     """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
+    pull_bodies(world, k, amount, target, linear, angular)
+    if trees:
+        pull_trees(ints, floats, k, amount, target, linear, angular)
+
+
+@inlined
+def pull_bodies(world, k, amount, target, linear, angular):
+    """:func:`pull` on free bodies."""
     c = world.constraints[k]
     a = world.constraint_int[k, memory.BODY_A]
     b = world.constraint_int[k, memory.BODY_B]
@@ -233,8 +248,6 @@ def pull(ints, floats, world, k, amount, target, linear, angular, trees):
             angular,
             sub(get3(target[b], angular), scale(amount, get3(c, memory.INV_ARM_B))),
         )
-    if trees:
-        pull_trees(ints, floats, k, amount, target, linear, angular)
 
 
 @inlined
@@ -252,8 +265,7 @@ def move(world, state):
         d = world.slopes[memory.CORRECTION, b]
         put3(state[b], memory.P, add(get3(state[b], memory.P), get3(d, memory.D_P)))
         theta = get3(d, memory.D_THETA)
-        turns = theta[0] != 0.0 or theta[1] != 0.0 or theta[2] != 0.0  # cables without arms do not
-        if turns:
+        if possibly(dot(theta, theta) != 0.0):  # cables without arms do not turn it
             q = so3.product(so3.get4(state[b], memory.Q), so3.exp(theta))
             so3.put4(state[b], memory.Q, q)
 

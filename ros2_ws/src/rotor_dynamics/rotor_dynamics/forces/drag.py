@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core._jit import inlined
+from rotor_core._lanes import possibly
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -49,7 +50,7 @@ def drag_wrench(world, state, b, R):
     """Force and moment of drag and rate damping on body b about its centre of mass, in body axes."""
     total_force = (0.0, 0.0, 0.0)
     total_moment = (0.0, 0.0, 0.0)
-    rotates = world.bodies[b, memory.ROTATES] != 0.0
+    rotates = world.body_int[b, memory.ROTATES] != memory.TURNLESS
     for k in range(world.body_int[b, memory.FIRST_DRAG], world.body_int[b, memory.END_DRAG]):
         d = world.drags[k]
         aligned = world.drag_int[k, memory.ALIGNED] != 0
@@ -58,7 +59,7 @@ def drag_wrench(world, state, b, R):
         omega = get3(state[b], memory.OMEGA)
         if not aligned:
             air = add(air, cross(omega, get3(d, memory.PLACE)))
-            if d[memory.SURFACE_LOAD] != 0.0:
+            if possibly(d[memory.SURFACE_LOAD] != 0.0):
                 air = sub(air, wake(world, b, k))
             air = apply_transposed(get9(d, memory.TURN), air)
         per_speed = get3(d, memory.LINEAR)
@@ -66,7 +67,7 @@ def drag_wrench(world, state, b, R):
         if not only_linear:
             per_speed = add(per_speed, scale(sqrt(dot(air, air)), get3(d, memory.QUADRATIC)))
         force = scale(-1.0, times(per_speed, air))
-        if d[memory.SURFACE_LOAD] != 0.0:
+        if possibly(d[memory.SURFACE_LOAD] != 0.0):
             force = (0.0, 0.0, surface_force(d, air))
         moment = (0.0, 0.0, 0.0)
         if rotates and not only_linear:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import cos, exp, sin
 
 from rotor_core._jit import inlined
+from rotor_core._lanes import certainly, possibly
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, put3, scale, sub
 from rotor_dynamics import memory
 
@@ -52,7 +53,7 @@ def sum_rotors(world):
 @inlined
 def set_speeds(world, t):
     """Speeds of all rotors at time t (R.5); their rates go where the body sums them up."""
-    if world.scalars[memory.SPEEDS_AT] == t:
+    if certainly(world.scalars[memory.SPEEDS_AT] == t):
         return  # two stages of a step are at the same time
     world.scalars[memory.SPEEDS_AT] = t
     fading = 1.0
@@ -60,11 +61,11 @@ def set_speeds(world, t):
         rotor = world.rotors[k]
         speed = rotor[memory.SPEED_BIAS]
         speed_dot = 0.0
-        if rotor[memory.SPEED_AMPLITUDE] != 0.0:
+        if possibly(rotor[memory.SPEED_AMPLITUDE] != 0.0):
             angle = rotor[memory.SPEED_FREQUENCY] * t + rotor[memory.SPEED_PHASE]
             speed += rotor[memory.SPEED_AMPLITUDE] * sin(angle)
             speed_dot += rotor[memory.SPEED_AMPLITUDE] * rotor[memory.SPEED_FREQUENCY] * cos(angle)
-        if rotor[memory.LAG_RATE] != 0.0:
+        if possibly(rotor[memory.LAG_RATE] != 0.0):
             if world.rotor_int[k, memory.SAME_LAG] == 0:  # all are commanded at the same time
                 fading = exp(-rotor[memory.LAG_RATE] * (t - rotor[memory.SINCE]))
             speed += rotor[memory.SPEED_OFFSET] * fading
@@ -97,11 +98,11 @@ def extra_wrench(world, state, b, R, k):
     axis = get3(rotor, memory.AXIS)
     speed = rotor[memory.SPEED]
     force = (0.0, 0.0, 0.0)
-    if rotor[memory.RADIUS] > 0.0:
+    if possibly(rotor[memory.RADIUS] > 0.0):
         height = state[b, memory.P + 2] + apply(R, hub)[2] - world.scalars[memory.GROUND]
         more = ground_factor(height, rotor[memory.RADIUS]) - 1.0
         force = scale(more * speed * abs(speed), get3(rotor, memory.PER_SPEED2))
-    if rotor[memory.ROTOR_DRAG] != 0.0:
+    if possibly(rotor[memory.ROTOR_DRAG] != 0.0):
         wind = get3(world.bodies[b], memory.WIND)
         air = add(
             apply_transposed(R, sub(get3(state[b], memory.V), wind)),

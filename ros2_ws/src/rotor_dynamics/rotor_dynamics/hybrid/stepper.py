@@ -219,7 +219,7 @@ def run_to(ints, floats, t_end, times, out):
                         h = trial_length(world, t, t_end)
                         continue
                     if over > HOPELESS and world.head[memory.KINKED] == 0:
-                        world.head[memory.BAD_BODY] = world.head[memory.WORST_BODY]
+                        world.head[memory.BAD_BODY] = int(world.scalars[memory.WORST_BODY])
                         return TOO_SMALL
                 elif world.scalars[memory.NEXT_STEP] < inf:
                     longer = h * factor_of(over)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from math import inf, isfinite, sqrt
 
 from rotor_core._jit import constants, inlined
+from rotor_core._lanes import choose, possibly
 from rotor_core._link import FLAG, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import dot, get3, sub
@@ -63,9 +64,9 @@ def energy_of(world, which_state):
         kinetic += mass * dot(v, v)
         height += mass * s[memory.P + 2]
         mass_of_all += mass
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             omega = get3(s, memory.OMEGA)
-            kinetic += dot(omega, body_momentum(body, omega))
+            kinetic += dot(omega, body_momentum(world, b, omega))
     for j in range(world.head[memory.N_JOINTS]):
         rate = state[world.joint_int[j, memory.JOINT_ROW], memory.V]
         kinetic += world.joints[j, memory.ARMATURE] * rate * rate
@@ -167,30 +168,33 @@ def squared_error(world, h, limit, least):
     """
     last, end = world.slopes[LAST_STAGE], world.slopes[memory.LAST_SLOPE]
     stage, there = world.states[memory.STAGE], world.states[memory.END]
-    thorough = world.scalars[memory.NEXT_STEP] < inf
+    thorough = possibly(world.scalars[memory.NEXT_STEP] < inf)
     worst = least
     for b in range(world.head[memory.N_BODIES]):
-        for part in range(2 if world.bodies[b, memory.ROTATES] != 0.0 else 1):
+        for part in range(2 if world.body_int[b, memory.ROTATES] != memory.TURNLESS else 1):
             of_slope = memory.D_OMEGA if part == 1 else memory.D_V
             of_state = memory.OMEGA if part == 1 else memory.V
             da = sub(get3(last[b], of_slope), get3(end[b], of_slope))
             squared = dot(da, da)
-            if squared <= worst and not thorough:
+            if not (thorough or possibly(squared > worst)):
                 continue
             dv = sub(get3(stage[b], of_state), get3(there[b], of_state))
             apart = dot(dv, dv)
             turned = h * h * squared  # over dv^2: angle of the motion in a step, squared
-            estimate = squared * turned / apart if turned < apart else squared
-            if thorough or estimate > worst:
+            estimate = choose(turned < apart, squared * turned / apart, squared)
+            if thorough or possibly(estimate > worst):
                 moved = displacement(stage[b], there[b], part)
-                if moved > SEEN:
-                    estimate = oscillation(squared, apart, moved, h)
-            if estimate > limit:
+                closer = choose(moved > SEEN, oscillation(squared, apart, moved, h), estimate)
+                estimate = closer if thorough else choose(estimate > worst, closer, estimate)
+            if possibly(estimate > limit):
                 v, a = get3(there[b], of_state), get3(end[b], of_slope)
-                estimate /= 1.0 + dot(v, v) + REFERENCE_STEP * REFERENCE_STEP * dot(a, a)
-            if estimate > worst:
-                worst = estimate
-                world.head[memory.WORST_BODY] = b
+                scale = 1.0 + dot(v, v) + REFERENCE_STEP * REFERENCE_STEP * dot(a, a)
+                estimate = choose(estimate > limit, estimate / scale, estimate)
+            worse = estimate > worst
+            if possibly(worse):
+                worst = choose(worse, estimate, worst)
+                row = choose(worse, b, world.scalars[memory.WORST_BODY])
+                world.scalars[memory.WORST_BODY] = row
     return worst
 
 
@@ -210,23 +214,21 @@ def excess(world, h, rate):
     The balance counts where there are constraints, whose work is error. It asks the same at any step.
     """
     scalars = world.scalars
-    if rate * h < ROUNDING:
-        rate = ROUNDING / h
+    rate = max(rate, ROUNDING / h)
     limit = rate * (1.0 / (SHARE * UNDERRATED))
     limit *= limit
     least = min(NEGLIGIBLE * NEGLIGIBLE * limit, scalars[memory.LARGEST_SQUARED])
     squared = squared_error(world, h, limit, least)
     scalars[memory.ERROR_SQUARED] = squared
-    over = NEGLIGIBLE
-    if squared > least:
-        over = max(over, sqrt(squared / limit))
+    over = choose(squared > least, max(sqrt(squared / limit), NEGLIGIBLE), NEGLIGIBLE)
     if world.head[memory.N_CONSTRAINTS] != 0:
         size = scalars[memory.ENERGY_SCALE]
         may = scalars[memory.TOLERANCE] * REFERENCES_PER_SECOND * h * size
         gained = scalars[memory.ENERGY_END] - scalars[memory.ENERGY]
         unbalanced = abs(gained - scalars[memory.STEP_WORK])
-        if unbalanced > over * may:  # false where the method keeps no account of work
-            over = max(over, unbalanced / (may + rounding_of_energy(world)))
+        counts = unbalanced > over * may  # false where the method keeps no account of work
+        if possibly(counts):
+            over = choose(counts, max(over, unbalanced / (may + rounding_of_energy(world))), over)
     return over
 
 
@@ -242,7 +244,12 @@ def rounding_of_energy(world):
 @inlined
 def note_error(world, t):
     """Remember the largest error of the steps that are taken."""
-    if world.scalars[memory.ERROR_SQUARED] > world.scalars[memory.LARGEST_SQUARED]:
-        world.scalars[memory.LARGEST_SQUARED] = world.scalars[memory.ERROR_SQUARED]
-        world.scalars[memory.LARGEST_ERROR_AT] = t
-        world.head[memory.LARGEST_BODY] = world.head[memory.WORST_BODY]
+    scalars = world.scalars
+    larger = scalars[memory.ERROR_SQUARED] > scalars[memory.LARGEST_SQUARED]
+    if possibly(larger):
+        error = choose(larger, scalars[memory.ERROR_SQUARED], scalars[memory.LARGEST_SQUARED])
+        at = choose(larger, t, scalars[memory.LARGEST_ERROR_AT])
+        row = choose(larger, scalars[memory.WORST_BODY], scalars[memory.LARGEST_BODY])
+        scalars[memory.LARGEST_SQUARED] = error
+        scalars[memory.LARGEST_ERROR_AT] = at
+        scalars[memory.LARGEST_BODY] = row

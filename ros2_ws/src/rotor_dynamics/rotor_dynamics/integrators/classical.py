@@ -40,7 +40,7 @@ def displaced(world, h, slope, target):
         y = target[b]
         put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(d, memory.D_P))))
         put3(y, memory.V, add(get3(s, memory.V), scale(h, get3(d, memory.D_V))))
-        if world.bodies[b, memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             q = so3.product(so3.get4(s, memory.Q), so3.exp(scale(h, get3(d, memory.D_THETA))))
             so3.put4(y, memory.Q, q)
             put3(y, memory.OMEGA, add(get3(s, memory.OMEGA), scale(h, get3(d, memory.D_OMEGA))))
@@ -80,7 +80,7 @@ def two_exponentials(ints, floats, h, last):
     """Attitudes of the last two displacements of the commutator-free method (L.5)."""
     world = memory.views(ints, floats)
     for b in range(world.head[memory.N_BODIES]):
-        if world.bodies[b, memory.ROTATES] == 0.0:
+        if world.body_int[b, memory.ROTATES] == memory.TURNLESS:
             continue
         k1 = get3(world.slopes[0, b], memory.D_THETA)
         k3 = get3(world.slopes[2, b], memory.D_THETA)
@@ -100,7 +100,7 @@ def two_exponentials(ints, floats, h, last):
 def pull_back(world, variant, stage, c):
     """Turn the attitude slopes of a stage into rates at the start of the step."""
     for b in range(world.head[memory.N_BODIES]):
-        if world.bodies[b, memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             d = world.slopes[stage, b]
             omega = get3(d, memory.D_THETA)
             theta = scale(c, get3(world.slopes[stage - 1, b], memory.D_THETA))

@@ -82,7 +82,7 @@ def kick(world, state, slope, h):
         s = state[b]
         body = world.bodies[b]
         put3(s, memory.V, add(get3(s, memory.V), scale(h, get3(slope[b], memory.D_V))))
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             omega = get3(s, memory.OMEGA)
             torque = body_torque(body, omega, get3(slope[b], memory.D_OMEGA))
             put3(s, memory.OMEGA, add(body_momentum(body, omega), scale(h, torque)))
@@ -97,7 +97,7 @@ def drift(world, h):
         body = world.bodies[b]
         put3(y, memory.V, get3(s, memory.V))
         put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(s, memory.V))))
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             momentum, q = drifted(
                 body, get3(s, memory.OMEGA), get3(body, memory.SPIN), so3.get4(s, memory.Q), h
             )
@@ -168,7 +168,7 @@ def momenta_to_rates(world):
     """Body rates from the momenta in the row END."""
     for b in range(world.head[memory.N_BODIES]):
         body = world.bodies[b]
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             y = world.states[memory.END, b]
             inner = sub(get3(y, memory.OMEGA), get3(body, memory.SPIN))
             put3(y, memory.OMEGA, apply(get9(body, memory.INV_INERTIA), inner))

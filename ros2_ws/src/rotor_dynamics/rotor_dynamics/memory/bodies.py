@@ -26,7 +26,6 @@ body.group("constants")
 INV_MASS = body("1/kg", "inverse mass; zero for roots and links of trees and for the ground")
 INERTIA = body("kg m^2", "inertia about the centre of mass, body axes", shape=(3, 3))
 INV_INERTIA = body("1/(kg m^2)", "its inverse; zero where INV_MASS is", shape=(3, 3))
-ROTATES = body("", "0: point mass, 1: full inertia, 2: diagonal inertia")
 body.group("work")
 ROTATION = body("", "rotation matrix body to world", shape=(3, 3))
 COMMAND = body("N, N m", "force and moment of the inputs, body axes", shape=(6,))
@@ -53,7 +52,11 @@ END_ROTOR = body_int("", "end of its rotors")
 FIRST_DRAG = body_int("", "first row of its drags")
 END_DRAG = body_int("", "end of its drags")
 FEELS_AIR = body_int("", "1 where the thrust of a rotor depends on the motion or place of the body")
+ROTATES = body_int("", "TURNLESS, FULL_INERTIA or DIAGONAL_INERTIA")
 BODY_INT = body_int.width
+
+TURNLESS, FULL_INERTIA, DIAGONAL_INERTIA = constants(0, 1, 2)
+"""How bodies rotate: a point mass does not; with any inertia; with principal axes along those of the body."""
 
 # --- inputs and external wrenches ----------------------------------------------------------------
 

@@ -110,8 +110,6 @@ ESTIMATED = header("", "1 where the integrator tells the error of its steps")
 CONTROLLED = header("", "1 where fixed steps are cut by that error")
 KINKED = header("", "1 where forces may have kinks that no step resolves")
 SUBSTEPS = header("", "steps that were added because the estimated error was too large")
-WORST_BODY = header("", "row with the largest estimated error of the last step that was examined")
-LARGEST_BODY = header("", "row with the largest estimated error of all steps")
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(5,))
@@ -130,6 +128,7 @@ TIME = scalar("s", "time of the state")
 GRAVITY = scalar("m/s^2", "along -z of W")
 ORIGIN = scalar("s", "fixed steps end at ORIGIN + i STEP_LENGTH")
 STEP_LENGTH = scalar("s", "of a fixed step")
+STEP_NUMBER = scalar("", "fixed steps since ORIGIN, of worlds that run side by side")
 TOLERANCE = scalar(
     "m/s, rad/s", "error that a step of 1 ms may have, or any step of an adaptive method"
 )
@@ -143,6 +142,8 @@ ERROR_SQUARED = scalar(
 )
 LARGEST_SQUARED = scalar("", "the largest of a step that was taken")
 LARGEST_ERROR_AT = scalar("s", "time of it")
+WORST_BODY = scalar("", "row with the largest estimated error of the last step that was examined")
+LARGEST_BODY = scalar("", "row with the largest estimated error of all steps")
 ENERGY = scalar(
     "J",
     "kinetic and potential energy of all bodies at the start of the step (where there are constraints)",

@@ -250,11 +250,13 @@ def _fill_bodies(world: memory.World, groups: tuple[Group, ...], topology: Topol
         if free:
             row[memory.INV_MASS] = 1.0 / group.mass
         elif topology.rows[g] < topology.n_bodies:
-            row[memory.ROTATES] = 1.0
+            world.body_int[topology.rows[g], memory.ROTATES] = memory.FULL_INERTIA
         if group.inertia is not None:
             row[memory.INERTIA : memory.INERTIA + 9] = group.inertia.ravel()
             diagonal = not np.any(group.inertia - np.diag(np.diag(group.inertia)))
-            row[memory.ROTATES] = 2.0 if diagonal else 1.0
+            world.body_int[topology.rows[g], memory.ROTATES] = (
+                memory.DIAGONAL_INERTIA if diagonal else memory.FULL_INERTIA
+            )
             if free:
                 row[memory.INV_INERTIA : memory.INV_INERTIA + 9] = np.linalg.inv(
                     group.inertia
@@ -264,7 +266,7 @@ def _fill_bodies(world: memory.World, groups: tuple[Group, ...], topology: Topol
                 row[memory.MOMENTS : memory.MOMENTS + 3] = moments
     # the ground "rotates" so that anchor points count; its inverse mass and inertia stay zero
     ground = world.bodies[-1]
-    ground[memory.ROTATES] = 1.0
+    world.body_int[-1, memory.ROTATES] = memory.FULL_INERTIA
     ground[memory.ROTATION : memory.ROTATION + 9] = np.eye(3).ravel()
     world.states[:, :, memory.Q] = 1.0
 

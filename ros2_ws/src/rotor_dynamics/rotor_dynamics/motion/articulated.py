@@ -274,8 +274,8 @@ def motion_power(world, state, slope, first):
         body, s, d = world.bodies[b], state[b], slope[b]
         v, a = get3(s, memory.V), get3(d, memory.D_V)
         power += body[memory.MASS] * (v[0] * a[0] + v[1] * a[1] + v[2] * (a[2] + gravity))
-        if body[memory.ROTATES] != 0.0:
-            power += dot(get3(d, memory.D_OMEGA), body_momentum(body, get3(s, memory.OMEGA)))
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
+            power += dot(get3(d, memory.D_OMEGA), body_momentum(world, b, get3(s, memory.OMEGA)))
     for j in range(world.head[memory.N_JOINTS]):
         row = world.joint_int[j, memory.JOINT_ROW]
         power += world.joints[j, memory.ARMATURE] * state[row, memory.V] * slope[row, memory.D_V]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sin
 
 from rotor_core._jit import inlined
+from rotor_core._lanes import possibly
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
@@ -28,9 +29,6 @@ from rotor_core.math.vec3 import (
 from rotor_dynamics import memory
 from rotor_dynamics.forces.drag import drag_wrench
 from rotor_dynamics.forces.rotors import air_wrench, set_speeds
-
-DIAGONAL = 2.0
-"""Value of the column ROTATES of bodies whose axes are principal."""
 
 
 @inlined
@@ -51,7 +49,7 @@ def sum_inputs(world, t):
         body = world.bodies[world.input_body[k]]
         for channel in range(4):
             value = u[memory.BIAS + channel]
-            if sinusoids and u[memory.AMPLITUDE + channel] != 0.0:
+            if sinusoids and possibly(u[memory.AMPLITUDE + channel] != 0.0):
                 value += u[memory.AMPLITUDE + channel] * sin(
                     u[memory.ANGULAR_FREQUENCY + channel] * t + u[memory.PHASE + channel]
                 )
@@ -73,7 +71,7 @@ def external_wrenches(world, state, slope):
         put3(
             slope[b], memory.D_V, add(get3(slope[b], memory.D_V), scale(body[memory.INV_MASS], f_W))
         )
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             R = get9(body, memory.ROTATION)
             moment = add(
                 apply_transposed(R, get3(e, memory.MOMENT_W)),
@@ -109,7 +107,7 @@ def body_wrench(world, state, b, R, has_rotors, has_drags):
             more_force, more_moment = air_wrench(world, state, b, R)
             force = add(force, more_force)
             moment = add(moment, more_moment)
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             spin = get3(body, memory.SPIN)
             moment = sub(moment, get3(body, memory.SPIN_DOT))
     if has_drags:
@@ -120,22 +118,20 @@ def body_wrench(world, state, b, R, has_rotors, has_drags):
 
 
 @inlined
-def body_momentum(body, omega):
+def body_momentum(world, b, omega):
     """Angular momentum of a body about its centre, in its axes, without that of rotors."""
-    if body[memory.ROTATES] == DIAGONAL:
+    body = world.bodies[b]
+    if world.body_int[b, memory.ROTATES] == memory.DIAGONAL_INERTIA:
         return principal(body, memory.INERTIA, omega)
     return apply(get9(body, memory.INERTIA), omega)
 
 
-@linked(*WORLD, INT, INT, FLOAT)
-def free_motion(ints, floats, which_state, which_slope, t):
+@inlined
+def move_freely(world, state, slope, t):
     """Slope of every free body without cable forces: Newton and Euler (D.2), (R.3), external wrenches (D.3).
 
     And the power of all forces but gravity, into POWER_NOW (E.1).
     """
-    world = memory.views(ints, floats)
-    state = world.states[which_state]
-    slope = world.slopes[which_slope]
     if world.head[memory.SINUSOIDS] != 0:
         sum_inputs(world, t)
     has_rotors = world.head[memory.N_ROTORS] != 0
@@ -155,11 +151,11 @@ def free_motion(ints, floats, which_state, which_slope, t):
         f_W = apply(R, force)
         power += dot(f_W, get3(s, memory.V))
         put3(d, memory.D_V, sub(scale(body[memory.INV_MASS], f_W), (0.0, 0.0, gravity)))
-        if body[memory.ROTATES] != 0.0:
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             omega = get3(s, memory.OMEGA)
-            diagonal = body[memory.ROTATES] == DIAGONAL
+            diagonal = world.body_int[b, memory.ROTATES] == memory.DIAGONAL_INERTIA
             power += dot(moment, omega)
-            momentum = body_momentum(body, omega)
+            momentum = body_momentum(world, b, omega)
             if has_rotors:
                 momentum = add(momentum, spin)
             put3(d, memory.D_THETA, omega)
@@ -173,3 +169,10 @@ def free_motion(ints, floats, which_state, which_slope, t):
     if world.head[memory.N_ACTING] != 0:
         power += external_wrenches(world, state, slope)
     world.scalars[memory.POWER_NOW] = power
+
+
+@linked(*WORLD, INT, INT, FLOAT)
+def free_motion(ints, floats, which_state, which_slope, t):
+    """:func:`move_freely` of one world."""
+    world = memory.views(ints, floats)
+    move_freely(world, world.states[which_state], world.slopes[which_slope], t)

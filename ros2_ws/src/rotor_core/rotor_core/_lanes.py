@@ -1,0 +1,272 @@
+"""Numbers of several worlds side by side, one in each lane of a vector register.
+
+A kernel that works on one world works on as many as there are lanes, if its tables hold lanes instead of numbers
+(:mod:`rotor_core._tables`): arithmetic is done in all lanes at once, with the same roundings as for one. What a lane
+must decide for itself is not an ``if``: :func:`choose` takes the one or the other, :func:`certainly` and
+:func:`possibly` ask all lanes and any lane. For plain numbers the three are what they look like.
+"""
+
+# What is taken from Numba is used only where there is Numba.
+# pyright: reportPossiblyUnboundVariable=false
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from rotor_core._jit import COMPILED
+
+WIDTH = 4
+"""Lanes: what a register of AVX2 holds. Eight, with AVX-512, were no faster (docs/adr)."""
+
+
+def certainly(condition: Any) -> bool:
+    """True if it holds in every lane."""
+    return bool(condition)
+
+
+def possibly(condition: Any) -> bool:
+    """True if it holds in some lane."""
+    return bool(condition)
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """``yes`` in lanes where the condition holds, ``no`` in the others; both are computed."""
+    return yes if condition else no
+
+
+def bits(condition: Any) -> int:
+    """A number with bit i where the condition holds in lane i."""
+    return int(condition)
+
+
+if COMPILED:
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.core.typeconv import Conversion
+    from numba.extending import lower_builtin, lower_cast, models, register_model, type_callable
+
+    class Lanes(types.Type):
+        """A float64 in every lane."""
+
+        def __init__(self) -> None:
+            super().__init__(name=f"lanes({WIDTH})")
+
+        def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+            return Conversion.safe if isinstance(other, types.Number) else None
+
+        def unify(self, typingctx: Any, other: Any) -> Any:
+            return self if isinstance(other, (Lanes, types.Number)) else None
+
+    class LaneFlags(types.Type):
+        """A truth in every lane."""
+
+        def __init__(self) -> None:
+            super().__init__(name=f"lane flags({WIDTH})")
+
+        def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+            return Conversion.safe if isinstance(other, types.Boolean) else None
+
+        def unify(self, typingctx: Any, other: Any) -> Any:
+            return self if isinstance(other, (LaneFlags, types.Boolean)) else None
+
+    LANES, LANE_FLAGS = Lanes(), LaneFlags()
+    DOUBLE = ir.DoubleType()
+    VECTOR = ir.VectorType(DOUBLE, WIDTH)
+    FLAGS = ir.VectorType(ir.IntType(1), WIDTH)
+
+    @register_model(Lanes)
+    class _(models.PrimitiveModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, VECTOR)
+
+    @register_model(LaneFlags)
+    class _(models.PrimitiveModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, FLAGS)
+
+    def _in_all_lanes(builder: Any, kind: Any, value: Any) -> Any:
+        undefined, index = ir.Constant(kind, ir.Undefined), ir.IntType(32)
+        first = builder.insert_element(undefined, value, ir.Constant(index, 0))
+        zeros = ir.Constant(ir.VectorType(index, WIDTH), None)
+        return builder.shuffle_vector(first, undefined, zeros)
+
+    def as_lanes(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        """Code that makes lanes of lanes or of a number."""
+        if kind == LANES:
+            return value
+        return _in_all_lanes(builder, VECTOR, context.cast(builder, value, kind, types.float64))
+
+    @lower_cast(types.Number, Lanes)
+    def _(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+        return as_lanes(context, builder, given, value)
+
+    @lower_cast(types.Boolean, LaneFlags)
+    def _(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+        return _in_all_lanes(builder, FLAGS, value)
+
+    def _teach(function: Any, count: int, result: Any, emit: Callable) -> None:
+        """Type and code of a function of ``count`` arguments of which one at least is lanes."""
+
+        @type_callable(function)
+        def _(context: Any) -> Callable:
+            def fit(*kinds: Any) -> Any:
+                known = all(isinstance(k, (Lanes, types.Number)) for k in kinds)
+                return result if known and LANES in kinds else None
+
+            return (lambda a: fit(a)) if count == 1 else (lambda a, b: fit(a, b))
+
+        def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(
+                context, builder,
+                *(as_lanes(context, builder, k, v) for k, v in zip(signature.args, arguments, strict=True)),
+            )  # fmt: skip
+
+        patterns = {
+            1: [(Lanes,)],
+            2: [(Lanes, Lanes), (Lanes, types.Number), (types.Number, Lanes)],
+        }
+        for pattern in patterns[count]:
+            lower_builtin(function, *pattern)(lowered)
+
+    def _arithmetic(name: str) -> Callable:
+        return lambda context, builder, a, b: getattr(builder, name)(a, b)
+
+    for _symbol, _name in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
+        _teach(getattr(operator, _symbol), 2, LANES, _arithmetic(_name))
+        _teach(getattr(operator, "i" + _symbol), 2, LANES, _arithmetic(_name))
+
+    def _comparison(symbol: str) -> Callable:
+        how = (
+            "fcmp_unordered" if symbol == "!=" else "fcmp_ordered"
+        )  # as of numbers: NaN differs from all
+        return lambda context, builder, a, b: getattr(builder, how)(symbol, a, b)
+
+    for _symbol, _name in (
+        ("<", "lt"),
+        ("<=", "le"),
+        (">", "gt"),
+        (">=", "ge"),
+        ("==", "eq"),
+        ("!=", "ne"),
+    ):
+        _teach(getattr(operator, _name), 2, LANE_FLAGS, _comparison(_symbol))
+
+    def _intrinsic(name: str) -> Callable:
+        def emit(context: Any, builder: Any, a: Any) -> Any:
+            kind = ir.FunctionType(VECTOR, [VECTOR])
+            called = cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{WIDTH}f64")
+            return builder.call(called, [a])
+
+        return emit
+
+    def _lane_by_lane(function: Any) -> Callable:
+        """A function without vector instructions."""
+
+        def emit(context: Any, builder: Any, a: Any) -> Any:
+            signature = types.float64(types.float64)
+            kind = context.typing_context.resolve_value_type(function)
+            kind.get_call_type(context.typing_context, signature.args, {})
+            one = context.get_function(kind, signature)
+            out = ir.Constant(VECTOR, ir.Undefined)
+            for i in range(WIDTH):
+                at = ir.Constant(ir.IntType(32), i)
+                out = builder.insert_element(
+                    out, one(builder, [builder.extract_element(a, at)]), at
+                )
+            return out
+
+        return emit
+
+    _teach(operator.neg, 1, LANES, lambda context, builder, a: builder.fneg(a))
+    _teach(abs, 1, LANES, _intrinsic("llvm.fabs"))
+    _teach(math.sqrt, 1, LANES, _intrinsic("llvm.sqrt"))
+    for _function in (math.exp, math.sin, math.cos):
+        _teach(_function, 1, LANES, _lane_by_lane(_function))
+
+    def _extreme(symbol: str) -> Callable:
+        def emit(context: Any, builder: Any, a: Any, b: Any) -> Any:
+            return builder.select(
+                builder.fcmp_ordered(symbol, b, a), b, a
+            )  # as Python: the first of equals
+
+        return emit
+
+    _teach(max, 2, LANES, _extreme(">"))
+    _teach(min, 2, LANES, _extreme("<"))
+
+    def _is_finite(context: Any, builder: Any, a: Any) -> Any:
+        size = _intrinsic("llvm.fabs")(context, builder, a)
+        return builder.fcmp_ordered("<", size, ir.Constant(VECTOR, [math.inf] * WIDTH))
+
+    _teach(math.isfinite, 1, LANE_FLAGS, _is_finite)
+
+    def _bits_of(builder: Any, flags: Any) -> Any:
+        return builder.bitcast(flags, ir.IntType(WIDTH))
+
+    def _teach_question(function: Any, emit: Callable) -> None:
+        @type_callable(function)
+        def _(context: Any) -> Callable:
+            return lambda condition: (
+                types.boolean if isinstance(condition, (LaneFlags, types.Boolean)) else None
+            )
+
+        @lower_builtin(function, types.Boolean)
+        def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return arguments[0]
+
+        @lower_builtin(function, LaneFlags)
+        def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, _bits_of(builder, arguments[0]))
+
+    _teach_question(
+        certainly,
+        lambda builder, word: builder.icmp_unsigned(
+            "==", word, ir.Constant(word.type, (1 << WIDTH) - 1)
+        ),
+    )
+    _teach_question(
+        possibly, lambda builder, word: builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+    )
+
+    @type_callable(bits)
+    def _(context: Any) -> Callable:
+        return lambda condition: (
+            types.int64 if isinstance(condition, (LaneFlags, types.Boolean)) else None
+        )
+
+    @lower_builtin(bits, types.Boolean)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(arguments[0], ir.IntType(64))
+
+    @lower_builtin(bits, LaneFlags)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(_bits_of(builder, arguments[0]), ir.IntType(64))
+
+    @type_callable(choose)
+    def _(context: Any) -> Callable:
+        def typer(condition: Any, yes: Any, no: Any) -> Any:
+            if isinstance(condition, types.Boolean):
+                return types.float64
+            return LANES if isinstance(condition, LaneFlags) else None
+
+        return typer
+
+    @lower_builtin(choose, types.Boolean, types.Number, types.Number)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        yes, no = (
+            context.cast(builder, value, kind, types.float64)
+            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
+        )
+        return builder.select(arguments[0], yes, no)
+
+    @lower_builtin(choose, LaneFlags, types.Any, types.Any)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        yes, no = (
+            as_lanes(context, builder, kind, value)
+            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
+        )
+        return builder.select(arguments[0], yes, no)
