@@ -13,7 +13,13 @@ import matplotlib.pyplot as plt
 from validation.speed.compile import cpu_seconds
 from validation.speed.peers import installed, peer_times
 from validation.speed.precision import Point, work_precision
-from validation.speed.speed import batch_rates, closed_loop_rates, event_cost, step_times
+from validation.speed.speed import (
+    batch_rates,
+    closed_loop_rates,
+    event_cost,
+    simd_rates,
+    step_times,
+)
 from validation.speed.systems import CASES
 
 
@@ -55,6 +61,11 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     for peer, row in others.items():
         text = ", ".join(f"{CASES[name].label} {us:.1f}" for name, us in row.items())
         print(f"\n{peer}, us per step: {text}")
+    simd = simd_rates()
+    print("\n| us per step and world, smooth stretch of case (c), one core |\n|---|---|")
+    print(f"| side by side in lanes | {simd['lanes_us']:.2f} |")
+    print(f"| one world after the other | {simd['single_us']:.2f} |")
+    print(f"| C++ -O2 | {simd['cpp_us']:.2f} ({simd['times_cpp']:.2f} times the lanes) |")
     rates = batch_rates()
     print("\n| batch of case (c), threads | steps per second |\n|---|---|")
     for threads, rate in rates.items():
@@ -77,6 +88,7 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     result = {
         **times,
         "batch_steps_per_second": rates,
+        "simd": simd,
         "closed_loop": flights,
         "compile_cpu_s": compiling,
         "events": events,

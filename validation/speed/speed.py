@@ -74,6 +74,46 @@ def step_times() -> dict[str, dict[str, float]]:
     }
 
 
+def simd_rates() -> dict[str, float]:
+    """A smooth stretch of case (c) on one core: microseconds per step and world, of worlds side by side and of C++."""
+    case, library = CASES["c"], build()
+    n = WORLDS // 8
+    world_states = np.tile(states(case), (n, 1, 1))
+    world_states[:, 0, 7] += np.linspace(-0.05, 0.05, n)  # no two alike
+    speeds = np.full((1, 4 * case.vehicles), 1.005 * case.hover_speed)
+
+    def at_hover(world: Engine, _: int) -> None:
+        world.rotors.start(np.full(4 * case.vehicles, case.hover_speed))
+
+    def rollout(together: bool) -> Callable:
+        def make() -> Callable[[], None]:
+            batch = Batch(system(case), world_states, prepare=at_hover)
+            go = {"rotor_speeds": speeds, "threads": 1, "side_by_side": together}
+            batch.rollout(np.zeros((1, 0, 4)), steps=5, **go)
+
+            def task() -> None:
+                out = batch.rollout(np.zeros((1, 0, 4)), steps=STEPS // 10, **go).require()
+                if together and out.shared < 1.0:
+                    raise AssertionError(f"only {out.shared:.3f} of the steps were side by side.")
+
+            return task
+
+        return make
+
+    def compiled() -> Callable[[], None]:
+        world = CppWorld(library, case)
+        return lambda: world.run(n * STEPS // 10)
+
+    tasks = {"lanes": rollout(True), "single": rollout(False), "cpp": compiled}
+    us = {k: 1e6 * t / (n * STEPS // 10) for k, t in medians(tasks, ROUNDS).items()}
+    return {
+        "lanes_us": us["lanes"],
+        "single_us": us["single"],
+        "cpp_us": us["cpp"],
+        "times_cpp": us["cpp"] / us["lanes"],
+    }
+
+
 def batch_rates() -> dict[str, float]:
     """Steps of case (c) per second of wall time, by number of threads."""
     case = CASES["c"]

@@ -155,6 +155,17 @@ if COMPILED:
     ):
         _teach(getattr(operator, _name), 2, LANE_FLAGS, _comparison(_symbol))
 
+    def _bits_of(builder: Any, flags: Any) -> Any:
+        return builder.bitcast(flags, ir.IntType(WIDTH))
+
+    def _in_every_lane(builder: Any, flags: Any) -> Any:
+        word = _bits_of(builder, flags)
+        return builder.icmp_unsigned("==", word, ir.Constant(word.type, (1 << WIDTH) - 1))
+
+    def _in_some_lane(builder: Any, flags: Any) -> Any:
+        word = _bits_of(builder, flags)
+        return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+
     def _intrinsic(name: str) -> Callable:
         def emit(context: Any, builder: Any, a: Any) -> Any:
             kind = ir.FunctionType(VECTOR, [VECTOR])
@@ -164,20 +175,27 @@ if COMPILED:
         return emit
 
     def _lane_by_lane(function: Any) -> Callable:
-        """A function without vector instructions."""
+        """A function without vector instructions; once for all lanes where they are equal, as times are."""
 
         def emit(context: Any, builder: Any, a: Any) -> Any:
             signature = types.float64(types.float64)
             kind = context.typing_context.resolve_value_type(function)
             kind.get_call_type(context.typing_context, signature.args, {})
             one = context.get_function(kind, signature)
-            out = ir.Constant(VECTOR, ir.Undefined)
-            for i in range(WIDTH):
-                at = ir.Constant(ir.IntType(32), i)
-                out = builder.insert_element(
-                    out, one(builder, [builder.extract_element(a, at)]), at
-                )
-            return out
+            places = [ir.Constant(ir.IntType(32), i) for i in range(WIDTH)]
+            first = builder.extract_element(a, places[0])
+            equal = builder.fcmp_ordered("==", a, _in_all_lanes(builder, VECTOR, first))
+            result = cgutils.alloca_once(builder, VECTOR)
+            with builder.if_else(_in_every_lane(builder, equal)) as (alike, unlike):
+                with alike:
+                    builder.store(_in_all_lanes(builder, VECTOR, one(builder, [first])), result)
+                with unlike:
+                    out = ir.Constant(VECTOR, ir.Undefined)
+                    for at in places:
+                        value = one(builder, [builder.extract_element(a, at)])
+                        out = builder.insert_element(out, value, at)
+                    builder.store(out, result)
+            return builder.load(result)
 
         return emit
 
@@ -204,9 +222,6 @@ if COMPILED:
 
     _teach(math.isfinite, 1, LANE_FLAGS, _is_finite)
 
-    def _bits_of(builder: Any, flags: Any) -> Any:
-        return builder.bitcast(flags, ir.IntType(WIDTH))
-
     def _teach_question(function: Any, emit: Callable) -> None:
         @type_callable(function)
         def _(context: Any) -> Callable:
@@ -220,17 +235,10 @@ if COMPILED:
 
         @lower_builtin(function, LaneFlags)
         def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(builder, _bits_of(builder, arguments[0]))
+            return emit(builder, arguments[0])
 
-    _teach_question(
-        certainly,
-        lambda builder, word: builder.icmp_unsigned(
-            "==", word, ir.Constant(word.type, (1 << WIDTH) - 1)
-        ),
-    )
-    _teach_question(
-        possibly, lambda builder, word: builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
-    )
+    _teach_question(certainly, _in_every_lane)
+    _teach_question(possibly, _in_some_lane)
 
     @type_callable(bits)
     def _(context: Any) -> Callable:
