@@ -24,7 +24,7 @@ from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE
 
 PATIENCE = 30.0
 PACKAGES = {
-    "simulator": "rotor_sim", "planner": "rotor_planning", "controller": "rotor_control", "recorder": "rotor_adapters",
+    "simulator": "rotor_sim", "visualizer": "rotor_sim", "planner": "rotor_planning", "controller": "rotor_control", "recorder": "rotor_adapters",
 }  # fmt: skip
 
 

@@ -352,6 +352,7 @@ def test_topics_frames_and_markers(tmp_path):
         got = {topic: bench.collect(kind, topic, qos.STATE) for topic, kind in wanted.items()}
         static = bench.collect(TFMessage, "/tf_static", qos.TF_STATIC)
         bench.start("simulator", scenario="payload_rotation")
+        bench.start("visualizer", scenario="payload_rotation")
         bench.start("planner", scenario="payload_rotation")
         bench.start("controller", scenario="payload_rotation")
         bench.until(lambda: len(got["/payload/odom"]) > 400, "four seconds")

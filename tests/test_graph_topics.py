@@ -18,12 +18,12 @@ from rclpy.qos import (
     qos_profile_sensor_data,
 )
 from rosgraph_msgs.msg import Clock
-from rotor_msgs.msg import CableStates, Reference, TeamState
+from rotor_msgs.msg import CableStates, Reference, Scene, TeamState
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import quat2mat
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.config.schema import Noise, Sensing
@@ -45,11 +45,12 @@ OUT = {
     "/rotor/team_command": ("rotor_msgs/msg/TeamCommand", R, V, "controller"),
     "/rotor/plan": ("rotor_msgs/msg/PolynomialTrajectory", R, L, "planner"),
     "/rotor/events": ("rotor_msgs/msg/HybridEvent", R, V, "simulator"),
-    "/rotor/markers": ("visualization_msgs/msg/MarkerArray", R, V, "simulator"),
-    "/rotor/markers_static": ("visualization_msgs/msg/MarkerArray", R, L, "simulator"),
+    "/rotor/scene": ("rotor_msgs/msg/Scene", R, V, "simulator"),
+    "/rotor/markers": ("visualization_msgs/msg/MarkerArray", R, V, "visualizer"),
+    "/rotor/markers_static": ("visualization_msgs/msg/MarkerArray", R, L, "visualizer"),
     "/rotor/markers_plan": ("visualization_msgs/msg/MarkerArray", R, L, "planner"),
     "/diagnostics": ("diagnostic_msgs/msg/DiagnosticArray", R, V, "simulator"),
-    "/payload/path": ("nav_msgs/msg/Path", R, L, "simulator"),
+    "/payload/path": ("nav_msgs/msg/Path", R, L, "visualizer"),
     "/payload/path_reference": ("nav_msgs/msg/Path", R, L, "planner"),
     "/payload/reference": ("rotor_msgs/msg/Reference", R, V, "planner"),
     "/payload/reference_pose": ("geometry_msgs/msg/PoseStamped", R, V, "planner"),
@@ -120,8 +121,8 @@ def flight(tmp_path_factory):
             pacing="realtime",
             real_time_factor=0.25,  # odometry keeps ten messages: 0.4 s for a busy machine to read them
         )
-        bench.start("planner", scenario=SCENARIO)
-        bench.start("controller", scenario=SCENARIO)
+        for name in ("visualizer", "planner", "controller"):
+            bench.start(name, scenario=SCENARIO)
         node = bench.node
 
         def known(infos):  # endpoints are discovered before the names of their nodes
@@ -283,6 +284,21 @@ def test_everything_is_shown_while_time_stands(flight):
     assert 1 <= standing["/tf"] <= 4
 
 
+def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
+    """What was drawn is deleted, and the path holds no pose of the flight before."""
+    with graph.bench(tmp_path) as bench:
+        markers = bench.collect(MarkerArray, "/rotor/markers", QoSProfile(depth=1000))
+        paths = bench.collect(Path, "/quad1/path", qos.LATCHED)
+        for name in ("visualizer", "planner", "controller"):
+            bench.start(name, scenario="hover")
+        bench.start("simulator", scenario="hover", pacing="realtime")
+        bench.until(lambda: bool(paths) and len(paths[-1].poses) > 10, "a path")
+        assert bench.call(Trigger, "/simulator/reset", Trigger.Request()).success
+        deleted = Marker.DELETEALL
+        bench.until(lambda: any(m.markers[0].action == deleted for m in markers), "deletion")
+        bench.until(lambda: len(paths[-1].poses) < 10, "a new path")
+
+
 def test_imperfect_sensing_reaches_the_graph(tmp_path):
     """Noise, delay, rate and dropouts of ``sensing``: stamps are those of the samples, arrivals are late, some are lost."""
     scenario = replace(
@@ -298,7 +314,7 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
     with graph.bench(tmp_path) as bench:
         odom = bench.collect(Odometry, "/quad1/odom", deep)
         truth = bench.collect(Odometry, "/quad1/ground_truth", deep)
-        markers = bench.collect(MarkerArray, "/rotor/markers", deep)
+        scenes = bench.collect(Scene, "/rotor/scene", deep)
         states = bench.collect(TeamState, "/rotor/team_state", deep)
         for name in ("planner", "controller"):
             bench.start(name, scenario=str(path))
@@ -310,7 +326,7 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
             linger=True,
             paused=True,
         )
-        bench.until(lambda: bool(states and markers), "everything")
+        bench.until(lambda: bool(states and scenes), "everything")
         assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
         bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
         bench.spin(0.3)

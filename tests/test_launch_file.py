@@ -192,7 +192,7 @@ def test_no_node_outlives_launch(environment, tmp_path, number):
     launched = Launched(environment, tmp_path, "scenario:=hover", "record:=true", f"bag:={bag}")
     launched.wait_for("recording to", 240.0)
     time.sleep(1.0)
-    assert set(launched.nodes()) == {"simulator", "recorder", "planner", "controller"}
+    assert set(launched.nodes()) == {"simulator", "visualizer", "recorder", "planner", "controller"}
     launched.process.send_signal(number)
     launched.process.wait(20.0)
     assert launched.left() == set()

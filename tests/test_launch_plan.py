@@ -67,7 +67,7 @@ def test_every_combination(seed):
 
 def test_the_recorder_waits_for_the_nodes_that_are_there():
     both = plan(bag=Path("b"))["recorder"].parameters["wait_for"]
-    assert both.split() == ["simulator", "planner", "controller"]
+    assert both.split() == ["simulator", "planner", "controller", "visualizer"]
     alone = plan(bag=Path("b"), controller="external", planner="external")["recorder"]
     assert alone.parameters["wait_for"] == "simulator"
 

@@ -229,12 +229,13 @@ def test_marker_rules_over_a_run(name):
 
     from rotor_core.config.loader import load_scenario
     from rotor_sim.ros.markers.moving import MarkerPublisher
+    from rotor_sim.ros.topics.scene import scene_of
     from rotor_sim.shapes.shapes import SLACK_COLOUR, TAUT_COLOUR
     from rotor_sim.simulation import Simulation
 
     scenario = load_scenario(name)
     simulation, entities = Simulation(scenario), Recorded()
-    publisher = MarkerPublisher(entities, simulation)
+    publisher = MarkerPublisher(entities, scenario)
     (static,) = entities.sent["rotor/markers_static"]
     mass = sum(e.mass_kg for e in scenario.model.entities)
     wrench = np.zeros((simulation.n_vehicles, 4))
@@ -248,7 +249,7 @@ def test_marker_rules_over_a_run(name):
         if i == 50 and lengths:
             simulation.engine.cut(0)
         simulation.step(wrench)
-        publisher.publish(Time(sec=i))
+        publisher.publish(Time(sec=i), scene_of(simulation))
         array = entities.sent["rotor/markers"][-1]
         keys = [(m.ns, m.id) for m in array.markers]
         assert len(set(keys)) == len(keys)

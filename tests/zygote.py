@@ -23,6 +23,7 @@ from pathlib import Path
 
 MODULES = {
     ("rotor_sim", "simulator"): "rotor_sim.ros.simulator_node",
+    ("rotor_sim", "visualizer"): "rotor_sim.ros.visualizer_node",
     ("rotor_planning", "planner"): "rotor_planning.ros.planner_node",
     ("rotor_control", "controller"): "rotor_control.ros.controller_node",
     ("rotor_adapters", "recorder"): "rotor_adapters.recorder.node",

@@ -18,6 +18,7 @@ setup(
     entry_points={
         "console_scripts": [
             "simulator = rotor_sim.nodes:simulator",
+            "visualizer = rotor_sim.nodes:visualizer",
         ],
     },
 )

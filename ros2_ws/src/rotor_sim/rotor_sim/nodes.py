@@ -8,3 +8,8 @@ from rotor_core.ros.start import start
 def simulator() -> None:
     """``ros2 run rotor_sim simulator``."""
     start("rotor_sim.ros.simulator_node")
+
+
+def visualizer() -> None:
+    """``ros2 run rotor_sim visualizer``."""
+    start("rotor_sim.ros.visualizer_node")

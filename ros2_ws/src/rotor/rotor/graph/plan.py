@@ -24,7 +24,7 @@ PLANTS = ("simulator", "laboratory")
 STOP_ORDER = ("recorder", *PLANTS, "controller", "planner")
 """The recorder first, while what it has not read yet is still in the queues of living publishers."""
 
-MAY_END = (*PLANTS, "rviz", "foxglove_bridge")
+MAY_END = (*PLANTS, "visualizer", "rviz", "foxglove_bridge")
 """Processes that may end by themselves: the plant when its time is over, a viewer when it is closed."""
 
 RVIZ_CONFIGS = ("overview", "tuning", "wide")
@@ -99,6 +99,7 @@ class GraphOptions:
         duration: the simulator ends after this simulated time, s; 0: never.
         linger: the simulator stays at its end until it is stopped.
         paused: it begins paused.
+        visualizer: draw markers and paths, in a process of its own.
         rviz: configuration to open RViz with, as path; empty: no RViz.
         foxglove: run foxglove_bridge on the loopback interface.
         namespace: of all topics but /diagnostics.
@@ -121,6 +122,7 @@ class GraphOptions:
     duration: float = 0.0
     linger: bool = False
     paused: bool = False
+    visualizer: bool = True
     rviz: str = ""
     foxglove: bool = False
     namespace: str = ""
@@ -214,9 +216,13 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             "simulator", "rotor_sim", real_time_factor=factor, paused=options.paused, **timing
         )
     plan: dict[str, NodePlan | ProgramPlan] = {"simulator": simulator}
+    has_visualizer = options.visualizer and options.plant == "simulator"
+    if has_visualizer:
+        plan["visualizer"] = node("visualizer", "rotor_sim")
     if options.bag is not None:
         sources = [options.plant]
         sources += [n for n in ("planner", "controller") if getattr(options, n) == "node"]
+        sources += ["visualizer"] if has_visualizer else []
         ours = replace(
             node(
                 "recorder",

@@ -34,6 +34,7 @@ def _up(options: argparse.Namespace) -> int:
         paused=options.paused,
         real_time_factor=options.real_time_factor,
         namespace=options.namespace,
+        visualizer=not options.no_visualizer,
         rviz=str(rviz_configuration(options.rviz)) if options.rviz else "",
         foxglove=options.foxglove,
         remaps=tuple(load_remaps(options.names, scenario.model)),
@@ -92,6 +93,11 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         default="",
         metavar="CONFIG",
         help="open RViz with overview (default), wide (large vehicles), tuning or a file",
+    )
+    sub.add_argument(
+        "--no-visualizer",
+        action="store_true",
+        help="no markers and paths (a process of its own draws them, at idle priority)",
     )
     sub.add_argument(
         "--real-time-factor",

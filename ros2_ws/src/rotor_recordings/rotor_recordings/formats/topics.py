@@ -71,8 +71,8 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
             depth=200,
         ),
         Topic("rotor/events", "rotor_msgs/msg/HybridEvent"),
-        Topic("rotor/markers", markers, stamp_at=8),
-        Topic("rotor/markers_static", markers, latched=True, stamp_at=8),
+        Topic("rotor/markers", markers, source="visualizer", stamp_at=8),
+        Topic("rotor/markers_static", markers, latched=True, source="visualizer", stamp_at=8),
         Topic("rotor/markers_plan", markers, latched=True, source="planner", stamp_at=8),
         Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
     ]
@@ -110,7 +110,7 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         out += [
             Topic(f"{name}/reference", "rotor_msgs/msg/Reference", source="planner"),
             Topic(f"{name}/reference_pose", "geometry_msgs/msg/PoseStamped", source="planner"),
-            Topic(f"{name}/path", path, latched=True),
+            Topic(f"{name}/path", path, latched=True, source="visualizer"),
             Topic(f"{name}/path_reference", path, latched=True, source="planner"),
         ]
     if model.cables:

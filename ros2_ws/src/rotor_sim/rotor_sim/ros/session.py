@@ -220,7 +220,7 @@ class Session:
             self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
         self._anchor()
-        self._outputs.renew(moved=moved)
+        self._outputs.renew()
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
 
     def _finish_steps(self, result: Result) -> None:

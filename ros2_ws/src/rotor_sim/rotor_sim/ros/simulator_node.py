@@ -7,6 +7,7 @@ it. Topics, services and parameters: docs/graph.md. It never runs on /clock, bec
 from __future__ import annotations
 
 import sys
+import traceback
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.executors import Executor
@@ -112,6 +113,10 @@ class SimulatorNode(LifecycleNode):
             self.problem = str(error)
             if self._configured or not self._value("autostart"):
                 self.get_logger().error(self.problem)
+            return TransitionCallbackReturn.FAILURE
+        except Exception as error:  # a mistake of ours: rclpy would say nothing of it
+            self.problem = f"{type(error).__name__}: {error}; this is a defect, please report it"
+            traceback.print_exc()
             return TransitionCallbackReturn.FAILURE
         self._configured = True
         self._offered = [Services(self, self.session)]

@@ -6,12 +6,12 @@ import numpy as np
 from transforms3d.quaternions import mat2quat, quat2mat
 from visualization_msgs.msg import Marker
 
+from rotor_core.config.model import Model
 from rotor_core.messages.convert import WORLD_FRAME, set_quaternion, set_vector
-from rotor_core.state import State
+from rotor_core.state import Pose
 from rotor_sim.ros.markers.bodies import marker, point
+from rotor_sim.shapes.scene import Scene
 from rotor_sim.shapes.shapes import DISC_COLOUR, Colour
-from rotor_sim.shapes.tip_path import TipPath, tip_path
-from rotor_sim.simulation import Simulation
 
 PATH_COLOUR: Colour = (0.90, 0.35, 0.10, 1.0)
 
@@ -26,22 +26,19 @@ THICKNESS = 0.004
 
 
 class DiscMarkers:
-    """Markers of the main rotors of one world.
+    """Markers of the main rotors of a scenario.
 
     Attributes:
         vehicles: rows of the helicopters.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-        heads = simulation.helicopters
-        self.vehicles = heads.vehicles
-        self._hubs = [
-            simulation.body_names.index(f"{simulation.names[row]}/hub") for row in heads.vehicles
-        ]
+    def __init__(self, model: Model) -> None:
+        self.vehicles = [i for i, v in enumerate(model.vehicles) if v.helicopter is not None]
+        self._hubs = [f"{model.vehicles[row].name}/hub" for row in self.vehicles]
+        self._rotors = [model.vehicles[row].helicopter.main_rotor for row in self.vehicles]
         self._discs, self._paths = [], []
-        for i, head in enumerate(heads.heads):
-            size = 2.0 * head.helicopter.main_rotor.radius_m
+        for i, rotor in enumerate(self._rotors):
+            size = 2.0 * rotor.radius_m
             disc = (size, size, THICKNESS)
             self._discs.append(marker(WORLD_FRAME, "disc", i, Marker.CYLINDER, DISC_COLOUR, disc))
             line = (0.01, 0.0, 0.0)
@@ -49,46 +46,41 @@ class DiscMarkers:
                 marker(WORLD_FRAME, "tip_path_x10", i, Marker.LINE_STRIP, PATH_COLOUR, line)
             )
 
-    def _frame(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+    def _frame(self, scene: Scene, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Place of hub i and attitude of its fuselage in W."""
-        motion = self._simulation.engine.motion
-        return State(motion).position[self._hubs[i]], quat2mat(
-            State(motion).attitude[self.vehicles[i]]
-        )
+        hub = scene.bodies.index(self._hubs[i])
+        poses = Pose(scene.poses)
+        return poses.position[hub], quat2mat(poses.attitude[self.vehicles[i]])
 
-    def _plane(self, i: int) -> tuple[TipPath, np.ndarray]:
-        """Path of the tips of disc i, and its normal in the frame of the fuselage."""
-        head = self._simulation.helicopters.heads[i]
-        rotor = head.helicopter.main_rotor
-        path = tip_path(rotor, self._simulation.engine.joints.states[head.joints])
+    def _normal(self, scene: Scene, i: int) -> np.ndarray:
+        """Normal of disc i in the frame of the fuselage."""
+        _, cosine, sine, _ = scene.discs[i]
         # up at the tail leans ahead; up a quarter turn after the tail leans away from that side
-        normal = np.array([path.cosine, rotor.sense * path.sine, 1.0])
-        return path, normal / np.linalg.norm(normal)
+        normal = np.array([cosine, self._rotors[i].sense * sine, 1.0])
+        return normal / np.linalg.norm(normal)
 
-    def thrust(self, vehicle: int) -> tuple[np.ndarray, np.ndarray, float]:
+    def thrust(self, scene: Scene, vehicle: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Hub, direction and drawn size of the thrust of the helicopter in a row of vehicles."""
         i = self.vehicles.index(vehicle)
-        p, R = self._frame(i)
-        _, normal = self._plane(i)
-        return p, R @ normal, SHORT * float(self._simulation.engine.swash.thrusts[i])
+        p, R = self._frame(scene, i)
+        return p, R @ self._normal(scene, i), SHORT * float(scene.discs[i, 3])
 
-    def markers(self) -> list[Marker]:
-        """Discs and paths as they are now."""
-        for i, head in enumerate(self._simulation.helicopters.heads):
-            rotor = head.helicopter.main_rotor
-            path, normal = self._plane(i)
-            p, R = self._frame(i)
-            z = R @ normal
+    def markers(self, scene: Scene) -> list[Marker]:
+        """Discs and paths of a scene."""
+        for i, rotor in enumerate(self._rotors):
+            coning, cosine, sine, _ = scene.discs[i]
+            p, R = self._frame(scene, i)
+            z = R @ self._normal(scene, i)
             x = R[:, 0] - (R[:, 0] @ z) * z
             x /= np.linalg.norm(x)
-            centre = p + rotor.radius_m * np.sin(path.coning) * z
+            centre = p + rotor.radius_m * np.sin(coning) * z
             disc, line = self._discs[i], self._paths[i]
             set_vector(disc.pose.position, centre)
             set_quaternion(
                 disc.pose.orientation, mat2quat(np.stack([x, np.cross(z, x), z], axis=1))
             )
             psi = np.linspace(0.0, 2.0 * np.pi, POINTS + 1)
-            flap = path.coning + path.cosine * np.cos(psi) + path.sine * np.sin(psi)
+            flap = coning + cosine * np.cos(psi) + sine * np.sin(psi)
             r = rotor.radius_m
             ring = np.stack(
                 [-r * np.cos(psi), -rotor.sense * r * np.sin(psi), r * np.sin(MAGNIFIED * flap)],

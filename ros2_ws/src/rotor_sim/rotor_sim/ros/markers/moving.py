@@ -10,13 +10,15 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rotor_core.config.schema import Scenario
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.messages.convert import WORLD_FRAME, set_vector
 from rotor_core.ros import qos
-from rotor_core.state import State
+from rotor_core.state import Pose
 from rotor_sim.ros.markers.bodies import body_markers, colour, marker, point
 from rotor_sim.ros.markers.discs import DiscMarkers
 from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.shapes.scene import CUT, Scene
 from rotor_sim.shapes.shapes import (
     SLACK_COLOUR,
     TAUT_COLOUR,
@@ -25,7 +27,6 @@ from rotor_sim.shapes.shapes import (
     Colour,
     cable_points,
 )
-from rotor_sim.simulation import Simulation
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
 
@@ -43,31 +44,25 @@ SHORTEST_ARROW = 1e-3
 
 
 class MarkerPublisher:
-    """Publishers of markers of one simulated world."""
+    """Publishers of the markers of one scenario."""
 
-    def __init__(self, entities: Entities, simulation: Simulation) -> None:
-        self._simulation = simulation
+    def __init__(self, entities: Entities, scenario: Scenario) -> None:
         self._static = entities.publisher(MarkerArray, "rotor/markers_static", qos.LATCHED)
         self._moving = entities.publisher(MarkerArray, "rotor/markers", qos.COMMAND)
-        model = simulation.scenario.model
+        self._model = model = scenario.model
         self._thrusts = [_arrow("thrust", i, THRUST_COLOUR) for i in range(len(model.vehicles))]
         line = (0.008, 0.0, 0.0)
-        self._discs = DiscMarkers(simulation)
+        self._discs = DiscMarkers(model)
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
         height = (LETTER_WIDTH * TEXT_HEIGHT, 0.0, TEXT_HEIGHT)
         self._texts = [
             marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TAUT_COLOUR, height)
             for k in range(len(model.cables))
         ]
-        self._lengths = [c.length_m for c in simulation.scenario.model.cables]
+        self._lengths = [c.length_m for c in model.cables]
         self._pushed: dict[int, Marker] = {}
-        rows = {body.name: i for i, body in enumerate(simulation.engine.system.bodies)}
-        # the ground is one more body, at rest in the world
-        self._ends = np.array(
-            [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in model.cables], int
-        )
         self._points = np.array([[c.a_point_m, c.b_point_m] for c in model.cables])
-        self._bodies = body_markers(simulation.scenario)
+        self._bodies = body_markers(scenario)
         self._publish_bodies()
 
     def _publish_bodies(self) -> None:
@@ -79,41 +74,44 @@ class MarkerPublisher:
         self._pushed.clear()
         self._moving.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
 
-    def publish(self, stamp: Time) -> None:
-        """Publish the present state, if anybody looks: of all messages these cost most."""
+    def publish(self, stamp: Time, scene: Scene) -> None:
+        """Publish a scene, if anybody looks."""
         if self._moving.get_subscription_count() == 0:
             return
         if wall.perf_counter() - self._repeated > REPEAT_BODIES:
             self._publish_bodies()
-        simulation = self._simulation
-        motion = simulation.engine.motion  # of links too, which cables may hang from
-        rotations = np.concatenate([rotation_matrices(State(motion).attitude), np.eye(3)[None]])
+        # the ground is one more body, at rest in the world
+        places = np.concatenate([Pose(scene.poses).position, np.zeros((1, 3))])
+        rotations = np.concatenate([rotation_matrices(Pose(scene.poses).attitude), np.eye(3)[None]])
         ups = rotations[: len(self._thrusts), :, 2]
         for i, arrow in enumerate(self._thrusts):
-            p, up, thrust = State(motion).position[i], ups[i], simulation.applied[i, 0]
+            p, up, thrust = places[i], ups[i], scene.thrusts[i]
             if i in self._discs.vehicles:
-                p, up, thrust = self._discs.thrust(i)
+                p, up, thrust = self._discs.thrust(scene, i)
             set_vector(arrow.points[0], p)
             set_vector(arrow.points[1], p + max(THRUST_SCALE * thrust, SHORTEST_ARROW) * up)
-        markers = [*self._thrusts, *self._discs.markers(), *self._wrenches(motion)]
+        markers = [*self._thrusts, *self._discs.markers(scene), *self._wrenches(scene)]
         if self._texts:
-            positions = np.concatenate([State(motion).position, np.zeros((1, 3))])
-            turned = np.einsum("keij,kej->kei", rotations[self._ends], self._points)
-            self._draw_cables(positions[self._ends] + turned)
+            rows = {name: i for i, name in enumerate(scene.bodies)}
+            ends = np.array(
+                [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in self._model.cables], int
+            )
+            turned = np.einsum("keij,kej->kei", rotations[ends], self._points)
+            self._draw_cables(places[ends] + turned, scene)
             markers += [self._cables, *self._texts]
         for m in markers:
             m.header.stamp = stamp
         self._moving.publish(MarkerArray(markers=markers))
 
-    def _wrenches(self, motion: np.ndarray) -> list[Marker]:
-        acting = self._simulation.externals
+    def _wrenches(self, scene: Scene) -> list[Marker]:
+        acting = {int(i): scene.pushes[i] for i in np.flatnonzero(scene.pushes.any(axis=1))}
         gone = [m for m in self._pushed if m not in acting]
         out = [Marker(ns="wrench", id=m, action=Marker.DELETE) for m in gone]
         for m in gone:
             del self._pushed[m]
-        for member, (force, _) in acting.items():
+        for member, force in acting.items():
             arrow = self._pushed.setdefault(member, _arrow("wrench", member, WRENCH_COLOUR))
-            end = State(motion).position[member]
+            end = Pose(scene.poses).position[member]
             reach = THRUST_SCALE * force
             if np.linalg.norm(reach) < SHORTEST_ARROW:
                 reach = np.array([0.0, 0.0, SHORTEST_ARROW])
@@ -122,13 +120,12 @@ class MarkerPublisher:
             out.append(arrow)
         return out
 
-    def _draw_cables(self, ends: np.ndarray) -> None:
-        engine = self._simulation.engine
-        tensions, taut, alive = engine.tensions, engine.taut, engine.alive
+    def _draw_cables(self, ends: np.ndarray, scene: Scene) -> None:
+        alive, taut = scene.taut != CUT, scene.taut > 0.0
         self._cables.points, self._cables.colors = [], []
         for k, text in enumerate(self._texts):
             set_vector(text.pose.position, ends[k].mean(axis=0) + [0.0, 0.0, 0.05])
-            text.text = f"{tensions[k]:.2f} N" if alive[k] else "cut"
+            text.text = f"{scene.tensions[k]:.2f} N" if alive[k] else "cut"
             if not alive[k]:
                 continue
             rgba = colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)

@@ -6,17 +6,14 @@ import time as wall
 
 import numpy as np
 
-from rotor_sim.ros.markers.moving import MarkerPublisher
 from rotor_sim.ros.topics.cables import CableTopics
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.rotors import RotorTopics
+from rotor_sim.ros.topics.scene import SceneTopic
 from rotor_sim.ros.topics.sensors import SensorPublisher
-from rotor_sim.ros.topics.world import PATH_SPACING, SimTime, WorldPublisher
+from rotor_sim.ros.topics.world import SimTime, WorldPublisher
 from rotor_sim.schedule import Schedule
 from rotor_sim.simulation import Simulation
-
-PATH_PUBLICATION = 1.0
-"""Simulation time between two publications of a path, s."""
 
 
 class Outputs:
@@ -36,17 +33,16 @@ class Outputs:
         self._sensors = SensorPublisher(entities, simulation, time)
         self._cables = CableTopics(entities, simulation)
         self._rotors = RotorTopics(entities, simulation)
-        self._markers = MarkerPublisher(entities, simulation)
+        self._scene = SceneTopic(entities, simulation)
+        self._epoch = 0
         timing = simulation.scenario.time
         self._schedule = Schedule.from_rates(
             timing.step_s,
             {
                 "clock": timing.clock_hz,
                 "topics": timing.topics_hz,
-                "markers": timing.markers_hz,
+                "scene": timing.markers_hz,
                 **self._sensors.rates,
-                "path_point": 1.0 / PATH_SPACING,
-                "paths": 1.0 / PATH_PUBLICATION,
             },
         )
         self._waiting: np.ndarray | None = None
@@ -69,12 +65,8 @@ class Outputs:
         for name in self._sensors.rates:
             if name in names:
                 self._sensors.sample(name)
-        if "path_point" in names:
-            self._world.remember_paths()
-        if "paths" in names:
-            self._world.paths()
-        if "markers" in names:
-            self._markers.publish(self._time.stamp())
+        if "scene" in names:
+            self._scene.publish(self._time.stamp(), self._epoch)
 
     def _topics(self) -> None:
         self._world.truth()
@@ -87,6 +79,7 @@ class Outputs:
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:
         """Ask controllers for the commands of control period ``period``."""
+        self._epoch = epoch
         self._world.team_state(measured, epoch, period)
 
     def measured(self, measured: np.ndarray, step: int) -> None:
@@ -126,7 +119,7 @@ class Outputs:
         if not self._simulation.scenario.sensing.is_ideal:
             self._world.measured(measured, None)
         self._cables.publish(self._time.stamp())
-        self._markers.publish(self._time.stamp())
+        self._scene.publish(self._time.stamp(), epoch)
         if self._publish_tf:
             self._world.transforms_while_time_stands()
 
@@ -135,10 +128,7 @@ class Outputs:
         self._world.clock()
         self._topics()
 
-    def renew(self, *, moved: bool) -> None:
-        """After a jump of time, or (``moved``) of the state: what viewers remember is void."""
-        if moved:
-            self._world.forget_paths()
-        self._markers.clear()
+    def renew(self) -> None:
+        """After a jump of time or of the state."""
         self._world.publish_static()
         self.final()

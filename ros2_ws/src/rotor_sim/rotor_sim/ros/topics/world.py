@@ -1,4 +1,4 @@
-"""The world as standard topics: clock, team state, odometry, TF, cables, events, paths.
+"""The world as standard topics: clock, team state, odometry, TF, cables, events.
 
 Every stamp is simulation time of the state it belongs to.
 """
@@ -6,12 +6,11 @@ Every stamp is simulation time of the state it belongs to.
 from __future__ import annotations
 
 import math
-from collections import deque
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import Odometry, Path
+from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
 from tf2_msgs.msg import TFMessage
@@ -20,16 +19,10 @@ from rotor_core.config.schema import Noise
 from rotor_core.config.teams import attachment_points, teams
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
-from rotor_core.messages.convert import (
-    WORLD_FRAME,
-    frame_of,
-    pose_message,
-    set_vector,
-    stamp_from_seconds,
-)
+from rotor_core.messages.convert import WORLD_FRAME, frame_of, set_vector, stamp_from_seconds
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
-from rotor_core.state import FULL_STATE, Pose, State
+from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
@@ -41,12 +34,6 @@ EVENT_CODES = {
     "release": HybridEvent.RELEASE, "attach": HybridEvent.ATTACH, "touch": HybridEvent.TOUCH,
     "leave": HybridEvent.LEAVE,
 }  # fmt: skip
-
-PATH_SPACING = 0.2
-"""Simulation time between two poses of a path, s."""
-
-PATH_LENGTH = 300
-"""Poses of a path: the last minute."""
 
 
 class SimTime:
@@ -124,14 +111,6 @@ class WorldPublisher:
         self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
-        self._paths = {
-            team.entity: (
-                names.index(team.entity),
-                entities.publisher(Path, f"{team.entity}/path", qos.LATCHED),
-                deque(maxlen=PATH_LENGTH),
-            )
-            for team in teams(scenario.model)
-        }
         if self._cable_names:
             self._cables = entities.publisher(CableStates, "cables", qos.STATE)
             message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
@@ -279,27 +258,6 @@ class WorldPublisher:
             message.joints = [self.simulation.engine.joints.names[i] for i in event.joints]
             message.bodies = list(event.bodies)
             self._events.publish(message)
-
-    def paths(self) -> None:
-        """Publish where payloads (or single vehicles) have been."""
-        stamp = self._time.stamp()
-        for _, publisher, poses in self._paths.values():
-            message = Path(poses=list(poses))
-            message.header.stamp = stamp
-            message.header.frame_id = WORLD_FRAME
-            publisher.publish(message)
-
-    def remember_paths(self) -> None:
-        """Take up the present poses."""
-        stamp = self._time.stamp()
-        for row, _, poses in self._paths.values():
-            pose = self.simulation.motion[row]
-            poses.append(pose_message(stamp, Pose(pose).position, Pose(pose).attitude))
-
-    def forget_paths(self) -> None:
-        """Begin new paths, after a reset."""
-        for _, _, poses in self._paths.values():
-            poses.clear()
 
 
 def _transform(parent: str, child: str, translation: object = None) -> TransformStamped:
