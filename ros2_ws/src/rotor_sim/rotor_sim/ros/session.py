@@ -90,6 +90,7 @@ class Session:
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
+        self.health.values()  # loads now what the first report in real time could not wait for
         self._anchor()
         self._outputs = Outputs(
             entities,

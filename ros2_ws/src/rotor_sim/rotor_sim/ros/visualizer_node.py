@@ -9,16 +9,21 @@ from __future__ import annotations
 import math
 import os
 import sys
+import threading
 from collections import deque
 
 from nav_msgs.msg import Path
+from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
 from rotor_msgs.msg import Scene as SceneMessage
 
 from rotor_core.config.teams import teams
 from rotor_core.messages.convert import WORLD_FRAME, pose_message, seconds_from_stamp
 from rotor_core.ros import qos
-from rotor_core.ros.node import run, scenario_parameter
+from rotor_core.ros.node import is_running, run, scenario_parameter
 from rotor_core.state import Pose
 from rotor_sim.ros.markers.moving import MarkerPublisher
 from rotor_sim.ros.markers.scene import scene_from
@@ -33,6 +38,9 @@ PATH_LENGTH = 300
 
 PATH_PUBLICATION = 1.0
 """Simulation time between two publications of a path, s."""
+
+DELIVERY = 0.02
+"""Longest time from a picture to its publication, s."""
 
 ROUNDING = 1e-6
 """Of stamps, s."""
@@ -69,17 +77,71 @@ class PathPublisher:
                 self._publishers[name].publish(message)
 
 
+class Outbox(Entities):
+    """Publishers whose messages wait, as bytes, until :meth:`deliver`.
+
+    A thread at idle priority must not publish: preempted while it holds a lock of the shared memory of the middleware,
+    it would hold up all others who write there.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self._waiting: deque[tuple[Publisher, bytes]] = deque()
+
+    def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
+        """A publisher for any thread."""
+        made = super().publisher(kind, topic, profile)
+        waiting = self._waiting
+
+        class Later:
+            get_subscription_count = made.get_subscription_count
+
+            @staticmethod
+            def publish(message: object) -> None:
+                waiting.append((made, serialize_message(message)))
+
+        return Later  # type: ignore[return-value]
+
+    def deliver(self) -> None:
+        """Publish what waits."""
+        while self._waiting:
+            publisher, data = self._waiting.popleft()
+            publisher.publish(data)
+
+
 class VisualizerNode(Node):
-    """See the module docstring."""
+    """See the module docstring: the thread of the node hears and publishes, another one draws."""
 
     def __init__(self) -> None:
         super().__init__("visualizer")
         scenario = scenario_parameter(self)
-        entities = Entities(self)
+        self._outbox = Outbox(self)
         self._epoch: int | None = None
-        self._paths = PathPublisher(entities, [t.entity for t in teams(scenario.model)])
-        self._markers = MarkerPublisher(entities, scenario)
-        entities.subscribe(SceneMessage, "rotor/scene", self._draw, qos.COMMAND)
+        self._paths = PathPublisher(self._outbox, [t.entity for t in teams(scenario.model)])
+        self._markers = MarkerPublisher(self._outbox, scenario)
+        self._newest: SceneMessage | None = None
+        self._come = threading.Event()
+        self._outbox.subscribe(SceneMessage, "rotor/scene", self._hear, qos.COMMAND)
+        threading.Thread(target=self._draw_all, daemon=True).start()
+
+    def work(self, executor: Executor) -> None:
+        """Hear scenes and publish pictures until told to stop."""
+        while is_running():
+            executor.spin_once(timeout_sec=DELIVERY)
+            self._outbox.deliver()
+
+    def _hear(self, message: SceneMessage) -> None:
+        self._newest = message
+        self._come.set()
+
+    def _draw_all(self) -> None:
+        if hasattr(os, "SCHED_IDLE"):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of this thread alone
+        while True:
+            self._come.wait()
+            self._come.clear()
+            if self._newest is not None:
+                self._draw(self._newest)
 
     def _draw(self, message: SceneMessage) -> None:
         if self._epoch not in (None, message.epoch):
@@ -93,9 +155,7 @@ class VisualizerNode(Node):
 
 def main(args: list[str] | None = None) -> None:
     """Entry point ``ros2 run rotor_sim visualizer``."""
-    if hasattr(os, "SCHED_IDLE"):  # threads of the middleware take it over
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    sys.exit(run(VisualizerNode, args))
+    sys.exit(run(VisualizerNode, args, VisualizerNode.work))
 
 
 if __name__ == "__main__":

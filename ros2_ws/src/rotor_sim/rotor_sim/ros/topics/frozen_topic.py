@@ -1,4 +1,4 @@
-"""A topic whose message has a header and keeps its shape: a publisher, its bytes, and where the numbers go."""
+"""Topics whose messages have a header and keep their shape: publishers, bytes, and where the numbers go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 
-from rotor_core.messages.cdr import FrozenMessage
+from rotor_core.messages.cdr import ENCAPSULATION, FrozenMessage
+
+WORD = 8
+"""Bytes of a number, to which messages are aligned."""
 
 
 class FrozenTopic:
@@ -21,17 +24,56 @@ class FrozenTopic:
     """
 
     def __init__(self, publisher: Publisher, message: object, paths: Sequence[str]) -> None:
-        self._publisher = publisher
-        self._frozen = FrozenMessage(message)
+        self.publisher = publisher
+        self.frozen = FrozenMessage(message)
         self._paths = paths
-        self._at = self._frozen.index(*paths) if self._frozen.are_doubles(*paths) else None
+        self.at = self.frozen.index(*paths) if self.frozen.are_doubles(*paths) else None
+        """Places of the numbers among the float64 words; None where some are of another type."""
 
     def send(self, stamp: Time, numbers: np.ndarray) -> None:
         """Publish ``numbers`` under ``stamp``."""
-        self._frozen.put_stamp(stamp)
-        if self._at is not None:
-            self._frozen.doubles[self._at] = numbers
+        self.frozen.put_stamp(stamp)
+        if self.at is not None:
+            self.frozen.doubles[self.at] = numbers
         else:
             for path, number in zip(self._paths, numbers, strict=True):
-                self._frozen.put(path, float(number))
-        self._publisher.publish(self._frozen.data())
+                self.frozen.put(path, float(number))
+        self.publisher.publish(self.frozen.data())
+
+
+class FrozenTopics:
+    """Topics that are published together: one assignment writes the numbers of all.
+
+    Args:
+        topics: whose numbers are all float64.
+    """
+
+    def __init__(self, topics: Sequence[FrozenTopic]) -> None:
+        # rclpy's publish() looks at the type of every message first; these are bytes
+        self._publish = [topic.publisher.handle.publish_raw for topic in topics]
+        self._spans, at, stamps, end = [], [], [], 0
+        for topic in topics:
+            assert topic.at is not None
+            data = topic.frozen.data()
+            first = (
+                end + WORD - ENCAPSULATION
+            )  # so that the data behind the encapsulation is aligned
+            self._spans.append(slice(first, first + len(data)))
+            at.append(topic.at + (first + ENCAPSULATION) // WORD)
+            stamps.append((first + topic.frozen.offset("header.stamp.sec")) // 4)
+            end = -(-(first + len(data)) // WORD) * WORD
+        self._bytes = bytearray(end)
+        for span, topic in zip(self._spans, topics, strict=True):
+            self._bytes[span] = topic.frozen.data()
+        self._doubles = np.frombuffer(self._bytes, "<f8")
+        self._words = np.frombuffer(self._bytes, "<u4")
+        self._at = np.concatenate(at) if at else np.zeros(0, int)
+        self._seconds = np.array(stamps, int)
+
+    def send(self, stamp: Time, numbers: np.ndarray) -> None:
+        """Publish ``numbers``, a row per topic, under one stamp."""
+        self._words[self._seconds] = stamp.sec
+        self._words[self._seconds + 1] = stamp.nanosec
+        self._doubles[self._at] = numbers.ravel()
+        for publish, span in zip(self._publish, self._spans, strict=True):
+            publish(bytes(self._bytes[span]))

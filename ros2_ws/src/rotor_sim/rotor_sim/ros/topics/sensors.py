@@ -14,7 +14,7 @@ from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
 from rotor_sim.ros.inputs.commands import Actuators
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic
+from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.sensing.sensor import Channel
 from rotor_sim.sensing.suite import sensors_of
@@ -45,7 +45,7 @@ class SensorPublisher:
         model = simulation.scenario.model
         self.rates: dict[str, float] = {}
         """Samples per second of every sensor on board, by the name to :meth:`sample` it with."""
-        self._channels: dict[str, tuple[int, list[FrozenTopic]]] = {}
+        self._channels: dict[str, tuple[int, FrozenTopics]] = {}
         for i, (kind, keys) in enumerate(sensors_of(simulation.scenario)):
             topics = []
             for channel in kind.channels(keys, model):
@@ -54,7 +54,7 @@ class SensorPublisher:
                 topics.append(FrozenTopic(publisher, message, channel.fields))
             if topics:
                 self.rates[f"sensor {i}"] = keys.rate_hz
-                self._channels[f"sensor {i}"] = i, topics
+                self._channels[f"sensor {i}"] = i, FrozenTopics(topics)
         self._speeds: list[FrozenTopic] = []
         for vehicle in model.vehicles if Actuators is not None else ():
             n = len(vehicle.rotors.spins)
@@ -77,7 +77,7 @@ class SensorPublisher:
     def sample(self, name: str) -> None:
         """Publish one sample of a sensor on board."""
         i, topics = self._channels[name]
-        self._send(topics, self._simulation.sensors[i].sense())
+        topics.send(self._time.stamp(), np.asarray(self._simulation.sensors[i].sense()))
 
     def motor_speeds(self) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""

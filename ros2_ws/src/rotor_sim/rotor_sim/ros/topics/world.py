@@ -26,7 +26,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic
+from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {
@@ -42,11 +42,14 @@ class SimTime:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.offset_ns = 0
+        self._made: tuple[tuple[float, int], Time] = (math.nan, 0), Time()
 
     def stamp(self, time: float | None = None) -> Time:
-        """Stamp of a simulation time, default the present."""
-        time = self._simulation.time if time is None else time
-        return stamp_from_seconds(time, offset_ns=self.offset_ns)
+        """Stamp of a simulation time, default the present; not to be written to."""
+        key = self._simulation.time if time is None else time, self.offset_ns
+        if self._made[0] != key:
+            self._made = key, stamp_from_seconds(key[0], offset_ns=key[1])
+        return self._made[1]
 
 
 ODOMETRY_PATHS = [
@@ -88,6 +91,7 @@ class WorldPublisher:
         scenario, names = simulation.scenario, simulation.names
         self._cable_names = scenario.model.cable_names
         self._clock = entities.publisher(Clock, "clock", qos.STATE)
+        self._clock_frame = FrozenMessage(Clock())
         self._team = entities.publisher(TeamState, "rotor/team_state", qos.TEAM)
         self._tf = entities.publisher(TFMessage, "tf", qos.TF)
         self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
@@ -104,7 +108,10 @@ class WorldPublisher:
             ]
 
         self._odom = odometry("odom", scenario.sensing.noise)
-        self._truth = odometry("ground_truth", None)
+        truth = odometry("ground_truth", None)
+        self._copies = 2 if scenario.sensing.is_ideal else 1
+        """Where sensing is ideal, odometry is the truth."""
+        self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
         counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
@@ -174,7 +181,8 @@ class WorldPublisher:
 
     def clock(self) -> None:
         """Publish the clock."""
-        self._clock.publish(Clock(clock=self._time.stamp()))
+        self._clock_frame.put_stamp(self._time.stamp(), "clock.sec")
+        self._clock.publish(self._clock_frame.data())
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
         """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
@@ -197,14 +205,9 @@ class WorldPublisher:
         self._cable_numbers[:, 3:6] = engine.directions
 
     def truth(self) -> None:
-        """Publish true odometry and cable states; where sensing is ideal, odometry is the truth."""
+        """Publish true odometry and cable states."""
         stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
-        topics = self._truth
-        if self.simulation.scenario.sensing.is_ideal:
-            topics = [*self._truth, *self._odom]
-            rows = np.concatenate([rows, rows])
-        for topic, row in zip(topics, rows, strict=True):
-            topic.send(stamp, row)
+        self._truth.send(stamp, np.concatenate([rows] * self._copies))
         self._arms.joint_states(stamp)
         if self._cable_names:
             self._refresh_cables()
