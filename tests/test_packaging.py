@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rotor_core.errors import ConfigError
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
 
@@ -222,3 +224,47 @@ def test_missing_extras_are_named_by_the_one_list():
             re.match(r"[\w.-]+", r)[0].lower() == name
             for r in project["optional-dependencies"][extra]
         ), (module, extra)
+
+
+def test_every_extra_of_the_launcher_has_a_lock_and_brings_its_modules():
+    from rotor_core.extras import EXTRAS
+
+    locks = {p.stem: pins(p) for p in (ROOT / "tools" / "extras").glob("*.lock")}
+    base = pins(ROOT / "tools" / "requirements.lock")
+    assert set(EXTRAS.values()) - {"recordings", "planning"} == set(locks)
+    for module, extra in EXTRAS.items():
+        name = MODULES.get(module, module).lower().replace(".", "-")
+        assert name in locks.get(extra, {}) or name in base, (module, extra)
+
+
+def test_verbs_ask_for_extras_that_there_are():
+    from rotor.cli import load_verbs
+    from rotor.verb import VERBS
+
+    load_verbs()
+    known = {p.stem for p in (ROOT / "tools" / "extras").glob("*.lock")}
+    asked = {name: verb.extras for name, verb in VERBS.items() if verb.extras}
+    assert {"sweep", "compare", "view"} <= set(asked)
+    assert all(set(extras) <= known for extras in asked.values())
+
+
+def test_a_missing_extra_is_installed_once_with_what_was_asked(tmp_path, monkeypatch):
+    """With the launcher at hand; elsewhere nothing happens, and the import says what to do."""
+    from rotor_core import extras
+
+    launcher = tmp_path / "rotor"
+    launcher.write_text(f"#!/bin/sh\necho $@ >> {tmp_path}/log; exit $(cat {tmp_path}/code)\n")
+    launcher.chmod(0o755)
+    (tmp_path / "code").write_text("0")
+    monkeypatch.setattr(extras, "EXTRAS", {"json": "there", "nobodys_module": "absent"})
+    monkeypatch.setenv(extras.OWN_WHEELS, "1")
+    monkeypatch.delenv(extras.LAUNCHER, raising=False)
+    extras.ensure("absent")
+    monkeypatch.setenv(extras.LAUNCHER, str(launcher))
+    extras.ensure("there")
+    assert not (tmp_path / "log").exists()
+    extras.ensure("there", "absent")
+    assert (tmp_path / "log").read_text() == "setup absent\n"
+    (tmp_path / "code").write_text("2")
+    with pytest.raises(ConfigError, match="absent could not be installed"):
+        extras.ensure("absent")

@@ -1,12 +1,14 @@
-"""Make a virtual environment with the ROS wheels a usable ROS prefix.
+"""Make a virtual environment with the ROS wheels a usable ROS prefix, and smaller.
 
-Run once with the environment's own Python after the packages are installed; running it again
-changes nothing. It mends two things: exported CMake files name include folders of the machine that
-built the wheels, and a prefix needs setup files.
+Run once with the environment's own Python after the packages are installed; running it again changes nothing. It mends
+two things: exported CMake files name include folders of the machine that built the wheels, and a prefix needs setup
+files. The test suites of large packages go; of libraries that several wheels bring one copy stays, with several names.
 """
 
+import hashlib
 import os
 import re
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -44,6 +46,35 @@ def corrected(match: re.Match) -> str:
     return match.group(1) + '"' + ";".join(folders) + '"'
 
 
+LARGE = ("llvmlite", "matplotlib", "numba", "numpy", "scipy")
+"""Packages whose own tests are installed with them: a tenth of the environment."""
+
+
+def leave_out_tests() -> None:
+    """Remove the folders ``tests`` of large packages, which nothing imports."""
+    for name in LARGE:
+        for folder in (Path(sysconfig.get_paths()["purelib"]) / name).rglob("tests"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+SMALL = 20_000
+"""Bytes of files that are not worth looking at."""
+
+
+def link_copies() -> None:
+    """Give equal files one place on the disk: wheels bring the same libraries again and again."""
+    seen: dict[tuple[int, str], Path] = {}
+    for path in sorted(PREFIX.rglob("*.so*")):
+        if path.is_symlink() or not path.is_file() or path.stat().st_size < SMALL:
+            continue
+        key = path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+        first = seen.setdefault(key, path)
+        if first is not path:
+            spare = path.with_name(f".{path.name}.new")
+            os.link(first, spare)
+            spare.replace(path)
+
+
 def main() -> None:
     """Correct the CMake exports and write the setup files."""
     count = 0
@@ -54,6 +85,8 @@ def main() -> None:
             path.unlink()  # installers hard-link from their cache: never write in place
             path.write_text(new)
             count += 1
+    leave_out_tests()
+    link_copies()
     for name in ("setup.sh", "setup.bash", "local_setup.sh", "local_setup.bash"):
         (PREFIX / name).write_text(SETUP.format(prefix=PREFIX))
     print(f"{count} CMake files corrected; setup files written")

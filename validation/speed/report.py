@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import statistics
+import subprocess
+import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,6 +25,8 @@ from validation.speed.speed import (
     step_times,
 )
 from validation.speed.systems import CASES
+
+ROOT = Path(__file__).parents[2]
 
 
 def draw(points: list[Point], out: Path) -> None:
@@ -41,6 +47,23 @@ def draw(points: list[Point], out: Path) -> None:
     axes.grid(True, which="major", alpha=0.4)
     figure.savefig(out, dpi=110)
     plt.close(figure)
+
+
+def setup_figures() -> dict[str, float]:
+    """What preparing the clone took, as `./rotor` noted it, and the second start of a verb, s; printed."""
+    noted = ROOT / ".ros" / "setup.json"
+    out: dict[str, float] = json.loads(noted.read_text()) if noted.exists() else {}
+    command = [sys.executable, "-m", "rotor.cli", "scenarios"]
+    spent = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        spent.append(time.perf_counter() - began)
+    out["scenarios_s"] = statistics.median(spent)
+    print("\n| setting up | |\n|---|---|")
+    for what, figure in out.items():
+        print(f"| {what} | {figure:.3g} |")
+    return out
 
 
 def bench(out: Path | None, *, peers: bool) -> dict:
@@ -80,6 +103,7 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     events = event_cost()
     often = f"snapping {events['snaps_per_second']:.0f} times a second"
     print(f"\n{often} costs {events['ratio']:.2f} times the smooth motion\n", flush=True)
+    prepared = setup_figures()
     points = work_precision(peers=peers and installed("mujoco"))
     print("| solver | step ms | error m | us per step | us per second |\n|---|---|---|---|---|")
     for p in points:
@@ -91,6 +115,7 @@ def bench(out: Path | None, *, peers: bool) -> dict:
         "simd": simd,
         "closed_loop": flights,
         "compile_cpu_s": compiling,
+        "setup": prepared,
         "events": events,
         "work_precision": [asdict(p) for p in points],
         "peers": others,

@@ -14,7 +14,7 @@ from pathlib import Path
 import rotor.verbs
 from rotor.verb import VERBS
 from rotor_core.errors import RotorError
-from rotor_core.extras import remedy
+from rotor_core.extras import ensure, remedy
 
 
 def load_verbs() -> None:
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name, help=verb.text, description=verb.text, epilog=f"example: {verb.example}"
         )
-        sub.set_defaults(run=verb.run)
+        sub.set_defaults(run=verb.run, extras=verb.extras)
         verb.arguments(sub)
     return top
 
@@ -66,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a parent ignores it
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
     try:
+        ensure(*options.extras)
         return int(options.run(options))
     except RotorError as error:
         print(f"error: {_printable(str(error))}", file=sys.stderr)

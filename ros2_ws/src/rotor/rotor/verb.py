@@ -25,12 +25,14 @@ class Verb:
         example: of its use.
         arguments: adds its arguments to a parser.
         run: does it; returns the exit code.
+        extras: that it needs (:mod:`rotor_core.extras`), installed before it first runs.
     """
 
     text: str
     example: str
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    extras: tuple[str, ...] = ()
 
 
 def _check(name: str, entry: object) -> None:

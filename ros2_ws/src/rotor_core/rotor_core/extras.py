@@ -1,8 +1,11 @@
-"""Optional packages: which extra of the wheel brings them, said in one line where they are missing."""
+"""Optional packages: which extra brings them. `./rotor` installs it at its first use; elsewhere one line says how."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,13 +13,15 @@ from rotor_core.errors import ConfigError
 
 EXTRAS = {
     "SALib": "studies",
-    "bokeh": "recordings",
+    "bokeh": "compare",
     "casadi": "predictive",
     "clarabel": "planning",
     "dask": "studies",
     "distributed": "studies",
+    "evo": "evo",
     "gymnasium": "learn",
-    "markdown": "studies",
+    "jinja2": "recordings",
+    "markdown": "recordings",
     "matplotlib": "recordings",
     "mcap": "recordings",
     "mujoco": "testbed",
@@ -31,6 +36,9 @@ EXTRAS = {
 
 OWN_WHEELS = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
 """Environment variable of the ROS wheels of `./rotor`; a distribution does not set it."""
+
+LAUNCHER = "ROTOR_LAUNCHER"
+"""Environment variable: `./rotor`, which can install extras."""
 
 ROS = ("rclpy", "rotor_msgs", "ament_index_python", "rosidl_runtime_py", "launch", "launch_ros")
 
@@ -51,6 +59,8 @@ def remedy(error: ModuleNotFoundError) -> str:
                 f"{what}In the workspace that holds rotor: rosdep install --from-paths src --ignore-src -y && "
                 "colcon build --packages-select rotor_vendor, then source install/setup.bash again."
             )
+        if OWN_WHEELS in os.environ:
+            return f"{what}Install it: ./rotor setup {EXTRAS[package]}"
         return (
             f"{what}Install it with the extra {EXTRAS[package]!r}: pip install '.[{EXTRAS[package]}]' in the clone, "
             f"or pip install {package}."
@@ -71,3 +81,29 @@ def explained() -> Iterator[None]:
         if text := remedy(error):
             raise ConfigError(text) from error
         raise
+
+
+def ensure(*extras: str) -> None:
+    """Install what is missing of these extras, if `./rotor` is there to do it; it says so in one line.
+
+    Elsewhere the import of what is missing says what to do.
+
+    Raises:
+        ConfigError: the packages could not be installed.
+    """
+    launcher = os.environ.get(LAUNCHER)
+    if launcher is None or OWN_WHEELS not in os.environ:
+        return
+    lacking = [
+        extra
+        for extra in extras
+        if any(importlib.util.find_spec(p) is None for p, e in EXTRAS.items() if e == extra)
+    ]
+    if not lacking:
+        return
+    done = subprocess.run([launcher, "setup", *lacking], stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise ConfigError(
+            f"the packages of {', '.join(lacking)} could not be installed; see above."
+        )
+    importlib.invalidate_caches()

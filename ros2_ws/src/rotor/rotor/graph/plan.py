@@ -208,7 +208,7 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         simulator = replace(
             node("laboratory", "rotor_testbed", **timing),
             needs=("mujoco",),
-            remedy="Install it: ./rotor python -m pip install mujoco",
+            remedy="Install it: ./rotor setup testbed (on a distribution: pip install mujoco).",
         )
     else:
         factor = float(options.real_time_factor)

@@ -182,5 +182,6 @@ VERBS.register(
         "./rotor compare results/demo/bag vicon_trial.csv --rotation rotvec --out /tmp/compared",
         _arguments,
         _compare,
+        ("compare", "evo"),
     ),
 )

@@ -71,5 +71,6 @@ VERBS.register(
         "./rotor sweep payload_mass --flights 1000 --out /tmp/study",
         _arguments,
         _sweep,
+        ("studies",),
     ),
 )

@@ -18,9 +18,12 @@ def _up(options: argparse.Namespace) -> int:
     from rotor.graph.run import progress_printer, refuse_occupied_domain, run_graph
     from rotor_core.config.catalog import rviz_configuration
     from rotor_core.config.loader import load_scenario
+    from rotor_core.extras import ensure
     from rotor_flight.reports.folder import new_folder, write_scenario
     from rotor_flight.warm import warm
 
+    if options.plant == "laboratory":
+        ensure("testbed")
     scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
     wanted = GraphOptions(
         options.scenario,

@@ -32,5 +32,6 @@ VERBS.register(
         "./rotor view slalom",
         _arguments,
         _view,
+        ("view",),
     ),
 )
