@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from rotor_core.config.catalog import FOLDERS, config_directory, shipped
 from rotor_core.config.initial import initial_states
-from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_tree
+from rotor_core.config.loader import (
+    dump_scenario,
+    load_scenario,
+    scenario_description,
+    scenario_from_tree,
+)
 from rotor_core.config.teams import attachment_points, cable_lengths, teams
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
@@ -40,6 +45,11 @@ def load(text):
 
 
 @pytest.mark.parametrize("name", shipped("scenarios"))
+def test_a_description_is_that_of_the_scenario():
+    for name in shipped("scenarios"):
+        assert scenario_description(name) == load_scenario(name).description
+
+
 def test_every_shipped_scenario_loads_and_round_trips(name):
     scenario = load_scenario(name)
     assert scenario.description

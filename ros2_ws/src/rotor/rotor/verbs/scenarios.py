@@ -9,12 +9,12 @@ from rotor.verb import VERBS, Verb
 
 def _scenarios(_: argparse.Namespace) -> int:
     from rotor_core.config.catalog import config_directory, shipped
-    from rotor_core.config.loader import load_scenario
+    from rotor_core.config.loader import scenario_description
 
     names = shipped("scenarios")
     width = max(len(n) for n in names)
     for name in names:
-        print(f"{name:<{width}}  {load_scenario(name).description}")
+        print(f"{name:<{width}}  {scenario_description(name)}")
     print(f"\nfiles: {config_directory() / 'scenarios'}")
     return 0
 

@@ -59,6 +59,17 @@ def load_scenario(
     return scenario
 
 
+def scenario_description(name: str) -> str:
+    """The sentence about a shipped scenario, read without the vehicles and payloads that it names.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    keys = read_tree(locate("scenarios", name)).value
+    told = keys.get("description") if isinstance(keys, dict) else None
+    return str(told.value) if told is not None else load_scenario(name).description
+
+
 def load_vehicle(name: str) -> Vehicle:
     """A shipped vehicle, or one of a path; it is called like its file.
 
