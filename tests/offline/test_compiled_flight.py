@@ -13,6 +13,7 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Actuation
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_flight import checkpoint as resume
@@ -25,7 +26,7 @@ from rotor_planning.trajectories.from_config import make_plans
 
 COMPILED = (
     "hover", "dragonfly_point_mass", "three_crazyflies_point_mass", "three_dragonflies_triangular_rigid",
-    "heterogeneous_triangular_1m", "collision_triangular", "six_dragonflies_box",
+    "heterogeneous_triangular_1m", "collision_triangular", "six_dragonflies_box", "hexacopter_wind",
 )  # fmt: skip
 """One of each law, with events, with limits that act."""
 
@@ -62,6 +63,28 @@ def test_the_same_bits_as_step_by_step(name):
     assert whole.events == compiled.events and whole.limited == compiled.limited
 
 
+@pytest.mark.parametrize("limits", [False, True])
+def test_rotors_with_a_lag_and_moving_air_are_flown_alike(limits, monkeypatch):
+    """A team on cables with spinning rotors through gusts and turbulence, in calls of a fifth of a second."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 40)
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    wind = load_scenario("hexacopter_wind").environment.wind
+    model = scenario.model
+    vehicles = tuple(
+        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03)) for v in model.vehicles
+    )
+    scenario = replace(
+        scenario,
+        model=replace(model, vehicles=vehicles),
+        actuation=Actuation("rotors", limits=limits),
+        environment=replace(scenario.environment, wind=wind),
+    )
+    whole, compiled = step_by_step(scenario, 3.0), fly_compiled(ClosedLoop(scenario), 3.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    assert whole.events == compiled.events and whole.limited == compiled.limited
+
+
 def test_plant_that_differs_is_flown_alike():
     """Wrong mass, weak rotors (whose limits differ from those the controller knows)."""
     scenario = load_scenario("three_dragonflies_triangular_1m")
@@ -93,7 +116,7 @@ def test_rows_are_those_of_the_whole_flight(periods, every, monkeypatch):
 
 def test_what_needs_python_between_the_steps_is_left_to_it():
     for name in (
-        "hexacopter_wind",
+        "three_dragonflies_motion_capture",
         "pick_and_place",
         "delivery",
         "helicopter_hover",

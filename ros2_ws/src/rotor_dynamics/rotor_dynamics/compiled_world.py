@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rotor_core._jit import inlined
 from rotor_dynamics import memory
-from rotor_dynamics.hybrid.impact import INPUT_CHANGED
+from rotor_dynamics.actuation.rotors import command_speeds
+from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
 
 
 @inlined
@@ -24,6 +25,38 @@ def hold_wrenches(ints, floats, wrenches):
         for channel in range(4):
             world.inputs[k, memory.BIAS + channel] = wrenches[k, channel]
     world.head[memory.WHAT] = INPUT_CHANGED
+    world.head[memory.WHICH] = 0
+
+
+@inlined
+def hold_wind(ints, floats, rows, air):
+    """Let the air move at the bodies in these rows, (3,) m/s in W; the next run with no step takes it up."""
+    world = memory.views(ints, floats)
+    for i in range(rows.shape[0]):
+        for axis in range(3):
+            world.bodies[rows[i], memory.WIND + axis] = air[axis]
+    world.head[memory.WHAT] = INPUT_CHANGED
+    world.head[memory.WHICH] = 0
+
+
+@inlined
+def hold_speeds(ints, floats, order, speeds, begins):
+    """Command the speeds of all rotors, or (``begins``) let them have been turning so.
+
+    As :class:`rotor_dynamics.actuation.rotors.RotorDrive` does; the next run with no step takes it up. ``order``: rows
+    of the rotors, as the user counts them.
+    """
+    world = memory.views(ints, floats)
+    jumped = False
+    if begins:
+        for i in range(order.shape[0]):
+            world.rotors[order[i], memory.SPEED_BIAS] = speeds[i]
+            world.rotors[order[i], memory.SPEED_OFFSET] = 0.0
+    else:
+        jumped = command_speeds(
+            world.rotors, world.rotor_int, world.bodies, world.states[memory.START], order, time_of(floats), speeds
+        )  # fmt: skip
+    world.head[memory.WHAT] = STATE_SET if jumped else INPUT_CHANGED
     world.head[memory.WHICH] = 0
 
 

@@ -1,7 +1,7 @@
 """A whole flight in one compiled call: sense, plan, control, limit, step, record.
 
 For what most studies fly: one team of multirotors under its law, ideal sensing, wrenches that act at
-once, nothing that changes on the way. Every kernel is that of :func:`rotor_flight.fly.fly`, called in the
+once or rotors that follow with a lag, air that moves, nothing that changes on the way. Every kernel is that of :func:`rotor_flight.fly.fly`, called in the
 same order: the results are the same bits, without Python between the steps.
 """
 
@@ -27,14 +27,14 @@ from rotor_core._jit import constants, kernel_without_gil
 from rotor_core.plans.plan import Plan, sample_plan
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
-from rotor_core.vehicles.rotors import limit_wrenches
-from rotor_dynamics.compiled_world import hold_wrenches, read_cables, time_of
+from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
+from rotor_dynamics.compiled_world import hold_speeds, hold_wind, hold_wrenches, read_cables, time_of
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
-from rotor_sim.actuation.modes import WrenchActuators
-from rotor_sim.simulation import START_TIME
+from rotor_sim.actuation.modes import RotorActuators, WrenchActuators
+from rotor_sim.simulation import START_TIME, Simulation
 
 QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM = constants(0, 1, 2, 3)
 LAWS = {
@@ -51,7 +51,7 @@ AT_ONCE = 2000
 @kernel_without_gil
 def fly_world(
     ints, floats, member_body, member_pose, motion, plan, reference, kind, law, command, limits, gains,
-    plant_limits, timing, times, states, references, commands, tensions, taut,
+    plant_limits, rotors, air, timing, times, states, references, commands, tensions, taut,
 ):  # fmt: skip
     """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
 
@@ -61,6 +61,9 @@ def fly_world(
         limits, plant_limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`,
             of the controller's and of the plant's rotors.
         gains: of the thrusts, (n,).
+        rotors: whether they are commanded, thrust over squared speed of each vehicle's rotors, their rows and room for
+            their speeds; layouts are those of ``plant_limits``.
+        air: velocities of the air in the periods from ``first`` on, (n, 3) m/s, or none; rows of the bodies in it.
         timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
             where to where are flown now.
         times, states, references, commands, tensions, taut: written; the last row is the end.
@@ -69,6 +72,8 @@ def fly_world(
     vehicles, load, who, allocation, tension, memory, forces, ahead = law
     limits_on, unmixing, counts, thrusts = limits
     plant_limits_on, plant_unmixing, plant_counts, plant_thrusts = plant_limits
+    rotors_on, per_speed2, order, speeds = rotors
+    winds, airy = air
     start, periods, steps, every, first, end = timing
     limited = 0
     for i in range(first, end):
@@ -96,12 +101,21 @@ def fly_world(
                 for channel in range(4):
                     commands[row, k, channel] = command[k, channel]
         if i < periods:
+            if winds.shape[0] > 0:
+                hold_wind(ints, floats, airy, winds[i - first])
+                status = run(ints, floats, 0)
+                if status != OK:
+                    return status, limited
             for k in range(command.shape[0]):
                 for channel in range(4):
                     command[k, channel] *= gains[k]
             if plant_limits_on:
                 limit_wrenches(plant_unmixing, plant_counts, plant_thrusts, command)
-            hold_wrenches(ints, floats, command)
+            if rotors_on:
+                rotor_speeds(plant_unmixing, plant_counts, per_speed2, command, speeds)
+                hold_speeds(ints, floats, order, speeds, i == 0)
+            else:
+                hold_wrenches(ints, floats, command)
             status = run(ints, floats, 0)
             if status != OK:
                 return status, limited
@@ -120,6 +134,15 @@ def fly_world(
     return OK, limited
 
 
+def _acts_simply(simulation: Simulation) -> bool:
+    """True if commands are wrenches, or speeds of all rotors that there are, which nothing else bounds."""
+    actuators = simulation.actuators
+    if isinstance(actuators, RotorActuators):
+        rotors = sum(s.count for s in actuators.sets)
+        return actuators.are_free and rotors == len(simulation.engine.system.rotors)
+    return isinstance(actuators, WrenchActuators)
+
+
 def can_compile(loop: ClosedLoop) -> bool:
     """True if :func:`fly_compiled` can fly what :func:`rotor_flight.fly.fly` would."""
     simulation, controller = loop.simulation, loop.controller
@@ -134,9 +157,8 @@ def can_compile(loop: ClosedLoop) -> bool:
         and not loop.arms.n
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and scenario.sensing.is_ideal
-        and scenario.environment.wind.is_calm
         and not scenario.changes
-        and isinstance(simulation.actuators, WrenchActuators)
+        and _acts_simply(simulation)
         and not simulation.power
         and not simulation.engine.system.contacts
         and not len(simulation.engine.joints)
@@ -177,6 +199,13 @@ def fly_compiled(
     tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
     began = wall.perf_counter()
     limits, plant_limits = controller.limits, actuators.limits or controller.limits
+    gains, rotors = np.ones(n), (False, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+    if isinstance(actuators, RotorActuators):
+        plant_limits, order = actuators.packed, engine.rotors.order
+        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
+    else:
+        gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
+    airy = np.array(engine.topology.rows, np.int64)
     limited = 0
     for first in range(0, periods + 1, AT_ONCE):
         status, beyond = fly_world(
@@ -186,8 +215,9 @@ def fly_compiled(
             (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
             np.zeros((n, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
-            actuators.gain[:, 0],  # type: ignore[attr-defined]
+            gains,
             (actuators.limits is not None, plant_limits.unmixing, plant_limits.counts, plant_limits.thrusts),
+            rotors, (simulation.wind_ahead(first, min(first + AT_ONCE, periods)), airy),
             (START_TIME, periods, scenario.time.steps_per_control, every, first, min(first + AT_ONCE, periods + 1)),
             times, states, references, commands, tensions, taut,
         )  # fmt: skip

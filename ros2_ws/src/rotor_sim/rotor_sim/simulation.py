@@ -464,6 +464,20 @@ class Simulation:
                 watch.due(done)
         return self.motion
 
+    def wind_ahead(self, first: int, end: int) -> np.ndarray:
+        """What the air will do in control periods ``first`` to ``end``, for loops that act by themselves.
+
+        Call it once for every period, in order; see :meth:`act`.
+
+        Returns:
+            (end - first, 3) m/s in W, or (0, 3) where it stands still.
+        """
+        if not self._wind:
+            return np.zeros((0, 3))
+        timing = self.scenario.time
+        times = [START_TIME + i * timing.steps_per_control * timing.step_s for i in range(first, end)]
+        return np.array([self._wind.sample(t - self._begin) for t in times]).reshape(-1, 3)
+
     def take_events(self) -> list[Event]:
         """Hybrid events since the last call."""
         events, self._events = [*self._events, *self.engine.take_events()], []

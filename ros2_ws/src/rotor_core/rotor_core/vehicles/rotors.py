@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
@@ -74,6 +74,22 @@ class RotorLimits:
     def apply(self, wrenches: np.ndarray) -> int:
         """Limit wrenches (n_vehicles, 4) in place; how many were beyond."""
         return limit_wrenches(self.unmixing, self.counts, self.thrusts, wrenches)
+
+
+@kernel
+def rotor_speeds(unmixing, counts, per_speed2, wrenches, out):
+    """Speeds of all rotors that give wrenches (n_vehicles, 4), rad/s, one vehicle after the other into ``out`` (A.2).
+
+    Negative thrusts give 0. ``per_speed2``: thrust over squared speed of each vehicle's rotors, N s^2/rad^2.
+    """
+    row = 0
+    for v in range(counts.shape[0]):
+        for k in range(counts[v]):
+            thrust = 0.0
+            for channel in range(4):
+                thrust += unmixing[v, k, channel] * wrenches[v, channel]
+            out[row] = sqrt(max(thrust, 0.0) / per_speed2[v])
+            row += 1
 
 
 def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:

@@ -27,15 +27,16 @@ class RotorDrive:
 
     def __init__(self, world: memory.World, restart: Callable[[int], None]) -> None:
         self._world, self._restart = world, restart
-        self._order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
+        self.order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
+        """Rows of all rotors in the world, as the user counts them."""
 
     @property
     def _rows(self) -> np.ndarray:
         """Rows of all rotors as the user counts them; a copy."""
-        return self._world.rotors[self._order]
+        return self._world.rotors[self.order]
 
     def _write(self, column: int, values: np.ndarray | float) -> None:
-        self._world.rotors[self._order, column] = values
+        self._world.rotors[self.order, column] = values
 
     @property
     def targets(self) -> np.ndarray:
@@ -45,8 +46,8 @@ class RotorDrive:
     @property
     def speeds(self) -> np.ndarray:
         """Speeds of all rotors now, (n_rotors,) rad/s (R.5)."""
-        out = np.empty(len(self._order))
-        speeds_now(self._world.rotors, self._order, self._time, out)
+        out = np.empty(len(self.order))
+        speeds_now(self._world.rotors, self.order, self._time, out)
         return out
 
     @property
@@ -70,7 +71,7 @@ class RotorDrive:
             world.rotor_int,
             world.bodies,
             world.start,
-            self._order,
+            self.order,
             self._time,
             speeds,
         )
@@ -94,7 +95,7 @@ class RotorDrive:
 
         The clock is that of the world. Nothing reacts to the change itself.
         """
-        row = self._world.rotors[self._order[i]]
+        row = self._world.rotors[self.order[i]]
         row[memory.SPEED_BIAS], row[memory.SPEED_AMPLITUDE] = mean, amplitude
         row[memory.SPEED_FREQUENCY], row[memory.SPEED_PHASE] = 2.0 * np.pi * frequency_hz, phase
         row[memory.SPEED_OFFSET] = 0.0
@@ -102,7 +103,7 @@ class RotorDrive:
     def take_over(self, other: RotorDrive) -> None:
         """Turn as the same rotors in another world."""
         columns = slice(memory.SPEED_BIAS, memory.LAG_RATE)
-        self._world.rotors[self._order, columns] = other._rows[:, columns]
+        self._world.rotors[self.order, columns] = other._rows[:, columns]
 
     def _check(self, speeds: np.ndarray) -> None:
         n = len(self._rows)

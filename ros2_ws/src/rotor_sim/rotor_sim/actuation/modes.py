@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from rotor_core.config.schema import Scenario
-from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set
+from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
 from rotor_sim.plant.system import thrust_gain
 
@@ -126,12 +126,26 @@ class RotorActuators(Actuators):
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
         self._ends = np.cumsum([s.count for s in self.sets])
+        self.packed = rotor_limits(self.sets)
+        """Layouts of all vehicles, for kernels."""
+        self.per_speed2 = np.array([s.thrust_per_speed2 for s in self.sets])
+
+    @property
+    def are_free(self) -> bool:
+        """Neither faults nor power bound the speeds."""
+        return not self._is_bounded
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
         speeds = engine.rotors.targets
-        wanted = self._wanted(wrenches)
-        if wanted:
+        if self.are_free:
+            self.applied[:] = wrenches
+            if self.limits:
+                self.limits.apply(self.applied)
+            rotor_speeds(
+                self.packed.unmixing, self.packed.counts, self.per_speed2, self.applied, speeds
+            )
+        elif wanted := self._wanted(wrenches):
             speeds[: self._ends[-1]] = np.concatenate(wanted)
         if self.is_running:
             engine.rotors.act(speeds)
