@@ -71,7 +71,8 @@ def test_rotors_with_a_lag_and_moving_air_are_flown_alike(limits, monkeypatch):
     wind = load_scenario("hexacopter_wind").environment.wind
     model = scenario.model
     vehicles = tuple(
-        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03)) for v in model.vehicles
+        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03))
+        for v in model.vehicles
     )
     scenario = replace(
         scenario,

@@ -1,8 +1,8 @@
 """A whole flight in one compiled call: sense, plan, control, limit, step, record.
 
-For what most studies fly: one team of multirotors under its law, ideal sensing, wrenches that act at
-once or rotors that follow with a lag, air that moves, nothing that changes on the way. Every kernel is that of :func:`rotor_flight.fly.fly`, called in the
-same order: the results are the same bits, without Python between the steps.
+For what most studies fly: one team of multirotors under its law, ideal sensing, wrenches that act at once or rotors
+that follow with a lag, air that moves, nothing that changes on the way. Every kernel is that of
+:func:`rotor_flight.fly.fly`, called in the same order: the results are the same bits, without Python between the steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from rotor_core.plans.plan import Plan, sample_plan
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
 from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
-from rotor_dynamics.compiled_world import hold_speeds, hold_wind, hold_wrenches, read_cables, time_of
+from rotor_dynamics.compiled_world import (
+    hold_speeds,
+    hold_wind,
+    hold_wrenches,
+    read_cables,
+    time_of,
+)
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.flight import Flight

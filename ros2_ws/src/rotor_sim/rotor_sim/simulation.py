@@ -475,7 +475,9 @@ class Simulation:
         if not self._wind:
             return np.zeros((0, 3))
         timing = self.scenario.time
-        times = [START_TIME + i * timing.steps_per_control * timing.step_s for i in range(first, end)]
+        times = [
+            START_TIME + i * timing.steps_per_control * timing.step_s for i in range(first, end)
+        ]
         return np.array([self._wind.sample(t - self._begin) for t in times]).reshape(-1, 3)
 
     def take_events(self) -> list[Event]:

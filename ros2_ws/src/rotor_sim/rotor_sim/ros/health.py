@@ -28,6 +28,9 @@ COUNTS = (
 
 STATUS_NAME = "rotor: simulator"
 
+LATE_BY_MS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Edges of the histogram of late periods, ms."""
+
 LATENCIES = 2000
 """Command latencies that are kept for the quantiles."""
 
@@ -46,6 +49,7 @@ class Health:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._latencies: deque[float] = deque(maxlen=LATENCIES)
         self.lateness = Lateness()
+        self._late_by = [0] * (len(LATE_BY_MS) + 1)
         self._asked = 0.0
         self._work = (0, 0)
         self._periods = 0
@@ -62,9 +66,10 @@ class Health:
         """Time stands from here: the real-time factor stays."""
         self._ended_wall = wall.perf_counter()
 
-    def late(self) -> None:
-        """The period that :attr:`lateness` follows has missed its deadline."""
+    def late(self, seconds: float) -> None:
+        """The period that :attr:`lateness` follows has missed its deadline by ``seconds``."""
         self.counts["missed_deadlines"] += 1
+        self._late_by[int(np.searchsorted(LATE_BY_MS, 1e3 * seconds, "right"))] += 1
         self.counts[self.lateness.cause()] += 1
 
     def asked(self) -> None:
@@ -95,6 +100,9 @@ class Health:
         out: dict[str, object] = {
             "real_time_factor": f"{self.real_time_factor:.4f}",
             **self.counts,
+            "late_by_ms": " ".join(
+                f"{low:g}:{n}" for low, n in zip((0.0, *LATE_BY_MS), self._late_by, strict=True)
+            ),
             "integrator_trials_per_step": f"{trials:.3f}",
             "solver_pivots": work[1],
             "taut_cables": int(engine.taut.sum()),

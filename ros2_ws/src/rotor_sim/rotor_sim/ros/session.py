@@ -365,7 +365,7 @@ class Session:
         if late > 0.0:
             for _ in self.vehicles:  # no waiting, but what has come still counts
                 executor.spin_once(timeout_sec=0.0)
-            self.health.late()
+            self.health.late(late)
             if late > period:
                 # the world falls behind the wall clock; the real-time factor shows it
                 self._origin_wall += late

@@ -1,0 +1,126 @@
+"""How late control periods are: six vehicles with a recorder, quiet and beside a busy loop, as they are and favoured.
+
+Real processes over DDS on this machine. ``nice`` and ``chrt`` need the right to raise priorities (root); without it
+those rows are left out.
+
+    ./rotor python validation/benchmarks/lateness.py [--seconds 30]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tabulate import tabulate
+
+from rotor.graph.plan import GraphOptions, graph_plan
+from rotor.graph.processes import Child
+from rotor.graph.run import run_graph
+from rotor_core.config.loader import load_scenario
+from rotor_flight.warm import warm
+
+SCENARIO = "six_dragonflies_box"
+NICENESS, REALTIME = -10, 10
+"""What the simulator gets in the favoured runs."""
+
+
+def _threads(child: Child) -> list[int]:
+    return [int(p.name) for p in Path(f"/proc/{child.process.pid}/task").iterdir()]
+
+
+def _nice(child: Child) -> None:
+    for thread in _threads(child):
+        os.setpriority(os.PRIO_PROCESS, thread, NICENESS)
+
+
+def _chrt(child: Child) -> None:
+    for thread in _threads(child):
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(REALTIME))
+
+
+FAVOURS: dict[str, Callable[[Child], None]] = {
+    "as it is": lambda _: None,
+    f"nice {NICENESS}": _nice,
+    f"chrt -f {REALTIME}": _chrt,
+}
+
+
+@contextlib.contextmanager
+def busy(wanted: bool) -> Iterator[None]:
+    """A loop that never rests, on one core."""
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if loop is not None:
+            loop.kill()
+            loop.wait()
+
+
+def fly(seconds: float, favour: Callable[[Child], None]) -> dict[str, str]:
+    """Diagnostics at the end of a flight whose simulator is favoured from its first period on."""
+    last: dict[str, str] = {}
+    plant: list[Child] = []
+
+    def started(child: Child) -> None:
+        if child.name == "simulator":
+            plant.append(child)
+
+    def progress(values: dict[str, str], _: str) -> None:
+        if not last and int(values.get("step", "0")) > 0:
+            favour(plant[0])
+        last.update(values)
+
+    with tempfile.TemporaryDirectory() as folder:
+        options = GraphOptions(
+            SCENARIO, pacing="realtime", duration=seconds, linger=True, bag=Path(folder) / "bag"
+        )
+        plans = graph_plan(options, load_scenario(SCENARIO))
+        run_graph(plans, Path(folder), on_progress=progress, on_start=started)
+    return last
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each run (default: 30)")
+    options = parser.parse_args()
+    os.environ.setdefault("ROS_DOMAIN_ID", "92")
+    warm(load_scenario(SCENARIO))
+    rows = []
+    for loaded in (False, True):
+        for name, favour in FAVOURS.items():
+            try:
+                with busy(loaded):
+                    found = fly(options.seconds, favour)
+            except PermissionError:
+                continue
+            periods = int(found["control_periods"])
+            bins = dict(part.split(":") for part in found["late_by_ms"].split())
+            rows.append(
+                {
+                    "one core busy": "yes" if loaded else "no",
+                    "simulator": name,
+                    "late, %": f"{100.0 * int(found['missed_deadlines']) / periods:.2f}",
+                    **{f">= {low} ms": n for low, n in bins.items()},
+                    "own work": found["late_own_work"],
+                    "no core": found["late_without_core"],
+                    "waiting": found["late_waiting"],
+                }
+            )
+            print(rows[-1], flush=True)
+            time.sleep(1.0)
+    print(tabulate(rows, headers="keys", tablefmt="github"))
+
+
+if __name__ == "__main__":
+    main()
