@@ -46,7 +46,7 @@ if COMPILED:
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
-    from numba.core.typeconv import Conversion
+    from numba.core.typeconv.castgraph import Conversion
     from numba.extending import lower_builtin, lower_cast, models, register_model, type_callable
 
     class Lanes(types.Type):
