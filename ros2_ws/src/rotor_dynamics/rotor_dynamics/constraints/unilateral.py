@@ -334,6 +334,21 @@ def solve_redundant(ints, floats, n, what):
 
 
 @inlined
+def lay_right_sides(world, n):
+    """Free accelerations, gaps and rates of the n taut cables, to be solved for; the largest gap and rate."""
+    tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
+    drift, rushed = 0.0, 0.0
+    for i in range(n):
+        c = world.constraints[world.order[0, i]]
+        tension[i] = c[memory.FREE]
+        gap[i] = c[memory.GAP]
+        rate[i] = c[memory.RATE]
+        drift = max(drift, abs(gap[i]))
+        rushed = max(rushed, abs(rate[i]))
+    return drift, rushed
+
+
+@inlined
 def anyone_near(world):
     """True if a slack cable is so near its length that the projection of others may matter to it."""
     for k in range(world.head[memory.N_CONSTRAINTS]):
@@ -415,14 +430,7 @@ def constrain(ints, floats, which_state, which_slope, t, what):
         world.head[memory.INCONSISTENT] = 0
         if redundant:
             world.head[memory.REDUNDANT] = 1
-        drift, rushed = 0.0, 0.0
-        for i in range(n):
-            c = world.constraints[world.order[0, i]]
-            tension[i] = c[memory.FREE]
-            gap[i] = c[memory.GAP]
-            rate[i] = c[memory.RATE]
-            drift = max(drift, abs(gap[i]))
-            rushed = max(rushed, abs(rate[i]))
+        drift, rushed = lay_right_sides(world, n)
         if redundant:
             solve_redundant(ints, floats, n, what)
         elif what == TAUT_ONLY:

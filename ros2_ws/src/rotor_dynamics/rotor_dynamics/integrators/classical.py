@@ -118,19 +118,26 @@ def note_work(world, h):
     world.scalars[memory.STEP_WORK] = h * SIXTH * (ends + 2.0 * middle)
 
 
+@inlined
+def begin_stage(world, stage, h):
+    """Displace all bodies to where stage 1 to 4 is evaluated; its time from the start, and its row of states."""
+    c = h if stage >= 3 else 0.5 * h
+    slope, target = np.int64(stage - 1), memory.STAGE
+    if stage == 4:
+        combine(world)
+        slope, target = memory.COMBINED, memory.END
+    displaced(world, c, world.slopes[slope], world.states[target])
+    return c, target
+
+
 @linked(*WORLD, FLOAT, FLOAT)
 def classical(ints, floats, t, h):
     """A trial step by rkmk4, erk4m or cf4."""
     world = memory.views(ints, floats)
     variant = world.head[memory.VARIANT]
     for stage in range(1, 5):
-        c = h if stage >= 3 else 0.5 * h
         last = stage == 4
-        if last:
-            combine(world)
-        target = memory.END if last else memory.STAGE
-        slope = memory.COMBINED if last else np.int64(stage - 1)
-        displaced(world, c, world.slopes[slope], world.states[target])
+        c, target = begin_stage(world, stage, h)
         if variant == COMMUTATOR_FREE and stage >= 3:
             two_exponentials(ints, floats, h, last)
         if last:

@@ -31,6 +31,7 @@ from rotor_dynamics.constraints.unilateral import (
     TENSIONS,
     clear_correction,
     couple_bodies,
+    lay_right_sides,
     move,
     pull_bodies,
     update_geometry,
@@ -46,8 +47,7 @@ from rotor_dynamics.integrators.audit import (
     note_error,
 )
 from rotor_dynamics.integrators.classical import (
-    combine,
-    displaced,
+    begin_stage,
     normalize,
     note_tensions,
     note_work,
@@ -83,19 +83,12 @@ def evaluate_lanes(world, state, slope, t, what, at_start):
     n = update_geometry(world, state, slope, what, NO_TREES)
     if n == 0:
         return 0
-    tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
     couple_bodies(world, n)
     leaving = 0
     if factorize_small(world.matrix, world.factor, n):
         leaving = -1
-    drift, rushed = 0.0, 0.0
-    for i in range(n):
-        c = world.constraints[world.order[0, i]]
-        tension[i] = c[memory.FREE]
-        gap[i] = c[memory.GAP]
-        rate[i] = c[memory.RATE]
-        drift = max(drift, abs(gap[i]))
-        rushed = max(rushed, abs(rate[i]))
+    drift, rushed = lay_right_sides(world, n)
+    tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
     if what == TAUT_ONLY:
         substitute_small(world.factor, n, tension)
     else:
@@ -133,13 +126,8 @@ def trial(world, t, h):
         world.constraints[k, memory.TENSION_MIN] = world.constraints[k, memory.TENSION_0]
     leaving = 0
     for stage in range(1, 5):
-        c = h if stage >= 3 else 0.5 * h
         last = stage == 4
-        if last:
-            combine(world)
-        target = memory.END if last else memory.STAGE
-        slope = memory.COMBINED if last else np.int64(stage - 1)
-        displaced(world, c, world.slopes[slope], world.states[target])
+        c, target = begin_stage(world, stage, h)
         if last:
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
