@@ -22,7 +22,7 @@ from rotor.graph.run import environment
 
 ROOT = Path(__file__).parents[1]
 POLICY = ROOT / "config" / "security" / "policy.xml"
-NODES = ("simulator", "controller", "planner")
+NODES = ("simulator", "visualizer", "controller", "planner")
 SCENARIOS = ("slalom", "pick_and_place", "helicopter_slung_load", "delivery")
 """Together they have everything that the policy names: cables, an arm, a hinged rotor, motors and a battery, a mission."""
 
@@ -70,6 +70,8 @@ def may(does: str, name: str) -> set[str]:
         ("publish", "/tf", {"simulator"}),
         ("publish", "/rotor/team_state", {"simulator"}),
         ("publish", "/quad1/odom", {"simulator"}),
+        ("publish", "/rotor/markers", {"visualizer"}),
+        ("subscribe", "/rotor/scene", {"visualizer"}),
         ("publish", "/rotor/team_command", {"controller"}),
         ("publish", "/rotor/plan", {"planner"}),
         ("subscribe", "/rotor/team_command", {"simulator"}),
