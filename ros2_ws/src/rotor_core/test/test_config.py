@@ -45,11 +45,6 @@ def load(text):
 
 
 @pytest.mark.parametrize("name", shipped("scenarios"))
-def test_a_description_is_that_of_the_scenario():
-    for name in shipped("scenarios"):
-        assert scenario_description(name) == load_scenario(name).description
-
-
 def test_every_shipped_scenario_loads_and_round_trips(name):
     scenario = load_scenario(name)
     assert scenario.description
@@ -255,3 +250,8 @@ def test_alias_bombs_are_refused():
         parse_tree("\n".join(lines), "bomb.yaml")
     with pytest.raises(ConfigError, match="alias contains itself"):
         parse_tree("a: &a [*a]", "loop.yaml")
+
+
+def test_a_description_is_that_of_the_scenario():
+    for name in shipped("scenarios"):
+        assert scenario_description(name) == load_scenario(name).description
