@@ -1,5 +1,8 @@
 """Many worlds at once: the same bits as single ones, on any number of threads; failures stay alone."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -244,3 +247,38 @@ def test_mistakes_are_refused():
     far[1, 1, 2] += 1.0
     with pytest.raises(ModelError, match="world 1: cable1"):
         Batch(systems, far)
+
+
+UNCOMPILED = """
+import warnings
+
+import numpy as np
+
+from rotor_dynamics.batch import Batch
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.system import WORLD, Cable, System
+
+warnings.simplefilter("error")
+rows = np.zeros((1, 13))
+rows[0, 3] = 1.0
+engine = Engine(System((Body("load", 0.1),), (Cable(WORLD, 0, 0.5),)))
+engine.set_state(rows)
+engine.run(3)
+out = Batch(System((Body("quad", 0.2, 1e-3 * np.eye(3)),), ()), np.tile(rows, (3, 1, 1))).rollout(
+    np.zeros((2, 0, 4)), steps=3
+)
+print(engine.update_kinematics()[0, 2], out.shared, out.motion[0, -1, 0, 2])
+"""
+
+
+def test_without_a_compiler_nothing_is_divided_by_zero():
+    """Both ends of a cable at one point; bodies that fall from rest. Each world by itself."""
+    run = subprocess.run(
+        [sys.executable, "-c", UNCOMPILED],
+        env={**os.environ, "ROTOR_UNCOMPILED": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    fallen, shared, other = (float(word) for word in run.stdout.split())
+    assert fallen == pytest.approx(-0.5 * 9.81 * 0.003**2, abs=1e-15) and shared == 0.0
+    assert other == pytest.approx(-0.5 * 9.81 * 0.006**2, abs=1e-15)

@@ -121,7 +121,7 @@ def constraint_geometry(world, k, state, slope, trees):
             D_ddot, apply(R, add(cross(get3(slope[a], memory.D_OMEGA), r), cross(omega, v)))
         )
     d = sqrt(dot(D, D))
-    inverse = 1.0 / d
+    inverse = 1.0 / max(d, COINCIDENT)
     xi = scale(inverse, D)
     apart = d > COINCIDENT
     if not certainly(apart):

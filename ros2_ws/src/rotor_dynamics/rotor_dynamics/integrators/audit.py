@@ -42,6 +42,9 @@ NEGLIGIBLE = 0.01
 SEEN = 1e-14
 """Distances and angles above rounding, m and rad."""
 
+TINY = 1e-300
+"""Divides in place of zero where the quotient is not taken."""
+
 LEAST_RATE = 1e-12
 """Rates of error that are rounding, m/s^2 and rad/s^2."""
 
@@ -181,10 +184,11 @@ def squared_error(world, h, limit, least):
             dv = sub(get3(stage[b], of_state), get3(there[b], of_state))
             apart = dot(dv, dv)
             turned = h * h * squared  # over dv^2: angle of the motion in a step, squared
-            estimate = choose(turned < apart, squared * turned / apart, squared)
+            estimate = choose(turned < apart, squared * turned / max(apart, TINY), squared)
             if thorough or possibly(estimate > worst):
                 moved = displacement(stage[b], there[b], part)
-                closer = choose(moved > SEEN, oscillation(squared, apart, moved, h), estimate)
+                swings = oscillation(squared, apart, max(moved, SEEN), h)
+                closer = choose(moved > SEEN, swings, estimate)
                 estimate = closer if thorough else choose(estimate > worst, closer, estimate)
             if possibly(estimate > limit):
                 v, a = get3(there[b], of_state), get3(end[b], of_slope)
