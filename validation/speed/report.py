@@ -19,6 +19,7 @@ from validation.speed.peers import installed, peer_times
 from validation.speed.precision import Point, work_precision
 from validation.speed.speed import (
     batch_rates,
+    call_costs,
     closed_loop_rates,
     event_cost,
     simd_rates,
@@ -84,6 +85,11 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     for peer, row in others.items():
         text = ", ".join(f"{CASES[name].label} {us:.1f}" for name, us in row.items())
         print(f"\n{peer}, us per step: {text}")
+    calls = call_costs()
+    print(
+        f"\nA Python call that integrates nothing: {calls['engine_us']:.2f} us; of an empty C function by ctypes: "
+        f"{calls['ctypes_us']:.2f} us"
+    )
     simd = simd_rates()
     print("\n| us per step and world, smooth stretch of case (c), one core |\n|---|---|")
     print(f"| side by side in lanes | {simd['lanes_us']:.2f} |")
@@ -112,6 +118,7 @@ def bench(out: Path | None, *, peers: bool) -> dict:
     result = {
         **times,
         "batch_steps_per_second": rates,
+        "calls": calls,
         "simd": simd,
         "closed_loop": flights,
         "compile_cpu_s": compiling,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ from validation.speed.timing import medians, wall_median
 ROUNDS, STEPS = 11, 2000
 WORLDS, PERIODS, PERIOD_STEPS = 1024, 40, 5
 FLIGHT, FLIGHTS = 20.0, 5
+CALLS = 20000
 AGREEMENT = 1e-10
 """Positions of engine and compiled kernel after 500 steps differ by less, m: two orders above what they do."""
 
@@ -72,6 +74,23 @@ def step_times() -> dict[str, dict[str, float]]:
         }
         for name in CASES
     }
+
+
+def call_costs() -> dict[str, float]:
+    """CPU microseconds of a Python call that integrates nothing, and of one of an empty C function by ctypes."""
+    empty = ctypes.CDLL(None).labs
+    empty.argtypes, empty.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long], ctypes.c_long
+    places = ctypes.c_void_p(8), ctypes.c_void_p(16)
+
+    def engine_calls() -> Callable[[], None]:
+        run = engine(CASES["free"]).run
+        return lambda: [run(0) for _ in range(CALLS)] and None
+
+    def ctypes_calls() -> Callable[[], None]:
+        return lambda: [empty(*places, 1) for _ in range(CALLS)] and None
+
+    seconds = medians({"engine": engine_calls, "ctypes": ctypes_calls}, ROUNDS)
+    return {f"{name}_us": 1e6 * t / CALLS for name, t in seconds.items()}
 
 
 def simd_rates() -> dict[str, float]:

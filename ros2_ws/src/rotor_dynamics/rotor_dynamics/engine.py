@@ -33,6 +33,7 @@ from rotor_dynamics.model.assembly import assemble
 from rotor_dynamics.model.system import System
 
 RUN = entry(stepper.run)
+LOGGED = int(memory.N_LOGGED)  # a plain integer: it is asked for in every call
 
 
 class Engine(EngineState):
@@ -329,7 +330,7 @@ class Engine(EngineState):
                 attached.
         """
         status = RUN(self.ints, self.floats, n_steps)
-        if status or self.ints[memory.N_LOGGED]:
+        if status or self.ints.item(LOGGED):
             self._go_on(int(status), n_steps)
 
     def _go_on(self, status: int, n_steps: int) -> None:
