@@ -82,14 +82,25 @@ def call_costs() -> dict[str, float]:
     empty.argtypes, empty.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long], ctypes.c_long
     places = ctypes.c_void_p(8), ctypes.c_void_p(16)
 
-    def engine_calls() -> Callable[[], None]:
+    def calls(make: Callable[[], Callable]) -> Callable:
+        def fresh() -> Callable[[], None]:
+            call = make()
+
+            def task() -> None:
+                for _ in range(CALLS):
+                    call()
+
+            return task
+
+        return fresh
+
+    def nothing() -> Callable:
         run = engine(CASES["free"]).run
-        return lambda: [run(0) for _ in range(CALLS)] and None
+        return lambda: run(0)
 
-    def ctypes_calls() -> Callable[[], None]:
-        return lambda: [empty(*places, 1) for _ in range(CALLS)] and None
-
-    seconds = medians({"engine": engine_calls, "ctypes": ctypes_calls}, ROUNDS)
+    seconds = medians(
+        {"engine": calls(nothing), "ctypes": calls(lambda: lambda: empty(*places, 1))}, ROUNDS
+    )
     return {f"{name}_us": 1e6 * t / CALLS for name, t in seconds.items()}
 
 
