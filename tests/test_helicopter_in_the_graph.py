@@ -46,11 +46,13 @@ def test_lockstep_equals_the_run_without_ros_and_the_rotor_is_told(tmp_path):
         moving = bench.collect(MarkerArray, "/rotor/markers", qos.STATE)
         still = bench.collect(MarkerArray, "/rotor/markers_static", qos.LATCHED)
         bench.start("simulator", scenario=NAME, pacing="lockstep", duration_s=1.0, linger=True)
+        bench.start("visualizer", scenario=NAME)
         bench.start("recorder", scenario=NAME, bag=str(tmp_path / "bag"))
         bench.start("planner", scenario=NAME)
         bench.until(lambda: "recording" in log("recorder.log").read_text(), "recorder")
         bench.start("controller", scenario=NAME)
         bench.until(lambda: _finished(status), "end of the run", 60.0)
+        bench.until(lambda: bool(moving) and bool(still), "pictures")
         bench.spin(0.5)
 
     over_dds = read_flight(tmp_path / "bag")

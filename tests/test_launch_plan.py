@@ -69,7 +69,9 @@ def test_the_recorder_waits_for_the_nodes_that_are_there():
     both = plan(bag=Path("b"))["recorder"].parameters["wait_for"]
     assert both.split() == ["simulator", "planner", "controller", "visualizer"]
     alone = plan(bag=Path("b"), controller="external", planner="external")["recorder"]
-    assert alone.parameters["wait_for"] == "simulator"
+    assert alone.parameters["wait_for"].split() == ["simulator", "visualizer"]
+    bare = plan(bag=Path("b"), visualizer=False)["recorder"]
+    assert bare.parameters["wait_for"].split() == ["simulator", "planner", "controller"]
 
 
 def test_a_foreign_recorder_gets_every_topic_under_its_real_name():

@@ -170,11 +170,14 @@ class RecorderNode(Node):
 
     def drain(self, executor: Executor) -> None:
         """Write what has arrived but waits: a busy recorder is behind when it is told to stop."""
-        end = time.monotonic() + DRAIN_LIMIT
-        before = -1
-        while self._count != before and time.monotonic() < end:
+        now = time.monotonic()
+        end, quiet = now + DRAIN_LIMIT, now + DRAIN_PAUSE
+        while now < min(end, quiet):
             before = self._count
             executor.spin_once(timeout_sec=DRAIN_PAUSE)
+            now = time.monotonic()
+            if self._count != before:  # a timer alone says nothing of what waits
+                quiet = now + DRAIN_PAUSE
 
     def destroy_node(self) -> None:
         """Close the bag, then the node."""
