@@ -227,11 +227,11 @@ def test_missing_extras_are_named_by_the_one_list():
 
 
 def test_every_extra_of_the_launcher_has_a_lock_and_brings_its_modules():
-    from rotor_core.extras import EXTRAS
+    from rotor_core.extras import EXTRAS, OF_EVERY_ENVIRONMENT
 
     locks = {p.stem: pins(p) for p in (ROOT / "tools" / "extras").glob("*.lock")}
     base = pins(ROOT / "tools" / "requirements.lock")
-    assert set(EXTRAS.values()) - {"recordings", "planning"} == set(locks)
+    assert set(EXTRAS.values()) - set(OF_EVERY_ENVIRONMENT) == set(locks)
     for module, extra in EXTRAS.items():
         name = MODULES.get(module, module).lower().replace(".", "-")
         assert name in locks.get(extra, {}) or name in base, (module, extra)

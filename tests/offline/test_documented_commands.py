@@ -18,7 +18,7 @@ PAGES = sorted(
 BLOCK = re.compile(r"^( *)```bash\n(.*?)^ *```", re.M | re.S)
 IN_PROSE = re.compile(r"`(\./rotor [^`]+)`")
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]+\b|\.\.\.|[|<>]")
-LAUNCHER = ("test", "python")  # of the shell script, not of Python
+LAUNCHER = ("test", "python", "setup")  # of the shell script, not of Python
 
 
 def lines(page):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rotor
+from rotor_core.extras import LAUNCHER, OF_EVERY_ENVIRONMENT, OWN_WHEELS
 
 HIDE = """
 import importlib.abc, sys
@@ -19,11 +20,14 @@ sys.meta_path.insert(0, Hide())
 """
 
 
-def without(hidden, program, cwd):
-    """Run a program where some packages are missing."""
+def without(hidden, program, cwd, wheels=False):
+    """Run a program where some packages are missing; ``wheels``: in the environment of `./rotor`, whose Python says so."""
+    if not wheels:
+        program = f"import os; os.environ.pop({OWN_WHEELS!r}, None)\n{program}"
+    env = {k: v for k, v in os.environ.items() if k not in (LAUNCHER, "AMENT_PREFIX_PATH")}
     return subprocess.run(
         [sys.executable, "-c", HIDE.format(hidden=set(hidden)) + program],
-        cwd=cwd, env={**os.environ, "ROTOR_UNCOMPILED": "1"}, capture_output=True, text=True, check=False,
+        cwd=cwd, env={**env, "ROTOR_UNCOMPILED": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
@@ -56,6 +60,9 @@ def test_a_missing_extra_is_named(program, package, extra, tmp_path):
     out = without((package,), program, tmp_path)
     assert out.returncode == 0, out.stderr
     assert f"needs the package {package}" in out.stdout and f"'.[{extra}]'" in out.stdout
+    out = without((package,), program, tmp_path, wheels=True)
+    advice = "rm -rf .ros" if extra in OF_EVERY_ENVIRONMENT else f"./rotor setup {extra}\n"
+    assert advice in out.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -107,7 +107,7 @@ def call_costs() -> dict[str, float]:
 def simd_rates() -> dict[str, float]:
     """A smooth stretch of case (c) on one core: microseconds per step and world, of worlds side by side and of C++."""
     case, library = CASES["c"], build()
-    n = WORLDS // 8
+    n = max(WORLDS // 8, 8)
     world_states = np.tile(states(case), (n, 1, 1))
     world_states[:, 0, 7] += np.linspace(-0.05, 0.05, n)  # no two alike
     speeds = np.full((1, 4 * case.vehicles), 1.005 * case.hover_speed)

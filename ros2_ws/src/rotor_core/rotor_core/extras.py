@@ -37,6 +37,9 @@ EXTRAS = {
 OWN_WHEELS = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
 """Environment variable of the ROS wheels of `./rotor`; a distribution does not set it."""
 
+OF_EVERY_ENVIRONMENT = ("recordings", "planning")
+"""Extras that the environment of `./rotor` always has (tools/lock.sh)."""
+
 LAUNCHER = "ROTOR_LAUNCHER"
 """Environment variable: `./rotor`, which can install extras."""
 
@@ -58,6 +61,10 @@ def remedy(error: ModuleNotFoundError) -> str:
             return (
                 f"{what}In the workspace that holds rotor: rosdep install --from-paths src --ignore-src -y && "
                 "colcon build --packages-select rotor_vendor, then source install/setup.bash again."
+            )
+        if OWN_WHEELS in os.environ and EXTRAS[package] in OF_EVERY_ENVIRONMENT:
+            return (
+                f"{what}The environment of ./rotor is not whole: rm -rf .ros, then start it again."
             )
         if OWN_WHEELS in os.environ:
             return f"{what}Install it: ./rotor setup {EXTRAS[package]}"
