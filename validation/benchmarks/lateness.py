@@ -45,6 +45,9 @@ middleware.
 
 `nice` and `chrt` were given to the simulator alone once it ran (`sudo renice -n -10 -p PID`, `sudo chrt -a -f -p 10
 PID`).
+
+Linux may put each session into a group of its own (`/proc/sys/kernel/sched_autogroup_enabled`); `nice` then weighs only
+inside a group and changes nothing here.
 """
 
 
@@ -85,14 +88,16 @@ def fly(seconds: float, favour: Callable[[Child], None]) -> dict[str, str]:
     """Diagnostics at the end of a flight whose simulator is favoured from its first period on."""
     last: dict[str, str] = {}
     plant: list[Child] = []
+    favoured: list[bool] = []
 
     def started(child: Child) -> None:
         if child.name == "simulator":
             plant.append(child)
 
     def progress(values: dict[str, str], _: str) -> None:
-        if not last and int(values.get("step", "0")) > 0:
+        if int(values.get("step", "0")) > 0 and not favoured:
             favour(plant[0])
+            favoured.append(True)
         last.update(values)
 
     with tempfile.TemporaryDirectory() as folder:
