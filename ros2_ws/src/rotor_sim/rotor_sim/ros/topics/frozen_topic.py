@@ -44,11 +44,12 @@ class FrozenTopic:
 class FrozenTopics:
     """Topics that are published together: one assignment writes the numbers of all.
 
-    Args:
-        topics: whose numbers are all float64.
+    Messages with numbers of other types (the range of `sensor_msgs/Range` is a float32) are filled one by one.
     """
 
     def __init__(self, topics: Sequence[FrozenTopic]) -> None:
+        self._others = [] if all(t.at is not None for t in topics) else list(topics)
+        topics = [] if self._others else topics
         # rclpy's publish() looks at the type of every message first; these are bytes
         self._publish = [topic.publisher.handle.publish_raw for topic in topics]
         self._spans, at, stamps, end = [], [], [], 0
@@ -72,6 +73,10 @@ class FrozenTopics:
 
     def send(self, stamp: Time, numbers: np.ndarray) -> None:
         """Publish ``numbers``, a row per topic, under one stamp."""
+        if self._others:
+            for topic, row in zip(self._others, numbers, strict=True):
+                topic.send(stamp, row)
+            return
         self._words[self._seconds] = stamp.sec
         self._words[self._seconds + 1] = stamp.nanosec
         self._doubles[self._at] = numbers.ravel()
