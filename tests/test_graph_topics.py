@@ -19,7 +19,7 @@ from rclpy.qos import (
 )
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableStates, Reference, Scene, TeamState
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, Range
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import quat2mat
@@ -282,6 +282,29 @@ def test_everything_is_shown_while_time_stands(flight):
     for topic in ("/clock", "/rotor/team_state", "/payload/odom", "/cables", "/rotor/markers"):
         assert standing[topic] >= 3, topic
     assert 1 <= standing["/tf"] <= 4
+
+
+RANGEFINDER = """
+schema: 1
+model: {vehicles: [{use: dragonfly}]}
+controller: {type: quadrotor}
+initial: [{entity: quad1, position_m: [0.0, 0.0, 1.5]}]
+environment: {ground_m: 0.0}
+sensing: {sensors: [{type: rangefinder, body: quad1, farthest_m: 10.0}]}
+"""
+
+
+def test_sensors_whose_numbers_are_no_doubles_are_told(tmp_path):
+    """The range of `sensor_msgs/Range` is a float32."""
+    path = tmp_path / "range.yaml"
+    path.write_text(RANGEFINDER)
+    with graph.bench(tmp_path) as bench:
+        heard = bench.collect(Range, "/quad1/rangefinder", qos.SENSOR)
+        for name in ("simulator", "planner", "controller"):
+            bench.start(name, scenario=str(path))
+        bench.until(lambda: len(heard) > 5, "ranges")
+    assert heard[-1].range == pytest.approx(1.5, abs=0.1)
+    assert heard[-1].header.frame_id == "quad1/base_link"
 
 
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
