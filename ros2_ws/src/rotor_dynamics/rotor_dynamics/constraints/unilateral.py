@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core._jit import constants, inlined
-from rotor_core._lanes import certainly, choose, possibly
+from rotor_core._lanes import bits, certainly, choose, possibly
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
@@ -349,16 +349,25 @@ def lay_right_sides(world, n):
 
 
 @inlined
-def anyone_near(world):
-    """True if a slack cable is so near its length that the projection of others may matter to it."""
+def slack_cables_near(world):
+    """Lanes in which a slack cable is so near its length that the projection of others may matter to it."""
+    found = 0
     for k in range(world.head[memory.N_CONSTRAINTS]):
-        if (
-            world.constraint_int[k, memory.TAUT] == 0
-            and world.constraint_int[k, memory.ALIVE] != 0
-            and world.constraints[k, memory.GAP] > -10.0 * SMALL_DRIFT
-        ):
-            return True
-    return False
+        slack = world.constraint_int[k, memory.TAUT] == 0
+        if slack and world.constraint_int[k, memory.ALIVE] != 0:
+            found |= bits(world.constraints[k, memory.GAP] > -10.0 * SMALL_DRIFT)
+    return found
+
+
+@inlined
+def take_projected_rates(world, state, slope, n):
+    """The slope of place and attitude of the bodies on the n taut cables is their speed, which was projected."""
+    for i in range(n):
+        k = world.order[0, i]
+        for side in range(2):
+            b = world.constraint_int[k, memory.BODY_A + side]
+            put3(slope[b], memory.D_P, get3(state[b], memory.V))
+            put3(slope[b], memory.D_THETA, get3(state[b], memory.OMEGA))
 
 
 @linked(*WORLD, INT, INT, INT, part="joints")
@@ -455,14 +464,9 @@ def constrain(ints, floats, which_state, which_slope, t, what):
         move(world, state)
         world.head[memory.COARSE] = 1 if drift >= SMALL_DRIFT else 0
         seen = drift > SEEN_DRIFT or (which_state == memory.START and rushed > SEEN_RATE)
-        if drift < SMALL_DRIFT and not (seen and anyone_near(world)):
+        if drift < SMALL_DRIFT and not (seen and slack_cables_near(world) != 0):
             break
     if what == EVERYTHING:
-        for i in range(n):
-            k = world.order[0, i]
-            for side in range(2):
-                b_row = world.constraint_int[k, memory.BODY_A + side]
-                put3(slope[b_row], memory.D_P, get3(state[b_row], memory.V))
-                put3(slope[b_row], memory.D_THETA, get3(state[b_row], memory.OMEGA))
+        take_projected_rates(world, state, slope, n)
         if trees:
             settle_trees(ints, floats, which_state, which_slope)

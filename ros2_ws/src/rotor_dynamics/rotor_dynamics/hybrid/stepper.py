@@ -124,13 +124,19 @@ def past_limit_at_start(world, kind, cable):
 
 
 @inlined
-def accept(ints, floats, world, t):
-    """The end of the trial step, at time t, becomes the start of the next."""
+def take_end(world):
+    """State and slope at the end of the trial step become those at the start of the next."""
     for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]):
         for i in range(memory.STATE):
             world.states[memory.START, b, i] = world.states[memory.END][b, i]
         for i in range(memory.SLOPE):
             world.slopes[memory.FIRST_SLOPE, b, i] = world.slopes[memory.LAST_SLOPE, b, i]
+
+
+@inlined
+def accept(ints, floats, world, t):
+    """The end of the trial step, at time t, becomes the start of the next."""
+    take_end(world)
     if world.head[memory.N_CONTACTS] != 0:
         move_anchors(ints, floats, memory.START, t)
     if world.head[memory.N_DISCS] != 0:

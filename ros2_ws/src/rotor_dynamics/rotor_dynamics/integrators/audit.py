@@ -114,14 +114,13 @@ def open_books(ints, floats):
     scalars[memory.POWER] = scalars[memory.POWER_NOW]
 
 
-@linked(*WORLD, FLAG)
-def book_jump(ints, floats, by_inputs):
+@inlined
+def jump(world, by_inputs):
     """After a change at the start of a step: its power anew, and what impacts took by their impulses.
 
     With ``by_inputs`` what else the energy jumps by is work of the inputs (prescribed joints that jump);
     otherwise it is error (E.3).
     """
-    world = memory.views(ints, floats)
     scalars = world.scalars
     scalars[memory.LOST] += scalars[memory.TAKEN]
     energy = energy_of(world, memory.START)[0]
@@ -132,12 +131,23 @@ def book_jump(ints, floats, by_inputs):
     scalars[memory.POWER] = scalars[memory.POWER_NOW]
 
 
-@linked(*WORLD)
-def note_energy(ints, floats):
+@linked(*WORLD, FLAG)
+def book_jump(ints, floats, by_inputs):
+    """:func:`jump`."""
+    jump(memory.views(ints, floats), by_inputs)
+
+
+@inlined
+def energy_at_start(world):
     """Energy, and its scale, of the state at the start."""
-    world = memory.views(ints, floats)
     energy, scale = energy_of(world, memory.START)
     world.scalars[memory.ENERGY], world.scalars[memory.ENERGY_SCALE] = energy, scale
+
+
+@linked(*WORLD)
+def note_energy(ints, floats):
+    """:func:`energy_at_start`."""
+    energy_at_start(memory.views(ints, floats))
 
 
 @inlined

@@ -53,12 +53,15 @@ def count_events(world, counts):
 
 
 @inlined
-def record(ints, floats, member_body, member_pose, motion, tensions):
-    """Write down state and tensions of a world."""
+def record(ints, floats, period, every, member_body, member_pose, motions, tensions):
+    """After every ``every``-th period write down state and tensions of a world, in the next row."""
+    if (period + 1) % every != 0:
+        return
+    row = (period + 1) // every - 1
     world = memory.views(ints, floats)
-    member_motion(ints, floats, member_body, member_pose, motion)
-    for k in range(tensions.shape[0]):
-        tensions[k] = world.constraints[k, memory.TENSION_0]
+    member_motion(ints, floats, member_body, member_pose, motions[row])
+    for k in range(tensions.shape[1]):
+        tensions[row, k] = world.constraints[k, memory.TENSION_0]
 
 
 @kernel_without_gil
@@ -78,12 +81,9 @@ def run_worlds(
                 if status == OK:
                     status = run(ints[w], floats[w], steps)
                 count_events(world, counts[w])
-            if (p + 1) % every == 0:
-                row = (p + 1) // every - 1
-                record(
-                    ints[w], floats[w], member_body, member_poses[w], motions[w, row],
-                    tensions[w, row],
-                )  # fmt: skip
+            record(
+                ints[w], floats[w], p, every, member_body, member_poses[w], motions[w], tensions[w]
+            )
         statuses[w] = status
 
 
@@ -101,6 +101,13 @@ def settle(pack, target, lane, parts):
     for p in range(parts.shape[0]):
         for i in range(parts[p, 0], parts[p, 1]):
             target[i] = pack[i, lane]
+
+
+@inlined
+def join(ints, floats, pack, lane, everything):
+    """A whole world, with the number of its step, into its lane of a pack."""
+    enter(floats, pack, lane, everything)
+    pack[memory.STEP_NUMBER, lane] = 1.0 * ints[memory.STEP]
 
 
 @inlined
@@ -137,8 +144,7 @@ def fill(ints, floats, members, lead, pack, statuses, everything):
         fits = w >= 0 and statuses[w] == OK and takes_part(ints[w], floats[w], lead)
         if not fits:
             w = members[leader]  # some numbers must be there
-        enter(floats[w], pack, lane, everything)
-        pack[memory.STEP_NUMBER, lane] = 1.0 * ints[w, memory.STEP]
+        join(ints[w], floats[w], pack, lane, everything)
         inside |= int(fits) << lane
     return inside
 
@@ -178,8 +184,7 @@ def step_together(ints, floats, members, lead, pack, inside, steps, statuses, ev
                 shared[w] += 1
             elif leaving >> lane & 1 and statuses[w] == OK:
                 if takes_part(ints[w], floats[w], lead):
-                    enter(floats[w], pack, lane, everything)
-                    pack[memory.STEP_NUMBER, lane] = 1.0 * ints[w, memory.STEP]
+                    join(ints[w], floats[w], pack, lane, everything)
                     inside |= 1 << lane
                 elif left > 0:
                     statuses[w] = run(ints[w], floats[w], left)
@@ -240,16 +245,13 @@ def run_packs(
                     settle(pack, floats[w], lane, settled)
                     together += 1
                 elif inside != 0 and statuses[w] == OK and takes_part(ints[w], floats[w], lead):
-                    enter(floats[w], pack, lane, everything)
-                    pack[memory.STEP_NUMBER, lane] = 1.0 * ints[w, memory.STEP]
+                    join(ints[w], floats[w], pack, lane, everything)
                     inside |= 1 << lane
                     together += 1
                 count_events(memory.views(ints[w], floats[w]), counts[w])
-                if (p + 1) % every == 0:
-                    row = (p + 1) // every - 1
-                    record(
-                        ints[w], floats[w], member_body, member_poses[w], motions[w, row],
-                        tensions[w, row],
-                    )  # fmt: skip
+                record(
+                    ints[w], floats[w], p, every, member_body, member_poses[w], motions[w],
+                    tensions[w],
+                )  # fmt: skip
             if together < 2:
                 inside = 0  # who takes part with whom is decided anew

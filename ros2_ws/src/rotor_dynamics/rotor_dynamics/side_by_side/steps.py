@@ -34,16 +34,20 @@ from rotor_dynamics.constraints.unilateral import (
     lay_right_sides,
     move,
     pull_bodies,
+    slack_cables_near,
+    take_projected_rates,
     update_geometry,
 )
 from rotor_dynamics.hybrid.guards import GAP_ZERO, NEAR
 from rotor_dynamics.hybrid.impact import AT_LENGTH, AT_REST, begin_step
+from rotor_dynamics.hybrid.stepper import take_end
 from rotor_dynamics.integrators.audit import (
     allowed_rate,
     audit_end,
     book,
-    energy_of,
+    energy_at_start,
     excess,
+    jump,
     note_error,
 )
 from rotor_dynamics.integrators.classical import (
@@ -57,20 +61,6 @@ from rotor_dynamics.motion.free import move_freely, sum_inputs
 
 NO_TREES = False
 """Worlds with joints do not run side by side."""
-
-NEARLY = 10.0 * SMALL_DRIFT
-"""Slack cables this near to their length may feel the projection of others, m."""
-
-
-@inlined
-def slack_cables_near(world):
-    """Lanes in which a slack cable is so near its length that the projection of others may matter to it."""
-    found = 0
-    for k in range(world.head[memory.N_CONSTRAINTS]):
-        slack = world.constraint_int[k, memory.TAUT] == 0
-        if slack and world.constraint_int[k, memory.ALIVE] != 0:
-            found |= bits(world.constraints[k, memory.GAP] > -NEARLY)
-    return found
 
 
 @inlined
@@ -110,12 +100,7 @@ def evaluate_lanes(world, state, slope, t, what, at_start):
     if at_start:
         seen |= bits(rushed > SEEN_RATE)
     leaving |= bits(drift >= SMALL_DRIFT) | (seen & slack_cables_near(world))
-    for i in range(n):
-        k = world.order[0, i]
-        for side in range(2):
-            b = world.constraint_int[k, memory.BODY_A + side]
-            put3(slope[b], memory.D_P, get3(state[b], memory.V))
-            put3(slope[b], memory.D_THETA, get3(state[b], memory.OMEGA))
+    take_projected_rates(world, state, slope, n)
     return leaving
 
 
@@ -168,11 +153,7 @@ def may_change(world, k, h):
 @inlined
 def accept(world, t):
     """The end of the trial step, at time t, becomes the start of the next, in all lanes."""
-    for b in range(world.head[memory.N_BODIES]):
-        for i in range(memory.STATE):
-            world.states[memory.START, b, i] = world.states[memory.END][b, i]
-        for i in range(memory.SLOPE):
-            world.slopes[memory.FIRST_SLOPE, b, i] = world.slopes[memory.LAST_SLOPE, b, i]
+    take_end(world)
     book(world)
     begin_step(world)
     world.scalars[memory.TIME] = t
@@ -234,7 +215,7 @@ def take_up_inputs(ints, pack, used):
     t = scalars[memory.TIME]
     scalars[memory.SPEEDS_AT] = nan
     sum_inputs(world, t)
-    energy, scalars[memory.ENERGY_SCALE] = energy_of(world, memory.START)
+    energy_at_start(world)
     leaving = 0
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
@@ -246,11 +227,6 @@ def take_up_inputs(ints, pack, used):
     for k in range(world.head[memory.N_CONSTRAINTS]):
         leaving |= bits(world.constraints[k, memory.TENSION] < 0.0)
     begin_step(world)
-    scalars[memory.LOST] += scalars[memory.TAKEN]
-    after, _ = energy_of(world, memory.START)
-    scalars[memory.WORK] += after - energy + scalars[memory.TAKEN]
-    scalars[memory.TAKEN] = 0.0
-    scalars[memory.ENERGY] = after
-    scalars[memory.POWER] = scalars[memory.POWER_NOW]
-    leaving |= ~bits(isfinite(after + scalars[memory.POWER_NOW]))
+    jump(world, True)
+    leaving |= ~bits(isfinite(scalars[memory.ENERGY] + scalars[memory.POWER]))
     return leaving & used
