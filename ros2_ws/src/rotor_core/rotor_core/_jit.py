@@ -53,7 +53,7 @@ COMPILED: bool = numba is not None
 
 
 CHECKED: bool = os.environ.get("ROTOR_CHECKED", "0") not in ("", "0")
-"""True if compiled kernels check every index into a table: a fifth slower, for tests of kernels."""
+"""True if compiled kernels check every index into a table, for tests of kernels."""
 
 
 def constants(*values: int) -> tuple[int, ...]:

@@ -204,10 +204,10 @@ def fly_compiled(
     references, commands = np.empty((rows, REFERENCE)), np.empty((rows, n, 4))
     tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
     began = wall.perf_counter()
-    limits, plant_limits = controller.limits, actuators.limits or controller.limits
+    limits, layouts = controller.limits, actuators.layouts
     gains, rotors = np.ones(n), (False, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
     if isinstance(actuators, RotorActuators):
-        plant_limits, order = actuators.packed, engine.rotors.order
+        order = engine.rotors.order
         rotors = True, actuators.per_speed2, order, np.zeros(len(order))
     else:
         gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
@@ -222,7 +222,7 @@ def fly_compiled(
             np.zeros((n, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
             gains,
-            (actuators.limits is not None, plant_limits.unmixing, plant_limits.counts, plant_limits.thrusts),
+            (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts),
             rotors, (simulation.wind_ahead(first, min(first + AT_ONCE, periods)), airy),
             (START_TIME, periods, scenario.time.steps_per_control, every, first, min(first + AT_ONCE, periods + 1)),
             times, states, references, commands, tensions, taut,

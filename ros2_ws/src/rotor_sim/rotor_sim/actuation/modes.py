@@ -25,6 +25,7 @@ class Actuators(ABC):
     """Common base of all kinds of actuators.
 
     Attributes:
+        layouts: rotors of all vehicles, for kernels.
         limits: of the rotors; None: they have none.
         applied: wrenches after limits, (n_vehicles, 4).
         health: of every rotor of every vehicle, thrust that it gives over what it should.
@@ -34,7 +35,8 @@ class Actuators(ABC):
 
     def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
         self.sets = sets
-        self.limits = rotor_limits(sets) if scenario.actuation.limits else None
+        self.layouts = rotor_limits(sets)
+        self.limits = self.layouts if scenario.actuation.limits else None
         self.applied = np.zeros((len(sets), 4))
         self.health = [np.ones(s.count) for s in sets]
         self.fastest = np.full(len(sets), np.inf)
@@ -56,11 +58,15 @@ class Actuators(ABC):
         self._is_bounded = self._has_power
         self.is_running = False
 
-    def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
-        """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
+    def _apply(self, wrenches: np.ndarray) -> None:
+        """Keep what limits leave of a command, (n_vehicles, 4)."""
         self.applied[:] = wrenches
         if self.limits:
             self.limits.apply(self.applied)
+
+    def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
+        """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
+        self._apply(wrenches)
         if not self._is_bounded:
             return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
         return [
@@ -95,9 +101,7 @@ class WrenchActuators(Actuators):
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        np.multiply(self.gain, wrenches, out=self.applied)
-        if self.limits:
-            self.limits.apply(self.applied)
+        self._apply(self.gain * wrenches)
         if self._is_bounded:
             self._bound()
         engine.hold(self.applied)
@@ -126,8 +130,6 @@ class RotorActuators(Actuators):
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
         self._ends = np.cumsum([s.count for s in self.sets])
-        self.packed = rotor_limits(self.sets)
-        """Layouts of all vehicles, for kernels."""
         self.per_speed2 = np.array([s.thrust_per_speed2 for s in self.sets])
 
     @property
@@ -139,12 +141,9 @@ class RotorActuators(Actuators):
         """Take up commands, (n_vehicles, 4)."""
         speeds = engine.rotors.targets
         if self.are_free:
-            self.applied[:] = wrenches
-            if self.limits:
-                self.limits.apply(self.applied)
-            rotor_speeds(
-                self.packed.unmixing, self.packed.counts, self.per_speed2, self.applied, speeds
-            )
+            self._apply(wrenches)
+            layouts = self.layouts
+            rotor_speeds(layouts.unmixing, layouts.counts, self.per_speed2, self.applied, speeds)
         elif wanted := self._wanted(wrenches):
             speeds[: self._ends[-1]] = np.concatenate(wanted)
         if self.is_running:
