@@ -104,20 +104,26 @@ def call_costs() -> dict[str, float]:
     return {f"{name}_us": 1e6 * t / CALLS for name, t in seconds.items()}
 
 
-def simd_rates() -> dict[str, float]:
-    """A smooth stretch of case (c) on one core: microseconds per step and world, of worlds side by side and of C++."""
-    case, library = CASES["c"], build()
-    n = max(WORLDS // 8, 8)
+def hovering(case: Case, n: int) -> Batch:
+    """``n`` worlds of a case, no two alike, with their rotors at the speed of hover."""
     world_states = np.tile(states(case), (n, 1, 1))
-    world_states[:, 0, 7] += np.linspace(-0.05, 0.05, n)  # no two alike
-    speeds = np.full((1, 4 * case.vehicles), 1.005 * case.hover_speed)
+    world_states[:, 0, 7] += np.linspace(-0.05, 0.05, n)
 
     def at_hover(world: Engine, _: int) -> None:
         world.rotors.start(np.full(4 * case.vehicles, case.hover_speed))
 
+    return Batch(system(case), world_states, prepare=at_hover)
+
+
+def simd_rates() -> dict[str, float]:
+    """A smooth stretch of case (c) on one core: microseconds per step and world, of worlds side by side and of C++."""
+    case, library = CASES["c"], build()
+    n = max(WORLDS // 8, 8)
+    speeds = np.full((1, 4 * case.vehicles), 1.005 * case.hover_speed)
+
     def rollout(together: bool) -> Callable:
         def make() -> Callable[[], None]:
-            batch = Batch(system(case), world_states, prepare=at_hover)
+            batch = hovering(case, n)
             go = {"rotor_speeds": speeds, "threads": 1, "side_by_side": together}
             batch.rollout(np.zeros((1, 0, 4)), steps=5, **go)
 
@@ -147,17 +153,11 @@ def simd_rates() -> dict[str, float]:
 def batch_rates() -> dict[str, float]:
     """Steps of case (c) per second of wall time, by number of threads."""
     case = CASES["c"]
-    world_states = np.tile(states(case), (WORLDS, 1, 1))
-    world_states[:, 0, 7] += np.linspace(-0.05, 0.05, WORLDS)  # no two alike
     speeds = np.full((PERIODS, 4 * case.vehicles), 1.005 * case.hover_speed)
-    described = system(case)
-
-    def at_hover(world: Engine, _: int) -> None:
-        world.rotors.start(np.full(4 * case.vehicles, case.hover_speed))
 
     def make(threads: int) -> Callable:
         def fresh() -> Callable[[], None]:
-            batch = Batch(described, world_states, prepare=at_hover)
+            batch = hovering(case, WORLDS)
             batch.rollout(np.zeros((1, 0, 4)), steps=1, rotor_speeds=speeds[:1], threads=threads)
             return lambda: (
                 batch.rollout(
