@@ -13,7 +13,6 @@ from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_flight.fly import fly
-from rotor_flight.outcome import outcome
 from rotor_planning.trajectories.knots import go_to
 from rotor_sim.simulation import Simulation
 from validation.oracles import pappalardo as oracle
@@ -183,7 +182,7 @@ def test_dd_b13_dd1_as_a_mission():
     )
     assert flight.states[-1, 0, 2] == pytest.approx(-0.0049159, abs=5e-5)  # weight over stiffness
     assert not flight.commands[-1].any()
-    assert outcome(flight).kind == "landed"
+    assert flight.verdict().kind == "landed"
     below = t[np.flatnonzero(flight.states[:, 0, 2] > 0.05)[-1]]
     assert below == pytest.approx(73.425, abs=0.05)
 
@@ -264,7 +263,7 @@ def test_the_delivery_in_wind():
     """Wind of 5 m/s with a gust and turbulence: the parcel is delivered within a foot, the drone leaves without it."""
     flight = fly(load_scenario("delivery_wind"))
     assert flight.extra["mission"]["status"] == "succeeded", flight.extra["mission"]
-    assert flight.extra["outcome"]["kind"] == "flying"
+    assert flight.verdict().kind == "flown"
     drone, parcel = flight.states[-1, :, :3]
     np.testing.assert_allclose(parcel, [5.0, 5.0, -0.104], atol=0.3)
     np.testing.assert_allclose(drone, [5.0, 5.0, 2.0], atol=0.3)
@@ -275,7 +274,7 @@ def test_a_flight_without_attitude_is_reported_as_lost():
     scenario = load_scenario("delivery_fault_lost_pose")
     outage = replace(scenario.sensing.outages[0], lost="all")
     sensing = replace(scenario.sensing, outages=(outage,))
-    end = outcome(fly(replace(scenario, sensing=sensing)))
+    end = fly(replace(scenario, sensing=sensing)).verdict()
     assert end.kind == "lost" and "tilted beyond 75 deg" in end.text
 
 

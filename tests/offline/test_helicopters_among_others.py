@@ -130,7 +130,7 @@ settle_s: 0.0
     flight = fly(scenario_from_tree(parse_tree(head + mission, "mine.yaml")))
     summary = flight.summary()
     assert summary["mission"]["status"] == "succeeded"
-    assert summary["outcome"]["kind"] == "flying"
+    assert summary["verdict"]["kind"] == "flown"
     assert np.abs(flight.states[-1, 0, :3] - [0.0, 0.0, 2.6]).max() < 0.5
 
 

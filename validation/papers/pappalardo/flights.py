@@ -22,7 +22,7 @@ from rotor_core.reference import YAW_ANGLE
 from rotor_core.state import FULL_STATE, State
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
-from rotor_flight.outcome import Outcome, outcome
+from rotor_sim.judging.verdict import Verdict
 from rotor_sim.simulation import Simulation
 
 HEIGHT = 5.0
@@ -203,10 +203,10 @@ def rotor_rpm(flight: Flight) -> np.ndarray:
     return np.sqrt(np.maximum(thrusts, 0.0) / rotors.thrust_n_per_rpm2)
 
 
-def with_fault(name: str) -> tuple[Flight, Outcome]:
+def with_fault(name: str) -> tuple[Flight, Verdict]:
     """Fly one of :data:`FAULTS`."""
     flight = fly(load_scenario(f"delivery_fault_{name}"))
-    return flight, outcome(flight)
+    return flight, flight.verdict()
 
 
 def hover_speed(mass: float, thrust_per_rpm2: float, gravity: float = 9.81) -> float:

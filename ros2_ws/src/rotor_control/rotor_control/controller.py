@@ -28,7 +28,7 @@ from rotor_core.plans.plan import Plan, PlannedReference
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import REFERENCE, Reference
 from rotor_core.state import States
-from rotor_core.vehicles.rotors import rotor_limits, rotor_set
+from rotor_core.vehicles.rotors import asked_of_rotors, rotor_limits, rotor_set
 
 SAME_SPEED = 1e-6
 """Speeds closer than this are the same, rad/s."""
@@ -311,6 +311,7 @@ class Controller:
         self._alone = [None] * len(self.singles)
         self._off.clear()
         self._apart = False
+        self.limits.asked[:] = asked_of_rotors(len(self.commands))
 
 
 def _single_law(scenario: Scenario, name: str) -> QuadrotorLaw | HelicopterLaw:

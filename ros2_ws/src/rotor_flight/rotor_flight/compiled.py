@@ -76,8 +76,8 @@ def fly_world(
     """
     durations, coefficients, radius, rotation = plan
     vehicles, load, who, allocation, tension, memory, forces, ahead = law
-    limits_on, unmixing, counts, thrusts = limits
-    plant_limits_on, plant_unmixing, plant_counts, plant_thrusts = plant_limits
+    limits_on, unmixing, counts, thrusts, asked = limits
+    plant_limits_on, plant_unmixing, plant_counts, plant_thrusts, plant_asked = plant_limits
     rotors_on, per_speed2, order, speeds = rotors
     winds, airy = air
     start, periods, steps, every, first, end = timing
@@ -98,7 +98,7 @@ def fly_world(
             )
         else:
             rigid_team_command(motion, reference, load, who, allocation, memory, ahead, command)
-        if limits_on and limit_wrenches(unmixing, counts, thrusts, command) > 0:
+        if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
             limited += 1
         records = i % every == 0 or i == periods
         row = i // every if i % every == 0 else times.shape[0] - 1
@@ -116,7 +116,7 @@ def fly_world(
                 for channel in range(4):
                     command[k, channel] *= gains[k]
             if plant_limits_on:
-                limit_wrenches(plant_unmixing, plant_counts, plant_thrusts, command)
+                limit_wrenches(plant_unmixing, plant_counts, plant_thrusts, command, plant_asked)
             if rotors_on:
                 rotor_speeds(plant_unmixing, plant_counts, per_speed2, command, speeds)
                 hold_speeds(ints, floats, order, speeds, i == 0)
@@ -220,9 +220,9 @@ def fly_compiled(
             LAWS[type(law)],
             (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
             np.zeros((n, 4)),
-            (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts),
+            (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
             gains,
-            (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts),
+            (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked),
             rotors, (simulation.wind_ahead(first, min(first + AT_ONCE, periods)), airy),
             (START_TIME, periods, scenario.time.steps_per_control, every, first, min(first + AT_ONCE, periods + 1)),
             times, states, references, commands, tensions, taut,
@@ -237,6 +237,7 @@ def fly_compiled(
     return Flight(
         scenario, times, states, references[:, None], commands, tensions, taut, simulation.take_events(),
         took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
+        asked=limits.asked,
     )  # fmt: skip
 
 

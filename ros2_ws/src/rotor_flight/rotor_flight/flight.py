@@ -18,6 +18,9 @@ from rotor_core.reference import Reference
 from rotor_core.registry import Registry
 from rotor_core.state import State, States
 from rotor_dynamics.hybrid.events import Event
+from rotor_sim.judging.judge import Judge
+from rotor_sim.judging.slack_times import SlackTimes
+from rotor_sim.judging.verdict import Verdict
 
 WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
     "rotor.recording_writers",
@@ -28,6 +31,9 @@ WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
         ".mcap": "rotor_recordings.formats.writers:write_mcap",
     },
 )
+
+SLOW = 0.3
+"""Speed below which a vehicle stands or hovers at the end of its mission, m/s."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class Flight:
         discs: coning and tilt of the discs of helicopters, as of :class:`rotor_viewer.snapshots.snapshot.Snapshot`,
             (N, n_vehicles, 3) rad; empty: not recorded.
         sent: every command of a recording whose states are rarer than its commands; None: one per row.
+        asked: of rotors, before the controller limited it, as of
+            :attr:`rotor_core.vehicles.rotors.RotorLimits.asked`; None: not recorded.
     """
 
     scenario: Scenario
@@ -89,6 +97,7 @@ class Flight:
     efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     discs: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
+    asked: np.ndarray | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -197,6 +206,40 @@ class Flight:
         errors = self.joint_references[:, :, 0] - self.joints[:, :, 0]
         return {name: rms(errors[:, i]) for i, name in enumerate(names)}
 
+    @property
+    def slack(self) -> np.ndarray:
+        """True where a cable that is not cut is known to be slack, (N, n_cables)."""
+        slack = ~self.taut & np.isfinite(self.tensions)
+        for event in self.events:
+            if event.type == "cut":
+                for k in event.cables:
+                    slack[self.time >= event.time, k] = False
+        return slack
+
+    def verdict(self) -> Verdict:
+        """Verdict by the criteria of the scenario, and by how its mission ended, if it has one."""
+        judge = Judge(self.scenario)
+        judge.see(
+            self.time, self.states, self.references, np.nan_to_num(self.commands), self.slack, self.events
+        )  # fmt: skip
+        sent = self.all_commands
+        judge.demand.see(sent.time, sent.wrenches)
+        if self.asked is not None:
+            judge.demand.take(self.asked)
+        verdict = judge.verdict()
+        mission = self.extra.get("mission")
+        if mission is None or verdict.kind == "lost":
+            return verdict
+        if mission["status"] in ("failed", "unfinished"):
+            return Verdict("unfinished", f"mission {mission['status']}: {mission['message']}")
+        vehicles = [v.name for v in self.scenario.model.vehicles]
+        speeds = np.linalg.norm(State(self.states).velocity[-1, : len(vehicles)], axis=1)
+        if speeds.max() > SLOW:
+            fastest = int(speeds.argmax())
+            text = f"{vehicles[fastest]} still moves at {speeds[fastest]:.2f} m/s at the end"
+            return Verdict("unfinished", text)
+        return verdict
+
     def summary(self) -> dict:
         """Figures of the flight as plain data; keys carry their units."""
         flown = float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
@@ -222,6 +265,8 @@ class Flight:
             for kind in ("attach", "release", "touch", "leave")
             if (found := sum(e.type == kind for e in self.events))
         }
+        slack = SlackTimes(self.taut.shape[1])
+        slack.see(self.time, self.slack)
         return {
             "scenario": self.scenario.name,
             "seed": self.scenario.seed,
@@ -231,10 +276,14 @@ class Flight:
             "teams": per_team,
             "tension_min_n": float(pulling.min()) if pulling.size else None,
             "tension_max_n": float(pulling.max()) if pulling.size else None,
+            "slack_s": dict(
+                zip(self.scenario.model.cable_names, slack.total.tolist(), strict=True)
+            ),
             "joints_rmse": self._joint_errors(),
             "events": counts,
             "limited_periods": self.limited,
             **self.extra,
+            "verdict": self.verdict().summary(),
         }
 
 

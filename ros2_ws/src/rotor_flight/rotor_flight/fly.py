@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from rotor_core.state import FULL_STATE
 from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
-from rotor_flight.outcome import outcome
 from rotor_planning.arms.plans import JointPlans
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import START_TIME
@@ -145,6 +143,7 @@ def fly(
         joints[kept],
         wanted[kept],
         efforts[kept],
+        asked=controller.limits.asked,
     )
     if simulation.power:
         flight.extra["power"] = {
@@ -152,5 +151,5 @@ def fly(
             for train in simulation.power.values()
         }
     if pilot is not None:
-        flight.extra |= {"mission": pilot.summary(), "outcome": asdict(outcome(flight))}
+        flight.extra["mission"] = pilot.summary()
     return flight

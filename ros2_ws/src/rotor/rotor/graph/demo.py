@@ -37,7 +37,7 @@ def demo(
         duration: simulated time, s; default the trajectory and its settling time.
 
     Returns:
-        Exit code: 0, or 130 after an interruption (the folder then holds what was flown).
+        Exit code: that of the verdict, or 130 after an interruption (the folder then holds what was flown).
     """
     scenario = load_scenario(name, seed=seed, pacing=pacing or None)
     total = flight_duration(scenario) if duration is None else duration
@@ -87,4 +87,5 @@ def _conclude(folder: Path, finished: bool) -> int:
         f"{folder}/: bag, summary.json, scenario.yaml, path_3d.png, path.png, errors.png"
         + (", tensions.png" if flight.tensions.shape[1] else "")
     )
-    return 0 if finished else 130
+    print(summary["verdict"]["words"])
+    return summary["verdict"]["exit_code"] if finished else 130

@@ -15,6 +15,7 @@ from launch_ros.actions import Node
 from rotor.graph.plan import MAY_END, PLANTS, NodePlan, ProgramPlan
 from rotor.graph.processes import check, follow_parent
 from rotor_core.errors import RotorError
+from rotor_sim.judging.verdict import EXIT_CODES
 
 BAG_CLOSE = "10"
 """A recorder has this long after SIGINT before SIGTERM, s."""
@@ -59,6 +60,8 @@ def _ended(name: str, event: ProcessExited, context: LaunchContext) -> Action | 
         failed = code > 0 and name not in ("rviz", "foxglove_bridge")
     else:
         failed = code != 0 or name not in MAY_END
+    if failed and name in PLANTS and code in EXIT_CODES.values():
+        raise RotorError("the flight was not flown; its verdict stands above")
     if failed:
         raise RotorError(f"the {name} ended with code {code}; what it said stands above")
     if name in PLANTS and not context.is_shutdown:

@@ -68,6 +68,7 @@ def run_graph(
     *,
     on_progress: Callable[[dict[str, str], str], None],
     on_start: Callable[[Child], object] = lambda _: None,
+    on_end: Callable[[dict[str, str]], object] = lambda _: None,
 ) -> bool:
     """Run the nodes until the simulator ends or Ctrl-C.
 
@@ -76,6 +77,7 @@ def run_graph(
         out: result folder; logs go to ``out/log``.
         on_progress: called about once a second with the diagnostics of the simulator.
         on_start: called with every process that has been started.
+        on_end: called with the last diagnostics of the simulator, also after Ctrl-C.
 
     Returns:
         Whether the run came to its end (False: interrupted).
@@ -85,7 +87,7 @@ def run_graph(
             lines are shown.
     """
     with _domain_to_ourselves():
-        return _run(plans, out, on_progress, on_start)
+        return _run(plans, out, on_progress, on_start, on_end)
 
 
 def _run(
@@ -93,6 +95,7 @@ def _run(
     out: Path,
     on_progress: Callable[[dict[str, str], str], None],
     on_start: Callable[[Child], object],
+    on_end: Callable[[dict[str, str]], object],
 ) -> bool:
     env = environment(out)
     keep_to_loopback(os.environ)
@@ -113,6 +116,7 @@ def _run(
                 print("\ninterrupted: stopping the nodes ...", flush=True)
                 return False
     finally:
+        on_end(watcher.values)
         executor.shutdown(timeout_sec=0.0)
         watcher.destroy_node()
         try_shutdown(context=context)

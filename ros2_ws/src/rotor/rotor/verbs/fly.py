@@ -69,7 +69,13 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
         print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
     if kept is not None:
         print(f"{kept}: the flight at its end. Resume it: ./rotor resume {kept}")
-    return int(summary.get("mission", {}).get("status") in ("failed", "unfinished"))
+    return conclude(summary)
+
+
+def conclude(summary: dict) -> int:
+    """Print the verdict of a summary as the last line; its exit code."""
+    print(summary["verdict"]["words"])
+    return summary["verdict"]["exit_code"]
 
 
 def add_results(sub: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from rotor_flight.reports.table import format_table
     from rotor_flight.studies.report import write_report
     from rotor_flight.studies.run import sweep
+    from rotor_sim.judging.verdict import EXIT_CODES
 
     if bool(options.study) == bool(options.resume):
         raise ConfigError("sweep: needs either a study or --resume DIR.")
@@ -38,7 +39,12 @@ def _sweep(options: argparse.Namespace) -> int:
         )
     print(format_table(rows))
     print(f"{done.folder}/: report.html, flights.parquet, summary.json, worst/, plots")
-    return 0
+    good = sum(n for kind, n in summary["verdicts"].items() if EXIT_CODES.get(kind, 1) == 0)
+    counts = ", ".join(f"{n} {kind}" for kind, n in summary["verdicts"].items())
+    bad = summary["flights"] - good
+    allowed = done.job.loaded.study.bad_share_max * summary["flights"]
+    print(f"{'flown' if bad <= allowed else 'lost'}: {counts}")
+    return int(bad > allowed)
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -55,13 +55,16 @@ def _up(options: argparse.Namespace) -> int:
         wanted = replace(wanted, bag=(folder / "bag").resolve())
     plans = graph_plan(wanted, scenario)
     print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
+    told: dict[str, str] = {}
     run_graph(
         plans,
         folder,
         on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
+        on_end=told.update,
     )
     print(f"\n{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
-    return 0
+    print(told.get("verdict", "nothing was flown"))
+    return int(told.get("exit_code", 0))
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:

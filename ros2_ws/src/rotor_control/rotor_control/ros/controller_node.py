@@ -17,6 +17,7 @@ from rotor_msgs.msg import PolynomialTrajectory, TeamCommand, TeamState
 from rotor_control.controller import make_controller
 from rotor_control.ros.arm_references import ArmReferences
 from rotor_control.ros.cable_commands import CableCommands
+from rotor_control.ros.demand_report import DemandReport
 from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
 from rotor_core.errors import ContractError
@@ -65,6 +66,7 @@ class ControllerNode(Node):
         for name, gain in self._gains.items():
             declare_live(self, name, gain.value, "feedback gain, live", gain.limits)
         self.add_on_set_parameters_callback(self._on_parameters)
+        self._demand = DemandReport(self, self.controller, vehicles)
         self._commands = self.create_publisher(TeamCommand, "rotor/team_command", qos.TEAM)
         self.create_subscription(PolynomialTrajectory, "rotor/plan", self._on_plan, qos.PLAN)
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
@@ -140,6 +142,7 @@ class ControllerNode(Node):
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last = (heading.step, answer)
         self._commands.publish(answer)
+        self._demand.update(heading.stamp)
         for cables in self.cables:
             cables.publish(heading.stamp, self._states)
 

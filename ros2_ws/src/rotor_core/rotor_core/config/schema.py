@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from rotor_core.config.controllers import CONTROL_LAWS, Control, OpenLoopControl
+from rotor_core.config.criteria import Criteria
 from rotor_core.config.environment import Environment
 from rotor_core.config.extensions import FORCES, INTEGRATORS, SENSORS
 from rotor_core.config.mission import Mission
@@ -296,6 +297,7 @@ class Scenario:
     time: Timing = field(default_factory=Timing)
     command_input: Literal["team", "wrench", "motor_speed", "swashplate"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
+    verdict: Criteria = field(default_factory=Criteria)
     seed: int = bounded(0, ge=0)
 
     def __post_init__(self) -> None:

@@ -65,15 +65,34 @@ class RotorLimits:
         unmixing: (n_vehicles, most rotors, 4), padded with zeros.
         counts: rotors of each, (n_vehicles,).
         thrusts: limits of each, (n_vehicles, 2) N.
+        asked: by commands beyond the limits so far: largest collective thrust, largest and smallest thrust of a rotor,
+            N, and the number of these commands, (n_vehicles, 4).
     """
 
     unmixing: np.ndarray
     counts: np.ndarray
     thrusts: np.ndarray
+    asked: np.ndarray
 
     def apply(self, wrenches: np.ndarray) -> int:
         """Limit wrenches (n_vehicles, 4) in place; how many were beyond."""
-        return limit_wrenches(self.unmixing, self.counts, self.thrusts, wrenches)
+        return limit_wrenches(self.unmixing, self.counts, self.thrusts, wrenches, self.asked)
+
+    def are_reached(self, wrenches: np.ndarray) -> np.ndarray:
+        """True where a command (N, n_vehicles, 4) brings a rotor to a limit or beyond, (N, n_vehicles).
+
+        A command that has been limited lies on a limit. A command of nothing stops the rotors: it is within.
+        """
+        thrusts = np.einsum("vrc,nvc->nvr", self.unmixing, wrenches)
+        low, high = self.thrusts[:, :1] + THRUST_TOLERANCE, self.thrusts[:, 1:] - THRUST_TOLERANCE
+        there = np.arange(self.unmixing.shape[1]) < self.counts[:, None]
+        at = ((thrusts > high) | (thrusts < low)) & there
+        return at.any(axis=2) & wrenches.any(axis=2)
+
+
+def asked_of_rotors(n_vehicles: int) -> np.ndarray:
+    """:attr:`RotorLimits.asked` before any command."""
+    return np.tile([0.0, 0.0, inf, 0.0], (n_vehicles, 1))
 
 
 @kernel
@@ -99,7 +118,8 @@ def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:
     for packed, s in zip(unmixing, sets, strict=True):
         packed[: s.count] = s.unmixing
     counts = np.array([s.count for s in sets], np.int64)
-    return RotorLimits(unmixing, counts, np.array([s.thrust_limits for s in sets]).reshape(-1, 2))
+    thrusts = np.array([s.thrust_limits for s in sets]).reshape(-1, 2)
+    return RotorLimits(unmixing, counts, thrusts, asked_of_rotors(len(sets)))
 
 
 @inlined
@@ -171,14 +191,33 @@ def limit_wrench(unmixing, count, low, high, wrench):
     return True
 
 
+@inlined
+def _note(unmixing, count, thrust_of_all, roll, pitch, yaw, asked):
+    """Widen ``asked``, (4,), of a vehicle by a command beyond its rotors."""
+    asked[3] += 1.0
+    asked[0] = max(asked[0], thrust_of_all)
+    for i in range(count):
+        thrust = (
+            unmixing[i, 0] * thrust_of_all
+            + unmixing[i, 1] * roll
+            + unmixing[i, 2] * pitch
+            + unmixing[i, 3] * yaw
+        )
+        asked[1] = max(asked[1], thrust)
+        asked[2] = min(asked[2], thrust)
+
+
 @kernel
-def limit_wrenches(unmixing, counts, limits, wrenches):
+def limit_wrenches(unmixing, counts, limits, wrenches, asked):
     """Limit the wrenches (n, 4) of n vehicles in place.
 
-    Unmixing (n, most rotors, 4), limits (n, 2) N. Returns how many were beyond.
+    Unmixing (n, most rotors, 4), limits (n, 2) N; ``asked`` as of :class:`RotorLimits`. Returns how many were beyond.
     """
     beyond = 0
     for k in range(wrenches.shape[0]):
+        wrench = wrenches[k]
+        f, roll, pitch, yaw = wrench[0], wrench[1], wrench[2], wrench[3]
         if limit_wrench(unmixing[k], counts[k], limits[k, 0], limits[k, 1], wrenches[k]):
             beyond += 1
+            _note(unmixing[k], counts[k], f, roll, pitch, yaw, asked[k])
     return beyond

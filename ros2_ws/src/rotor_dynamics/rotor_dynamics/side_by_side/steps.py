@@ -18,7 +18,6 @@ from rotor_core._jit import inlined
 from rotor_core._lanes import bits
 from rotor_core._link import INT, INTS, ROWS, linked
 from rotor_core.math.factor import factorize_small, substitute_small, substitute_three_small
-from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import (
     EVERYTHING,

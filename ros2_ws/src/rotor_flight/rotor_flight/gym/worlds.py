@@ -19,7 +19,7 @@ from rotor_core.errors import ConfigError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
-from rotor_core.vehicles.rotors import limit_wrenches, rotor_limits, rotor_set
+from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 from rotor_dynamics.batch import Batch
 from rotor_sim.plant.system import system_from_scenario
 
@@ -79,7 +79,7 @@ class Worlds:
         self._solid = np.array([e.inertia_kg_m2 is not None for e in model.entities])
         sets = [rotor_set(v.rotors) for v in model.vehicles]
         limits = rotor_limits(sets * count)
-        self._limits = (limits.unmixing, limits.counts, limits.thrusts)
+        self._limits = limits
         controller = make_controller(scenario)
         controller.follow(0, hold(State(self.goal).position[self._planned]), 0.0)
         self._hover = controller.decide(self.goal, controller.references).copy()
@@ -113,7 +113,7 @@ class Worlds:
         """
         actions = np.clip(np.nan_to_num(np.asarray(actions, float)), -1.0, 1.0)
         wrenches = self._hover + self._scale * actions
-        limit_wrenches(*self._limits, wrenches.reshape(-1, 4))
+        self._limits.apply(wrenches.reshape(-1, 4))
         out = self.batch.rollout(wrenches[:, None], steps=self.steps)
         self.states = out.motion[:, 0, :, FULL_STATE]
         self.age += 1

@@ -36,13 +36,15 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         rows.append(
             ("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N")
         )
+    if summary["slack_s"]:
+        times = [f"{cable} {t:.2f} s" for cable, t in summary["slack_s"].items() if t > 0.0]
+        rows.append(("slack", ", ".join(times) or "never"))
     rows += [
         (f"{name}: RMSE", _number(e, "rad or m", 4)) for name, e in summary["joints_rmse"].items()
     ]
     if "mission" in summary:
         mission = summary["mission"]
         rows.append(("mission", f"{mission['status']}: {mission['message']}"))
-        rows.append(("ended", f"{summary['outcome']['kind']}: {summary['outcome']['text']}"))
     for name, power in summary.get("power", {}).items():
         left = (
             "" if power["charge"] != power["charge"] else f", {100.0 * power['charge']:.1f} % left"

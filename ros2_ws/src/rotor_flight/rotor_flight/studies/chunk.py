@@ -108,10 +108,12 @@ def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]
             raise
         except RotorError as error:
             out["failure"] = str(error)
+            out["verdict"] = f"failed: {error}"
         else:
             out |= measured(metrics, flight)
             out |= {name: METRICS[name](flight) for name in ACCURACY if name not in out}
             out["failure"] = ""
+            out["verdict"] = str(flight.verdict())
         rows.append(out)
     return rows
 

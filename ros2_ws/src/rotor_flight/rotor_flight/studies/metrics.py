@@ -12,7 +12,6 @@ from rotor_core.errors import ConfigError
 from rotor_core.registry import Registry
 from rotor_core.state import State
 from rotor_flight.flight import Flight, largest, rms, smallest
-from rotor_flight.outcome import loss
 from rotor_flight.studies.study import Study
 
 Metric = Callable[[Flight], "float | Mapping[str, float]"]
@@ -86,7 +85,7 @@ _OURS: dict[str, Metric] = {
     "snaps": lambda f: float(sum(e.type == "snap" for e in f.events)),
     "limited_periods": lambda f: float("nan") if f.limited is None else float(f.limited),
     "vehicle_distance_min_m": _least_distance,
-    "lost": lambda f: float(loss(f) is not None),
+    "lost": lambda f: float(f.verdict().kind == "lost"),
     **{name: partial(_integration, figure=name) for name in ACCURACY},
 }
 """Of all planned entities, vehicles or cables together: the largest error, the smallest distance and so on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ SHOWN = 0.005
 MARKDOWN: dict = {"tablefmt": "github", "disable_numparse": True}
 """Style of tables."""
 
-ABOUT = ("flight", "seed", "failure")
+ABOUT = ("flight", "seed", "failure", "verdict")
 """Columns that are neither varied nor measured."""
 
 
@@ -57,6 +58,7 @@ def write_report(sweep: Sweep) -> dict:
         "scenario": sweep.job.loaded.name,
         "flights": sweep.table.num_rows,
         "failed": failed,
+        "verdicts": dict(Counter(v.split(":")[0].split(" at ")[0] for v in columns["verdict"])),
         "wall_time_s": sweep.wall_time,
         "step_s": sweep.job.scenario(0, [float(columns[v][0]) for v in varied]).time.step_s,
         "step_error_max_m": float(np.nanmax(sweep.step_errors))

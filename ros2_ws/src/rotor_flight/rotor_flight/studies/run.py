@@ -45,7 +45,7 @@ class Sweep:
     Attributes:
         folder: of its results.
         job: what was flown.
-        table: one row per flight: number, seed, varied numbers, metrics, failure.
+        table: one row per flight: number, seed, varied numbers, metrics, failure, verdict.
         step_errors: of the flights that were flown again with finer steps, m.
         wall_time: of what was flown now, s.
     """

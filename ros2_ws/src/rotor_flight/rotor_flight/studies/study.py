@@ -93,6 +93,7 @@ class Study:
         keep: how many of the worst.
         check_flights: how many flights are flown again with a quarter of the step, to know its error.
         chunk: flights per piece of work: what a kill costs.
+        bad_share_max: largest share of flights that are lost or at their limits with which `./rotor sweep` ends with 0.
     """
 
     schema: int
@@ -111,6 +112,7 @@ class Study:
     keep: int = bounded(5, ge=0, le=1000)
     check_flights: int = bounded(16, ge=0, le=1000)
     chunk: int = bounded(50, ge=1, le=10000)
+    bad_share_max: float = bounded(0.0, ge=0.0, le=1.0)
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA:

@@ -14,8 +14,10 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
+from rotor_core.messages.asked import ASKED
 from rotor_core.plans.plan import AXES, Plan
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
+from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Commands, Flight
 from rotor_recordings.formats.bags import custom_data, opened
@@ -64,6 +66,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
     events: list[Event] = []
     extra: dict = {}
     wall = float("nan")
+    asked = asked_of_rotors(len(scenario.model.vehicles))
     vehicles = [v.name for v in scenario.model.vehicles]
     for connection, _, raw in reader.messages():
         topic = connection.topic
@@ -117,6 +120,9 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
                 joints[name][stamp] = np.stack([message.position, message.velocity], 1)
         elif message.status:
             values = {v.key: v.value for v in message.status[0].values}
+            for k, name in enumerate(vehicles):
+                if ASKED + name in values:
+                    asked[k] = [float(x) for x in values[ASKED + name].split()]
             for key in (
                 "real_time_factor",
                 "missed_deadlines",
@@ -161,7 +167,18 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
     if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
         wall = (time[-1] - time[0]) / extra["real_time_factor"]
     flight = Flight(
-        scenario, time, states, references, held, tensions, taut, events, wall, 0, extra
+        scenario,
+        time,
+        states,
+        references,
+        held,
+        tensions,
+        taut,
+        events,
+        wall,
+        None,
+        extra,
+        asked=asked,
     )
     if discs:
         unknown = np.full(3, np.nan)

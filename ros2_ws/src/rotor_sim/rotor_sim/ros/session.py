@@ -19,11 +19,15 @@ from rotor_core._jit import COMPILED
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import RotorError, SolverError
+from rotor_core.messages.convert import nanoseconds_from_stamp
 from rotor_core.ros import qos
 from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_dynamics.hybrid.events import Event
+from rotor_sim.judging.verdict import Verdict
 from rotor_sim.period import Decision, control_period
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.intake import CommandIntake
+from rotor_sim.ros.live_verdict import LiveVerdict
 from rotor_sim.ros.options import Options
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.outputs import Outputs
@@ -106,6 +110,7 @@ class Session:
         except RotorError:
             entities.destroy()
             raise
+        self._verdict = LiveVerdict(entities, self.simulation, epoch)
         entities.subscribe(Bool, "rotor/recording", self._on_recording, qos.LATCHED)
         timing = scenario.time
         self._logger.info(
@@ -209,7 +214,7 @@ class Session:
             return Result(Code.OPERATION_FAILED, str(error))
         except RotorError as error:
             return Result(Code.OPERATION_FAILED, str(error))
-        self.health.counts["hybrid_events"] += self._outputs.events()
+        self._verdict.heard(self._tell_events())
         return Result(Code.OK)
 
     def _renew(self, what: str, *, moved: bool) -> None:
@@ -220,6 +225,7 @@ class Session:
         if moved:
             self.machine.renewed()
         self._intake.reset(self.epoch, self.period)
+        self._verdict.begin(self.epoch)
         self._anchor()
         self._outputs.renew()
         self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
@@ -257,7 +263,31 @@ class Session:
         self.health.ended()
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
+        self._verdict.look(self._now)
         self._report()
+
+    def conclude(self) -> Verdict | None:
+        """Tell the verdict on what has been flown, and return it; None where nothing was."""
+        if self.period == 0 or self.machine.failure:
+            return None
+        self._verdict.look(self._now)
+        self._tell_verdict()
+        return self._verdict.now
+
+    def _tell_verdict(self) -> None:
+        verdict = self._verdict.now
+        (self._logger.info if verdict.is_good else self._logger.warning)(f"verdict: {verdict}")
+
+    @property
+    def _now(self) -> int:
+        """Time of the graph, ns."""
+        return nanoseconds_from_stamp(self.time.stamp())
+
+    def _tell_events(self) -> list[Event]:
+        """Publish, count and return the events since the last call."""
+        events = self._outputs.events()
+        self.health.counts["hybrid_events"] += len(events)
+        return events
 
     def _stand(self, executor: Executor) -> None:
         executor.spin_once(timeout_sec=REPEAT_STATE)
@@ -278,11 +308,11 @@ class Session:
             done = control_period(
                 self.simulation,
                 lambda _: self._decide(executor),
-                record=lambda _: self._begin_steps(),
+                record=self._begin_steps,
                 watch=PeriodWatch(self._outputs, self._first_step),
             )
         except SolverError as error:
-            self.health.counts["hybrid_events"] += self._outputs.events()
+            self._tell_events()
             self.machine.failed(f"{error}")
             self._finish_steps(Result(Code.OPERATION_FAILED, str(error)))
             self._logger.error(f"{error} The simulation has stopped. Reset it.")
@@ -291,7 +321,8 @@ class Session:
             return
         self.period += 1
         self.health.counts["control_periods"] += 1
-        self.health.counts["hybrid_events"] += self._outputs.events()
+        if self._verdict.passed(self._tell_events(), self._now):
+            self._tell_verdict()
         self._outputs.measured(self._measured, self._first_step)
         self.machine.advanced()
         if self._stepping is not None and not self.machine.is_stepping:
@@ -323,8 +354,9 @@ class Session:
             self._await_deadline(executor, epoch)
         return None if self._interrupted(epoch) else self._intake.decision()
 
-    def _begin_steps(self) -> None:
+    def _begin_steps(self, wrenches: np.ndarray) -> None:
         """Commands act: show the state at the start of the period."""
+        self._verdict.note(wrenches)
         self._intake.push()
         self.simulation.engine.update_kinematics()  # accelerations are those of the new commands
         self._outputs.due(self._first_step)
@@ -411,4 +443,8 @@ class Session:
 
     def _report(self) -> None:
         level, text = self._status()
-        self.health.report(level, text, {"epoch": self.epoch, "step": self.period})
+        verdict = self._verdict.now
+        values: dict[str, object] = {"epoch": self.epoch, "step": self.period}
+        if self.period > 0:
+            values |= {"verdict": str(verdict), "exit_code": verdict.exit_code}
+        self.health.report(level, text, values)

@@ -193,16 +193,21 @@ class SimulatorNode(LifecycleNode):
 
 
 def main(args: list[str] | None = None) -> None:
-    """Entry point ``ros2 run rotor_sim simulator``: code 3 if the simulation could not go on."""
-    failure = [""]
+    """Entry point ``ros2 run rotor_sim simulator``.
+
+    Code 3 if the simulation could not go on, else that of the verdict (:mod:`rotor_sim.judging.verdict`).
+    """
+    ended = [0]
 
     def simulate(node: SimulatorNode, executor: Executor) -> None:
         node.simulate(executor)
-        if node.session is not None:  # gone after a shutdown transition
-            failure[0] = node.session.machine.failure
+        if node.session is None:  # gone after a shutdown transition
+            return
+        verdict = node.session.conclude()
+        ended[0] = 3 if node.session.machine.failure else verdict.exit_code if verdict else 0
 
     code = run(SimulatorNode, args, simulate)
-    sys.exit(3 if code == 0 and failure[0] else code)
+    sys.exit(code or ended[0])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time as wall
 
 import numpy as np
 
+from rotor_dynamics.hybrid.events import Event
 from rotor_sim.ros.topics.cables import CableTopics
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.rotors import RotorTopics
@@ -104,11 +105,11 @@ class Outputs:
         else:
             self._world.measured(measured, None)
 
-    def events(self) -> int:
-        """Publish the hybrid events since the last call; returns how many."""
+    def events(self) -> list[Event]:
+        """Publish the hybrid events since the last call, and return them."""
         events = self._simulation.take_events()
         self._world.events(events)
-        return len(events)
+        return events
 
     def standing(self, measured: np.ndarray, epoch: int, period: int) -> None:
         """Everything again while time stands, for those who have just come."""

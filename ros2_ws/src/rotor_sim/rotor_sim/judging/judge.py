@@ -1,0 +1,209 @@
+"""Judge of a flight, while it lasts or afterwards: is anything lost, slack, or at its limits, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import teams
+from rotor_core.reference import Reference
+from rotor_core.state import State
+from rotor_dynamics.hybrid.events import Event
+from rotor_sim.judging.rotor_demand import RotorDemand
+from rotor_sim.judging.slack_times import SlackTimes
+from rotor_sim.judging.verdict import Verdict
+
+TOUCH_WINDOW = 0.1
+"""Speed of a touchdown: the largest downwards within this time before it, s."""
+
+
+class Judge:
+    """Judges a flight by the criteria of its scenario, from samples in blocks of any length.
+
+    Attributes:
+        demand: on the rotors.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._criteria, self._scenario = scenario.verdict, scenario
+        model = scenario.model
+        self._vehicles = [v.name for v in model.vehicles]
+        self._teams = teams(model)
+        self._planned = [model.index(team.entity) for team in self._teams]
+        self._cable_names = model.cable_names
+        self._slack = SlackTimes(len(model.cables))
+        self.demand = RotorDemand(scenario)
+        self._begin = np.nan
+        self._lost: tuple[float, str] | None = None
+        self._farthest = np.zeros(len(self._teams))
+        self._last_error = np.full(len(self._teams), np.nan)
+        self._lost_team = -1
+        self._touching: set[tuple[str, ...]] = set()
+        self._touchdown = 0.0
+        self._falling = np.zeros((0, 1 + len(self._vehicles)))
+        self._flew = self._is_off = False
+
+    def see(
+        self,
+        time: np.ndarray,
+        states: np.ndarray,
+        references: np.ndarray,
+        wrenches: np.ndarray,
+        slack: np.ndarray,
+        events: Sequence[Event],
+    ) -> None:
+        """Take up samples; commands go to :attr:`demand`.
+
+        Args:
+            time: (N,) s.
+            states: true ones, (N, n_entities, >= 13).
+            references: (N, n_teams, 28); NaN where nothing is known.
+            wrenches: commands, (N, n_vehicles, 4): without any motors are off.
+            slack: cables that are not cut and do not pull, (N, n_cables).
+            events: hybrid events of this stretch of time.
+        """
+        if not len(time):
+            return
+        if np.isnan(self._begin):
+            self._begin = float(time[0])
+        runs = np.any(wrenches != 0.0, axis=2)
+        self._see_errors(time, states, references, np.any(runs, axis=1))
+        self._see_tilt(time, states)
+        self._see_touches(time, states, events)
+        self._see_slack(time, references, runs, slack, events)
+        self._flew |= bool(np.any(runs))
+        self._is_off = not np.any(runs[-1])
+
+    def _lose(self, time: float, text: str, team: int = -1) -> None:
+        """Something is lost; the first loss counts."""
+        if self._lost is None or time < self._lost[0]:
+            self._lost, self._lost_team = (time, text), team
+
+    def _see_errors(
+        self, time: np.ndarray, states: np.ndarray, references: np.ndarray, runs: np.ndarray
+    ) -> None:
+        for i, row in enumerate(self._planned):
+            apart = Reference(references[:, i]).position - State(states).position[:, row]
+            error = np.where(runs, np.linalg.norm(apart, axis=1), np.nan)
+            known = np.flatnonzero(np.isfinite(error))
+            if not len(known):
+                continue
+            self._last_error[i] = error[known[-1]]
+            self._farthest[i] = max(self._farthest[i], error[known].max())
+            limit = self._criteria.error_m
+            if limit is not None and (over := known[error[known] > limit]).size:
+                self._lose(float(time[over[0]]), "", i)
+
+    def _see_tilt(self, time: np.ndarray, states: np.ndarray) -> None:
+        if self._criteria.tilt_deg is None or not self._vehicles:
+            return
+        q = State(states).attitude[:, : len(self._vehicles)]
+        cosine = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2)
+        over = np.argwhere(cosine < np.cos(np.radians(self._criteria.tilt_deg)))
+        if len(over):
+            i, k = over[0]
+            limit = f"{self._criteria.tilt_deg:g} deg"
+            self._lose(float(time[i]), f"{self._vehicles[k]} tilted beyond {limit}")
+
+    def _see_touches(self, time: np.ndarray, states: np.ndarray, events: Sequence[Event]) -> None:
+        n = len(self._vehicles)
+        falling = np.column_stack([time, -State(states).velocity[:, :n, 2]])
+        falling = np.vstack([self._falling, falling])
+        for event in events:
+            if event.type != "touch" or event.bodies[1] != "world":
+                continue
+            if event.bodies[0] not in self._vehicles:
+                continue
+            k = self._vehicles.index(event.bodies[0])
+            before = (falling[:, 0] >= event.time - TOUCH_WINDOW) & (falling[:, 0] <= event.time)
+            speed = float(falling[before, 1 + k].max(initial=0.0))
+            self._touchdown = max(self._touchdown, speed)
+            limit = self._criteria.touchdown_m_s
+            if limit is not None and speed > limit:
+                self._lose(event.time, f"{self._vehicles[k]} hit the ground at {speed:.2f} m/s")
+        self._falling = falling[falling[:, 0] > time[-1] - 2.0 * TOUCH_WINDOW]
+
+    def _see_slack(
+        self,
+        time: np.ndarray,
+        references: np.ndarray,
+        runs: np.ndarray,
+        slack: np.ndarray,
+        events: Sequence[Event],
+    ) -> None:
+        """Cables that should pull: motors on, the payload in the air, its vehicles flying as a team."""
+        counts = np.zeros_like(slack, bool)
+        for i, team in enumerate(self._teams):
+            if not team.cables:
+                continue
+            held = self._stands(str(team.payload), time, events)
+            if self._scenario.mission is not None:  # its vehicles may fly alone
+                held |= np.isnan(references[:, i, 0])
+            for k, vehicle in zip(team.cables, team.vehicles, strict=True):
+                counts[:, k] = slack[:, k] & ~held & runs[:, self._vehicles.index(vehicle)]
+        for event in events:
+            if event.type in ("touch", "leave"):
+                change = self._touching.add if event.type == "touch" else self._touching.discard
+                change(event.bodies)
+        self._slack.see(time, counts)
+
+    def _stands(self, name: str, time: np.ndarray, events: Sequence[Event]) -> np.ndarray:
+        """Samples in which an entity touches something, (N,)."""
+        touching = {bodies for bodies in self._touching if name in bodies}
+        out = np.full(len(time), bool(touching))
+        for event in events:
+            if event.type in ("touch", "leave") and name in event.bodies:
+                (touching.add if event.type == "touch" else touching.discard)(event.bodies)
+                out[time >= event.time] = bool(touching)
+        return out
+
+    def verdict(self) -> Verdict:
+        """Verdict on what has been seen."""
+        if lost := self._loss():
+            return lost
+        if limits := self._limits():
+            return limits
+        if self._flew and self._is_off:
+            return Verdict("landed", f"motors off, touched down at {self._touchdown:.2f} m/s")
+        parts = [
+            f"{team.entity} {_length(last)} from its reference at the end, {_length(most)} at most"
+            for team, last, most in zip(self._teams, self._last_error, self._farthest, strict=True)
+            if np.isfinite(last) and self._criteria.error_m is not None
+        ]
+        return Verdict("flown", "; ".join(parts))
+
+    def _loss(self) -> Verdict | None:
+        longest, limit = self._slack.longest, self._criteria.slack_s
+        if limit is not None:
+            for k in np.flatnonzero(longest > limit):
+                text = f"{self._cable_names[k]} slack for {longest[k]:.1f} s"
+                self._lose(float(self._slack.longest_at[k]) + limit, text)
+        if self._lost is None:
+            return None
+        when, text = self._lost
+        if self._lost_team >= 0:
+            i = self._lost_team
+            text = f"{self._teams[i].entity} {_length(self._farthest[i])} from its reference"
+        return Verdict("lost", text, when - self._begin)
+
+    def _limits(self) -> Verdict | None:
+        demand, limit = self.demand, self._criteria.limited_s
+        if limit is None:
+            return None
+        over = np.flatnonzero(demand.periods * self._scenario.time.control_s > limit)
+        if not len(over):
+            return None
+        k = int(over[np.argmax(demand.periods[over])])
+        since = float(np.nan_to_num(demand.begin[k] - self._begin))
+        others = f"; {len(over) - 1} more" if len(over) > 1 else ""
+        text = f"{demand.text(k)} from {since:.1f} s on, {demand.periods[k]} periods{others}"
+        return Verdict("limits", text)
+
+
+def _length(metres: float) -> str:
+    """A distance to three digits: mm below a metre, km from one on."""
+    if metres < 1.0:
+        return f"{1e3 * metres:.3g} mm"
+    return f"{metres:.3g} m" if metres < 1e3 else f"{metres / 1e3:.3g} km"

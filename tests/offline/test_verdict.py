@@ -1,0 +1,152 @@
+"""Verdicts: each criterion against flights whose end is known, in one block and sample by sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor_core.config.criteria import Criteria
+from rotor_core.config.loader import load_scenario, scenario_from_tree
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
+from rotor_core.state import State
+from rotor_core.vehicles.rotors import rotor_limits, rotor_set
+from rotor_flight.fly import fly
+from rotor_sim.judging.judge import Judge
+from rotor_sim.judging.slack_times import SlackTimes
+
+
+def scenario(text: str):
+    return scenario_from_tree(parse_tree(text, "mine.yaml"))
+
+
+HEAVY = """
+schema: 1
+model: {vehicles: [{use: dragonfly}]}
+controller: {type: quadrotor}
+plant: [{entity: quad1, mass_kg: %s}]
+settle_s: 8.0
+"""
+
+
+def dragonfly_rotors():
+    return rotor_set(load_scenario("dragonfly_point_mass").model.vehicles[0].rotors)
+
+
+def test_a_good_flight_is_flown_and_says_how_near():
+    flight = fly(load_scenario("slalom"), duration=6.0)
+    verdict = flight.verdict()
+    assert verdict.kind == "flown" and verdict.exit_code == 0
+    error = np.linalg.norm(flight.position_error(), axis=1)
+    assert f"{1e3 * error[-1]:.3g} mm from its reference at the end" in verdict.text
+    assert f"{1e3 * error.max():.3g} mm at most" in verdict.text
+
+
+def test_what_falls_is_lost_when_it_passes_the_limit():
+    """Too heavy for its rotors: it falls with constant acceleration, and 5 m are passed when they must be."""
+    flight = fly(scenario(HEAVY % 3.0), duration=2.5)
+    verdict = flight.verdict()
+    assert verdict.kind == "lost" and verdict.exit_code == 1
+    rotors = dragonfly_rotors()
+    fall = 9.81 - rotors.count * rotors.thrust_limits[1] / 3.0
+    # the law asks for the limit after some periods
+    assert verdict.time == pytest.approx(np.sqrt(2.0 * 5.0 / fall), abs=0.1)
+    metres = np.linalg.norm(flight.position_error(), axis=1).max()
+    assert verdict.text == f"quad1 {metres:.3g} m from its reference"
+
+
+def test_at_the_limits_of_its_rotors():
+    """A little too heavy: it sinks slowly; the verdict names what was asked and what there is."""
+    rotors = dragonfly_rotors()
+    most = rotors.count * rotors.thrust_limits[1]
+    limited = scenario(HEAVY % (1.001 * most / 9.81) + "verdict: {error_m: null}\n")
+    flight = fly(limited)
+    verdict = flight.verdict()
+    assert verdict.kind == "limits" and verdict.exit_code == 4 and flight.limited
+    asked = flight.asked[0, 0]
+    assert asked > most and flight.asked[0, 3] == flight.limited
+    assert verdict.text.startswith(f"quad1 asked for {asked:.3g} N of {most:.3g} N from ")
+    assert f"{flight.limited} periods" in verdict.text
+    off = replace(flight, scenario=replace(limited, verdict=Criteria(None, None, None, None, None)))
+    assert off.verdict().kind == "flown"
+    rare = slice(None, None, 50)  # rows between which commands were limited count too
+    seldom = replace(
+        flight, time=flight.time[rare], states=flight.states[rare], commands=flight.commands[rare],
+        references=flight.references[rare], tensions=flight.tensions[rare], taut=flight.taut[rare],
+    )  # fmt: skip
+    assert f"{flight.limited} periods" in seldom.verdict().text
+
+
+def test_a_slack_cable_is_lost_once_it_should_pull():
+    flight = fly(load_scenario("dragonfly_point_mass"), duration=5.0)
+    flight.taut[200:800] = False  # 1 to 4 s
+    flight.tensions[200:800] = 0.0
+    verdict = flight.verdict()
+    assert str(verdict) == "lost at 3.0 s: cable1 slack for 3.0 s"
+    assert flight.summary()["slack_s"] == {"cable1": pytest.approx(3.0)}
+    flight.commands[200:800] = 0.0  # motors off: nobody expects a pull
+    assert flight.verdict().kind == "flown"
+
+
+def test_a_cut_cable_is_not_slack():
+    flight = fly(load_scenario("lift_and_set_down"))
+    assert flight.verdict().kind == "flown"
+    cut = [e for e in flight.events if e.type == "cut"]
+    after = flight.time > cut[-1].time
+    assert cut and not flight.taut[after].any() and not flight.slack[after].any()
+
+
+def test_a_vehicle_that_tilts_too_far_is_lost():
+    flight = fly(load_scenario("quadrotor_circle"), duration=2.0)
+    half = np.radians(80.0) / 2.0
+    State(flight.states).attitude[250:, 0] = np.cos(half), np.sin(half), 0.0, 0.0
+    assert str(flight.verdict()) == "lost at 1.2 s: quad1 tilted beyond 75 deg"
+
+
+@pytest.mark.parametrize("size", [1, 7, 100000])
+def test_blocks_of_any_length_give_the_same_verdict(size):
+    """As the node feeds it, and as files do: hybrid events, slack and errors across the borders of blocks."""
+    flight = fly(load_scenario("collision_triangular"), duration=3.5)
+    criteria = Criteria(error_m=0.08, slack_s=0.1)
+    flight = replace(flight, scenario=replace(flight.scenario, verdict=criteria))
+    whole = flight.verdict()
+    judge = Judge(flight.scenario)
+    for first in range(0, len(flight.time), size):
+        rows = slice(first, first + size)
+        time = flight.time[rows]
+        until = np.inf if rows.stop >= len(flight.time) else flight.time[rows.stop]
+        events = [e for e in flight.events if time[0] <= e.time < until]
+        judge.see(
+            time, flight.states[rows], flight.references[rows], flight.commands[rows], flight.slack[rows], events
+        )  # fmt: skip
+        judge.demand.see(time, flight.commands[rows])
+    assert whole.kind == "lost" and judge.verdict() == whole
+
+
+def test_slack_times_of_a_known_pattern():
+    times = SlackTimes(2)
+    slack = np.array([[0, 1], [1, 1], [1, 0], [0, 0], [1, 0], [1, 0]], bool)
+    for t, row in enumerate(slack):
+        times.see(np.array([float(t)]), row[None])
+    np.testing.assert_allclose(times.total, [3.0, 2.0])
+    np.testing.assert_allclose(times.longest, [2.0, 2.0])
+    np.testing.assert_allclose(times.longest_at, [1.0, 0.0])
+
+
+def test_limits_are_seen_in_commands_that_were_limited_and_in_those_that_were_not():
+    limits = rotor_limits([dragonfly_rotors()])
+    random = np.random.default_rng(1)
+    wild = random.normal(0.0, 1.0, (500, 1, 4)) * [20.0, 0.5, 0.5, 0.1]
+    tame = wild.copy()
+    beyond = np.array([limits.apply(w) == 1 for w in tame])
+    assert 100 < beyond.sum()
+    np.testing.assert_array_equal(limits.are_reached(wild)[:, 0], beyond)
+    np.testing.assert_array_equal(limits.are_reached(tame)[:, 0], beyond)
+    assert not limits.are_reached(np.zeros((1, 1, 4))).any()
+
+
+def test_a_criterion_out_of_range_is_refused():
+    with pytest.raises(ConfigError, match=r"verdict\.error_m: must be > 0"):
+        scenario(HEAVY % 0.5 + "verdict: {error_m: -1.0}\n")
