@@ -255,9 +255,9 @@ def test_mistakes_name_place_value_and_limit(change, words):
 def test_what_cannot_hover_is_said():
     assert notes(written()) == []
     weak = notes(written(("power_w: 2000.0", "power_w: 500.0")))
-    assert len(weak) == 1 and "engine.power_w: hover needs about 1.05e+03 W" in weak[0]
+    assert len(weak) == 1 and "engine.power_w: hover needs about 1.05e+03 W" in str(weak[0])
     flat = notes(written(("turns: cw", "collective_deg: [-5, 1]\n          turns: cw")))
-    assert len(flat) == 1 and "collective_deg: hover needs about 5.49 deg" in flat[0]
+    assert len(flat) == 1 and "collective_deg: hover needs about 5.49 deg" in str(flat[0])
 
 
 def test_rotors_without_flap_hinge_are_refused_by_the_controller():

@@ -8,12 +8,17 @@ answers at once.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rotor.arguments import positive_number, seed
 from rotor_core.errors import ConfigError
 from rotor_core.registry import Registry
+
+if TYPE_CHECKING:
+    from rotor_core.config.schema import Scenario
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,14 @@ def add_print_config(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--print-config", action="store_true", help="print the resolved scenario and stop"
     )
+
+
+def print_notes(scenario: Scenario) -> None:
+    """Print what in a scenario is possible but implausible."""
+    from rotor_core.warnings import notes
+
+    for note in notes(scenario):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def print_config(name: str, seed: int | None, pacing: str = "") -> int:

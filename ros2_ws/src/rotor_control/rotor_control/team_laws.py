@@ -17,6 +17,7 @@ from rotor_control.laws.rigid_team import (
     allocation_by_rotors,
     rigid_team_command,
     structure_allocation,
+    team_limits,
 )
 from rotor_core.config.controllers import (
     CableTeamControl,
@@ -177,11 +178,15 @@ class RigidTeamLaw(TeamLaw):
             raise ConfigError(
                 f"team of payload {team.payload!r}: its vehicles cannot produce every moment."
             )
+        sets = [rotor_set(scenario.model.vehicles[row].rotors) for row in self.rows[:-1]]
         if control.allocation == "rotors":
-            vehicles = [scenario.model.vehicles[row] for row in self.rows[:-1]]
-            self.allocation = allocation_by_rotors(A, [rotor_set(v.rotors) for v in vehicles])
+            self.allocation = allocation_by_rotors(A, sets)
         else:
             self.allocation = allocation_by_moments(A, np.array(control.allocation_weights))
+        self.shares, self.limits = team_limits(self.allocation, sets)
+        if not scenario.actuation.limits or self.shares[:, 0].min() <= 0.0:
+            # without limits, or with a rotor that does not help to lift: vehicles are limited one by one
+            self.shares, self.limits = np.zeros((0, 4)), np.zeros((0, 2))
         self._use_nominal_motion(control, 1)
 
     def _look_ahead(self, preview: Preview) -> None:
@@ -195,6 +200,8 @@ class RigidTeamLaw(TeamLaw):
             self.load,
             self.rows[-1:],
             self.allocation,
+            self.shares,
+            self.limits,
             self.memory,
             self.ahead,
             out,

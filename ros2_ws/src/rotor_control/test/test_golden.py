@@ -1,5 +1,7 @@
 """Control laws against golden vectors G7-G9, and signs that a typo would turn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from transforms3d.quaternions import quat2mat, rotate_vector
@@ -18,8 +20,6 @@ from rotor_core.reference import ACCELERATION, ATTITUDE, POSITION, REFERENCE, VE
 
 
 def unlimited(name):
-    from dataclasses import replace
-
     return make_controller(replace(load_scenario(name), actuation=Actuation(limits=False)))
 
 
@@ -101,7 +101,8 @@ def test_two_vehicles_on_a_bar_have_a_finite_distribution():
 def test_rigid_allocation():
     """G9 and RT-A14: the wrench comes back through the true A."""
     scenario = load_scenario("three_dragonflies_triangular_rigid")
-    controller = make_controller(scenario)
+    paper = replace(scenario.controller, allocation="moments")
+    controller = make_controller(replace(scenario, controller=paper))
     mass, _, _, points, rotations = structure(scenario.model, controller.teams[0])
     assert structure_allocation(points, rotations).shape == (4, 12)
     allocation = controller.laws[0].allocation
@@ -228,8 +229,6 @@ def test_rotated_worlds_get_rotated_answers():
 
 
 def test_wrong_controllers_are_refused():
-    from dataclasses import replace
-
     scenario = replace(load_scenario("slalom"), controller=QuadrotorControl("quadrotor"))
     with pytest.raises(ConfigError, match="needs cable_team, got quadrotor"):
         make_controller(scenario)

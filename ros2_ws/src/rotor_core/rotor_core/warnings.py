@@ -2,30 +2,180 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import pi
 
+from rotor_core.config.controllers import CableTeamControl, RigidTeamControl
 from rotor_core.config.model import Vehicle
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import NoteKind, Scenario
+from rotor_core.config.teams import Team, teams
+from rotor_core.config.vehicles.body import Matrix, Vector
 from rotor_core.vehicles.hover import hover
 
+DENSITY = (3.0, 5000.0)
+"""Mass of a vehicle over the cube of its arm, kg/m^3: 80 to 340 for those that are shipped."""
 
-def notes(scenario: Scenario) -> list[str]:
-    """Notes for people, one per line."""
-    out = [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
-    for vehicle in scenario.model.vehicles:
-        propeller = vehicle.rotors.propeller
-        if propeller is None:
-            continue
-        axial, most = propeller.inertia_kg_m2[2], propeller.largest_axial_inertia
-        if axial > most > 0.0:
-            out.append(
-                f"{vehicle.name}: rotors.propeller.inertia_kg_m2: {axial:g} kg m^2 about the axis is more than "
-                f"{propeller.mass_kg:g} kg within {0.5 * propeller.diameter_m:g} m can have ({most:.3g})."
+GYRATION = (0.1, 1.5)
+"""Radius of gyration over the distance of the farthest hub: 0.3 to 0.6 for those that are shipped."""
+
+THRUST_TO_WEIGHT = (1.1, 20.0)
+"""Largest thrust over weight, with the share of the payload: below, nothing is left to fly with."""
+
+FREQUENCY, DAMPING = (0.5, 100.0), (0.2, 10.0)
+"""Attitude loops: sqrt(gain over inertia), rad/s, and rate gain over twice what it takes to be critical."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something in a scenario that is possible but implausible.
+
+    Attributes:
+        kind: by which ``notes_off`` of the scenario hides it.
+        text: place, value, what is plausible, and why.
+    """
+
+    kind: NoteKind
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} (If it is meant: notes_off: [{self.kind}].)"
+
+
+def notes(scenario: Scenario) -> list[Note]:
+    """Notes for people, without those that the scenario switches off."""
+    found = [
+        note
+        for vehicle in scenario.model.vehicles
+        for make in (_size, _inertia, _loop, _propeller)
+        for note in make(vehicle)
+    ]
+    found += [note for team in teams(scenario.model) for note in _team_notes(scenario, team)]
+    found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
+    return [note for note in found if note.kind not in scenario.notes_off]
+
+
+def _range(limits: tuple[float, float]) -> str:
+    return f"{limits[0]:g} to {limits[1]:g}"
+
+
+def _size(vehicle: Vehicle) -> Iterator[Note]:
+    """Arm and mass that do not go together."""
+    if vehicle.helicopter is not None:
+        return
+    density = vehicle.mass_kg / vehicle.rotors.span**3
+    if not DENSITY[0] <= density <= DENSITY[1]:
+        yield Note(
+            "arm",
+            f"{vehicle.name}: {vehicle.mass_kg:g} kg (mass_kg) with hubs {vehicle.rotors.span:g} m from the centre "
+            f"(rotors: arm_m): mass over length cubed is {density:.3g} kg/m^3, plausible are {_range(DENSITY)}.",
+        )
+
+
+def _inertia(vehicle: Vehicle) -> Iterator[Note]:
+    """A radius of gyration that does not fit the size."""
+    if vehicle.helicopter is not None:
+        return
+    span = vehicle.rotors.span
+    for axis, inertia in zip("xyz", _principal(vehicle.inertia_kg_m2), strict=True):
+        radius = math.sqrt(inertia / vehicle.mass_kg)
+        if not GYRATION[0] <= radius / span <= GYRATION[1]:
+            yield Note(
+                "inertia",
+                f"{vehicle.name}: inertia_kg_m2 about {axis} of {inertia:.3g} with {vehicle.mass_kg:g} kg is a radius "
+                f"of gyration of {radius:.3g} m, {radius / span:.3g} of the distance of the hubs ({span:g} m); "
+                f"plausible are {_range(GYRATION)}.",
             )
-    return out
 
 
-def _hover_notes(scenario: Scenario, vehicle: Vehicle) -> list[str]:
+def _principal(inertia: Vector | Matrix) -> list[float]:
+    """Diagonal of an inertia, however it is given."""
+    return [row[i] if isinstance(row, tuple) else row for i, row in enumerate(inertia)]
+
+
+def _loop(vehicle: Vehicle) -> Iterator[Note]:
+    """Attitude gains that were made for another inertia."""
+    if vehicle.helicopter is None:
+        gains = vehicle.gains
+        place = f"{vehicle.name}: gains"
+        yield from _attitude(place, gains.attitude_n_m, gains.rate_n_m_s, vehicle.inertia_kg_m2)
+
+
+def _attitude(
+    place: str, attitude: Vector, rate: Vector, inertia: Vector | Matrix
+) -> Iterator[Note]:
+    for axis, k, d, J in zip("xyz", attitude, rate, _principal(inertia), strict=True):
+        if k == 0.0 or J == 0.0:  # nothing is fed back about this axis, or it does not turn
+            continue
+        frequency, damping = math.sqrt(k / J), d / (2.0 * math.sqrt(k * J))
+        if not FREQUENCY[0] <= frequency <= FREQUENCY[1]:
+            yield Note(
+                "gains",
+                f"{place}.attitude_n_m about {axis} of {k:g} and an inertia of {J:.3g} kg m^2 make a loop of "
+                f"{frequency:.3g} rad/s; plausible are {_range(FREQUENCY)}. `./rotor tune` proposes others.",
+            )
+        elif not DAMPING[0] <= damping <= DAMPING[1]:
+            yield Note(
+                "gains",
+                f"{place}.rate_n_m_s about {axis} of {d:g} damps the loop of {frequency:.3g} rad/s by {damping:.3g} of "
+                f"what is critical; plausible are {_range(DAMPING)}. `./rotor tune` proposes others.",
+            )
+
+
+def _team_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
+    """Thrust over weight, gains of the payload, and how a rigid team shares."""
+    model, control = scenario.model, scenario.controller
+    vehicles = [model.vehicles[model.index(name)] for name in team.vehicles]
+    payload = next((p for p in model.payloads if p.name == team.payload), None)
+    multirotors = [v for v in vehicles if v.helicopter is None]
+    gravity = scenario.environment.gravity_m_s2
+    if len(multirotors) == len(vehicles) and gravity > 0.0:
+        mass = sum(v.total_mass + sum(x.mass_kg for x in v.links) for v in vehicles)
+        mass += payload.mass_kg if payload else 0.0
+        thrust = sum(
+            len(v.rotors.spins) * v.rotors.thrust_n_per_rpm2 * v.rotors.speed_rpm[1] ** 2
+            for v in vehicles
+        )
+        ratio = thrust / (mass * gravity)
+        if not THRUST_TO_WEIGHT[0] <= ratio <= THRUST_TO_WEIGHT[1]:
+            yield Note(
+                "thrust",
+                f"team of {team.entity}: its rotors give {thrust:.3g} N at most, {ratio:.3g} of the weight of "
+                f"{mass:.4g} kg; plausible are {_range(THRUST_TO_WEIGHT)}.",
+            )
+    if payload is not None and payload.inertia_kg_m2 and isinstance(control, CableTeamControl):
+        yield from _attitude(
+            "controller", control.attitude_n_m, control.rate_n_m_s, payload.inertia_kg_m2
+        )
+    if team.rigid and isinstance(control, RigidTeamControl) and control.allocation == "moments":
+        capable = {
+            (v.rotors.thrust_n_per_rpm2 * v.rotors.speed_rpm[1] ** 2, len(v.rotors.spins))
+            for v in vehicles
+        }
+        if len(capable) > 1:
+            yield Note(
+                "allocation",
+                "controller.allocation: moments shares alike between vehicles that cannot give alike. "
+                "`allocation: rotors` shares by what each can give.",
+            )
+
+
+def _propeller(vehicle: Vehicle) -> Iterator[Note]:
+    """An axial inertia that a propeller of its mass and size cannot have."""
+    propeller = vehicle.rotors.propeller
+    if propeller is None:
+        return
+    axial, most = propeller.inertia_kg_m2[2], propeller.largest_axial_inertia
+    if axial > most > 0.0:
+        yield Note(
+            "propeller",
+            f"{vehicle.name}: rotors.propeller.inertia_kg_m2: {axial:g} kg m^2 about the axis is more than "
+            f"{propeller.mass_kg:g} kg within {0.5 * propeller.diameter_m:g} m can have ({most:.3g}).",
+        )
+
+
+def _hover_notes(scenario: Scenario, vehicle: Vehicle) -> list[Note]:
     """Notes on controls and power that a helicopter with its load would need to hover and does not have."""
     environment, helicopter = scenario.environment, vehicle.helicopter
     if helicopter is None or not environment.gravity_m_s2 > 0.0:
@@ -40,8 +190,11 @@ def _hover_notes(scenario: Scenario, vehicle: Vehicle) -> list[str]:
     degrees = need.collective * 180.0 / pi
     power = need.torque * rotor.speed_rad_s
     return [
-        f"{vehicle.name}: {key}: hover needs about {value:.3g} {unit}, the range is {low:.4g} to {high:.4g} "
-        "(./rotor trim gives the exact value)."
+        Note(
+            "hover",
+            f"{vehicle.name}: {key}: hover needs about {value:.3g} {unit}, the range is {low:.4g} to {high:.4g} "
+            "(./rotor trim gives the exact value).",
+        )
         for key, value, (low, high), unit in (
             ("helicopter.main_rotor.collective_deg", degrees, rotor.collective_deg, "deg"),
             ("helicopter.tail_rotor.force_n", need.tail_force, tail.force_n, "N"),

@@ -124,7 +124,7 @@ MISTAKES = [
     ("- {use: dragonfly}\n    - {use: dragonfly}", "- {use: dragonfly}", r"test\.yaml:9: .*bar_0-5m has 2 attachment points, but there are 1 vehicles"),
     ("- {use: bar}", "- {use: bar, mass_kg: 0}", r"test\.yaml:8: model\.payloads\[0\]\.mass_kg: must be > 0, got 0"),
     ("- {use: bar}", "- {use: bar, inertia_kg_m2: [1, 1, 9]}", r"payloads\[0\]: inertia_kg_m2 belongs to no rigid body"),
-    ("- {use: bar}", "- {use: bar, name: quad1}", r"names must be unique, \['quad1'\]"),
+    ("- {use: bar}", "- {use: bar, name: quad1}", r"payloads\[0\].name: 'quad1' appears twice"),
     ("- {use: bar}", "- {use: bar, name: 1bar}", r"name must start with a letter"),
     ("seed: 3", "plant: [{entity: qad1, mass_kg: 1.0}]", r"plant\[0\]\.entity: there is no entity 'qad1'; did you mean \"quad1\"\?"),
     ("seed: 3", "plant: [{cable: 3, length_m: 1.0}]", r"plant\[0\]\.cable: must be 1\.\.2, got 3"),

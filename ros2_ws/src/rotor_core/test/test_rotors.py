@@ -36,7 +36,9 @@ SETS = [
 
 def limited(rotors, wrench):
     out = np.array(wrench, float)
-    beyond = limit_wrench(rotors.unmixing, rotors.count, *rotors.thrust_limits, out)
+    beyond = limit_wrench(
+        rotors.unmixing, rotors.count, np.tile(rotors.thrust_limits, (rotors.count, 1)), out
+    )
     return out, beyond
 
 

@@ -63,7 +63,8 @@ def fly_world(
 
     Args:
         plan: durations, coefficients, radius and rotation of :class:`rotor_core.plans.plan.Plan`.
-        kind, law: which law, and its arrays: vehicles, load, who, allocation, tension, memory, forces, ahead.
+        kind, law: which law, and its arrays: vehicles, load, who, allocation with shares and limits of the team's
+            rotors, tension, memory, forces, ahead.
         limits, plant_limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`,
             of the controller's and of the plant's rotors.
         gains: of the thrusts, (n,).
@@ -75,7 +76,7 @@ def fly_world(
         times, states, references, commands, tensions, taut: written; the last row is the end.
     """
     durations, coefficients, radius, rotation = plan
-    vehicles, load, who, allocation, tension, memory, forces, ahead = law
+    vehicles, load, who, (allocation, shares, shared), tension, memory, forces, ahead = law
     limits_on, unmixing, counts, thrusts, asked = limits
     plant_limits_on, plant_unmixing, plant_counts, plant_thrusts, plant_asked = plant_limits
     rotors_on, per_speed2, order, speeds = rotors
@@ -97,7 +98,9 @@ def fly_world(
                 motion, reference, vehicles, load, who, tension, memory, forces, ahead, command
             )
         else:
-            rigid_team_command(motion, reference, load, who, allocation, memory, ahead, command)
+            rigid_team_command(
+                motion, reference, load, who, allocation, shares, shared, memory, ahead, command
+            )
         if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
             limited += 1
         records = i % every == 0 or i == periods
@@ -197,6 +200,9 @@ def fly_compiled(
     plan = loop.plans[controller.teams[0].entity]
     nothing = np.zeros((0, 0))
     tension, forces = NO_TENSION, np.zeros((0, 3))
+    shared = nothing, nothing, nothing
+    if isinstance(law, RigidTeamLaw):
+        shared = law.allocation, law.shares, law.limits
     if isinstance(law, CableLaw):
         tension, forces = law.tension.packed, law.forces
     who = law.rows[-1:] if isinstance(law, RigidTeamLaw) else law.rows  # type: ignore[union-attr]
@@ -218,7 +224,7 @@ def fly_compiled(
             engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
             (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
             LAWS[type(law)],
-            (law.vehicles, law.load, who, getattr(law, "allocation", nothing), tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
+            (law.vehicles, law.load, who, shared, tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
             np.zeros((n, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
             gains,

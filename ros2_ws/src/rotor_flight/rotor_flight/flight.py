@@ -19,6 +19,7 @@ from rotor_core.registry import Registry
 from rotor_core.state import State, States
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.judge import Judge
+from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
 from rotor_sim.judging.verdict import Verdict
 
@@ -207,6 +208,15 @@ class Flight:
         return {name: rms(errors[:, i]) for i, name in enumerate(names)}
 
     @property
+    def limited_periods(self) -> int | None:
+        """Control periods in which a vehicle was at the limits of its rotors or beyond; None: nothing is known."""
+        sent = self.all_commands
+        if not len(sent.time):
+            return self.limited
+        at = RotorDemand(self.scenario).reached(sent.wrenches)
+        return max(int(at.any(axis=1).sum()), self.limited or 0)
+
+    @property
     def slack(self) -> np.ndarray:
         """True where a cable that is not cut is known to be slack, (N, n_cables)."""
         slack = ~self.taut & np.isfinite(self.tensions)
@@ -219,9 +229,10 @@ class Flight:
     def verdict(self) -> Verdict:
         """Verdict by the criteria of the scenario, and by how its mission ended, if it has one."""
         judge = Judge(self.scenario)
-        judge.see(
-            self.time, self.states, self.references, np.nan_to_num(self.commands), self.slack, self.events
-        )  # fmt: skip
+        known = np.isfinite(self.commands).all(axis=(1, 2))
+        held = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
+        commands = self.commands[held]  # before the first: unknown, which counts as flying
+        judge.see(self.time, self.states, self.references, commands, self.slack, self.events)
         sent = self.all_commands
         judge.demand.see(sent.time, sent.wrenches)
         if self.asked is not None:
@@ -281,7 +292,7 @@ class Flight:
             ),
             "joints_rmse": self._joint_errors(),
             "events": counts,
-            "limited_periods": self.limited,
+            "limited_periods": self.limited_periods,
             **self.extra,
             "verdict": self.verdict().summary(),
         }

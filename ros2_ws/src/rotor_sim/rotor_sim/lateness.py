@@ -11,6 +11,17 @@ CAUSES = {OWN_WORK: "own work", NO_CORE: "without a core", WAITING: "waiting"}
 middleware.
 """
 
+REMEDIES = {
+    OWN_WORK: "this machine is too slow for it in real time: a lower real-time factor, pacing lockstep, or a longer "
+    "control_s or step_s",
+    NO_CORE: "other processes had the cores: end them, or give the simulator precedence (sudo chrt -a -f -p 10 PID)",
+    WAITING: "it waited for the middleware: fewer subscribers, or topics_hz lower",
+}
+"""What helps, by cause."""
+
+MANY = 0.01
+"""Share of late periods from which it is said what helps."""
+
 _STATISTICS = "/proc/thread-self/schedstat"
 """Of Linux: nanoseconds on a core, nanoseconds ready without one, turns."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rotor.graph.plan import GraphOptions, graph_plan
 from rotor.graph.run import progress_printer, refuse_occupied_domain, run_graph
+from rotor.verb import print_notes
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import flight_duration
@@ -40,6 +41,7 @@ def demo(
         Exit code: that of the verdict, or 130 after an interruption (the folder then holds what was flown).
     """
     scenario = load_scenario(name, seed=seed, pacing=pacing or None)
+    print_notes(scenario)
     total = flight_duration(scenario) if duration is None else duration
     if total <= 0.0:
         raise ConfigError(f"--duration: must be > 0 s, got {total:g}.")

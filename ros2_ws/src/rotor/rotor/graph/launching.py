@@ -13,12 +13,12 @@ from launch.events.process import ProcessExited
 from launch_ros.actions import Node
 
 from rotor.graph.plan import MAY_END, PLANTS, NodePlan, ProgramPlan
-from rotor.graph.processes import check, follow_parent
+from rotor.graph.processes import RECOVER, check, follow_parent, how_ended
 from rotor_core.errors import RotorError
 from rotor_sim.judging.verdict import EXIT_CODES
 
-BAG_CLOSE = "10"
-"""A recorder has this long after SIGINT before SIGTERM, s."""
+BAG_CLOSE = "60"
+"""A recorder has this long after SIGINT to close its bag and report on it, s."""
 
 
 def _options(name: str, context: LaunchContext) -> dict[str, object]:
@@ -63,7 +63,8 @@ def _ended(name: str, event: ProcessExited, context: LaunchContext) -> Action | 
     if failed and name in PLANTS and code in EXIT_CODES.values():
         raise RotorError("the flight was not flown; its verdict stands above")
     if failed:
-        raise RotorError(f"the {name} ended with code {code}; what it said stands above")
+        remedy = f". {RECOVER}" if name == "recorder" and code < 0 else ""
+        raise RotorError(f"the {name} {how_ended(code)}; what it said stands above{remedy}")
     if name in PLANTS and not context.is_shutdown:
         return EmitEvent(event=Shutdown(reason=f"the {name} ended"))
     return None

@@ -93,6 +93,7 @@ class GraphOptions:
             in place of the controller answer to setpoints of those autopilots.
         bag: folder to record into; None: no recorder.
         recorder: ``ours``, or ``ros2bag`` for the recorder of a distribution.
+        report: our recorder reports on its bag when it is closed.
         seed: of the random streams; None: the scenario's.
         pacing: ``lockstep``, ``realtime`` or empty for the scenario's.
         real_time_factor: 0: the scenario's.
@@ -116,6 +117,7 @@ class GraphOptions:
     planner: str = "node"
     bag: Path | None = None
     recorder: str = "ours"
+    report: bool = False
     seed: int | None = None
     pacing: str = ""
     real_time_factor: float = 0.0
@@ -228,6 +230,7 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
                 "recorder",
                 "rotor_adapters",
                 bag=str(options.bag),
+                report=options.report,
                 wait_for=" ".join(sources),
                 plant=options.plant,
             ),

@@ -23,6 +23,21 @@ FOLLOW = ("setpriv", "--pdeathsig", "INT", "--")
 """In front of a command line: the process gets SIGINT when its parent dies, whatever killed that (util-linux)."""
 
 
+def how_ended(code: int) -> str:
+    """How a process ended, in words, by its exit code."""
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"was killed ({name})"
+
+
+RECOVER = "What it had recorded is on the disk: ./rotor recover BAG closes the bag."
+"""Remedy where a recorder ended before its bag was closed."""
+
+
 def parameter_text(text: str) -> str:
     """A text as value of a parameter on a command line: quoted, so that 1 or true do not become numbers."""
     return "'" + text.replace("'", "''") + "'"

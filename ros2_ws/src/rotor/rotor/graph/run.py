@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
-from rotor.graph.processes import Child, ProcessGroup
+from rotor.graph.processes import RECOVER, Child, ProcessGroup, how_ended
 from rotor_core.errors import RotorError
 from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
@@ -166,8 +166,9 @@ def _check(group: ProcessGroup) -> None:
         code = child.process.returncode
         if code == 0 and child.name in MAY_END:
             continue
+        remedy = f" {RECOVER}" if child.name == "recorder" and code < 0 else ""
         raise RotorError(
-            f"the {child.name} ended with code {code}; its last lines ({child.log}):\n{child.last_words()}"
+            f"the {child.name} {how_ended(code)}.{remedy} Its last lines ({child.log}):\n{child.last_words()}"
         )
 
 

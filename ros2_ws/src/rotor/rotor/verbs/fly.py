@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rotor.verb import VERBS, Verb, add_print_config, add_run_arguments, print_config
+from rotor.verb import (
+    VERBS,
+    Verb,
+    add_print_config,
+    add_run_arguments,
+    print_config,
+    print_notes,
+)
 
 if TYPE_CHECKING:  # the command line answers `--help` without NumPy
     from rotor_core.config.schema import Scenario
@@ -16,13 +23,11 @@ if TYPE_CHECKING:  # the command line answers `--help` without NumPy
 
 def _fly(options: argparse.Namespace) -> int:
     from rotor_core.config.loader import load_scenario
-    from rotor_core.warnings import notes
 
     if options.print_config:
         return print_config(options.scenario, options.seed)
     scenario = load_scenario(options.scenario, seed=options.seed)
-    for note in notes(scenario):
-        print(f"note: {note}", file=sys.stderr)
+    print_notes(scenario)
     return fly_and_write(options, scenario, None)
 
 

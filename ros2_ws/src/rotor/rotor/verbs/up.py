@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rotor.arguments import positive_number
 from rotor.graph.adapters import ADAPTERS
-from rotor.verb import VERBS, Verb, add_run_arguments
+from rotor.verb import VERBS, Verb, add_run_arguments, print_notes
 
 
 def _up(options: argparse.Namespace) -> int:
@@ -24,7 +24,10 @@ def _up(options: argparse.Namespace) -> int:
 
     if options.plant == "laboratory":
         ensure("testbed")
+    if options.record:
+        ensure("compare")
     scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
+    print_notes(scenario)
     wanted = GraphOptions(
         options.scenario,
         plant=options.plant,
@@ -62,7 +65,12 @@ def _up(options: argparse.Namespace) -> int:
         on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
         on_end=told.update,
     )
-    print(f"\n{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
+    print()
+    if (folder / "bag").exists() and "verdict" in told:
+        from rotor.report import report_into
+
+        return report_into(folder, folder / "bag", "bag, scenario.yaml, log, ")
+    print(f"{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
     print(told.get("verdict", "nothing was flown"))
     return int(told.get("exit_code", 0))
 

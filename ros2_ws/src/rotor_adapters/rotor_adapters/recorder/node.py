@@ -28,10 +28,12 @@ from std_msgs.msg import Bool
 
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, RotorError
+from rotor_core.extras import explained
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import COMPILING
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
+from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.message_store import message_store, offered_qos
 from rotor_recordings.formats.topics import (
     TEAM_COMMAND,
@@ -65,7 +67,11 @@ def message_class(name: str) -> type:
 
 
 class RecorderNode(Node):
-    """Subscribes raw and writes; the bag is closed when the node is destroyed."""
+    """Subscribes raw and writes; the bag is closed when the node is destroyed.
+
+    Attributes:
+        path: folder of the bag.
+    """
 
     def __init__(self) -> None:
         super().__init__("recorder")
@@ -75,6 +81,8 @@ class RecorderNode(Node):
             raise ConfigError(
                 f"parameter bag: {path} exists already. Name a new folder, or remove it."
             )
+        self.path = path
+        declare(self, "report", False, "write report.html into the folder of the closed bag")
         plant = str(
             declare(self, "plant", "simulator", "node that is recorded: simulator or laboratory")
         )
@@ -187,12 +195,30 @@ class RecorderNode(Node):
 
 def main(args: list[str] | None = None) -> None:
     """Entry point ``ros2 run rotor_adapters recorder``."""
+    reported: list[Path] = []
 
     def record(node: RecorderNode, executor: Executor) -> None:
         spin(node, executor)
         node.drain(executor)
+        if node.get_parameter("report").value:
+            reported.append(node.path)
 
-    sys.exit(run(RecorderNode, args, record))
+    code = run(RecorderNode, args, record)
+    for path in reported:  # the bag is closed by now
+        report(path)
+    sys.exit(code)
+
+
+def report(bag: Path) -> None:
+    """Write a report of a bag into its folder, and say so; a bag that tells of no flight is left as it is."""
+    try:
+        with explained():
+            from rotor_recordings.report.report import write_report
+        summary = write_report(read_flight(bag), bag)
+    except RotorError as error:
+        print(f"no report: {error}", flush=True)
+        return
+    print(f"{summary['verdict']['words']}\n{bag / 'report.html'}", flush=True)
 
 
 if __name__ == "__main__":

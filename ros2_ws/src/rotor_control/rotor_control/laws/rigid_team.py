@@ -1,6 +1,6 @@
 """A rigidly linked team flown as one body (RotorTM eq 74, E-P3), with thrust and moment allocation.
 
-Equations (C.15)-(C.17), docs/theory/control.md. A_k has the moment r x e3 of a unit thrust, (r_y,
+Equations (C.15)-(C.18), (C.37), docs/theory/control.md. A_k has the moment r x e3 of a unit thrust, (r_y,
 -r_x, 0) (E-R3).
 """
 
@@ -31,7 +31,7 @@ from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub
 from rotor_core.reference import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
 from rotor_core.state import OMEGA, P, Q, V
-from rotor_core.vehicles.rotors import RotorSet
+from rotor_core.vehicles.rotors import RotorSet, limit_wrench
 
 
 def structure_allocation(points: np.ndarray, rotations: np.ndarray) -> np.ndarray:
@@ -82,11 +82,31 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
     return mixing @ np.hstack([gain, (middle - gain @ (B @ middle))[:, None]])
 
 
-@linked(ROWS, FLOATS, FLOATS, INTS, ROWS, FLOATS, ROWS, ROWS)
-def rigid_team_command(states, reference, load, who, allocation, memory, ahead, out):
+def team_limits(allocation: np.ndarray, sets: Sequence[RotorSet]) -> tuple[np.ndarray, np.ndarray]:
+    """What a wrench of the structure asks of every rotor of its team, and what is left for it (C.37).
+
+    Args:
+        allocation: (4 n, 5), as of :func:`allocation_by_moments`.
+        sets: rotors of each vehicle.
+
+    Returns:
+        Thrusts of all rotors of a unit of (f, Mx, My, Mz), (n_rotors, 4); their limits, less what the allocation asks
+        of them for nothing, (n_rotors, 2) N.
+    """
+    shares = block_diag(*(s.unmixing for s in sets)) @ allocation
+    limits = np.repeat([s.thrust_limits for s in sets], [s.count for s in sets], axis=0)
+    return np.ascontiguousarray(shares[:, :4]), limits - shares[:, 4:]
+
+
+@linked(ROWS, FLOATS, FLOATS, INTS, ROWS, ROWS, ROWS, FLOATS, ROWS, ROWS)
+def rigid_team_command(
+    states, reference, load, who, allocation, shares, limits, memory, ahead, out
+):
     """Thrusts and moments of the team.
 
-    ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4).
+    ``who`` holds the row of the payload, ``allocation`` is (4 n, 5), out is (n, 4). ``shares``, ``limits``: of
+    :func:`team_limits`, or (0, 4) and (0, 2): the wrench of the structure is brought within what its rotors can give
+    as that of a vehicle is (A.3). Limits of single vehicles would spoil the moment of the structure.
 
     ``load`` describes the whole structure: mass, inertia about the common centre of mass in payload
     axes. ``ahead``: (1, 12) of :func:`rotor_control.laws.flatness.structure_ahead`, or (0, 12).
@@ -111,9 +131,15 @@ def rigid_team_command(states, reference, load, who, allocation, memory, ahead, 
         R, omega, R_des, rate, acceleration,
         get9(load, LOAD_INERTIA), get3(load, LOAD_ATTITUDE_GAIN), get3(load, LOAD_RATE_GAIN),
     )  # fmt: skip
+    # the first row holds the wrench of the structure until it is shared
+    wrench = out[0]
+    wrench[0], wrench[1], wrench[2], wrench[3] = f, M[0], M[1], M[2]
+    if shares.shape[0] > 0:
+        limit_wrench(shares, shares.shape[0], limits, wrench)
+    f, roll, pitch, yaw = wrench[0], wrench[1], wrench[2], wrench[3]
     for k in range(out.shape[0]):
         for i in range(4):
             row = allocation[4 * k + i]
             out[k, i] = (
-                row[0] * f + row[1] * M[0] + row[2] * M[1] + row[3] * M[2] + row[4]
+                row[0] * f + row[1] * roll + row[2] * pitch + row[3] * yaw + row[4]
             )  # (C.16)

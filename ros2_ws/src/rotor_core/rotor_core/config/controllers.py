@@ -113,7 +113,7 @@ class RigidTeamControl:
     rate_per_s: Vector = bounded(ge=0.0)
     integral_per_s3: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     feedforward: Literal["paper", "nominal"] = "paper"
-    allocation: Literal["moments", "rotors"] = "moments"
+    allocation: Literal["moments", "rotors"] = "rotors"
     allocation_weights: tuple[float, float, float, float] = bounded((1.0, 10.0, 10.0, 10.0), gt=0.0)
     error_limit_m: float = bounded(0.5, gt=0.0)
     source: str = ""

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from ruamel.yaml import YAML
 
 from rotor_core.config.catalog import locate
+from rotor_core.config.checks.cables import check_cables
 from rotor_core.config.checks.references import check_references
 from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
@@ -127,6 +128,10 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     root.setdefault("name", tree.with_value(name))
     scenario = build(Scenario, tree.with_value(root))
     check_references(scenario, tree)
+    if scenario.model.cables:
+        from rotor_core.config.initial import initial_states  # it needs plant_model
+
+        check_cables(scenario, initial_states(scenario), tree)
     return scenario
 
 
@@ -136,18 +141,24 @@ def dump_scenario(scenario: Scenario) -> str:
     yaml.default_flow_style = None
     yaml.width = 120
     stream = io.StringIO()
-    values = _without_none(dataclasses.asdict(scenario))
+    values = _plain(scenario)
     if scenario.mission is not None:
         del values["trajectory"]
     yaml.dump(values, stream)
     return stream.getvalue()
 
 
-def _without_none(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Dataclasses as dictionaries, without None where that is what a key that is left out means."""
+    if dataclasses.is_dataclass(value):
+        given = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {
+            f.name: _plain(v) for f, v in given.items() if v is not None or f.default is not None
+        }
     if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
+        return {k: _plain(v) for k, v in value.items() if v is not None}
     if isinstance(value, (list, tuple)):
-        return [_without_none(v) for v in value]
+        return [_plain(v) for v in value]
     return value
 
 

@@ -13,7 +13,7 @@ from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
-from rotor_core.config.yaml.structure import bounded
+from rotor_core.config.yaml.structure import EntryError, bounded
 from rotor_core.registry import Kind
 
 
@@ -347,11 +347,15 @@ class Model:
 
     def __post_init__(self) -> None:
         if not (self.vehicles or self.payloads):
-            raise ValueError("there must be a vehicle or a payload.")
-        names = [e.name for e in (*self.vehicles, *self.payloads)]
-        doubles = {n for n in names if names.count(n) > 1}
-        if doubles:
-            raise ValueError(f"names must be unique, {sorted(doubles)} appear twice.")
+            text = "there must be a vehicle or a payload. Write `vehicles: [{use: dragonfly}]`."
+            raise EntryError(("vehicles",), text)
+        seen: set[str] = set()
+        for key, entities in (("vehicles", self.vehicles), ("payloads", self.payloads)):
+            for i, entity in enumerate(entities):
+                if entity.name in seen:
+                    text = f"{entity.name!r} appears twice. Give each entity its own name."
+                    raise EntryError((key, i, "name"), text)
+                seen.add(entity.name)
 
     @property
     def entities(self) -> tuple[Vehicle | Payload, ...]:

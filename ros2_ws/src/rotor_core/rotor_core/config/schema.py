@@ -272,11 +272,16 @@ class Timing:
         return round(self.control_s / self.step_s)
 
 
+NoteKind = Literal["arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation"]
+"""Kinds of notes on what is possible but implausible (:mod:`rotor_core.warnings`)."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """Everything that a run needs to know.
 
-    Printed by ``--print-config`` and stored with every recording.
+    Printed by ``--print-config`` and stored with every recording. ``notes_off``: kinds of notes on implausible values
+    that are meant as they are.
     """
 
     schema: int
@@ -298,6 +303,7 @@ class Scenario:
     command_input: Literal["team", "wrench", "motor_speed", "swashplate"] = "team"
     settle_s: float = bounded(2.0, ge=0.0)
     verdict: Criteria = field(default_factory=Criteria)
+    notes_off: tuple[NoteKind, ...] = ()
     seed: int = bounded(0, ge=0)
 
     def __post_init__(self) -> None:

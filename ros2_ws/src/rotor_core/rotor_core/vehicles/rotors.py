@@ -64,7 +64,7 @@ class RotorLimits:
     Attributes:
         unmixing: (n_vehicles, most rotors, 4), padded with zeros.
         counts: rotors of each, (n_vehicles,).
-        thrusts: limits of each, (n_vehicles, 2) N.
+        thrusts: smallest and largest thrust of each rotor, (n_vehicles, most rotors, 2) N.
         asked: by commands beyond the limits so far: largest collective thrust, largest and smallest thrust of a rotor,
             N, and the number of these commands, (n_vehicles, 4).
     """
@@ -84,7 +84,7 @@ class RotorLimits:
         A command that has been limited lies on a limit. A command of nothing stops the rotors: it is within.
         """
         thrusts = np.einsum("vrc,nvc->nvr", self.unmixing, wrenches)
-        low, high = self.thrusts[:, :1] + THRUST_TOLERANCE, self.thrusts[:, 1:] - THRUST_TOLERANCE
+        low, high = self.thrusts[..., 0] + THRUST_TOLERANCE, self.thrusts[..., 1] - THRUST_TOLERANCE
         there = np.arange(self.unmixing.shape[1]) < self.counts[:, None]
         at = ((thrusts > high) | (thrusts < low)) & there
         return at.any(axis=2) & wrenches.any(axis=2)
@@ -118,7 +118,9 @@ def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:
     for packed, s in zip(unmixing, sets, strict=True):
         packed[: s.count] = s.unmixing
     counts = np.array([s.count for s in sets], np.int64)
-    thrusts = np.array([s.thrust_limits for s in sets]).reshape(-1, 2)
+    thrusts = np.zeros((len(sets), most, 2))
+    for packed, s in zip(thrusts, sets, strict=True):
+        packed[:] = s.thrust_limits
     return RotorLimits(unmixing, counts, thrusts, asked_of_rotors(len(sets)))
 
 
@@ -139,10 +141,10 @@ def _tilt(unmixing, wrench, i):
 
 
 @inlined
-def _tilt_scale(unmixing, count, low, high, wrench):
+def _tilt_scale(unmixing, count, limits, wrench):
     """Largest scale in 0..1 of roll and pitch for which some collective thrust keeps every rotor within its limits.
 
-    Rotor i asks for ``low <= a_i f + s t_i <= high``; every pair of rotors bounds s (A.3).
+    Rotor i asks for ``low_i <= a_i f + s t_i <= high_i``; every pair of rotors bounds s (A.3).
     """
     scale = 1.0
     for i in range(count):
@@ -150,13 +152,13 @@ def _tilt_scale(unmixing, count, low, high, wrench):
             a, b = unmixing[i, 0], unmixing[j, 0]
             slope = _tilt(unmixing, wrench, j) / b - _tilt(unmixing, wrench, i) / a
             if slope > 0.0:
-                scale = min(scale, (high / b - low / a) / slope)
+                scale = min(scale, (limits[j, 1] / b - limits[i, 0] / a) / slope)
     return max(scale, 0.0)
 
 
 @kernel
-def limit_wrench(unmixing, count, low, high, wrench):
-    """Bring a wrench (4,) within what ``count`` rotors between ``low`` and ``high`` N can give, in place.
+def limit_wrench(unmixing, count, limits, wrench):
+    """Bring a wrench (4,) within what ``count`` rotors can give, in place; ``limits`` of each, (count, 2) N.
 
     True if it was beyond. A command of exactly nothing stops the rotors: it passes.
 
@@ -170,23 +172,24 @@ def limit_wrench(unmixing, count, low, high, wrench):
         thrust = (
             unmixing[i, 0] * wrench[0] + _tilt(unmixing, wrench, i) + unmixing[i, 3] * wrench[3]
         )
-        if thrust < low - THRUST_TOLERANCE or thrust > high + THRUST_TOLERANCE:
+        if thrust < limits[i, 0] - THRUST_TOLERANCE or thrust > limits[i, 1] + THRUST_TOLERANCE:
             within = False
     if within:
         return False
-    scale = _tilt_scale(unmixing, count, low, high, wrench)
+    scale = _tilt_scale(unmixing, count, limits, wrench)
     wrench[1] *= scale
     wrench[2] *= scale
     least, most = -inf, inf
     for i in range(count):
         tilt = _tilt(unmixing, wrench, i)
-        least = max(least, (low - tilt) / unmixing[i, 0])
-        most = min(most, (high - tilt) / unmixing[i, 0])
+        least = max(least, (limits[i, 0] - tilt) / unmixing[i, 0])
+        most = min(most, (limits[i, 1] - tilt) / unmixing[i, 0])
     wrench[0] = min(max(wrench[0], least), most)
     fraction = 1.0
     for i in range(count):
         base = unmixing[i, 0] * wrench[0] + _tilt(unmixing, wrench, i)
-        fraction = min(fraction, _fraction(base, unmixing[i, 3] * wrench[3], low, high))
+        change = unmixing[i, 3] * wrench[3]
+        fraction = min(fraction, _fraction(base, change, limits[i, 0], limits[i, 1]))
     wrench[3] *= fraction
     return True
 
@@ -211,13 +214,14 @@ def _note(unmixing, count, thrust_of_all, roll, pitch, yaw, asked):
 def limit_wrenches(unmixing, counts, limits, wrenches, asked):
     """Limit the wrenches (n, 4) of n vehicles in place.
 
-    Unmixing (n, most rotors, 4), limits (n, 2) N; ``asked`` as of :class:`RotorLimits`. Returns how many were beyond.
+    Unmixing (n, most rotors, 4), limits (n, most rotors, 2) N; ``asked`` as of :class:`RotorLimits`. Returns how many
+    were beyond.
     """
     beyond = 0
     for k in range(wrenches.shape[0]):
         wrench = wrenches[k]
         f, roll, pitch, yaw = wrench[0], wrench[1], wrench[2], wrench[3]
-        if limit_wrench(unmixing[k], counts[k], limits[k, 0], limits[k, 1], wrenches[k]):
+        if limit_wrench(unmixing[k], counts[k], limits[k], wrenches[k]):
             beyond += 1
             _note(unmixing[k], counts[k], f, roll, pitch, yaw, asked[k])
     return beyond

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabulate import DataRow, Line, TableFormat, tabulate
 
-from rotor_sim.lateness import CAUSES
+from rotor_sim.lateness import CAUSES, MANY, REMEDIES
 
 
 def _number(value: float | None, unit: str, digits: int = 4) -> str:
@@ -52,7 +52,8 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         rows.append((f"{name}: energy", f"{power['energy_wh']:.2f} Wh{left}"))
     events = summary["events"]
     rows.append(("events", ", ".join(f"{count} {kind}" for kind, count in events.items())))
-    rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))
+    if summary["real_time_factor"] is not None:
+        rows.append(("real-time factor", _number(summary["real_time_factor"], "", 3)))
     for key, label in (
         ("missed_deadlines", "missed deadlines"),
         ("stale_commands", "stale commands"),
@@ -70,6 +71,13 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
                 if key == "missed_deadlines" and summary.get(cause)
             )
             rows.append((label, f"{summary[key]}{of}{f' ({why})' if why else ''}"))
+            if (
+                key == "missed_deadlines"
+                and why
+                and summary[key] > MANY * summary["control_periods"]
+            ):
+                most = max(CAUSES, key=lambda cause: summary.get(cause, 0))
+                rows.append(("", REMEDIES[most]))
     if summary.get("limited_periods"):
         rows.append(
             ("commands beyond rotor limits", f"{summary['limited_periods']} control periods")

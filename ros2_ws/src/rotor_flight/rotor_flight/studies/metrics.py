@@ -83,7 +83,7 @@ _OURS: dict[str, Metric] = {
     "tension_max_n": lambda f: largest(_tensions(f)),
     "slack_share": lambda f: float(1.0 - f.taut.mean()) if f.taut.size else float("nan"),
     "snaps": lambda f: float(sum(e.type == "snap" for e in f.events)),
-    "limited_periods": lambda f: float("nan") if f.limited is None else float(f.limited),
+    "limited_periods": lambda f: float("nan") if (n := f.limited_periods) is None else float(n),
     "vehicle_distance_min_m": _least_distance,
     "lost": lambda f: float(f.verdict().kind == "lost"),
     **{name: partial(_integration, figure=name) for name in ACCURACY},

@@ -5,37 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import jinja2
 import numpy as np
-from bokeh.embed import components
-from bokeh.layouts import column
-from bokeh.models import CrosshairTool, Range1d, Span
-from bokeh.palettes import Category10
-from bokeh.plotting import figure
-from bokeh.resources import Resources
 
 from rotor_flight.reports.folder import write_json
 from rotor_recordings.compare.comparison import Comparison
-
-RESOURCES = Resources(mode="inline", components=["bokeh"])
-"""All in the file: it asks no other host."""
-
-PAGE = jinja2.Template(
-    """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Simulated and real</title>{{ bokeh | safe }}
-<style>body { font: 15px system-ui, sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; }
-td { padding: 0.15em 1.5em 0.15em 0; border-bottom: 1px solid #ddd; }</style></head>
-<body><h1>Simulated and real</h1>
-<table>{% for name, value in rows %}<tr><td>{{ name }}</td><td>{{ value }}</td></tr>{% endfor %}</table>
-<p>All plots over time move together; a click on a name in a legend hides its line.</p>
-{{ plots | safe }}{{ script | safe }}</body></html>
-""",
-    autoescape=True,
-)
-
-COLOURS = Category10[10]
-AXES = "xyz"
-WIDTH, HEIGHT = 1000, 220
+from rotor_recordings.linked_plots import AXES, COLOURS, HEIGHT, LinkedPlots, add_axes
 
 
 def write_report(comparison: Comparison, folder: Path) -> dict:
@@ -144,52 +118,21 @@ def rows_of(summary: dict) -> list[tuple[str, str]]:
 
 def _page(comparison: Comparison, summary: dict) -> str:
     time = next(iter(comparison.bodies.values())).time
-    shared, line = Range1d(time[0], time[-1]), Span(dimension="height", line_color="#999999")
-
-    def axes(title: str, unit: str):
-        plot = figure(
-            title=title, width=WIDTH, height=HEIGHT, x_range=shared, y_axis_label=unit,
-            tools="xpan,xwheel_zoom,xbox_zoom,reset,save,hover", active_drag="xbox_zoom", sizing_mode="stretch_width",
-        )  # fmt: skip
-        plot.add_tools(CrosshairTool(overlay=line))
-        return plot
-
-    def finish(plot) -> object:
-        if plot.legend:
-            plot.legend.click_policy, plot.legend.location = "hide", "top_right"
-        return plot
-
-    plots: list = []
+    plots = LinkedPlots(time[0], time[-1])
     for name, body in comparison.bodies.items():
-        path = axes(f"{name}: position", "m")
-        for i, axis in enumerate(AXES):
-            path.line(
-                time,
-                body.real[:, i],
-                color=COLOURS[i],
-                line_dash="dashed",
-                legend_label=f"{axis} real",
-            )
-            path.line(time, body.sim[:, i], color=COLOURS[i], legend_label=f"{axis} simulated")
-        error = axes(f"{name}: simulated minus real", "mm")
-        for i, axis in enumerate(AXES):
-            error.line(time, 1e3 * body.position[:, i], color=COLOURS[i], legend_label=axis)
-        error.line(
-            time,
-            1e3 * np.linalg.norm(body.position, axis=1),
-            color="black",
-            legend_label="distance",
-        )
-        plots += [finish(path), finish(error)]
+        path = plots.over_time(f"{name}: position", "m")
+        add_axes(path, time, body.real, "{} real", line_dash="dashed")
+        add_axes(path, time, body.sim, "{} simulated")
+        error = plots.over_time(f"{name}: simulated minus real", "mm")
+        add_axes(error, time, 1e3 * body.position, "{}")
+        distance = 1e3 * np.linalg.norm(body.position, axis=1)
+        error.line(time, distance, color="black", legend_label="distance")
         if body.attitude is not None:
-            turn = axes(f"{name}: attitude error", "deg")
-            for i, axis in enumerate(AXES):
-                turn.line(
-                    time, np.degrees(body.attitude[:, i]), color=COLOURS[i], legend_label=axis
-                )
-            plots.append(finish(turn))
+            turn = plots.over_time(f"{name}: attitude error", "deg")
+            add_axes(turn, time, np.degrees(body.attitude), "{}")
     if comparison.cables:
-        length, tension = axes("Cables: distance of their ends", "m"), axes("Cables: tension", "N")
+        length = plots.over_time("Cables: distance of their ends", "m")
+        tension = plots.over_time("Cables: tension", "N")
         for k, (name, cable) in enumerate(comparison.cables.items()):
             for motion, dash, side in (
                 (cable.sim, "solid", "simulated"),
@@ -199,21 +142,13 @@ def _page(comparison: Comparison, summary: dict) -> str:
                 length.line(time, motion.distances, legend_label=label, **style)
                 if np.isfinite(motion.tensions).any():
                     tension.line(time, motion.tensions, legend_label=label, **style)
-        plots += [finish(length), finish(tension)]
-    spectrum = figure(
-        title="Spectrum of the position error", width=WIDTH, height=HEIGHT, x_axis_type="log", y_axis_type="log",
-        x_axis_label="Hz", y_axis_label="m^2/Hz", sizing_mode="stretch_width",
+    spectrum = plots.other(
+        title="Spectrum of the position error", height=HEIGHT, x_axis_type="log", y_axis_type="log",
+        x_axis_label="Hz", y_axis_label="m^2/Hz",
     )  # fmt: skip
     for k, (name, body) in enumerate(comparison.bodies.items()):
         frequency, density = body.spectrum()
         if len(density) > 1:
-            spectrum.line(
-                frequency[1:],
-                np.maximum(density[1:], 1e-14),
-                color=COLOURS[k % 10],
-                legend_label=name,
-            )
-    script, division = components(column(*plots, finish(spectrum), sizing_mode="stretch_width"))
-    return PAGE.render(
-        bokeh=RESOURCES.render_js(), rows=rows_of(summary), plots=division, script=script
-    )
+            known = np.maximum(density[1:], 1e-14)
+            spectrum.line(frequency[1:], known, color=COLOURS[k % 10], legend_label=name)
+    return plots.page(title="Simulated and real", rows=rows_of(summary))

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mcap.exceptions import McapError
+from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 from ruamel.yaml import YAML, YAMLError
@@ -57,12 +59,13 @@ def opened(path: Path) -> Iterator[AnyReader]:
         ) from error
 
 
-def read_bag(path: Path, clock: str = "header") -> Recording:
+def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Recording:
     """All paths of a bag.
 
     Args:
         path: folder of a ROS 2 bag, or file of a ROS 1 bag.
         clock: ``header``: the stamps of the messages (where they are zero, of their reception), or ``receive``.
+        wanted: paths of what should be (references, setpoints) in place of what is.
 
     Raises:
         ConfigError: it is not a bag, or holds no topic with poses.
@@ -70,7 +73,9 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
     rows: dict[tuple[str, str, str], list[tuple[int, str, np.ndarray]]] = {}
     children: set[str] = set()
     with opened(path) as reader:
-        known = [c for c in reader.connections if _reader_of(c.msgtype) and not _is_wanted(c.topic)]
+        known = [
+            c for c in reader.connections if _reader_of(c.msgtype) and is_wanted(c.topic) == wanted
+        ]
         types = sorted({c.msgtype for c in reader.connections})
         for connection, received, raw in reader.messages(known) if known else ():
             message = reader.deserialize(raw, connection.msgtype)
@@ -101,14 +106,29 @@ def read_bag(path: Path, clock: str = "header") -> Recording:
 
 def custom_data(path: Path, key: str) -> str:
     """A text that our recorder has put into a bag; empty: it has none."""
+    folder = path if path.is_dir() else path.parent
     try:
-        folder = path if path.is_dir() else path.parent
         metadata = YAML(typ="safe", pure=True).load((folder / "metadata.yaml").read_text())
         return str(
             (metadata["rosbag2_bagfile_information"].get("custom_data") or {}).get(key) or ""
         )
     except (OSError, YAMLError, KeyError, TypeError):
+        return "" if path.is_dir() else _custom_data_of_file(path, key)
+
+
+def _custom_data_of_file(path: Path, key: str) -> str:
+    """The same from a single MCAP file, which holds what else stands in ``metadata.yaml``."""
+    try:
+        with path.open("rb") as file:
+            for record in make_reader(file).iter_metadata():
+                if record.name == "rosbag2":
+                    metadata = YAML(typ="safe", pure=True).load(
+                        record.metadata["serialized_metadata"]
+                    )
+                    return str((metadata.get("custom_data") or {}).get(key) or "")
+    except (OSError, YAMLError, KeyError, TypeError, AttributeError, McapError):
         return ""
+    return ""
 
 
 def _is_known(numbers: np.ndarray) -> bool:
@@ -154,7 +174,8 @@ def _track(body: str, topic: str, found: list[tuple[int, str, np.ndarray]]) -> T
     return ordered(body, topic, stamps, samples, found[0][1])
 
 
-def _is_wanted(topic: str) -> bool:
+def is_wanted(topic: str) -> bool:
+    """True if a topic shows what should be."""
     return any(part in WANTED for part in topic.split("/"))
 
 

@@ -29,11 +29,15 @@ class RotorDemand:
         self.asked = asked_of_rotors(len(vehicles))
         self._names = [v.name for v in vehicles]
 
+    def reached(self, wrenches: np.ndarray) -> np.ndarray:
+        """True where a command (N, n_vehicles, 4) counts as at or beyond the limits, (N, n_vehicles)."""
+        return self.limits.are_reached(wrenches) & self._counts
+
     def see(self, time: np.ndarray, wrenches: np.ndarray) -> None:
         """Take up commands: times (N,) s and wrenches (N, n_vehicles, 4)."""
         if not len(time) or not self._counts.any():
             return
-        at = self.limits.are_reached(wrenches) & self._counts
+        at = self.reached(wrenches)
         self.periods += at.sum(axis=0)
         fresh = at.any(axis=0) & np.isnan(self.begin)
         self.begin[fresh] = time[at.argmax(axis=0)][fresh]
@@ -52,7 +56,7 @@ class RotorDemand:
 
     def text(self, k: int) -> str:
         """What was asked of a vehicle (its row), in words."""
-        low, high = self.limits.thrusts[k]
+        low, high = self.limits.thrusts[k, 0]
         most = self.limits.counts[k] * high
         collective, largest, smallest = self.asked[k, :3]
         if collective > most:

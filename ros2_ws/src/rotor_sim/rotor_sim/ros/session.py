@@ -22,6 +22,7 @@ from rotor_core.errors import RotorError, SolverError
 from rotor_core.messages.convert import nanoseconds_from_stamp
 from rotor_core.ros import qos
 from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_core.warnings import notes
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.verdict import Verdict
 from rotor_sim.period import Decision, control_period
@@ -113,6 +114,8 @@ class Session:
         self._verdict = LiveVerdict(entities, self.simulation, epoch)
         entities.subscribe(Bool, "rotor/recording", self._on_recording, qos.LATCHED)
         timing = scenario.time
+        for note in notes(scenario):
+            self._logger.warning(f"note: {note}")
         self._logger.info(
             f"configured {scenario.name!r}, {options.pacing}, step {timing.step_s * 1e3:g} ms, "
             f"control {timing.control_s * 1e3:g} ms, kernels {'compiled' if COMPILED else 'NOT compiled'}"

@@ -13,16 +13,24 @@ from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.errors import ConfigError
 
 
+def attachment_keys(tree: Tree, i: int) -> tuple[str | int, ...]:
+    """Keys of attachment i in a file; of all of them where mechanisms make some."""
+    written = tree.at("model", "attachments").value
+    one_by_one = isinstance(written, list) and not any(
+        entry.at("type").value == "mechanism" for entry in written
+    )
+    return ("model", "attachments", i) if one_by_one else ("model", "attachments")
+
+
 def check_references(scenario: Scenario, tree: Tree) -> None:
     """Names that point to entities and cables, and cables that are possible at all."""
     model = scenario.model
     names = [e.name for e in model.entities]
     links = [link_name(v.name, link.name) for v in model.vehicles for link in v.links]
-    model_place = tree.value["model"].place
 
-    def known(name: str, where: str, key: str, also: tuple[str, ...] = ()) -> None:
+    def known(name: str, where: str, *keys: str | int, also: tuple[str, ...] = ()) -> None:
         if name not in (*names, *also):
-            place = tree.value[key].place
+            place = tree.at(*keys).place
             raise ConfigError(
                 f"{place}: {where}: there is no entity {name!r}{suggestion(name, names)}"
             )
@@ -30,6 +38,8 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
     points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
     for i, item in enumerate(model.attachments):
         where = f"model.attachments[{i}]"
+        keys = attachment_keys(tree, i)
+        model_place = tree.at(*keys).place
         ends = (
             ((item.a, item.a_point_m), (item.b, item.b_point_m))
             if isinstance(item, CableAttachment)
@@ -37,7 +47,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
         )
         for name, point in ends:
             also = ("world", *links) if isinstance(item, CableAttachment) else ()
-            known(name, where, "model", also)
+            known(name, where, *keys, also=also)
             if name in points and point is not None and any(point):
                 raise ConfigError(
                     f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
@@ -49,14 +59,15 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             )
     for i, change in enumerate(scenario.plant):
         if change.entity is not None:
-            known(change.entity, f"plant[{i}].entity", "plant")
+            known(change.entity, f"plant[{i}].entity", "plant", i, "entity")
         elif change.cable is not None and change.cable > len(model.cables):
+            place = tree.at("plant", i, "cable").place
             raise ConfigError(
-                f"{tree.value['plant'].place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
+                f"{place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
             )
     seen: set[str] = set()
     for i, state in enumerate(scenario.initial):
-        known(state.entity, f"initial[{i}].entity", "initial")
+        known(state.entity, f"initial[{i}].entity", "initial", i, "entity")
         if state.entity in seen:
             raise ConfigError(
                 f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."

@@ -22,6 +22,14 @@ LONGEST_WORD = 200
 """Characters of a name that messages repeat as they are."""
 
 
+class EntryError(ValueError):
+    """A value inside a block does not fit the others; ``keys`` lead from the block to it, entries from 0."""
+
+    def __init__(self, keys: tuple[str | int, ...], text: str) -> None:
+        super().__init__(text)
+        self.keys = keys
+
+
 SCHEMA = 1
 """Version of the files that this version reads."""
 
@@ -71,6 +79,10 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
             raise ConfigError(f"{tree.place}: {_join(path, name)}: is missing.")
     try:
         return cls(**values)
+    except EntryError as error:
+        keys = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in error.keys)
+        where = f"{path}{keys}".lstrip(".")
+        raise ConfigError(f"{tree.at(*error.keys).place}: {where}: {error}") from error
     except ValueError as error:
         raise ConfigError(f"{tree.place}: {path or 'the file'}: {error}") from error
 

@@ -46,6 +46,16 @@ class Tree:
         """``file:line`` for messages."""
         return f"{self.file}:{self.line}"
 
+    def at(self, *keys: str | int) -> Tree:
+        """The value at these keys, and numbers of entries from 0; as far as it goes."""
+        found = self
+        for key in keys:
+            try:
+                found = found.value[key]  # pyright: ignore[reportCallIssue]
+            except (KeyError, IndexError, TypeError):
+                break
+        return found
+
     def with_value(self, value: Any) -> Tree:
         """The same place with another value."""
         return replace(self, value=value)

@@ -1,0 +1,50 @@
+"""`./rotor report RECORDING`."""
+
+from __future__ import annotations
+
+import argparse
+
+from rotor.verb import VERBS, Verb
+from rotor_core.errors import ConfigError
+
+EXTRAS = ("compare",)
+"""The extra that draws linked plots."""
+
+
+def _report(options: argparse.Namespace) -> int:
+    from rotor.report import report
+    from rotor_core.config.loader import load_scenario
+
+    topics = {}
+    for text in options.reference:
+        entity, sign, topic = text.partition("=")
+        if not (entity and sign and topic):
+            raise ConfigError(f"--reference: must look like ENTITY=TOPIC, got {text!r}.")
+        topics[entity] = topic
+    scenario = load_scenario(options.scenario) if options.scenario else None
+    return report(options.recording, options.out, scenario=scenario, topics=topics)
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("recording", help="a bag, a result folder, or a flight (.npz)")
+    sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
+    sub.add_argument("--scenario", help="what flew, where the recording does not say")
+    sub.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        metavar="ENTITY=TOPIC",
+        help="where an entity should be, in a recording of somebody else (default: what is named like a reference)",
+    )
+
+
+VERBS.register(
+    "report",
+    Verb(
+        "Write the verdict, figures and linked plots of one recorded flight.",
+        "./rotor report results/demo/bag --out /tmp/report",
+        _arguments,
+        _report,
+        EXTRAS,
+    ),
+)

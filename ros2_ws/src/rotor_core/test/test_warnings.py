@@ -1,0 +1,76 @@
+"""Notes on what is possible but implausible: each kind where it belongs, none in shipped scenarios."""
+
+from __future__ import annotations
+
+import pytest
+
+from rotor_core.config.catalog import shipped
+from rotor_core.config.loader import load_scenario, scenario_from_tree
+from rotor_core.config.yaml.tree import parse_tree
+from rotor_core.errors import ConfigError
+from rotor_core.warnings import notes
+
+LONE = """
+schema: 1
+model: {vehicles: [{use: dragonfly, %s}]}
+controller: {type: quadrotor}
+"""
+LOADED = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}, {use: dragonfly}, {use: dragonfly}]
+  payloads: [{use: triangular, %s}]
+  attachments: [{type: mechanism, use: triangular_1m}]
+controller: {use: cable_team}
+"""
+MIXED = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}, {use: dragonfly_bullnose}, {use: hummingbird}]
+  payloads: [{use: triangular}]
+  attachments: [{type: mechanism, use: triangular_rigid_3}]
+controller: {use: rigid_team, allocation: %s}
+"""
+LONG_ARMS = (
+    "rotors: {layout: plus, arm_m: 10.75, speed_rpm: [5500.0, 16400.0], thrust_n_per_rpm2: 3.94e-9, "
+    "torque_per_thrust_m: 0.012}"
+)
+
+
+def found(text):
+    return notes(scenario_from_tree(parse_tree(text, "mine.yaml")))
+
+
+@pytest.mark.parametrize("name", shipped("scenarios"))
+def test_shipped_scenarios_mean_what_they_say(name):
+    assert notes(load_scenario(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "words"),
+    [
+        (LONE % LONG_ARMS, {"arm", "inertia"}, "hubs 10.75 m from the centre"),
+        (LONE % "inertia_kg_m2: [0.601, 0.589, 1.076]", {"inertia", "gains"}, "radius of gyration of 1.55 m"),
+        (LONE % "mass_kg: 278.0", {"arm", "inertia", "thrust"}, "mass over length cubed is 2.24e+05"),
+        (LONE % "mass_kg: 0.43", {"thrust"}, "give 4.24 N at most, 1.01 of the weight of 0.43 kg"),
+        (LONE % "gains: {attitude_n_m: [250.0, 0.25, 0.08], rate_n_m_s: [0.025, 0.025, 0.005]}", {"gains"}, "about x of 250"),
+        (LONE % "gains: {attitude_n_m: [0.25, 0.25, 0.08], rate_n_m_s: [0.0, 0.025, 0.005]}", {"gains"}, "by 0 of what"),
+        (LOADED % "mass_kg: 2.0", {"thrust"}, "team of payload"),
+        (LOADED % "inertia_kg_m2: [2.0, 4.0, 5.0]", {"gains"}, "controller.attitude_n_m about y"),
+        (MIXED % "moments", {"allocation"}, "cannot give alike"),
+        (MIXED % "rotors", set(), ""),
+    ],
+)  # fmt: skip
+def test_what_is_implausible_is_noted(text, kinds, words):
+    made = found(text)
+    assert {n.kind for n in made} == kinds
+    assert any(words in str(n) for n in made) or not kinds
+    for note in made:
+        assert str(note).endswith(f"(If it is meant: notes_off: [{note.kind}].)")
+    off = text + f"notes_off: [{', '.join(sorted(kinds))}]\n"
+    assert found(off) == []
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ConfigError, match="must be one of arm, inertia"):
+        found(LONE % "mass_kg: 0.25" + "notes_off: [weight]\n")
