@@ -15,8 +15,8 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import (
     dump_scenario,
     load_scenario,
-    scenario_description,
     scenario_from_tree,
+    scenario_heading,
 )
 from rotor_core.config.teams import attachment_points, cable_lengths, teams
 from rotor_core.config.yaml.tree import parse_tree
@@ -254,4 +254,6 @@ def test_alias_bombs_are_refused():
 
 def test_a_description_is_that_of_the_scenario():
     for name in shipped("scenarios"):
-        assert scenario_description(name) == load_scenario(name).description
+        scenario = load_scenario(name)
+        assert scenario_heading(name) == (scenario.group, scenario.description)
+        assert scenario.group

@@ -41,7 +41,10 @@ class QuadrotorControl:
 
 @dataclass(frozen=True)
 class PointMassControl:
-    """Vehicles with a cable-suspended point mass: gains of the load position.
+    """Vehicles with a cable-suspended point mass.
+
+    ``position_per_s2``, ``velocity_per_s``, ``integral_per_s3``: acceleration of the load per metre, m/s and m s of its
+    error, whatever its mass. Attitude and cables of the vehicles: their own ``gains``.
 
     Cables of several vehicles lean outwards by ``spread_deg`` at rest, towards ``azimuths_deg`` (one per
     vehicle; left out: spread evenly, the first towards x). ``feedforward: nominal`` lets cable and
@@ -79,7 +82,9 @@ class PointMassControl:
 class CableTeamControl:
     """n vehicles with a rigid payload on cables.
 
-    Gains of the payload pose. ``feedforward`` as of :class:`PointMassControl`.
+    ``position_per_s2``, ``velocity_per_s``, ``integral_per_s3``: acceleration of the payload per metre, m/s and m s of
+    its error. ``attitude_n_m``, ``rate_n_m_s``: moment on the payload per radian and rad/s of its error, which belong
+    to one inertia: another payload needs others (`./rotor tune`). ``feedforward`` as of :class:`PointMassControl`.
     ``least_tension_n``: no cable is asked for less; ``spread_deg``: cables lean outwards by this at
     rest. Both by internal forces, which the payload does not feel.
     """

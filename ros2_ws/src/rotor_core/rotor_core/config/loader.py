@@ -60,15 +60,17 @@ def load_scenario(
     return scenario
 
 
-def scenario_description(name: str) -> str:
-    """The sentence about a shipped scenario, read without the vehicles and payloads that it names.
+def scenario_heading(name: str) -> tuple[str, str]:
+    """Group and description of a shipped scenario, read without the vehicles and payloads that it names.
 
     Raises:
         ConfigError: the file cannot be read.
     """
     keys = read_tree(locate("scenarios", name)).value
-    told = keys.get("description") if isinstance(keys, dict) else None
-    return str(told.value) if told is not None else load_scenario(name).description
+    if not isinstance(keys, dict) or "description" not in keys:
+        scenario = load_scenario(name)
+        return scenario.group, scenario.description
+    return tuple(str(keys[k].value) if k in keys else "" for k in ("group", "description"))  # type: ignore[return-value]
 
 
 def load_vehicle(name: str) -> Vehicle:

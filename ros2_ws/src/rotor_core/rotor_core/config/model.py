@@ -174,7 +174,14 @@ class InternalRotor:
 
 @dataclass(frozen=True)
 class VehicleGains:
-    """Feedback gains of one vehicle along x, y, z: attitude as moments, position and cable as accelerations."""
+    """Feedback gains of one vehicle along x, y, z (body axes for attitude and rate, W else).
+
+    ``attitude_n_m``: moment per radian of attitude error. ``rate_n_m_s``: moment per rad/s of rate error. Divided by
+    the inertia they are the square of the loop's frequency, and twice its frequency times its damping: heavier
+    vehicles need larger ones. ``position_per_s2``, ``velocity_per_s``: acceleration per metre and per m/s of error of
+    a vehicle that flies alone. ``cable_direction_per_s2``, ``cable_rate_per_s``: the same of the direction of its
+    cable, per radian and rad/s. `./rotor tune` proposes all of them.
+    """
 
     attitude_n_m: Vector = bounded(ge=0.0)
     rate_n_m_s: Vector = bounded(ge=0.0)

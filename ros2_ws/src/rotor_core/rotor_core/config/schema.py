@@ -281,7 +281,7 @@ class Scenario:
     """Everything that a run needs to know.
 
     Printed by ``--print-config`` and stored with every recording. ``notes_off``: kinds of notes on implausible values
-    that are meant as they are.
+    that are meant as they are. ``group``: heading under which `./rotor scenarios` lists it.
     """
 
     schema: int
@@ -293,6 +293,7 @@ class Scenario:
     changes: tuple[Change, ...] = ()
     name: str = "scenario"
     description: str = ""
+    group: str = ""
     plant: tuple[PlantChange, ...] = ()
     initial: tuple[InitialState, ...] = ()
     sensing: Sensing = field(default_factory=Sensing)

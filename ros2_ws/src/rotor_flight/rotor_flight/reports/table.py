@@ -108,6 +108,12 @@ RULED = TableFormat(
 )  # fmt: skip
 
 
+def format_columns(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Aligned columns with their names."""
+    text = tabulate(rows, headers=names, tablefmt="simple", disable_numparse=True)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
 def format_table(rows: list[tuple[str, str]]) -> str:
     """Two aligned columns between rules."""
     text = tabulate(rows, tablefmt=RULED, disable_numparse=True)

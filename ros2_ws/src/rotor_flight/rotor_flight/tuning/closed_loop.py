@@ -1,0 +1,277 @@
+"""Closed loop of a scenario at rest as a linear map from one control period to the next, with its modes and margins.
+
+The plant is linearized (:mod:`rotor_dynamics.linearization`), the law differentiated, commands are held for a control
+period; sensing delay and rotor lag are states. Errors that cables forbid are left out. Equations (C.38)-(C.40),
+docs/theory/control.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import expm, null_space
+from scipy.optimize import brentq
+from transforms3d.quaternions import axangle2quat, qmult, quat2mat
+
+from rotor_control.controller import Controller, make_controller
+from rotor_core.config.environment import Environment
+from rotor_core.config.schema import Actuation, Scenario, Sensing
+from rotor_core.config.teams import teams
+from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import hold
+from rotor_core.state import State
+from rotor_dynamics.linearization import ERRORS, OMEGA, THETA, V, linearize
+from rotor_sim.simulation import Simulation
+
+DIFFERENCE = 1e-6
+"""Half step of differences of the law."""
+
+REST = 1e-3
+"""The start counts as rest if nothing accelerates by more, m/s^2 and rad/s^2."""
+
+PATIENCE = 20.0
+"""A start that is no rest is flown this long until it is one, s."""
+
+STRONGEST, WEAKEST = 20.0, 0.05
+"""Range in which gain margins are looked for."""
+
+CHANNELS = {"thrust": (0,), "roll and pitch": (1, 2), "yaw": (3,)}
+"""Loops that margins are given of: components of the command."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Factors of one loop's gain, and further delay, between which the closed loop stays stable.
+
+    Attributes:
+        lowest, highest: factors; 0 or infinity where none was found within the range looked at.
+        delay: further delay of all commands, s.
+    """
+
+    lowest: float
+    highest: float
+    delay: float
+
+
+class LinearLoop:
+    """Plant of a scenario at rest, for any gains.
+
+    Args:
+        scenario: teams of multirotors; ``initial`` is left out.
+
+    Attributes:
+        scenario: nominal, at rest.
+        states: of all entities at rest, (n, 13).
+
+    Raises:
+        ConfigError: helicopters, arms, or gains that bring it to no rest.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        model = scenario.model
+        if any(v.helicopter or v.moving_joints for v in model.vehicles) or not model.vehicles:
+            raise ConfigError("tune: knows teams of multirotors, without arms and helicopters.")
+        lags = [v.rotors.lag_s for v in model.vehicles]
+        self.lag = max(lags) if scenario.actuation.mode != "wrench" else 0.0
+        self.period = scenario.time.control_s
+        self.delay = round(scenario.sensing.delay_s / self.period)
+        self.scenario = _at_rest(scenario)
+        self._names = [e.name for e in model.entities]
+        simulation = Simulation(self.scenario)
+        controller = self._controller(self.scenario, simulation.motion)
+        self.states = _settled(simulation, controller)
+        found = linearize(simulation.engine)
+        self._groups = [name.split("+") for name in found.bodies]
+        kept = self._moving_errors()
+        poses = self._slopes(self._lengths)[:, kept]
+        speeds = self._as_speeds(poses, kept)
+        both = np.vstack([poses, speeds])
+        basis = null_space(both) if len(both) else np.eye(int(kept.sum()))
+        self._kept, self._basis = kept, basis
+        A = basis.T @ found.state[np.ix_(kept, kept)] @ basis
+        B = basis.T @ found.input[kept]
+        n, m = B.shape
+        if self.lag > 0.0:
+            A = np.block([[A, B], [np.zeros((m, n)), -np.eye(m) / self.lag]])
+            B = np.vstack([np.zeros((n, m)), np.eye(m) / self.lag])
+        n = len(A)
+        both = expm(self.period * np.block([[A, B], [np.zeros((m, n + m))]]))
+        self._phi, self._gamma = both[:n, :n], both[:n, n:]
+
+    def _controller(self, scenario: Scenario, states: np.ndarray) -> Controller:
+        controller = make_controller(replace(scenario, actuation=Actuation(limits=False)))
+        for i, team in enumerate(teams(scenario.model)):
+            state = states[scenario.model.index(team.entity)]
+            controller.follow(i, hold(State(state).position), 0.0)
+        return controller
+
+    def _moving_errors(self) -> np.ndarray:
+        """Errors that exist: point masses do not turn, (12 n,)."""
+        entities = {e.name: e for e in self.scenario.model.entities}
+        kept = np.ones((len(self._groups), ERRORS), bool)
+        for b, group in enumerate(self._groups):
+            if len(group) == 1 and entities[group[0]].inertia_kg_m2 is None:
+                kept[b, THETA:V] = kept[b, OMEGA:] = False
+        return kept.ravel()
+
+    def _as_speeds(self, poses: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Rows over poses as rows over speeds."""
+        every = np.zeros((len(poses), len(kept)))
+        every[:, kept] = poses
+        every = every.reshape(len(poses), len(self._groups), ERRORS)
+        moved = np.zeros_like(every)
+        moved[:, :, V:] = every[:, :, :V]
+        return moved.reshape(len(poses), len(kept))[:, kept]
+
+    def _moved(self, b: int, column: int, h: float) -> np.ndarray:
+        """States of all entities with one error of one group."""
+        states = self.states.copy()
+        rows = [self._names.index(name) for name in self._groups[b]]
+        entities = self.scenario.model.entities
+        masses = np.array([entities[r].mass_kg for r in rows])
+        centre = masses @ State(states[rows]).position / masses.sum()
+        axes = quat2mat(State(states[rows[0]]).attitude)
+        axis = axes[:, column % 3]  # of the first member, in W
+        unit = np.eye(3)[column % 3]
+        for r in rows:
+            state = State(states[r])
+            arm = state.position - centre
+            if column < THETA:
+                state.position[:] += h * unit
+            elif column < V:
+                turn = axangle2quat(axis, h)
+                state.position[:] = centre + quat2mat(turn) @ arm
+                state.attitude[:] = qmult(turn, state.attitude)
+            elif column < OMEGA:
+                state.velocity[:] += h * unit
+            else:
+                state.velocity[:] += h * np.cross(axis, arm)
+                state.body_rate[:] += h * quat2mat(state.attitude).T @ axis
+        return states
+
+    def _slopes(self, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Derivatives by all errors of a function of the states, (n, 12 n_groups)."""
+        h, columns = DIFFERENCE, []
+        for b in range(len(self._groups)):
+            for column in range(ERRORS):
+                ahead, behind = of(self._moved(b, column, h)), of(self._moved(b, column, -h))
+                columns.append((ahead - behind) / (2.0 * h))
+        return np.array(columns).T
+
+    def _lengths(self, states: np.ndarray) -> np.ndarray:
+        """Distances of the ends of all cables."""
+
+        def end(name: str, point: tuple[float, float, float]) -> np.ndarray:
+            if name == "world":
+                return np.array(point)
+            state = State(states[self._names.index(name)])
+            return state.position + quat2mat(state.attitude) @ np.array(point)
+
+        return np.array(
+            [
+                np.linalg.norm(end(c.b, c.b_point_m) - end(c.a, c.a_point_m))
+                for c in self.scenario.model.cables
+            ]
+        )
+
+    def gains(self, scenario: Scenario) -> np.ndarray:
+        """Derivatives of the commands by the errors that are left, (4 n_vehicles, n), for the gains of a scenario."""
+        controller = self._controller(_at_rest(scenario), self.states)
+
+        def commands(states: np.ndarray) -> np.ndarray:
+            for law in controller.laws:
+                law.reset()
+            return controller.decide(states, controller.references).ravel().copy()
+
+        return self._slopes(commands)[:, self._kept] @ self._basis
+
+    def transition(
+        self, K: np.ndarray, *, scale: np.ndarray | float = 1.0, delay: int = 0
+    ) -> np.ndarray:
+        """Map of the state from one control period to the next.
+
+        Args:
+            K: as of :meth:`gains`.
+            scale: factors of the commands, (4 n_vehicles,).
+            delay: further periods of delay.
+        """
+        n, (m, errors) = len(self._phi), K.shape
+        feedback = np.zeros((m, n))
+        feedback[:, :errors] = np.reshape(scale, (-1, 1)) * K
+        wait = self.delay + delay
+        if wait == 0:
+            return self._phi + self._gamma @ feedback
+        F = np.zeros((n + wait * m, n + wait * m))
+        F[:n, :n], F[:n, -m:] = self._phi, self._gamma
+        F[n : n + m, :n] = feedback
+        F[n + m :, n : n + (wait - 1) * m] = np.eye((wait - 1) * m)
+        return F
+
+    def modes(self, K: np.ndarray, **options: object) -> np.ndarray:
+        """Poles of the closed loop, 1/s, the slowest first."""
+        eigenvalues = np.linalg.eigvals(self.transition(K, **options))  # type: ignore[arg-type]
+        known = eigenvalues[np.abs(eigenvalues) > 1e-12]
+        poles = np.log(known.astype(complex)) / self.period
+        return poles[np.argsort(-poles.real)]
+
+    def _is_stable(self, K: np.ndarray, **options: object) -> bool:
+        return bool(self.modes(K, **options)[0].real < 0.0)
+
+    def margins(self, K: np.ndarray, channels: tuple[int, ...]) -> Margins:
+        """Margins of one loop: the same components of the commands of all vehicles together."""
+
+        def growth(log_factor: float) -> float:
+            scale = np.ones((len(K) // 4, 4))
+            scale[:, list(channels)] = np.exp(log_factor)
+            return float(self.modes(K, scale=scale.ravel())[0].real)
+
+        if growth(0.0) >= 0.0:
+            return Margins(float("nan"), float("nan"), float("nan"))
+
+        def edge(end: float, none: float) -> float:
+            grid = np.linspace(0.0, np.log(end), 40)
+            for near, far in itertools.pairwise(grid):
+                if growth(far) >= 0.0:
+                    edge_at: float = brentq(growth, near, far, xtol=1e-3)  # pyright: ignore[reportAssignmentType, reportCallIssue]
+                    return float(np.exp(edge_at))
+            return none
+
+        periods = 0
+        while periods < 100 and self._is_stable(K, delay=periods + 1):
+            periods += 1
+        return Margins(edge(WEAKEST, 0.0), edge(STRONGEST, np.inf), periods * self.period)
+
+
+def _settled(simulation: Simulation, controller: Controller) -> np.ndarray:
+    """States of all entities at rest, (n, 13): those of the start, or where its law brings them.
+
+    Raises:
+        ConfigError: it comes to no rest.
+    """
+    period, begin = simulation.scenario.time.control_s, simulation.motion[:, :13].copy()
+    worst = np.inf
+    for _ in range(round(PATIENCE / period)):
+        states = simulation.motion[:, :13].copy()
+        simulation.act(controller.decide(states, controller.references))
+        simulation.step()
+        moving = np.abs(simulation.motion[:, 7:19])
+        worst = float(np.delete(moving, np.s_[3:6], axis=1).max())
+        if worst < REST:
+            still = begin if np.allclose(states, begin, atol=1e-6) else states
+            State(still).velocity[:], State(still).body_rate[:] = 0.0, 0.0
+            return still
+    raise ConfigError(
+        f"tune: with its own gains the scenario comes to no rest in {PATIENCE:g} s (something still accelerates by "
+        f"{worst:.3g}). Leave `initial` out, or begin with gains that are stable."
+    )
+
+
+def _at_rest(scenario: Scenario) -> Scenario:
+    """The nominal model of a scenario at rest, with ideal sensors and actuators."""
+    return replace(
+        scenario, plant=(), initial=(), sensing=Sensing(), actuation=Actuation(limits=False), mission=None,
+        changes=(), environment=Environment(gravity_m_s2=scenario.environment.gravity_m_s2), forces=(),
+    )  # fmt: skip

@@ -1,0 +1,150 @@
+"""Tuning: the linear closed loop against the simulator, margins against flights, proposals against what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rotor.cli import main
+from rotor_control.controller import make_controller
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Sensing
+from rotor_core.errors import ConfigError
+from rotor_core.plans.plan import hold
+from rotor_core.state import State
+from rotor_dynamics.linearization import ERRORS
+from rotor_flight.fly import fly
+from rotor_flight.tuning.closed_loop import CHANNELS, LinearLoop
+from rotor_flight.tuning.proposal import DAMPING, design_of, propose, with_bandwidths
+from rotor_sim.simulation import Simulation
+
+TEAMS = [
+    "quadrotor_circle",
+    "dragonfly_point_mass",
+    "three_crazyflies_point_mass",
+    "three_dragonflies_triangular_1m",
+    "three_dragonflies_triangular_rigid",
+]
+SMALL = 1e-5
+
+
+def simulated(loop, periods, by):
+    """Position of what is planned over time, after all has been moved along x from where it should be."""
+    simulation, controller = Simulation(loop.scenario), make_controller(loop.scenario)
+    row = loop.scenario.model.index(controller.teams[0].entity)
+    start = loop.states.copy()
+    home = State(start).position[row].copy()
+    controller.follow(0, hold(home), 0.0)
+    State(start).position[:, 0] += by
+    simulation.reset(start)
+    out = []
+    for _ in range(periods):
+        out.append(State(simulation.motion).position[row] - home)
+        simulation.act(controller.decide(simulation.motion, controller.references))
+        simulation.step()
+    return np.array(out)
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_the_linear_loop_moves_as_the_simulator(name):
+    """To the second order in the displacement: SMALL times what it is."""
+    loop = LinearLoop(load_scenario(name))
+    F = loop.transition(loop.gains(loop.scenario))
+    kept, basis = loop._kept, loop._basis
+    error = np.zeros((len(kept) // ERRORS, ERRORS))
+    error[:, 0] = SMALL
+    x = np.zeros(len(F))
+    x[: basis.shape[1]] = basis.T @ error.ravel()[kept]
+    np.testing.assert_allclose(basis @ x[: basis.shape[1]], error.ravel()[kept], atol=1e-12)
+    entity = make_controller(loop.scenario).teams[0].entity
+    group = next(i for i, g in enumerate(loop._groups) if entity in g)
+    row = int(np.cumsum(kept)[ERRORS * group]) - 1
+    linear = []
+    for _ in range(200):
+        linear.append((basis @ x[: basis.shape[1]])[row])
+        x = F @ x
+    there = 0.5 * (simulated(loop, 200, SMALL) - simulated(loop, 200, -SMALL))[:, 0]
+    np.testing.assert_allclose(there, linear, atol=1e-3 * SMALL)
+
+
+def test_the_delay_margin_is_where_flights_begin_to_swing():
+    """Just inside a displaced vehicle comes to rest, just outside it does not."""
+    scenario = load_scenario("quadrotor_circle")
+    loop = LinearLoop(scenario)
+    margin = loop.margins(loop.gains(scenario), CHANNELS["roll and pitch"]).delay
+    assert margin > loop.period
+    speeds = []
+    for delay in (margin, margin + loop.period):
+        delayed = replace(
+            loop.scenario, sensing=Sensing(delay_s=delay),
+            initial=load_scenario("crazyflie_hover").initial[:0],
+        )  # fmt: skip
+        flight = fly(replace(delayed, settle_s=6.0, trajectory=scenario.trajectory))
+        speed = np.linalg.norm(flight["quad1"].body_rate, axis=1)
+        speeds.append(speed[-400:].max())
+    assert speeds[1] > 20.0 * speeds[0]
+
+
+def test_poles_of_the_inner_loop_are_where_they_were_placed():
+    """Attitude far faster than position: two poles per axis at omega and damping, but for sampling."""
+    scenario = with_bandwidths(load_scenario("quadrotor_circle"), np.array([20.0, 0.2]))
+    fine = replace(scenario, time=replace(scenario.time, control_s=0.001, step_s=0.001))
+    loop = LinearLoop(fine)
+    fast = [p for p in loop.modes(loop.gains(fine)) if abs(p) > 15.0 and abs(p.imag) > 1.0]
+    assert len(fast) == 4
+    for pole in fast:
+        assert abs(pole) == pytest.approx(20.0, rel=0.03)
+        assert -pole.real / abs(pole) == pytest.approx(DAMPING["attitude"], rel=0.03)
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_proposed_gains_are_better_and_fly(name):
+    scenario = load_scenario(name)
+    loop = LinearLoop(scenario)
+    before, after = design_of(loop, scenario), propose(loop, scenario)
+    assert after.decay >= before.decay and after.damping > 0.25
+    assert all(
+        m.highest > 1.5 and m.lowest < 0.67 and m.delay >= loop.period
+        for m in after.margins.values()
+    )
+    old, new = fly(scenario), fly(after.scenario)
+    assert new.verdict().kind == "flown"
+    entity = next(iter(old.summary()["teams"]))
+    rmse = [f.summary()["teams"][entity]["position_rmse_m"] for f in (old, new)]
+    assert rmse[1] < rmse[0]
+
+
+def test_a_payload_that_the_gains_were_not_made_for():
+    """Ten times its inertia: the shipped gains swing for long, the proposed ones do not."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    payload = scenario.model.payloads[0]
+    heavy = replace(payload, inertia_kg_m2=tuple(10.0 * x for x in payload.inertia_kg_m2))
+    scenario = replace(scenario, model=replace(scenario.model, payloads=(heavy,)))
+    loop = LinearLoop(scenario)
+    before, after = design_of(loop, scenario), propose(loop, scenario)
+    assert after.decay > before.decay and after.damping > before.damping
+
+
+def test_what_cannot_be_tuned_is_refused():
+    for name, words in (
+        ("helicopter_hover", "without arms and helicopters"),
+        ("arm_coupled", "without arms and helicopters"),
+        ("gyrostat_g1", "teams of multirotors"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            LinearLoop(load_scenario(name))
+
+
+def test_the_command_writes_a_scenario_that_loads(tmp_path, capsys):
+    out = tmp_path / "tuned.yaml"
+    assert main(["tune", "quadrotor_circle", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "least damping" in text and "delay margin" in text and str(out) in text
+    tuned = load_scenario(str(out))
+    assert (
+        tuned.model.vehicles[0].gains != load_scenario("quadrotor_circle").model.vehicles[0].gains
+    )
+    assert main(["tune", "quadrotor_circle", "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err
