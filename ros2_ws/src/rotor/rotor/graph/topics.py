@@ -24,8 +24,8 @@ from rclpy.utilities import try_shutdown
 from rotor_core.config.yaml.structure import suggestion
 from rotor_core.errors import RotorError
 
-LISTEN = 1.0
-"""Wall time in which topics are found, s."""
+QUIET, LISTEN = 3.5, 8.0
+"""Topics count as found when none has come for some time, or after all of it, s: nodes announce themselves every 3 s."""
 
 REPORT = 1.0
 """Wall time between two lines of a rate, s."""
@@ -37,8 +37,8 @@ DEPTH = 100
 
 
 @contextlib.contextmanager
-def _listening() -> Iterator[tuple[Node, SingleThreadedExecutor]]:
-    """A node that has had time to hear of the others."""
+def _listening(topic: str = "") -> Iterator[tuple[Node, SingleThreadedExecutor]]:
+    """A node that has had time to hear of the others, or that has heard of one topic."""
     context = Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node(
@@ -47,14 +47,23 @@ def _listening() -> Iterator[tuple[Node, SingleThreadedExecutor]]:
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     try:
-        end = time.monotonic() + LISTEN
-        while time.monotonic() < end:
+        began = changed = time.monotonic()
+        known: dict[str, str] = {}
+        while time.monotonic() < min(changed + QUIET, began + LISTEN):
             executor.spin_once(timeout_sec=0.1)
+            if (found := _topics(node)) != known:
+                known, changed = found, time.monotonic()
+            if topic and _absolute(topic) in known:
+                break
         yield node, executor
     finally:
         executor.shutdown(timeout_sec=0.0)
         node.destroy_node()
         try_shutdown(context=context)
+
+
+def _absolute(topic: str) -> str:
+    return topic if topic.startswith("/") else f"/{topic}"
 
 
 def _topics(node: Node) -> dict[str, str]:
@@ -89,7 +98,7 @@ def _subscribe(node: Node, topic: str, callback: Callable, *, raw: bool) -> None
         RotorError: nobody publishes it, or its messages are not installed.
     """
     found = _topics(node)
-    topic = topic if topic.startswith("/") else f"/{topic}"
+    topic = _absolute(topic)
     if topic not in found:
         raise RotorError(f"{topic}: nobody publishes it{suggestion(topic, sorted(found))}")
     package, _, kind = found[topic].split("/")
@@ -153,7 +162,7 @@ def echo(topic: str, count: int) -> int:
         left[0] -= 1
         print(f"{text_of(message)}\n---", flush=True)
 
-    with _listening() as (node, executor):
+    with _listening(topic) as (node, executor):
         _subscribe(node, topic, show, raw=False)
         while not count or left[0] > 0:
             executor.spin_once(timeout_sec=0.2)
@@ -163,7 +172,7 @@ def echo(topic: str, count: int) -> int:
 def rate(topic: str, seconds: float) -> int:
     """Print how often messages of a topic arrive, every second, for some time; 0: until Ctrl-C."""
     arrivals: deque[float] = deque(maxlen=WINDOW)
-    with _listening() as (node, executor):
+    with _listening(topic) as (node, executor):
         _subscribe(node, topic, lambda _: arrivals.append(time.perf_counter()), raw=True)
         began = told = time.monotonic()
         while not seconds or time.monotonic() - began < seconds:
