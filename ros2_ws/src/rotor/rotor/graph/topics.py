@@ -25,7 +25,8 @@ from rotor_core.config.yaml.structure import suggestion
 from rotor_core.errors import RotorError
 
 QUIET, LISTEN = 3.5, 8.0
-"""Topics count as found when none has come for some time, or after all of it, s: nodes announce themselves every 3 s."""
+"""Topics count as found when none has come for some time, or after all of it, s. Nodes announce themselves
+every 3 s."""
 
 REPORT = 1.0
 """Wall time between two lines of a rate, s."""
