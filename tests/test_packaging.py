@@ -16,7 +16,7 @@ PACKAGES = sorted((ROOT / "ros2_ws" / "src").glob("*/package.xml"))
 
 SYSTEM_KEYS = {
     "python3-numpy", "python3-scipy", "python3-ruamel.yaml", "python3-transforms3d", "python3-matplotlib", "python3-markdown",
-    "python3-jinja2", "python3-pandas", "python3-pip", "python3-tabulate", "python3-tqdm", "python3-yaml",
+    "python3-jinja2", "python3-pandas", "python3-pip", "python3-tabulate", "python3-tqdm", "python3-yaml", "python3-pil",
     "python3-pytest", "python3-pytest-timeout", "python3-hypothesis",
 }  # fmt: skip
 """rosdep keys with a package in Ubuntu 24.04 and 26.04 (rosdistro, August 2026)."""
@@ -105,12 +105,16 @@ def test_every_node_is_installed_where_launch_looks():
 
 MODULES = {
     "ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2", "llvmlite": "numba",
+    "PIL": "pillow",
 }  # fmt: skip
 """Packages whose module is called otherwise (dask comes with distributed, llvmlite with Numba)."""
 
+KEYS = {"pillow": "python3-pil"}
+"""Packages whose rosdep key is called otherwise."""
+
 VENDORED = {
     "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
-    "viser", "websockets",
+    "trimesh", "viser", "websockets",
 }  # fmt: skip
 """Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""
 
@@ -151,7 +155,7 @@ def test_every_import_is_declared(path):
         elif module not in FOREIGN:
             name = MODULES.get(module, module).lower()
             assert name in listed(), f"{module} is missing in pyproject.toml"
-            key = "rotor_vendor" if name in VENDORED else f"python3-{name}"
+            key = "rotor_vendor" if name in VENDORED else KEYS.get(name, f"python3-{name}")
             assert key in declared, f"{key} is missing in package.xml"
 
 

@@ -13,10 +13,11 @@ from rotor.cli import main
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight.flight import Flight
-from rotor_flight.fly import fly
+from rotor_flight.fly import flight_duration, fly
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_viewer.browser.plots import QUANTITIES, limits
 from rotor_viewer.browser.scene import along
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
@@ -63,13 +64,64 @@ def test_a_dragged_goal_is_flown_to():
     assert picture.states[row, :3] == pytest.approx([0.5, -0.3, 0.4], abs=0.01)
 
 
-def test_recordings_are_sought_and_repeat(flight):
+def test_recordings_are_sought_and_end(flight):
     source = RecordedFlight(flight)
     source.seek(1.5)
-    assert source.picture().time == pytest.approx(1.5, abs=0.005)
-    source.advance(2.0)  # beyond the end: from the beginning
-    assert source.picture().time == 0.0
+    assert source.picture().time == pytest.approx(1.5, abs=0.005) and not source.is_over
+    source.advance(2.0)  # beyond the end: there it stays
+    assert source.picture().time == 3.0 and source.is_over
+    assert [p.time for p in source.overview][:: len(source.overview) - 1] == [0.0, 3.0]
     assert "recording" in source.goal("payload", np.zeros(3))
+
+
+def test_events_of_a_recording_are_told_by_time():
+    source = RecordedFlight(fly(load_scenario("collision_triangular"), duration=1.0))
+    ((when, what),) = source.events
+    assert what == "snap cable2" and when == pytest.approx(0.11, abs=0.01)
+
+
+def test_a_running_flight_ends_and_goes_on_to_a_goal():
+    source = RunningFlight(load_scenario("hover"))
+    assert source.duration == flight_duration(source.scenario)
+    source.advance(source.duration + 0.01)
+    assert source.is_over
+    source.goal("quad1", np.array([0.0, 0.0, 0.5]))
+    assert not source.is_over
+    source.seek(0.0)
+    assert not source.is_over and source.picture().time == 0.0
+
+
+@pytest.mark.parametrize("name", ["slalom", "pick_and_place", "helicopter_hover", "gyrostat_g1"])
+def test_quantities_of_a_flight_are_those_that_were_recorded(name):
+    flight = fly(load_scenario(name), duration=0.5)
+    source = RecordedFlight(flight)
+    pictures = source.overview
+    times = np.array([p.time for p in pictures])
+    rows = np.searchsorted(flight.elapsed, times - 1e-9)
+    found = {
+        key: q.values(flight.scenario, pictures)
+        for key, q in QUANTITIES.items()
+        if q.names(flight.scenario)
+    }
+    for key, values in found.items():
+        assert values.shape == (len(pictures), len(QUANTITIES[key].names(flight.scenario)))
+    np.testing.assert_array_equal(found["height"], flight.states[rows, :, 2])
+    if "error" in found:
+        error = 1e3 * np.linalg.norm(flight.position_error(), axis=1)
+        np.testing.assert_allclose(found["error"][:, 0], error[rows])
+    assert ("tension" in found) == bool(flight.scenario.model.cables)
+
+
+@pytest.mark.parametrize(
+    ("values", "span", "low", "high"),
+    [
+        ([0.0, 0.0], 1.0, 0.0, 1.0),
+        ([0.909, 0.9091], 0.1, 0.859, 0.96),
+        ([-2.0, 2.0], 1.0, -2.2, 2.2),
+    ],
+)
+def test_axes_show_rest_as_rest(values, span, low, high):
+    assert limits(np.array(values), span) == pytest.approx((low, high), abs=2e-3)
 
 
 @pytest.mark.parametrize("name", ["pick_and_place", "helicopter_hover", "slalom"])
@@ -160,7 +212,7 @@ def test_the_page_of_a_scenario_draws_plays_and_obeys(served):
         wait_until(lambda: viewer._source.picture().time > held + 0.2)
         page.get_by_text("restart", exact=True).click()
         wait_until(lambda: viewer._source.picture().time < held)
-        assert page.get_by_text("error / mm").count() and page.get_by_text("tension / N").count()
+        assert page.get_by_text("error, mm").count() and page.get_by_text("tension, N").count()
         assert outside(requests) == []
 
 
@@ -168,12 +220,12 @@ def test_the_page_of_a_bag_is_scrubbed(served, bag):
     address, viewer, _ = served(str(bag))
     with open_page(address) as (page, requests):
         wait_until(lambda: is_drawn(page))
-        assert page.get_by_text("time / s").count()
+        assert page.get_by_text("time, s").count()
         page.get_by_text("pause", exact=True).click()
         wait_until(lambda: not viewer._playing)
         viewer._seeking = 2.0
         wait_until(lambda: abs(viewer._source.picture().time - 2.0) < 0.01)
-        wait_until(lambda: re.search(r"(1\.99|2\.00) s", page.inner_text("body")))
+        wait_until(lambda: re.search(r"(1\.99|2\.00) of 3\.00 s", page.inner_text("body")))
         assert outside(requests) == []
 
 

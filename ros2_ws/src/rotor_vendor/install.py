@@ -18,7 +18,7 @@ STAMP = ".lock"
 
 MODULES = (
     "SALib", "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags",
-    "viser", "websockets",
+    "trimesh", "viser", "websockets",
 )  # fmt: skip
 """Imported once with the NumPy that is there: some refuse one that their metadata allow."""
 

@@ -77,6 +77,19 @@ def write_report(sweep: Sweep) -> dict:
     return summary
 
 
+def shown_metrics(columns: dict[str, np.ndarray], measured: list[str]) -> list[str]:
+    """Metrics worth a picture: those that differ between flights, and of several with the same values the first."""
+    shown: list[str] = []
+    for metric in measured:
+        values = columns[metric]
+        known = values[np.isfinite(values)]
+        if not len(known) or known.min() == known.max():
+            continue
+        if not any(np.array_equal(values, columns[other], equal_nan=True) for other in shown):
+            shown.append(metric)
+    return shown
+
+
 def _any(values: np.ndarray) -> bool:
     return bool(np.isfinite(values).any())
 
@@ -124,7 +137,7 @@ def _draw(
     measured: list[str],
     decides: dict[str, dict[str, dict[str, float]]],
 ) -> None:
-    shown = [m for m in measured if _any(columns[m])]
+    shown = shown_metrics(columns, measured)
     rows = -(-len(shown) // 3)
     figure, axes = plt.subplots(
         max(rows, 1), 3, figsize=(9.0, 2.4 * max(rows, 1)), squeeze=False, layout="constrained"
@@ -135,6 +148,7 @@ def _draw(
         values = columns[metric]
         ax.hist(values[np.isfinite(values)], bins=min(50, max(10, round(np.sqrt(len(values))))))
         ax.set_xlabel(metric, fontsize=8)
+        ax.set_ylabel("flights", fontsize=8)
         ax.tick_params(labelsize=7)
     figure.savefig(folder / "distributions.png", dpi=120)
     plt.close(figure)

@@ -22,7 +22,7 @@ from rotor_core.config.schema import Actuation, Scenario, Sensing
 from rotor_core.config.teams import teams
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
-from rotor_core.state import State
+from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.linearization import ERRORS, OMEGA, THETA, V, linearize
 from rotor_sim.simulation import Simulation
 
@@ -191,7 +191,7 @@ class LinearLoop:
     def transition(
         self, K: np.ndarray, *, scale: np.ndarray | float = 1.0, delay: int = 0
     ) -> np.ndarray:
-        """Map of the state from one control period to the next.
+        """Map of the state from one control period to the next (C.39).
 
         Args:
             K: as of :meth:`gains`.
@@ -251,10 +251,10 @@ def _settled(simulation: Simulation, controller: Controller) -> np.ndarray:
     Raises:
         ConfigError: it comes to no rest.
     """
-    period, begin = simulation.scenario.time.control_s, simulation.motion[:, :13].copy()
+    period, begin = simulation.scenario.time.control_s, simulation.motion[:, FULL_STATE].copy()
     worst = np.inf
     for _ in range(round(PATIENCE / period)):
-        states = simulation.motion[:, :13].copy()
+        states = simulation.motion[:, FULL_STATE].copy()
         simulation.act(controller.decide(states, controller.references))
         simulation.step()
         moving = np.abs(simulation.motion[:, 7:19])

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import viser
-import viser.uplot
 
 from rotor_core.config.catalog import shipped
 from rotor_core.config.teams import teams
 from rotor_core.errors import RotorError
 from rotor_core.reference import Reference
 from rotor_core.state import State
+from rotor_viewer.browser.plots import Plots
 from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
 from rotor_viewer.snapshots.snapshot import Snapshot
 from rotor_viewer.snapshots.sources import RecordedFlight, Source, planned_names
@@ -32,8 +33,13 @@ PLOTTED = 20.0
 TRAIL = 4.0
 """Span of the trail of a planned entity, s."""
 
+TEAM = "all"
+"""Choice of the camera that follows the middle of all that flies."""
+
+MOST_EVENTS = 200
+"""Events in the list, and marks on the time line."""
+
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 NOBODY = "nobody"
 
 Opener = Callable[[str], Source]
@@ -55,7 +61,8 @@ class Viewer:
         self._seeking: float | None = None
         self._plotted = 0.0
         self._page = server.gui
-        self._page.configure_theme(show_logo=False, show_share_button=False)
+        self._dark = False
+        self._theme()
         self._page.main_panel.dock_right()
         self._take(source)
 
@@ -67,9 +74,10 @@ class Viewer:
         self._page.reset()
         self._server.scene.reset()
         self._scene = Scene(self._server, source.scenario)
-        self._playing, self._speed, self._follow = True, 1.0, NOBODY
-        self._centre: np.ndarray | None = None
-        self._rows: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=int(PLOTTED * RATE))
+        self._playing, self._speed, self._follow = True, 1.0, TEAM
+        self._centres: dict[int, np.ndarray] = {}
+        """Place that the camera of each page has followed to."""
+        self._rows: deque[Snapshot] = deque(maxlen=int(PLOTTED * RATE))
         self._trails: dict[str, deque[np.ndarray]] = {
             name: deque(maxlen=int(TRAIL * RATE)) for name in planned_names(source.scenario)
         }
@@ -77,7 +85,7 @@ class Viewer:
         if isinstance(source, RecordedFlight):
             self._draw_recorded_paths(source)
         self._add_controls()
-        self._add_plots()
+        self._plots = Plots(self._page, source.scenario)
         self._add_goals()
 
     def _draw_recorded_paths(self, source: RecordedFlight) -> None:
@@ -91,7 +99,6 @@ class Viewer:
 
     def _add_controls(self) -> None:
         gui, source = self._page, self._source
-        live = source.duration == float("inf")
         self._clock = gui.add_markdown("")
         self._message = gui.add_markdown("")
         buttons = gui.add_button_group("flight", ("play", "pause", "restart"))
@@ -99,37 +106,43 @@ class Viewer:
         speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
         speed.on_update(lambda _: setattr(self, "_speed", float(speed.value)))
         self._scrub: Any = None
-        if not live:
-            self._scrub = gui.add_slider("time / s", 0.0, round(source.duration, 2), 0.01, 0.0)
-            self._scrub.on_update(self._on_scrub)
+        if isinstance(source, RecordedFlight):
+            self._add_timeline(source)
+        self._loop = gui.add_checkbox("again at the end", initial_value=False)
         entities = [e.name for e in source.scenario.model.entities]
-        follow = gui.add_dropdown("camera follows", (NOBODY, *entities), initial_value=NOBODY)
+        follow = gui.add_dropdown("camera follows", (TEAM, NOBODY, *entities), initial_value=TEAM)
         follow.on_update(lambda _: self._on_follow(follow.value))
+        dark = gui.add_checkbox("dark", initial_value=self._dark)
+        dark.on_update(lambda _: self._darken(dark.value))
         if self._opener is not None:
             names = tuple(dict.fromkeys((source.scenario.name, *shipped("scenarios"))))
             scenario = gui.add_dropdown("scenario", names, initial_value=source.scenario.name)
             scenario.on_update(lambda _: setattr(self, "_wanted", scenario.value))
 
-    def _add_plots(self) -> None:
-        scenario, gui = self._source.scenario, self._page
-        empty = np.zeros(1)
-        names = planned_names(scenario)
-        cables = scenario.model.cable_names
+    def _add_timeline(self, source: RecordedFlight) -> None:
+        """A slider of time with the events on it, and a list of them: a click goes there."""
+        gui, events = self._page, source.events[:MOST_EVENTS]
+        marks = tuple(sorted({round(when, 2) for when, _ in events}))
+        self._scrub = gui.add_slider(
+            "time, s", 0.0, round(source.duration, 2), 0.01, 0.0, marks=marks or None
+        )
+        self._scrub.on_update(self._on_scrub)
+        if events:
+            texts = {f"{when:.2f} s {what}": when for when, what in events}
+            choice = gui.add_dropdown("event", ("go to ...", *texts), initial_value="go to ...")
+            choice.on_update(lambda _: self._go_to(texts.get(choice.value)))
 
-        def plot(title: str, labels: list[str]) -> Any:
-            series = (
-                viser.uplot.Series(label="s"),
-                *(
-                    viser.uplot.Series(label=n, stroke=COLOURS[i % 8], width=2)
-                    for i, n in enumerate(labels)
-                ),
-            )
-            scales = {"x": viser.uplot.Scale(time=False)}
-            data = (empty, *([empty] * len(labels)))
-            return gui.add_uplot(data, series, title=title, scales=scales, aspect=1.8)
+    def _go_to(self, when: float | None) -> None:
+        if when is not None:
+            self._playing, self._seeking = False, when
 
-        self._error_plot = plot("error / mm", names)
-        self._tension_plot = plot("tension / N", cables) if cables else None
+    def _darken(self, dark: bool) -> None:
+        self._dark = dark
+        self._theme()
+        self._scene.world.show(dark=dark)
+
+    def _theme(self) -> None:
+        self._page.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._dark)
 
     def _add_goals(self) -> None:
         """A handle per planned entity; letting it go sends the entity there."""
@@ -147,7 +160,7 @@ class Viewer:
 
     def _press(self, button: str) -> None:
         self._playing = button != "pause"
-        if button == "restart":
+        if button == "restart" or (button == "play" and self._source.is_over):
             self._seeking = 0.0
 
     def _on_scrub(self, event: Any) -> None:
@@ -155,7 +168,8 @@ class Viewer:
             self._playing, self._seeking = False, float(self._scrub.value)
 
     def _on_follow(self, name: str) -> None:
-        self._follow, self._centre = name, None
+        self._follow = name
+        self._centres.clear()
 
     def _on_goal(self, event: Any, name: str) -> None:
         if event.phase == "end":
@@ -163,6 +177,7 @@ class Viewer:
 
     def _send(self, name: str, place: np.ndarray) -> None:
         self._message.content = self._source.goal(name, place)
+        self._playing = True
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -183,6 +198,8 @@ class Viewer:
             self._source.seek(self._seeking)
             self._seeking = None
             self._rows.clear()
+        elif self._playing and self._source.is_over:
+            self._end()
         elif self._playing:
             try:
                 self._source.advance(min(elapsed, 0.2) * self._speed)
@@ -196,6 +213,13 @@ class Viewer:
         self._scene.show(picture)
         self._show_numbers(picture)
 
+    def _end(self) -> None:
+        """The flight is over: stop, or begin again."""
+        if self._loop.value:
+            self._seeking = 0.0
+        else:
+            self._playing = False
+
     def _switch(self) -> None:
         name, self._wanted = self._wanted, None
         assert name is not None and self._opener is not None
@@ -208,44 +232,52 @@ class Viewer:
     def _show_numbers(self, picture: Snapshot) -> None:
         scenario = self._source.scenario
         names = [e.name for e in scenario.model.entities]
-        state = "playing" if self._playing else "paused"
-        self._clock.content = f"**{picture.time:.2f} s** - {state}"
+        over = " - the end" if self._source.is_over and not self._playing else ""
+        state = over or (" - playing" if self._playing else " - paused")
+        total = f" of {self._source.duration:.2f}" if np.isfinite(self._source.duration) else ""
+        self._clock.content = f"**{picture.time:.2f}{total} s**{state}"
         planned = [names.index(t.entity) for t in teams(scenario.model)]
-        places = State(picture.states).position[planned]
-        errors = 1e3 * np.linalg.norm(picture.goals - places, axis=1)
+        places = State(picture.states).position
         if self._playing:
-            self._rows.append((picture.time, errors, picture.tensions))
-        for (name, trail), place in zip(self._trails.items(), places, strict=True):
+            self._rows.append(picture)
+        for (name, trail), row in zip(self._trails.items(), planned, strict=True):
             if self._playing:
-                trail.append(place.copy())
+                trail.append(places[row].copy())
             if name in self._controls and self._drawn == 0:
-                self._controls[name].position = place
+                self._controls[name].position = places[row]
         if self._scrub is not None and self._playing:
             self._scrub.value = round(picture.time, 2)
-        if self._follow in names:
-            self._move_cameras(State(picture.states).position[names.index(self._follow)])
+        if self._follow == TEAM:
+            self._move_cameras(places.mean(axis=0))
+        elif self._follow in names:
+            self._move_cameras(places[names.index(self._follow)])
         self._drawn += 1
-        if time.monotonic() - self._plotted > 1.0 / PLOT_RATE and len(self._rows) > 1:
+        if time.monotonic() - self._plotted > 1.0 / PLOT_RATE:
             self._plotted = time.monotonic()
-            self._update_plots()
+            self._update_plots(picture)
 
-    def _update_plots(self) -> None:
-        times = np.array([t for t, _, _ in self._rows])
-        errors = np.array([e for _, e, _ in self._rows])
-        tensions = np.array([f for _, _, f in self._rows])
-        self._error_plot.data = (times, *np.nan_to_num(errors).T)
-        if self._tension_plot is not None:
-            self._tension_plot.data = (times, *np.nan_to_num(tensions).T)
-        if not isinstance(self._source, RecordedFlight):
-            for name, trail in self._trails.items():
-                self._scene.draw_path(f"{name}_trail", np.array(trail), TRAIL_COLOUR)
+    def _update_plots(self, picture: Snapshot) -> None:
+        source = self._source
+        if isinstance(source, RecordedFlight):
+            self._plots.update(source.overview, 0.0, source.duration)
+            return
+        rows = list(self._rows)
+        self._plots.update(rows, max(0.0, picture.time - PLOTTED), picture.time)
+        for name, trail in self._trails.items():
+            self._scene.draw_path(f"{name}_trail", np.array(trail), TRAIL_COLOUR)
 
     def _move_cameras(self, place: np.ndarray) -> None:
         """Cameras keep their distance from whom they follow."""
-        shift = np.zeros(3) if self._centre is None else place - self._centre
-        for client in self._server.get_clients().values():
+        start = self._server.initial_camera
+        first = np.array(start.position) - np.array(start.look_at)
+        clients = self._server.get_clients()
+        for number, client in clients.items():
             camera = client.camera
-            position = np.array(camera.position) + shift
-            camera.look_at = place
-            camera.position = position
-        self._centre = place.copy()
+            seen = self._centres.get(number)
+            # one that has just come looks from where everybody begins
+            position = place + first if seen is None else np.array(camera.position) + place - seen
+            with warnings.catch_warnings():  # a page may be closed at any time
+                warnings.simplefilter("ignore", UserWarning)
+                camera.look_at = place
+                camera.position = position
+        self._centres = {number: place.copy() for number in clients}

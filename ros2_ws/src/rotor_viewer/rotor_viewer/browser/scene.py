@@ -28,6 +28,7 @@ from rotor_sim.shapes.shapes import (
     cable_points,
     scenario_shapes,
 )
+from rotor_viewer.browser.world import World
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 CABLE_RADIUS = 0.004
@@ -59,6 +60,9 @@ class Scene:
         server: of the page.
         scenario: what is drawn.
         root: name below which all nodes are.
+
+    Attributes:
+        world: ground, sky and light.
     """
 
     def __init__(self, server: viser.ViserServer, scenario: Scenario, root: str = "/rotor") -> None:
@@ -67,11 +71,8 @@ class Scene:
         self._poses = BodyPoses(scenario)
         self._ups = [np.array([0.0, 0.0, 1.0])] * len(model.vehicles)
         scene = server.scene
-        scene.set_up_direction("+z")
-        scene.configure_default_lights()
         grounded = scenario.environment.contact is not None
-        height = scenario.environment.ground_m if grounded else 0.0
-        scene.add_grid(f"{root}/grid", 20.0, 20.0, position=(0.0, 0.0, height), shadow_opacity=0.25)
+        self.world = World(server, root, scenario.environment.ground_m if grounded else 0.0)
         self._frames = [
             scene.add_frame(self._node(name), show_axes=False) for name in self._poses.names
         ]
@@ -123,7 +124,7 @@ class Scene:
             faces = np.arange(len(points)).reshape(-1, 3)
             scene.add_mesh_simple(name, points, faces, flat_shading=True, side="double", **common)
         else:
-            scene.add_label(name, shape.text, position=shape.position)
+            scene.add_label(name, shape.text, position=shape.position, font_screen_scale=0.7)
 
     def _cable(self, k: int, length: float) -> tuple[list[Any], list[Any]]:
         """Pieces for a taut cable (one) and a slack one, which keep their length."""

@@ -10,7 +10,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import trimesh
 from matplotlib.animation import FuncAnimation, PillowWriter
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.spatial.transform import Rotation
 
 from rotor_core.math.rotation_vectors import rotation_from
@@ -22,13 +24,19 @@ from rotor_sim.shapes.shapes import (
     TAUT_COLOUR,
     THRUST_COLOUR,
     THRUST_SCALE,
+    arm_shapes,
     cable_points,
     scenario_shapes,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot
 from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
 
-RING = np.linspace(0.0, 2.0 * np.pi, 25)
+SECTIONS = 24
+"""Sides of a drawn cylinder."""
+
+LIGHT, AMBIENT = np.array([0.35, -0.45, 0.82]), 0.45
+"""Direction of the light, and the share of brightness without it."""
+
 MARGIN = 0.3
 """Around everything that is drawn, m."""
 
@@ -73,10 +81,14 @@ class _Drawing:
         self._source, self._flight = RecordedFlight(flight), flight
         scenario = flight.scenario
         self._model, self._poses = scenario.model, BodyPoses(scenario)
-        self._outlines = [
-            (shape.body, points, shape.colour[:3])
-            for shape in scenario_shapes(scenario)
-            if shape.body != "world" and (points := _outline(shape)) is not None
+        shapes = [
+            *scenario_shapes(scenario),
+            *(s for v in self._model.vehicles for s in arm_shapes(v)),
+        ]
+        self._solids = [
+            (shape.body, triangles, shape.colour)
+            for shape in shapes
+            if shape.body != "world" and (triangles := _triangles(shape)) is not None
         ]
         names = [e.name for e in self._model.entities]
         self._planned = [names.index(n) for n in planned_names(scenario)]
@@ -93,14 +105,7 @@ class _Drawing:
         poses = self._poses.at(picture.states, picture.joints)
         turned = rotation_from(Pose(poses).attitude)
         rows = {name: i for i, name in enumerate(self._poses.names)}
-        for body, points, colour in self._outlines:
-            i = rows[body]
-            for line in points:
-                axes.plot(
-                    *(Pose(poses).position[i] + turned[i].apply(line)).T,
-                    color=colour,
-                    linewidth=1.2,
-                )
+        self._draw_solids(poses, turned, rows)
         self._draw_cables(picture, poses, turned, rows)
         for i in range(len(self._model.vehicles)):
             if picture.thrusts[i] > 0.0:
@@ -124,10 +129,28 @@ class _Drawing:
             (axes.set_xlim, axes.set_ylim, axes.set_zlim), self._low, self._high, strict=True
         ):
             set_limit(low, high)
-        axes.set_box_aspect(self._high - self._low)
-        axes.set(xlabel="x / m", ylabel="y / m", zlabel="z / m")
+        axes.set_box_aspect(self._high - self._low, zoom=0.85)
+        axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
         axes.set_title(f"{self._flight.scenario.name}   {picture.time:.2f} s", y=0.94)
         return []
+
+    def _draw_solids(self, poses: np.ndarray, turned: Rotation, rows: dict[str, int]) -> None:
+        """All bodies as one collection of shaded triangles, so that the nearer hide the farther."""
+        corners, colours = [], []
+        for body, triangles, colour in self._solids:
+            i = rows[body]
+            placed = turned[i].apply(triangles.reshape(-1, 3)).reshape(-1, 3, 3)
+            normals = np.cross(placed[:, 1] - placed[:, 0], placed[:, 2] - placed[:, 0])
+            normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+            bright = AMBIENT + (1.0 - AMBIENT) * np.abs(normals @ LIGHT)
+            shaded = np.ones((len(placed), 4))
+            shaded[:, :3] = bright[:, None] * np.array(colour[:3])
+            shaded[:, 3] = colour[3]
+            corners.append(placed + Pose(poses).position[i])
+            colours.append(shaded)
+        if corners:
+            solids = Poly3DCollection(np.concatenate(corners), facecolors=np.concatenate(colours))
+            self._axes.add_collection3d(solids)
 
     def _draw_cables(
         self, picture: Snapshot, poses: np.ndarray, turned: Rotation, rows: dict[str, int]
@@ -147,22 +170,19 @@ class _Drawing:
             self._axes.plot(*line.T, color=colour, linewidth=1.2)
 
 
-def _outline(shape: Any) -> list[np.ndarray] | None:
-    """Lines in the frame of the body: edges of boxes and meshes, rings of round things."""
+def _triangles(shape: Any) -> np.ndarray | None:
+    """Surface of a shape in the frame of its body, (n, 3, 3); None for a text."""
     if shape.kind == "text":
         return None
     turn, centre = Rotation.from_euler("xyz", shape.rpy), np.array(shape.position)
-    half = 0.5 * np.array(shape.size)
     if shape.kind == "mesh":
-        return [triangle[[0, 1, 2, 0]] for triangle in shape.triangles]
-    if shape.kind == "box":
-        square = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)]) * half[:2]
-        lines = [np.column_stack([square, np.full(5, z)]) for z in (-half[2], half[2])]
+        points = np.asarray(shape.triangles, float)
     else:
-        ring = np.column_stack(
-            [half[0] * np.cos(RING), half[1] * np.sin(RING), np.zeros(len(RING))]
-        )
-        lines = [ring]
-        if shape.kind == "sphere":
-            lines += [ring[:, [0, 2, 1]], ring[:, [2, 0, 1]]]
-    return [centre + turn.apply(line) for line in lines]
+        if shape.kind == "box":
+            solid = trimesh.creation.box(extents=shape.size)
+        elif shape.kind == "sphere":
+            solid = trimesh.creation.icosphere(subdivisions=2, radius=0.5 * shape.size[0])
+        else:
+            solid = trimesh.creation.cylinder(0.5 * shape.size[0], shape.size[2], sections=SECTIONS)
+        points = np.array(solid.triangles)  # theirs cannot be written, which rotations refuse
+    return centre + turn.apply(points.reshape(-1, 3)).reshape(-1, 3, 3)

@@ -22,6 +22,9 @@ from rotor_flight.reports.folder import write_json
 
 REFERENCE_STYLE = {"color": "0.2", "linestyle": (0, (2, 2)), "linewidth": 1.0, "zorder": 3}
 COLOURS = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "fontsize": 8}
+"""Legends stand beside the curves, not over them."""
+
 SNAPSHOTS = 6
 """Formations drawn along the path."""
 
@@ -94,7 +97,7 @@ def _path_3d(flight: Flight) -> Figure:
             axes.scatter(*ends[0], color="C0", s=14)
         for payload in model.payloads:
             _draw_payload(axes, payload, flight.states[i, names.index(payload.name)])
-    axes.set(xlabel="x / m", ylabel="y / m", zlabel="z / m")
+    axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
     figure.suptitle(flight.scenario.name.replace("_", " "))
     axes.set_aspect("equal")
     axes.legend(loc="upper left")
@@ -140,11 +143,11 @@ def _path(flight: Flight) -> Figure:
                 label="reference" if i == 0 else None,
                 **REFERENCE_STYLE,
             )
-            axis.set_ylabel(f"{'xyz'[k]} / m")
+            axis.set_ylabel(f"{'xyz'[k]}, m")
             axis.grid(alpha=0.3)
-    axes[0].legend(loc="best", ncols=2)
+    axes[0].legend(**BESIDE)
     axes[0].set_title("Position and reference")
-    axes[-1].set_xlabel("time / s")
+    axes[-1].set_xlabel("time, s")
     return figure
 
 
@@ -157,11 +160,11 @@ def _errors(flight: Flight) -> Figure:
         for k in range(3):
             axes[0].plot(t, 1e3 * error[:, k], label=f"{names[row]} {'xyz'[k]}")
         axes[1].plot(t, np.degrees(flight.attitude_error(i)), label=names[row])
-    axes[0].set(ylabel="position error / mm", title="Reference minus flight")
-    axes[1].set(ylabel="attitude error / deg", xlabel="time / s")
+    axes[0].set(ylabel="position error, mm", title="Reference minus flight")
+    axes[1].set(ylabel="attitude error, deg", xlabel="time, s")
     for axis in axes:
         axis.grid(alpha=0.3)
-        axis.legend(loc="best", ncols=3)
+        axis.legend(**BESIDE)
     return figure
 
 
@@ -177,12 +180,12 @@ def _tensions(flight: Flight) -> Figure:
             linewidth=0.6,
         )
     axes.set(
-        xlabel="time / s",
-        ylabel="tension / N",
+        xlabel="time, s",
+        ylabel="tension, N",
         title="Cable tensions" + (" (lines: snaps red, slack grey)" if flight.events else ""),
     )
     axes.grid(alpha=0.3)
-    axes.legend(loc="best", ncols=3)
+    axes.legend(**BESIDE)
     return figure
 
 
@@ -198,6 +201,6 @@ def _joints(flight: Flight) -> Figure:
         if flight.efforts.size:
             axes[1].plot(t, flight.efforts[:, i], color=f"C{i}")
     axes[0].set_ylabel("angle, rad (travel, m)")
-    axes[0].legend()
-    axes[1].set(xlabel="t, s", ylabel="commanded effort, N m (N)")
+    axes[0].legend(**BESIDE)
+    axes[1].set(xlabel="time, s", ylabel="commanded effort, N m (N)")
     return figure

@@ -73,6 +73,11 @@ class GraphSource:
                     RotorState, f"{vehicle.name}/main_rotor", self._disc(i), qos.SENSOR
                 )
 
+    @property
+    def is_over(self) -> bool:
+        """Never: it goes on as long as its nodes."""
+        return False
+
     def _keep(self, name: str) -> Any:
         def take(data: bytes) -> None:
             self._raw[name] = data

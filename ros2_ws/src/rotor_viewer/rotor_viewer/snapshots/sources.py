@@ -12,11 +12,15 @@ from rotor_core.errors import RotorError
 from rotor_core.reference import POSITION
 from rotor_core.state import FULL_STATE
 from rotor_flight.flight import Flight
+from rotor_flight.fly import flight_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_planning.trajectories.knots import go_to
 from rotor_sim.shapes.tip_path import tip_path
 from rotor_sim.simulation import START_TIME
 from rotor_viewer.snapshots.snapshot import Snapshot
+
+OVERVIEW = 600
+"""Pictures of a whole recording for its plots."""
 
 GOAL_SPEED, GOAL_ACCELERATION = 1.0, 1.0
 """Of flights to a goal that was dragged, m/s, m/s^2."""
@@ -28,10 +32,16 @@ class Source(Protocol):
     Attributes:
         scenario: who flies.
         duration: s since the start; infinite: it goes on.
+        is_over: whether all of it has been shown.
     """
 
     scenario: Scenario
     duration: float
+
+    @property
+    def is_over(self) -> bool:
+        """True at the end."""
+        ...
 
     def picture(self) -> Snapshot | None:
         """The present; None: nothing is known yet."""
@@ -55,10 +65,20 @@ class RunningFlight:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.duration = float("inf")
+        self._whole = (
+            flight_duration(scenario) if scenario.mission is None else scenario.mission.limit_s
+        )
+        self.duration = self._whole
         self._owed = 0.0
         self._loop = ClosedLoop(scenario)
         self._decide()
+
+    @property
+    def is_over(self) -> bool:
+        """True once the trajectory, or the mission, has ended; a goal that is given goes on."""
+        pilot = self._loop.pilot
+        landed = pilot is not None and pilot.is_over
+        return landed or self._loop.simulation.time - START_TIME >= self.duration
 
     def _decide(self) -> None:
         self._loop.period(integrates=False)
@@ -98,7 +118,7 @@ class RunningFlight:
     def seek(self, seconds: float) -> None:
         """Start again."""
         self._loop = ClosedLoop(self.scenario)
-        self._owed = 0.0
+        self._owed, self.duration = 0.0, self._whole
         self._decide()
 
     def goal(self, entity: str, place: np.ndarray) -> str:
@@ -112,6 +132,7 @@ class RunningFlight:
         except RotorError as error:
             return str(error)
         loop.send(entity, plan)
+        self.duration = float("inf")  # it flies where it is sent from now on
         distance = float(np.linalg.norm(place - reference[POSITION : POSITION + 3]))
         return f"{entity}: {distance:.2f} m in {plan.duration:.1f} s"
 
@@ -129,6 +150,23 @@ class RecordedFlight:
             (e.time - flight.time[0], k) for e in flight.events if e.type == "cut" for k in e.cables
         ]
         self._cuts = cuts
+        rows = np.unique(np.linspace(0, len(flight.time) - 1, OVERVIEW).astype(int))
+        self.overview = [self.at(int(i)) for i in rows]
+        """Pictures of the whole flight, in the order of time."""
+
+    @property
+    def is_over(self) -> bool:
+        """True at the end."""
+        return self._at >= self.duration
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Time since the start, s, and words of every hybrid event."""
+        cables, begin = self.scenario.model.cable_names, self.flight.time[0]
+        return [
+            (e.time - begin, " ".join([e.type, *(cables[k] for k in e.cables), *e.bodies]))
+            for e in self.flight.events
+        ]
 
     def picture(self) -> Snapshot:
         """The row nearest to the present."""
@@ -156,10 +194,8 @@ class RecordedFlight:
         )
 
     def advance(self, seconds: float) -> None:
-        """Go on; at the end begin again."""
-        self._at += seconds
-        if self._at > self.duration:
-            self._at = 0.0
+        """Go on, to the end at most."""
+        self._at = min(self._at + seconds, self.duration)
 
     def seek(self, seconds: float) -> None:
         """Go to a time."""
