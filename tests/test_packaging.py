@@ -105,7 +105,7 @@ def test_every_node_is_installed_where_launch_looks():
 
 MODULES = {
     "ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2", "llvmlite": "numba",
-    "PIL": "pillow",
+    "PIL": "pillow", "mpl_toolkits": "matplotlib",
 }  # fmt: skip
 """Packages whose module is called otherwise (dask comes with distributed, llvmlite with Numba)."""
 
@@ -194,7 +194,8 @@ def test_the_vendor_package_brings_what_no_key_brings_and_nothing_else():
         "hypothesis",
         "yaml",
     }
-    assert {k.replace(".", "-") for k in keys} <= brought
+    called = {key.removeprefix("python3-"): name for name, key in KEYS.items()}
+    assert {called.get(k, k).replace(".", "-") for k in keys} <= brought
     # everything of the list comes one way or the other; evo is called as a program, and is GPL
     project = listed_requirements()
     assert {r for r in project if r != "evo"} <= set(pinned) | brought
