@@ -268,15 +268,35 @@ def test_exports_of_a_bag(bag, tmp_path, capsys):
         assert outside(requests) == []
 
 
+def test_a_film_by_the_renderer_of_the_browser(bag, tmp_path):
+    """Every picture is drawn, bodies move through it, and nothing is left running."""
+    from PIL import Image
+
+    from rotor_viewer.export.film import browser
+
+    if browser() is None:
+        pytest.skip("needs chromium (apt-get install chromium)")
+    path = tmp_path / "flight.webp"
+    assert main(["export", str(bag), f"--film={path}", "--rate", "2"]) == 0
+    with Image.open(path) as film:
+        assert film.n_frames == 7 and film.size == (640, 400)  # 3 s at 2 Hz, and the first
+        first = np.asarray(film.convert("RGB"), int)
+        film.seek(6)
+        last = np.asarray(film.convert("RGB"), int)
+    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 500
+    assert np.abs(last - first).max() > 100
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["export", "{bag}"], "--html, --png or --gif"),
+        (["export", "{bag}"], "--html, --png, --gif or --film"),
         (["export", "{bag}", "--png", "{tmp}/no/such/folder.png"], "folder does not exist"),
         (["export", "{bag}", "--png", "{tmp}/a.png", "--at", "99"], "within the recording"),
         (["export", "{bag}", "--png", "{tmp}/" + "x" * 300 + ".png"], "cannot be written"),
         (["export", "{bag}", "--png", "{tmp}/a.jpg"], "must end in .png"),
         (["export", "{bag}", "--gif", "{tmp}/a.html"], "must end in .gif"),
+        (["export", "{bag}", "--film", "{tmp}/a.mp4"], "must end in .gif or .webp"),
         (["export", "{tmp}/nothing", "--png", "{tmp}/a.png"], "no such file"),
         (["view", "no_such_scenario"], "no shipped scenario"),
         (["view", "{bag}", "--live"], "is a recording"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import clarabel
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
@@ -36,6 +36,7 @@ TEAMS = ("three_dragonflies_triangular_1m", "four_dragonflies_box", "six_dragonf
 @pytest.mark.parametrize("name", TEAMS)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
+@example(seed=11821)  # a free share is cut off
 def test_bounds_hold_and_the_payload_feels_nothing(name, seed):
     """The wrench comes back to 1e-5 of its size (the compliance of the bounds), and no cable is below the bound."""
     points, rng = points_of(name), np.random.default_rng(seed)
@@ -46,9 +47,14 @@ def test_bounds_hold_and_the_payload_feels_nothing(name, seed):
     mu = shares(tension, wrench)
     if mu[:, 2].min() > 0.0:  # otherwise a cable would have to push, and lets go
         np.testing.assert_allclose(grasp_matrix(points) @ mu.ravel(), wrench, atol=1e-9)
-    change = mu - shares(Tension(points, 2.7, spread=spread), wrench)
+    free = shares(Tension(points, 2.7, spread=spread), wrench)
+    change = mu - free
     largest = 2.7 / len(points)
-    if mu[:, 2].min() > 0.0 and np.linalg.norm(change, axis=1).max() < 0.999 * largest:
+    # where a free share was cut off at the horizontal, the change is not the internal force that is limited
+    if (
+        min(mu[:, 2].min(), free[:, 2].min()) > 0.0
+        and np.linalg.norm(change, axis=1).max() < 0.999 * largest
+    ):
         assert np.linalg.norm(mu, axis=1).min() > least - 1e-4
     assert np.linalg.norm(change[:, :2], axis=1).max() <= largest * (1.0 + 1e-9)
 

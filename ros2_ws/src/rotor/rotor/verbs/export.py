@@ -18,7 +18,10 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("recording", help="bag or flight (.npz)")
     sub.add_argument("--html", metavar="FILE", help="a page that replays it by itself")
     sub.add_argument("--png", metavar="FILE", help="a picture of one instant")
-    sub.add_argument("--gif", metavar="FILE", help="a film")
+    sub.add_argument("--gif", metavar="FILE", help="a film in lines and shades, by Matplotlib")
+    sub.add_argument(
+        "--film", metavar="FILE", help="a film as in the viewer, .gif or .webp (needs chromium)"
+    )
     sub.add_argument(
         "--at", type=float, metavar="S", help="instant of the picture (default: the middle)"
     )

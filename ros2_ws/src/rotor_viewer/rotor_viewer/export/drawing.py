@@ -14,6 +14,7 @@ import trimesh
 from matplotlib.animation import FuncAnimation, PillowWriter
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.spatial.transform import Rotation
+from tqdm import tqdm
 
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State
@@ -60,7 +61,10 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
     """Write a GIF of the whole flight."""
     rate = min(rate, FASTEST)
     drawing = _Drawing(flight)
-    film = FuncAnimation(drawing.figure, drawing.draw, frames=film_rows(flight, rate).tolist())  # type: ignore[arg-type]
+    rows = tqdm(
+        film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
+    )
+    film = FuncAnimation(drawing.figure, drawing.draw, frames=rows, save_count=rows.total)  # type: ignore[arg-type]
     film.save(path, writer=PillowWriter(fps=rate), dpi=80)
     plt.close(drawing.figure)
 

@@ -6,6 +6,8 @@ import argparse
 import contextlib
 from pathlib import Path
 
+from tqdm import tqdm
+
 from rotor_core.errors import ConfigError
 from rotor_core.reference import Reference
 from rotor_core.state import State
@@ -13,8 +15,12 @@ from rotor_flight.flight import Flight
 from rotor_recordings.formats.flights import open_flight
 from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
 from rotor_viewer.browser.serve import serve
+from rotor_viewer.export import film
 from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows
 from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
+
+ENDINGS = {"png": (".png",), "gif": (".gif",), "film": (".gif", ".webp")}
+"""Endings of the names of files, by option."""
 
 FIRST_PORT = 18080
 """A page is written through a server on the loopback address, which ends before the command does."""
@@ -27,10 +33,12 @@ def export(options: argparse.Namespace) -> int:
         ConfigError: nothing is asked for, a file exists already or cannot be written, or the recording cannot be read.
     """
     wanted = {
-        kind: getattr(options, kind) for kind in ("html", "png", "gif") if getattr(options, kind)
+        kind: getattr(options, kind)
+        for kind in ("html", "png", "gif", "film")
+        if getattr(options, kind)
     }
     if not wanted:
-        raise ConfigError("export: say what to write: --html, --png or --gif FILE.")
+        raise ConfigError("export: say what to write: --html, --png, --gif or --film FILE.")
     for kind, name in wanted.items():
         path = Path(name)
         try:
@@ -40,8 +48,13 @@ def export(options: argparse.Namespace) -> int:
         if taken or not has_folder:
             why = "exists already" if taken else "its folder does not exist"
             raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
-        if kind != "html" and path.suffix.lower() != f".{kind}":
-            raise ConfigError(f"--{kind} {name}: must end in .{kind}.")
+        endings = ENDINGS.get(kind, ())
+        if endings and path.suffix.lower() not in endings:
+            raise ConfigError(f"--{kind} {name}: must end in {' or '.join(endings)}.")
+    if "film" in wanted and film.browser() is None:
+        raise ConfigError(
+            "--film: needs a browser that draws (apt-get install chromium); --gif needs none."
+        )
     flight = open_flight(options.recording)
     duration = float(flight.time[-1] - flight.time[0])
     at = 0.5 * duration if options.at is None else options.at
@@ -53,6 +66,8 @@ def export(options: argparse.Namespace) -> int:
         draw_picture(flight, at, Path(wanted["png"]))
     if "gif" in wanted:
         draw_film(flight, options.rate, Path(wanted["gif"]))
+    if "film" in wanted:
+        film.draw_film(flight, options.rate, Path(wanted["film"]))
     print(", ".join(wanted.values()))
     return 0
 
@@ -71,7 +86,7 @@ def page(flight: Flight, rate: float) -> str:
         rows = film_rows(flight, rate)
         scene.show(source.at(int(rows[0])))
         serializer = server.get_scene_serializer()
-        for row in rows:
+        for row in tqdm(rows, desc="page", unit="picture", leave=False, disable=None):
             scene.show(source.at(int(row)))
             serializer.insert_sleep(1.0 / rate)
         return serializer.as_html()
