@@ -64,7 +64,7 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
     rows = tqdm(
         film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
     )
-    film = FuncAnimation(drawing.figure, drawing.draw, frames=rows, save_count=rows.total)  # type: ignore[arg-type]
+    film = FuncAnimation(drawing.figure, drawing.draw, frames=rows)  # type: ignore[arg-type]
     film.save(path, writer=PillowWriter(fps=rate), dpi=80)
     plt.close(drawing.figure)
 
