@@ -19,11 +19,14 @@ ARGUMENTS = [
     "--disable-background-networking",
 ]
 SHOWN = {
-    "slalom": (9.0, "payload"),
-    "helicopter_slung_load": (6.0, "heli1"),
-    "pick_and_place": (9.5, "am1"),
+    "slalom": (9.0, False),
+    "helicopter_slung_load": (6.0, False),
+    "pick_and_place": (9.5, True),
+    "collision_triangular": (0.08, False),
+    "sixteen_dragonflies_four_boxes": (4.0, False),
+    "delivery": (6.0, False),
 }
-"""Scenario, time at which it is shown, whom the camera follows."""
+"""Scenario, time at which it is shown, and whether in the dark."""
 
 
 def main() -> None:
@@ -31,18 +34,18 @@ def main() -> None:
     chromium = shutil.which("chromium") or sys.exit("needs chromium: apt-get install chromium")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        for name, (at, followed) in SHOWN.items():
+        for name, (at, dark) in SHOWN.items():
             source = open_source(name)
             server = serve(source, "127.0.0.1", 8200)
-            names = [e.name for e in source.scenario.model.entities]
             viewer = Viewer(server, source, open_source)
+            if dark:
+                viewer._darken(True)
             viewer._playing = False
             over = threading.Event()
             page = browser.new_page(viewport={"width": 1200, "height": 700})
             page.goto(f"http://127.0.0.1:{server.get_port()}")
             thread = threading.Thread(target=viewer.run, args=(over.is_set,), daemon=True)
             viewer._playing = True
-            viewer._on_follow(followed if followed in names else names[-1])
             thread.start()
             while source.picture().time < at:
                 time.sleep(0.1)

@@ -41,8 +41,8 @@ TRAIL_COLOUR: Colour = (0.95, 0.45, 0.10, 1.0)
 GOAL_COLOUR: Colour = (0.10, 0.65, 0.30, 0.6)
 PATH_COLOUR: Colour = (0.35, 0.35, 0.40, 1.0)
 
-DISC_THRUST = 0.1
-"""Thrust arrows of helicopters over those of small rotors: they lift ten kilograms."""
+ARROW_SPANS = 3.0
+"""Arrow of the thrust of hover at most, in spans of its vehicle: heavy ones would have arrows like masts."""
 
 UNIT_ARROW = 0.5
 """Length of the arrow that thrusts scale, m."""
@@ -81,6 +81,8 @@ class Scene:
             *scenario_shapes(scenario),
             *(s for v in model.vehicles for s in arm_shapes(v)),
         ]:
+            if shape.group == "ground":  # the world has one
+                continue
             number = counts[shape.body] = counts.get(shape.body, 0) + 1
             place = root if shape.body == "world" else self._node(shape.body)
             self._add(shape, f"{place}/{shape.group}_{number}")
@@ -91,6 +93,11 @@ class Scene:
         ]
         self._cables = [self._cable(k, c.length_m) for k, c in enumerate(model.cables)]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
+        gravity = max(scenario.environment.gravity_m_s2, 1.0)
+        self._arrow_scales = [
+            min(1.0, ARROW_SPANS * v.span / (THRUST_SCALE * v.total_mass * gravity))
+            for v in model.vehicles
+        ]
         self._discs = [
             self._disc(v.name, v.helicopter.main_rotor.radius_m) if v.helicopter else None
             for v in model.vehicles
@@ -180,10 +187,8 @@ class Scene:
                 self._show_cable(k, ends[0], ends[1], bool(picture.taut[k]), gone)
             for i, arrow in enumerate(self._arrows):
                 up = turned[i].apply([0.0, 0.0, 1.0])
-                scale = DISC_THRUST if self._discs[i] is not None else 1.0
-                self._show_arrow(
-                    arrow, Pose(poses).position[i], up, scale * float(picture.thrusts[i])
-                )
+                thrust = self._arrow_scales[i] * float(picture.thrusts[i])
+                self._show_arrow(arrow, Pose(poses).position[i], up, thrust)
             self._show_discs(picture, poses, turned)
             for goal, place in zip(self._goals, picture.goals, strict=True):
                 goal.position = HIDDEN if np.isnan(place).any() else place

@@ -65,9 +65,8 @@ class RunningFlight:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._whole = (
-            flight_duration(scenario) if scenario.mission is None else scenario.mission.limit_s
-        )
+        # a mission ends when it is over
+        self._whole = flight_duration(scenario) if scenario.mission is None else float("inf")
         self.duration = self._whole
         self._owed = 0.0
         self._loop = ClosedLoop(scenario)
