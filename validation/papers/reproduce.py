@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from tqdm import tqdm
 
 from rotor_flight.reports.html_page import html_page
 from validation.papers.rows import Row, markdown
@@ -25,7 +26,9 @@ def reproduce(paper: str, folder: Path) -> bool:
     module = importlib.import_module(PAPERS[paper])
     parts = [f"# {module.TITLE}", f"`./rotor reproduce {paper}`. {module.NOTE}"]
     rows: list[Row] = []
-    for title, section in module.SECTIONS.items():
+    for title, section in tqdm(
+        module.SECTIONS.items(), desc=paper, unit="part", leave=False, disable=None
+    ):
         found: list[Row] = []
         parts.append(f"## {title}")
         for item in section():
@@ -36,10 +39,10 @@ def reproduce(paper: str, folder: Path) -> bool:
         if found:
             parts.append(markdown(found))
             good = sum(r.passes for r in found)
-            print(f"{title:<34} {good} of {len(found)} agree", flush=True)
+            tqdm.write(f"{title:<34} {good} of {len(found)} agree")
         for row in found:
             if not row.passes:
-                print(
+                tqdm.write(
                     f"  {row.test} {row.what}: {row.ours} instead of {row.theirs}, allowed {row.bound}"
                 )
         rows += found

@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
+from tqdm import tqdm
 
 from rotor_core.config.loader import load_scenario, load_trajectory
 from rotor_core.config.schema import Actuation, Noise, Scenario, Sensing
@@ -81,7 +82,11 @@ def all_errors(experiments: Iterable[Experiment]) -> dict[Experiment, np.ndarray
     experiments = list(experiments)
     cores = len(os.sched_getaffinity(0))
     with ProcessPoolExecutor(cores) as pool:
-        return dict(zip(experiments, pool.map(errors_of, experiments, chunksize=4), strict=True))
+        found = tqdm(
+            pool.map(errors_of, experiments, chunksize=4), total=len(experiments), unit="flight", leave=False,
+            disable=None,
+        )  # fmt: skip
+        return dict(zip(experiments, found, strict=True))
 
 
 class WrongRampDown(Plan):
