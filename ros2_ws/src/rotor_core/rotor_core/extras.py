@@ -28,7 +28,7 @@ EXTRAS = {
     "pandas": "studies",
     "pyarrow": "studies",
     "rosbags": "recordings",
-    "tqdm": "studies",
+    "tqdm": "recordings",
     "viser": "view",
     "websockets": "view",
 }
