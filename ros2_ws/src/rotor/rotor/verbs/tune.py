@@ -72,8 +72,7 @@ def _words(design: Design) -> list[tuple[str, str]]:
         low = "0" if m.lowest == 0.0 else f"{m.lowest:.2g}"
         high = "more than 20" if m.highest == float("inf") else f"{m.highest:.2g}"
         rows.append((f"gain margin, {name}", f"{low} to {high}"))
-    delay = min(m.delay for m in design.margins.values())
-    return [*rows, ("delay margin", f"{1e3 * delay:.0f} ms")]
+    return [*rows, ("delay margin", f"{1e3 * design.delay_margin:.0f} ms")]
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:

@@ -38,22 +38,23 @@ PATIENCE = 20.0
 STRONGEST, WEAKEST = 20.0, 0.05
 """Range in which gain margins are looked for."""
 
+DELAYS = (*range(1, 17), *range(20, 65, 4))
+"""Further periods of delay that are tried: long ones in steps, because each makes the loop larger."""
+
 CHANNELS = {"thrust": (0,), "roll and pitch": (1, 2), "yaw": (3,)}
 """Loops that margins are given of: components of the command."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Factors of one loop's gain, and further delay, between which the closed loop stays stable.
+    """Factors of one loop's gain between which the closed loop stays stable.
 
     Attributes:
         lowest, highest: factors; 0 or infinity where none was found within the range looked at.
-        delay: further delay of all commands, s.
     """
 
     lowest: float
     highest: float
-    delay: float
 
 
 class LinearLoop:
@@ -229,7 +230,7 @@ class LinearLoop:
             return float(self.modes(K, scale=scale.ravel())[0].real)
 
         if growth(0.0) >= 0.0:
-            return Margins(float("nan"), float("nan"), float("nan"))
+            return Margins(float("nan"), float("nan"))
 
         def edge(end: float, none: float) -> float:
             grid = np.linspace(0.0, np.log(end), 40)
@@ -239,10 +240,18 @@ class LinearLoop:
                     return float(np.exp(edge_at))
             return none
 
-        periods = 0
-        while periods < 100 and self._is_stable(K, delay=periods + 1):
-            periods += 1
-        return Margins(edge(WEAKEST, 0.0), edge(STRONGEST, np.inf), periods * self.period)
+        return Margins(edge(WEAKEST, 0.0), edge(STRONGEST, np.inf))
+
+    def delay_margin(self, K: np.ndarray) -> float:
+        """Longest further delay of all commands, in whole periods, with which the closed loop is stable, s."""
+        last = 0
+        for delay in DELAYS:
+            if not self._is_stable(K, delay=delay):
+                while last + 1 < delay and self._is_stable(K, delay=last + 1):
+                    last += 1
+                break
+            last = delay
+        return last * self.period
 
 
 def _settled(simulation: Simulation, controller: Controller) -> np.ndarray:

@@ -53,11 +53,13 @@ class Design:
         scenario: with the gains.
         poles: 1/s, the slowest first.
         margins: by the name of the loop.
+        delay_margin: further delay of all commands that it bears, s.
     """
 
     scenario: Scenario
     poles: np.ndarray
     margins: dict[str, Margins]
+    delay_margin: float
 
     @property
     def decay(self) -> float:
@@ -74,7 +76,7 @@ def design_of(loop: LinearLoop, scenario: Scenario) -> Design:
     """What the closed loop makes of the gains of a scenario."""
     K = loop.gains(scenario)
     margins = {name: loop.margins(K, channels) for name, channels in CHANNELS.items()}
-    return Design(scenario, loop.modes(K), margins)
+    return Design(scenario, loop.modes(K), margins, loop.delay_margin(K))
 
 
 def propose(loop: LinearLoop, scenario: Scenario) -> Design:
