@@ -19,7 +19,7 @@ from rotor_sim.judging.verdict import Verdict
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.simulation import Simulation
 
-EVERY = 0.05
+EVERY = 0.1
 """Simulated time between two looks of the judge, s: a look costs as much as some periods, a row of one nothing."""
 
 
