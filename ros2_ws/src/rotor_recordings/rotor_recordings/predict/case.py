@@ -10,11 +10,13 @@ and a JSON list of events.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from rotor_core.config.yaml.structure import suggestion
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ModelError
 from rotor_core.math.rotations import rotation_matrices
@@ -26,6 +28,19 @@ from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Cable, Rotor, System, Weld
 
 CHANNELS = 4
+
+PLAIN = ("name", "title", "g", "t_end", "rate_hz", "inputs", "theta0", "dtheta0")
+"""Keys of a case that hold no entries."""
+
+ENTRIES = {
+    "bodies": ("name", "m", "J", "com"),
+    "init": ("x", "q", "v", "w"),
+    "cables": ("quad", "payload", "rho", "l", "release_t"),
+    "welds": ("parent", "child", "pos", "quat"),
+    "rotors": ("body", "axis", "inertia", "speed"),
+    "joints": ("parent", "child", "axis", "origin", "torque"),
+}
+"""Lists of a case, and the keys of their entries."""
 
 STEP, TOLERANCE = 1e-3, 1e-11
 """Fixed step, s; tolerance of adaptive steps (m, rad and their rates)."""
@@ -59,10 +74,34 @@ def load_case(path: Path) -> dict:
     for key in ("bodies", "init", "t_end"):
         if key not in case:
             raise ConfigError(f"{path}: key {key!r} is missing.")
+    _check_keys(case, path)
     t_end = case["t_end"]
     if not (isinstance(t_end, (int, float)) and np.isfinite(t_end) and t_end > 0.0):
         raise ConfigError(f"{path}: t_end: must be > 0 s, got {t_end!r}.")
     return case
+
+
+def _check_keys(case: dict, path: Path) -> None:
+    """Refuse what would be ignored: a case without it is another one.
+
+    Raises:
+        ConfigError: unknown keys, or lists that are none.
+    """
+    _check_known(case, (*PLAIN, *ENTRIES), str(path))
+    for key, known in ENTRIES.items():
+        entries = case.get(key, [])
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            raise ConfigError(f"{path}: {key}: must be a list of objects.")
+        for i, entry in enumerate(entries):
+            _check_known(entry, known, f"{path}: {key}[{i}]")
+
+
+def _check_known(given: dict, known: Sequence[str], place: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ConfigError(
+                f"{place}: key {key!r} means nothing to replay{suggestion(key, sorted(known))}"
+            )
 
 
 def system_from_case(case: dict) -> System:
