@@ -11,7 +11,7 @@ compile() { # file, lowest Python, then where its packages come from
 }
 compile tools/requirements.lock 3.10 pyproject.toml --extra recordings --extra planning --group ros --group colcon
 known=(--constraint tools/requirements.lock)
-for extra in view compare studies learn evo testbed predictive; do
+for extra in view compare studies learn evo testbed predictive notebooks; do
   compile "tools/extras/$extra.lock" 3.10 pyproject.toml --extra "$extra" "${known[@]}"
   known+=(--constraint "tools/extras/$extra.lock")
 done

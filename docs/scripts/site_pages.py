@@ -22,6 +22,7 @@ REPOSITORY = DOCS.parent
 sys.path.insert(0, str(HERE))  # MkDocs takes it away again once the hook is loaded
 
 from site_equations import anchor_equations, tags_of  # noqa: E402
+from site_notebooks import notebook_pages  # noqa: E402
 from site_reference import reference_pages  # noqa: E402
 
 PAGES = ("README.md", "CHANGELOG.md", "config/README.md", "docker/README.md")
@@ -50,7 +51,7 @@ def repository_pages() -> Iterator[str]:
     """Paths of all pages and pictures that stand in the repository."""
     yield from PAGES
     for path in sorted(DOCS.rglob("*")):
-        if path.suffix in (".md", ".png", ".svg"):
+        if path.suffix in (".md", ".png", ".svg", ".webp"):
             yield path.relative_to(REPOSITORY).as_posix()
 
 
@@ -90,7 +91,7 @@ def linked(pages: dict[str, str]) -> dict[str, str]:
                 "://" in link
                 or name is None
                 or {path, name} & (pages.keys() | out.keys())
-                or path.endswith(".png")
+                or path.endswith((".png", ".webp"))
             ):
                 continue
             out[name] = page_of(path)
@@ -109,7 +110,9 @@ def on_files(files: Files, config: Any) -> Files:
             texts[path] = (REPOSITORY / path).read_text()
     TAGS.clear()
     TAGS.update({tag: page for page, text in texts.items() for tag in tags_of(page, text)})
-    generated = {**reference_pages(), **linked(texts)}
+    notebooks = dict(notebook_pages())
+    texts |= {path: text for path, text in notebooks.items() if isinstance(text, str)}
+    generated = {**reference_pages(), **notebooks, **linked(texts)}
     GENERATED.clear()
     GENERATED.update(generated)
     out += [File.generated(config, path, content=text) for path, text in generated.items()]
@@ -159,6 +162,6 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         found = name and files.get_file_from_path(name)
         return posixpath.relpath(name, posixpath.dirname(here) or ".") if name and found else link
 
-    if here in GENERATED and not here.endswith("/README.md"):
+    if here in GENERATED and not here.endswith("/README.md") and "/notebooks/" not in here:
         return markdown
     return anchor_equations(LINK.sub(rewritten, markdown), here, TAGS)

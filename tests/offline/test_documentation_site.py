@@ -1,6 +1,7 @@
 """The documentation site: it builds from this repository alone, says everything, and asks no other host for anything."""
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -21,13 +22,13 @@ FILE = re.compile(r"# (my/\S+)\n")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    for tool in ("mkdocs", "material", "mkdocstrings", "l2m4m"):
+    for tool in ("mkdocs", "material", "mkdocstrings", "l2m4m", "nbconvert", "ipykernel"):
         pytest.importorskip(tool)
     folder = tmp_path_factory.mktemp("site")
     alone = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "ROTOR_CONFIG_DIR")}
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT, env={**alone, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=120,
+        cwd=ROOT, env={**alone, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=600,
     )  # fmt: skip
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
@@ -140,6 +141,36 @@ def test_every_page_is_in_the_navigation(site, folder):
     )
     found |= {Path(link).name for link in Page(place / min(pages - {"index.html"})).in_nav}
     assert pages <= found
+
+
+def test_notebooks_are_pages_with_what_they_print_and_draw(site):
+    """A cell that fails ends the build; their asserts are cells."""
+    names = {p.stem for p in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
+    assert len(names) == 8
+    for name in names:
+        text = (site / "docs" / "notebooks" / f"{name}.html").read_text()
+        pictures = set(re.findall(rf'src="({name}_\w+\.png)"', text))
+        assert pictures, name
+        for picture in pictures:
+            assert (site / "docs" / "notebooks" / picture).stat().st_size > 5000
+    assert "closed form: 0.189374910 s" in (site / "docs" / "notebooks" / "snap.html").read_text()
+
+
+def test_notebooks_are_kept_without_outputs():
+    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text())["cells"]
+        assert not any(c.get("outputs") or c.get("execution_count") for c in cells), path
+
+
+def test_the_gallery_has_a_film_of_every_scenario(site):
+    """Made by docs/scripts/make_gallery.py."""
+    from rotor_core.config.catalog import shipped
+
+    page = (site / "docs" / "gallery.html").read_text()
+    films = re.findall(r'src="images/gallery/([\w-]+)\.webp"', page)
+    assert sorted(films) == shipped("scenarios")
+    for name in films:
+        assert (site / "docs" / "images" / "gallery" / f"{name}.webp").read_bytes()[8:12] == b"WEBP"
 
 
 def test_equations_are_mathml_with_anchors(site):

@@ -21,6 +21,7 @@ EXTRAS = {
     "evo": "evo",
     "gymnasium": "learn",
     "jinja2": "recordings",
+    "jupyterlab": "notebooks",
     "markdown": "recordings",
     "matplotlib": "recordings",
     "mcap": "recordings",

@@ -14,7 +14,6 @@ import viser
 from rotor_core.config.catalog import shipped
 from rotor_core.config.teams import teams
 from rotor_core.errors import RotorError
-from rotor_core.reference import Reference
 from rotor_core.state import State
 from rotor_viewer.browser.plots import Plots
 from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
@@ -83,19 +82,10 @@ class Viewer:
         }
         self._drawn = 0
         if isinstance(source, RecordedFlight):
-            self._draw_recorded_paths(source)
+            self._scene.draw_paths(source.flight)
         self._add_controls()
         self._plots = Plots(self._page, source.scenario)
         self._add_goals()
-
-    def _draw_recorded_paths(self, source: RecordedFlight) -> None:
-        flight = source.flight
-        names = [e.name for e in source.scenario.model.entities]
-        for k, name in enumerate(planned_names(source.scenario)):
-            self._scene.draw_path(
-                name, State(flight.states).position[:, names.index(name)], TRAIL_COLOUR
-            )
-            self._scene.draw_path(f"{name}_reference", Reference(flight.references).position[:, k])
 
     def _add_controls(self) -> None:
         gui, source = self._page, self._source

@@ -55,7 +55,7 @@ def _vehicles(scenario: Scenario) -> list[str]:
 
 
 def _joints(scenario: Scenario) -> list[str]:
-    return [f"{v.name}/{j.name}" for v in scenario.model.vehicles for j in v.moving_joints]
+    return scenario.model.joint_names
 
 
 def _states(pictures: Sequence[Snapshot]) -> State:
@@ -69,9 +69,7 @@ def _error(scenario: Scenario, pictures: Sequence[Snapshot]) -> np.ndarray:
 
 
 def _tilt(scenario: Scenario, pictures: Sequence[Snapshot]) -> np.ndarray:
-    q = _states(pictures).attitude[:, : len(scenario.model.vehicles)]
-    up = np.clip(1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2), -1.0, 1.0)
-    return np.degrees(np.arccos(up))
+    return np.degrees(_states(pictures).tilt[:, : len(scenario.model.vehicles)])
 
 
 QUANTITIES: dict[str, Quantity] = {
@@ -93,49 +91,51 @@ QUANTITIES: dict[str, Quantity] = {
 """What can be plotted, by name."""
 
 
-class Plots:
-    """Two plots below the controls, each of one quantity of all or one.
+class _Slot:
+    """A plot with the lists that say of what and of whom.
 
     Args:
         gui: of the page.
         scenario: what flies.
+        choices: names of quantities.
+        first: of them.
+        order: place on the page.
     """
 
-    def __init__(self, gui: Any, scenario: Scenario) -> None:
-        self._gui, self._scenario = gui, scenario
-        self._choices = [name for name, q in QUANTITIES.items() if q.names(scenario)]
-        first = [*self._choices, NOTHING, NOTHING][:2] if self._choices else []
-        self._slots = [self._slot(name, FIRST_ORDER + 10 * i) for i, name in enumerate(first)]
+    def __init__(
+        self, gui: Any, scenario: Scenario, choices: Sequence[str], first: str, order: float
+    ) -> None:
+        self._gui, self._scenario, self._order = gui, scenario, order
+        self._who: Any = None
+        self._plot: Any = None
+        self._what = gui.add_dropdown("plot", (*choices, NOTHING), initial_value=first, order=order)
+        self._what.on_update(lambda _: self._choose())
+        self._choose()
 
-    def _slot(self, first: str, order: float) -> dict[str, Any]:
-        """A plot and lists to choose from; made anew when something else is chosen."""
-        slot: dict[str, Any] = {"order": order}
-        slot["what"] = self._gui.add_dropdown(
-            "plot", (*self._choices, NOTHING), initial_value=first, order=order
-        )
-        slot["what"].on_update(lambda _: self._choose(slot))
-        self._choose(slot)
-        return slot
+    def _remove_plot(self) -> None:
+        if self._plot is not None:
+            self._plot.remove()
+            self._plot = None
 
-    def _choose(self, slot: dict[str, Any]) -> None:
+    def _choose(self) -> None:
         """Another quantity: of all that has it."""
-        for key in ("plot", "who"):
-            if key in slot:
-                slot.pop(key).remove()
-        if slot["what"].value == NOTHING:
+        self._remove_plot()
+        if self._who is not None:
+            self._who.remove()
+            self._who = None
+        if self._what.value == NOTHING:
             return
-        names = QUANTITIES[slot["what"].value].names(self._scenario)
-        slot["who"] = self._gui.add_dropdown(
-            "of", (ALL, *names), initial_value=ALL, order=slot["order"] + 1, visible=len(names) > 1
+        names = QUANTITIES[self._what.value].names(self._scenario)
+        self._who = self._gui.add_dropdown(
+            "of", (ALL, *names), initial_value=ALL, order=self._order + 1, visible=len(names) > 1
         )
-        slot["who"].on_update(lambda _: self._draw(slot))
-        self._draw(slot)
+        self._who.on_update(lambda _: self._draw())
+        self._draw()
 
-    def _draw(self, slot: dict[str, Any]) -> None:
+    def _draw(self) -> None:
         """An empty plot of the chosen lines."""
-        if "plot" in slot:
-            slot.pop("plot").remove()
-        name, who = slot["what"].value, slot["who"].value
+        self._remove_plot()
+        name, who = self._what.value, self._who.value
         every = QUANTITIES[name].names(self._scenario)
         names = every if who == ALL else [who]
         series = (
@@ -146,33 +146,51 @@ class Plots:
             ),
         )
         empty = np.zeros(1)
-        slot["plot"] = self._gui.add_uplot(
+        self._plot = self._gui.add_uplot(
             (empty, *([empty] * len(names))), series, title=f"{name}, {QUANTITIES[name].unit}",
             scales={"x": viser.uplot.Scale(time=False), "y": viser.uplot.Scale(auto=True)},
-            legend=viser.uplot.Legend(show=True), aspect=1.8, order=slot["order"] + 2,
+            legend=viser.uplot.Legend(show=True), aspect=1.8, order=self._order + 2,
         )  # fmt: skip
+
+    def update(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:
+        """Draw pictures, as :meth:`Plots.update`."""
+        if self._plot is None:
+            return
+        quantity = QUANTITIES[self._what.value]
+        values = np.nan_to_num(quantity.values(self._scenario, pictures))
+        if self._who.value != ALL:
+            names = quantity.names(self._scenario)
+            values = values[:, [names.index(self._who.value)]]
+        self._plot.scales = {
+            "x": viser.uplot.Scale(time=False, auto=False, range=(begin, max(end, begin + 1.0))),
+            "y": viser.uplot.Scale(auto=False, range=limits(values, quantity.span)),
+        }
+        self._plot.data = (np.array([p.time for p in pictures]), *values.T)
+
+
+class Plots:
+    """Two plots below the controls, each of one quantity of all or one.
+
+    Args:
+        gui: of the page.
+        scenario: what flies.
+    """
+
+    def __init__(self, gui: Any, scenario: Scenario) -> None:
+        choices = [name for name, q in QUANTITIES.items() if q.names(scenario)]
+        first = [*choices, NOTHING, NOTHING][:2] if choices else []
+        self._slots = [
+            _Slot(gui, scenario, choices, name, FIRST_ORDER + 10 * i)
+            for i, name in enumerate(first)
+        ]
 
     def update(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:
         """Draw pictures in the order of time, on an axis from ``begin`` to ``end``, s."""
         if len(pictures) < 2:
             return
         pictures = pictures[:: max(1, len(pictures) // MOST_POINTS)]
-        times = np.array([p.time for p in pictures])
         for slot in self._slots:
-            if "plot" not in slot:
-                continue
-            quantity = QUANTITIES[slot["what"].value]
-            values = np.nan_to_num(quantity.values(self._scenario, pictures))
-            if slot["who"].value != ALL:
-                names = quantity.names(self._scenario)
-                values = values[:, [names.index(slot["who"].value)]]
-            slot["plot"].scales = {
-                "x": viser.uplot.Scale(
-                    time=False, auto=False, range=(begin, max(end, begin + 1.0))
-                ),
-                "y": viser.uplot.Scale(auto=False, range=limits(values, quantity.span)),
-            }
-            slot["plot"].data = (times, *values.T)
+            slot.update(pictures, begin, end)
 
 
 def limits(values: np.ndarray, span: float) -> tuple[float, float]:

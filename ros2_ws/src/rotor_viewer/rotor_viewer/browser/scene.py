@@ -13,7 +13,9 @@ from transforms3d.euler import euler2quat
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.reference import Reference
 from rotor_core.state import Pose
+from rotor_flight.flight import Flight
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_sim.shapes.shapes import (
     DISC_COLOUR,
@@ -238,6 +240,13 @@ class Scene:
             self._server.scene.add_line_segments(
                 f"{self._root}/paths/{name}", segments, rgb(colour), thickness=0.006
             )
+
+    def draw_paths(self, flight: Flight) -> None:
+        """Paths of a recorded flight: of all that is planned, and where it should have been."""
+        for k, team in enumerate(teams(flight.scenario.model)):
+            self.draw_path(team.entity, flight[team.entity].position, TRAIL_COLOUR)
+            wanted = Reference(flight.references[:, k]).position
+            self.draw_path(f"{team.entity}_reference", wanted)
 
     def remove(self) -> None:
         """Take everything out of the page."""

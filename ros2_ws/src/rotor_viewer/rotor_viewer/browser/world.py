@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import trimesh
@@ -45,7 +44,6 @@ class World:
 
     def __init__(self, server: viser.ViserServer, root: str, height: float) -> None:
         self._server, self._root, self._height = server, root, height
-        self._sky: Any = None
         self.show(dark=False)
 
     def show(self, *, dark: bool) -> None:
@@ -59,14 +57,14 @@ class World:
             intensity=DIM if dark else BRIGHT,
         )  # fmt: skip
         scene.configure_fog(HAZE[0] * HALF, HAZE[1] * HALF, color=horizon)
-        scene.set_background_image(_sky(horizon, dark))
+        scene.set_background_image(_sky(horizon))
         scene.add_mesh_trimesh(
             f"{self._root}/ground", ground(dark), position=(0.0, 0.0, self._height - 0.002), cast_shadow=False,
             receive_shadow=True,
         )  # fmt: skip
 
 
-def _sky(horizon: tuple[int, int, int], dark: bool) -> np.ndarray:
+def _sky(horizon: tuple[int, int, int]) -> np.ndarray:
     """The colour of the horizon everywhere: the camera may look from below and above, (2, 2, 3)."""
     return np.tile(np.array(horizon, np.uint8), (2, 2, 1))
 

@@ -39,7 +39,7 @@ LIGHT, AMBIENT = np.array([0.35, -0.45, 0.82]), 0.45
 """Direction of the light, and the share of brightness without it."""
 
 MARGIN = 0.3
-"""Around everything that is drawn, m."""
+"""Around the places of all bodies at least, m: larger ones need room for themselves."""
 
 TRAIL = 2.0
 """Span of the trail behind planned entities, s."""
@@ -57,15 +57,25 @@ def draw_picture(flight: Flight, at: float, path: Path) -> None:
     plt.close(drawing.figure)
 
 
-def draw_film(flight: Flight, rate: float, path: Path) -> None:
-    """Write a GIF of the whole flight."""
+def draw_film(
+    flight: Flight, rate: float, path: Path, *, played: float | None = None, dpi: int = 80
+) -> None:
+    """Write a GIF or WebP of the whole flight.
+
+    Args:
+        flight: what is shown.
+        rate: pictures per second of the flight.
+        path: ends in ``.gif`` or ``.webp``.
+        played: pictures per second of the film; default ``rate``, so that it lasts as long as the flight.
+        dpi: of a figure of 8 x 6 inches.
+    """
     rate = min(rate, FASTEST)
     drawing = _Drawing(flight)
     rows = tqdm(
         film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
     )
     film = FuncAnimation(drawing.figure, drawing.draw, frames=rows)  # type: ignore[arg-type]
-    film.save(path, writer=PillowWriter(fps=rate), dpi=80)
+    film.save(path, writer=PillowWriter(fps=played or rate), dpi=dpi)  # type: ignore[arg-type]
     plt.close(drawing.figure)
 
 
@@ -98,7 +108,9 @@ class _Drawing:
         self._planned = [names.index(n) for n in planned_names(scenario)]
         places = State(flight.states).position.reshape(-1, 3)
         places = places[np.isfinite(places).all(axis=1)]
-        self._low, self._high = places.min(axis=0) - MARGIN, places.max(axis=0) + MARGIN
+        reach = [float(np.linalg.norm(t, axis=2).max()) for _, t, _ in self._solids]
+        margin = max([MARGIN, *reach])
+        self._low, self._high = places.min(axis=0) - margin, places.max(axis=0) + margin
         self.figure = plt.figure(figsize=(8, 6))
         self._axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
 

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from pathlib import Path
 
 from tqdm import tqdm
 
 from rotor_core.errors import ConfigError
-from rotor_core.reference import Reference
-from rotor_core.state import State
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.flights import open_flight
-from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
-from rotor_viewer.browser.serve import serve
 from rotor_viewer.export import film
 from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows
-from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
+from rotor_viewer.export.private_page import private_page
+from rotor_viewer.snapshots.sources import RecordedFlight
 
 ENDINGS = {"png": (".png",), "gif": (".gif",), "film": (".gif", ".webp")}
 """Endings of the names of files, by option."""
-
-FIRST_PORT = 18080
-"""A page is written through a server on the loopback address, which ends before the command does."""
 
 
 def export(options: argparse.Namespace) -> int:
@@ -75,21 +68,10 @@ def export(options: argparse.Namespace) -> int:
 def page(flight: Flight, rate: float) -> str:
     """HTML that replays a flight in the browser, with nothing from elsewhere."""
     source = RecordedFlight(flight)
-    with contextlib.redirect_stdout(None):  # it tells of a server that nobody needs
-        server = serve(source, "127.0.0.1", FIRST_PORT)
-    try:
-        scene = Scene(server, flight.scenario)
-        names = [e.name for e in flight.scenario.model.entities]
-        for k, name in enumerate(planned_names(flight.scenario)):
-            scene.draw_path(name, State(flight.states).position[:, names.index(name)], TRAIL_COLOUR)
-            scene.draw_path(f"{name}_reference", Reference(flight.references).position[:, k])
+    with private_page(source) as (server, scene):
         rows = film_rows(flight, rate)
-        scene.show(source.at(int(rows[0])))
         serializer = server.get_scene_serializer()
         for row in tqdm(rows, desc="page", unit="picture", leave=False, disable=None):
             scene.show(source.at(int(row)))
             serializer.insert_sleep(1.0 / rate)
         return serializer.as_html()
-    finally:
-        with contextlib.redirect_stdout(None):
-            server.stop()

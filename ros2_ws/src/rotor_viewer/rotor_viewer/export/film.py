@@ -18,13 +18,12 @@ from tqdm import tqdm
 
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotation_vectors import wxyz_from
-from rotor_core.reference import Reference
 from rotor_core.state import State
 from rotor_flight.flight import Flight
-from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
-from rotor_viewer.browser.serve import serve
+from rotor_viewer.browser.scene import Scene
 from rotor_viewer.export.drawing import film_rows
-from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
+from rotor_viewer.export.private_page import private_page
+from rotor_viewer.snapshots.sources import RecordedFlight
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Browsers that can draw without a window."""
@@ -39,9 +38,6 @@ WIDTH, HEIGHT = 640, 400
 
 PATIENCE = 30.0
 """Longest wait for the browser to open the page, s."""
-
-FIRST_PORT = 18080
-"""The page is served on the loopback address, and only to this browser."""
 
 SETTLE = 2.0
 """Time in which the browser makes the scene, s."""
@@ -94,29 +90,20 @@ def _page(
     program = browser()
     if program is None:
         raise ConfigError("film: needs a browser that draws (apt-get install chromium).")
-    flight = source.flight
-    with contextlib.redirect_stdout(None):  # it tells of a server that nobody needs
-        server = serve(source, "127.0.0.1", FIRST_PORT)
-    try:
-        scene = Scene(server, flight.scenario)
-        for k, name in enumerate(planned_names(flight.scenario)):
-            scene.draw_path(name, flight[name].position, TRAIL_COLOUR)
-            scene.draw_path(f"{name}_reference", Reference(flight.references).position[:, k])
-        scene.show(source.at(0))
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            address = f"http://127.0.0.1:{server.get_port()}"
-            process = subprocess.Popen(
-                [program, *ARGUMENTS, f"--user-data-dir={profile}", address],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            try:
-                yield server, scene, _client(server)
-            finally:
-                process.terminate()
-                process.wait()
-    finally:
-        with contextlib.redirect_stdout(None):
-            server.stop()
+    with (
+        private_page(source) as (server, scene),
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+    ):
+        address = f"http://127.0.0.1:{server.get_port()}"
+        process = subprocess.Popen(
+            [program, *ARGUMENTS, f"--user-data-dir={profile}", address],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield server, scene, _client(server)
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def _client(server: viser.ViserServer) -> viser.ClientHandle:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Payload, Plate, Sphere
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import cable_ends, teams
 from rotor_core.reference import POSITION
 from rotor_core.state import State
 from rotor_flight.flight import Flight
@@ -84,17 +84,12 @@ def _path_3d(flight: Flight) -> Figure:
                 label="vehicles" if j == 0 else None,
             )
     for i in np.linspace(0, len(flight.time) - 1, SNAPSHOTS).astype(int):
+        ends = cable_ends(model, flight.states[i])
         for k, cable in enumerate(model.cables):
             if "world" in (cable.a, cable.b):
                 continue
-            ends = np.array(
-                [
-                    _attachment(flight, i, names, cable.a, cable.a_point_m),
-                    _attachment(flight, i, names, cable.b, cable.b_point_m),
-                ]
-            )
-            axes.plot(*ends.T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
-            axes.scatter(*ends[0], color="C0", s=14)
+            axes.plot(*ends[k].T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
+            axes.scatter(*ends[k, 0], color="C0", s=14)
         for payload in model.payloads:
             _draw_payload(axes, payload, flight.states[i, names.index(payload.name)])
     axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
@@ -121,11 +116,6 @@ def _draw_payload(axes: Any, payload: Payload, state: np.ndarray) -> None:
             color="C1",
             linewidth=1.0,
         )
-
-
-def _attachment(flight: Flight, i: int, names: list[str], name: str, point: tuple) -> np.ndarray:
-    state = flight.states[i, names.index(name)]
-    return State(state).position + quat2mat(State(state).attitude) @ np.array(point)
 
 
 def _path(flight: Flight) -> Figure:
@@ -190,8 +180,7 @@ def _tensions(flight: Flight) -> Figure:
 
 
 def _joints(flight: Flight) -> Figure:
-    vehicles = flight.scenario.model.vehicles
-    names = [f"{v.name}/{j.name}" for v in vehicles for j in v.moving_joints]
+    names = flight.scenario.model.joint_names
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     t = flight.time - flight.time[0]
     for i, name in enumerate(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Protocol
 
 import numpy as np
@@ -149,9 +150,12 @@ class RecordedFlight:
             (e.time - flight.time[0], k) for e in flight.events if e.type == "cut" for k in e.cables
         ]
         self._cuts = cuts
-        rows = np.unique(np.linspace(0, len(flight.time) - 1, OVERVIEW).astype(int))
-        self.overview = [self.at(int(i)) for i in rows]
+
+    @functools.cached_property
+    def overview(self) -> list[Snapshot]:
         """Pictures of the whole flight, in the order of time."""
+        rows = np.unique(np.linspace(0, len(self._times) - 1, OVERVIEW).astype(int))
+        return [self.at(int(i)) for i in rows]
 
     @property
     def is_over(self) -> bool:
