@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,3 +158,62 @@ def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
     np.testing.assert_allclose(joints[-1].effort, [-2.5, -1.25], atol=1e-6)
     bench.spin(1.0)  # nobody commands any more: after the time-out motors go off like rotors
     np.testing.assert_allclose(joints[-1].effort, 0.0, atol=1e-3)
+
+
+def ros2_control_block():
+    """The block of a robot description in docs/how-to/ros2_control.md."""
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "ros2_control.md").read_text()
+    return ET.fromstring(page.split("```xml")[1].split("```")[0])
+
+
+def test_ros2_control_moves_an_arm_by_the_topics_of_its_block(bench):
+    """What JointStateTopicSystem reads and writes: states as sensor data, positions at 100 Hz under the names of its joints."""
+    block = ros2_control_block()
+    topics = {p.get("name"): p.text for p in block.find("hardware").iter("param")}
+    names = [j.get("name") for j in block.iter("joint")]
+    joints = bench.collect(JointState, topics["joint_states_topic"], qos.SENSOR)
+    commands = bench.node.create_publisher(JointState, topics["joint_commands_topic"], 1)
+    start(bench, "arm_coupled")
+    bench.until(lambda: len(joints) > 20, "joint states")
+    assert list(joints[-1].name) == names
+    begin, first = np.array(joints[-1].position), len(joints)
+    goal = begin + np.array([0.3, -0.2])
+    answered = first
+    while len(joints) < first + 300:  # 3 s: a ramp of 2 s, then hold
+        bench.executor.spin_once(timeout_sec=0.02)
+        if len(joints) > answered:
+            answered = len(joints)
+            share = min(1.0, (answered - first) / 200.0)
+            command = JointState(name=names, position=list(begin + share * (goal - begin)))
+            command.header.stamp = joints[-1].header.stamp
+            commands.publish(command)
+    ramp = np.array([m.position for m in joints[first + 100 : first + 190]])
+    wanted = begin + (np.arange(100, 190) / 200.0)[:, None] * (goal - begin)
+    assert np.abs(ramp - wanted).max() < 0.03  # a few samples behind at 0.15 rad/s
+    np.testing.assert_allclose(joints[-1].position, goal, atol=0.02)
+    commands.publish(JointState(name=["am1/elbow"], position=[0.0]))
+    log = bench.group.children["controller"].log
+    bench.until(lambda: "must be different joints of joint1, joint2" in log.read_text(), "refusal")
+
+
+def test_ros2_control_gives_efforts(bench, tmp_path):
+    """With efforts as commands, where vehicles are commanded one by one; joints that are not named keep theirs."""
+    path = tmp_path / "arm.yaml"
+    path.write_text(dump_scenario(replace(load_scenario("arm_coupled"), command_input="wrench")))
+    joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
+    bench.start("simulator", scenario=str(path), wait_for_commands=False)
+    bench.until(lambda: len(joints) > 10, "joint states")
+    commands = bench.node.create_publisher(JointState, "/am1/cmd/joints", 1)
+    wrench = bench.node.create_publisher(WrenchStamped, "/am1/cmd/wrench", qos.COMMAND)
+    bench.until(lambda: commands.get_subscription_count() > 0, "a listener")
+
+    def send(command):
+        for _ in range(20):  # without thrust motors go off like rotors
+            commands.publish(command)
+            wrench.publish(WrenchStamped())
+            bench.spin(0.05)
+
+    send(JointState(name=["joint2"], effort=[0.25]))
+    np.testing.assert_allclose(joints[-1].effort, [0.0, 0.25], atol=1e-3)
+    send(JointState(name=["am1/joint1"], effort=[-0.125]))
+    np.testing.assert_allclose(joints[-1].effort, [-0.125, 0.25], atol=1e-3)

@@ -460,7 +460,10 @@ def test_standard_services(tmp_path):
 
         features = call(GetSimulatorFeatures, "get_simulator_features").features
         assert SimulatorFeatures.STEP_SIMULATION_MULTIPLE in features.features
-        assert list(features.spawn_formats) == [] and "three_dragonflies" in features.custom_info
+        assert (
+            list(features.spawn_formats) == ["yaml", "urdf"]
+            and "three_dragonflies" in features.custom_info
+        )
         now = call(GetSimulationState, "get_simulation_state")
         assert now.state.state == SimulationState.STATE_PAUSED and now.result.result == R.RESULT_OK
         assert change(SimulationState.STATE_PAUSED).result == 101
@@ -510,9 +513,9 @@ def test_standard_services(tmp_path):
         moon = call(SetEntityState, "set_entity_state", entity="payload", state=here, set_pose=True)
         assert moon.result.result == 101 and "frame must be world" in moon.result.error_message
 
-        spawned = call(ResetSimulation, "reset_simulation", scope=4)  # not among the features
-        assert spawned.result.result == R.RESULT_FEATURE_UNSUPPORTED
-        assert "scope 4" in spawned.result.error_message
+        odd = call(ResetSimulation, "reset_simulation", scope=8)
+        assert odd.result.result == R.RESULT_FEATURE_UNSUPPORTED
+        assert "scope 8" in odd.result.error_message
 
         # reset: state alone lets time go on, time alone keeps the state, both is the beginning
         t = seconds_from_stamp(states[-1].header.stamp)

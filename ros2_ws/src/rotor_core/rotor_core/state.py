@@ -76,6 +76,13 @@ class State(Pose):
     WIDTHS = (int(STATE), int(MOTION))
 
     @property
+    def tilt(self) -> np.ndarray:
+        """Angle between the body's z axis and the vertical, (...) rad."""
+        q = self.attitude
+        up = 1.0 - 2.0 * (q[..., 1] ** 2 + q[..., 2] ** 2)
+        return np.arccos(np.clip(up, -1.0, 1.0))
+
+    @property
     def velocity(self) -> np.ndarray:
         """Velocity in W, (..., 3) m/s."""
         return self.array[..., V : V + 3]

@@ -1,23 +1,34 @@
-"""References of arms: the newest joint trajectory of every vehicle."""
+"""References of arms: the newest joint trajectory of every vehicle, or the stream of commands that came after it."""
 
 from __future__ import annotations
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
-from rotor_core.messages.convert import joint_plan_from, seconds_between, stamp_later
+from rotor_core.messages.convert import (
+    joint_plan_from,
+    seconds_between,
+    seconds_from_stamp,
+    stamp_later,
+)
+from rotor_core.messages.joint_command import joint_command_from
 from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.ros import qos
+
+STREAM = 0.1
+"""Commands without rates that follow each other this soon have those of their differences, s."""
 
 
 class ArmReferences:
     """Subscribes to ``<vehicle>/joint_trajectory`` of all vehicles with an arm.
 
-    A trajectory stamped with zero begins with the next control period.
+    A trajectory stamped with zero begins with the next control period. ``<vehicle>/cmd/joints`` streams what is wanted
+    now (`sensor_msgs/JointState`, as ros2_control's topic hardware sends it); the next trajectory ends that.
     """
 
     def __init__(self, node: Node, scenario: Scenario) -> None:
@@ -32,8 +43,11 @@ class ArmReferences:
             for v in scenario.model.vehicles
             if v.moving_joints
         }
+        self._seen: Time | None = None
         self._new: dict[str, JointTrajectory] = {}
         self._plans: dict[str, tuple[Time, JointPlan]] = {}
+        self._streams: dict[str, tuple[float, np.ndarray]] = {}
+        """Stamp, s, and wanted angles, rates and accelerations of arms that are commanded one by one."""
         for name in self._vehicles:
 
             def callback(message: JointTrajectory, name: str = name) -> None:
@@ -43,18 +57,46 @@ class ArmReferences:
                 JointTrajectory, f"{name}/joint_trajectory", callback, qos.LATCHED
             )
 
+            def stream(message: JointState, name: str = name) -> None:
+                self._on_stream(name, message)
+
+            node.create_subscription(JointState, f"{name}/cmd/joints", stream, qos.COMMAND)
+
+    def _on_stream(self, name: str, message: JointState) -> None:
+        try:
+            command = joint_command_from(message, name, self._vehicles[name])
+        except ContractError as error:
+            self._logger.warning(f"ignored: {name}/cmd/joints: {error}", throttle_duration_sec=1.0)
+            return
+        if command.positions is None:
+            return  # efforts are for the simulator
+        stamp = seconds_from_stamp(message.header.stamp)
+        before, row = self._streams.get(name, (-np.inf, self._starts[name]))
+        if name not in self._streams and name in self._plans and self._seen is not None:
+            row = self._wanted(name, self._seen)
+        wanted = np.zeros_like(row)
+        wanted[:, 0] = np.where(np.isnan(command.positions), row[:, 0], command.positions)
+        if command.velocities is not None:
+            wanted[:, 1] = np.nan_to_num(command.velocities)
+        elif 0.0 < stamp - before < STREAM:
+            wanted[:, 1] = (wanted[:, 0] - row[:, 0]) / (stamp - before)
+        self._streams[name] = stamp, wanted
+
     def clear(self) -> None:
         """A new epoch: its trajectories come after it; those that came are kept for it."""
         self._plans.clear()
+        self._streams.clear()
 
     def sample(self, stamp: Time) -> np.ndarray | None:
         """Wanted angles, rates and accelerations of all joints at a stamp, (n, 3); None before the first plan."""
-        rows = []
+        rows, self._seen = [], stamp
         for name in self._vehicles:
             self._take_up(name, stamp)
             if name not in self._plans:
                 return None
-            rows.append(self._wanted(name, stamp))
+            rows.append(
+                self._streams[name][1] if name in self._streams else self._wanted(name, stamp)
+            )
         return np.concatenate(rows) if rows else np.zeros((0, 3))
 
     def _wanted(self, name: str, stamp: Time) -> np.ndarray:
@@ -79,3 +121,4 @@ class ArmReferences:
             self._logger.warning(f"ignored: {name}/joint_trajectory: {error}")
             return
         self._plans[name] = (start, plan)
+        self._streams.pop(name, None)

@@ -27,7 +27,7 @@ from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
-from rotor_core.ros.node import declare_live, run, scenario_parameter
+from rotor_core.ros.node import declare_live, followed_scenario, run
 
 
 class ControllerNode(Node):
@@ -39,7 +39,7 @@ class ControllerNode(Node):
     def __init__(self) -> None:
         super().__init__("controller")
         watch_compiling(self)
-        scenario = scenario_parameter(self)
+        scenario = followed_scenario(self)
         self.controller = make_controller(scenario)
         entities = [e.name for e in scenario.model.entities]
         vehicles = [v.name for v in scenario.model.vehicles]

@@ -1,4 +1,4 @@
-"""What was asked of rotors beyond their limits, on /diagnostics."""
+"""Demand on rotors beyond their limits, told on /diagnostics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from rotor_control.controller import Controller
-from rotor_core.messages.asked import ASKED
+from rotor_core.messages.asked import asked_text
 from rotor_core.ros import qos
 
 PERIOD = 1.0
@@ -40,12 +40,8 @@ class DemandReport:
             level=DiagnosticStatus.WARN, name=STATUS_NAME, hardware_id=self._hardware,
             message=f"limited: {names}",
         )  # fmt: skip
-        status.values = [
-            KeyValue(
-                key=f"{ASKED}{self._vehicles[k]}", value=" ".join(f"{x:.9g}" for x in asked[k])
-            )
-            for k in rows
-        ]
+        texts = [asked_text(self._vehicles[k], asked[k]) for k in rows]
+        status.values = [KeyValue(key=key, value=text) for key, text in texts]
         array = DiagnosticArray(status=[status])
         array.header.stamp = stamp
         self._publisher.publish(array)

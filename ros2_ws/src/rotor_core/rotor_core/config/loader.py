@@ -19,7 +19,7 @@ from rotor_core.config.checks.references import check_references
 from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
-from rotor_core.config.model import CableAttachment, Model, Vehicle
+from rotor_core.config.model import CableAttachment, Model, Payload, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller
@@ -80,14 +80,46 @@ def load_vehicle(name: str) -> Vehicle:
         ConfigError: with file, line, value, limit and remedy.
     """
     path = locate("vehicles", name)
-    tree = read_tree(path)
-    check_schema(tree)
-    fields = dict(_used(tree, "vehicles", name).value)
-    fields.pop("schema", None)
-    fields.setdefault("name", tree.with_value(path.stem))
+    return vehicle_from_tree(read_tree(path), path.stem, Air())
+
+
+def vehicle_from_tree(tree: Tree, name: str, air: Air) -> Vehicle:
+    """A vehicle from a YAML tree; ``name`` where it has none, propellers in this air.
+
+    Raises:
+        ConfigError: with file, line, value, limit and remedy.
+    """
+    fields = _described(tree, "vehicles", name)
     if "urdf" in fields and "links" not in fields:
         fields = _with_urdf(fields, name)
-    return build(Vehicle, tree.with_value(_with_propeller(fields, Air(), name)))
+    return build(Vehicle, tree.with_value(_with_propeller(fields, air, name)))
+
+
+def payload_from_tree(tree: Tree, name: str) -> Payload:
+    """A payload from a YAML tree; ``name`` where it has none.
+
+    Raises:
+        ConfigError: with file, line, value, limit and remedy.
+    """
+    return build(Payload, tree.with_value(_described(tree, "payloads", name)))
+
+
+def _described(tree: Tree, folder: str, name: str) -> dict[str, Tree]:
+    """Fields of a file that describes one entity; ``name`` where it has none."""
+    check_schema(tree)
+    fields = dict(_used(tree, folder, name).value)
+    fields.pop("schema", None)
+    fields.setdefault("name", tree.with_value(name))
+    return fields
+
+
+def scenario_from_text(text: str, name: str = "scenario") -> Scenario:
+    """A scenario from YAML; ``name`` where it has none.
+
+    Raises:
+        ConfigError: with line, value, limit and remedy.
+    """
+    return scenario_from_tree(parse_tree(text, name), name)
 
 
 def load_trajectory(name: str) -> Plan:

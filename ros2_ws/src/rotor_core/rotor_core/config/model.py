@@ -375,6 +375,11 @@ class Model:
         return tuple(a for a in self.attachments if isinstance(a, CableAttachment))
 
     @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints of arms that move, ``vehicle/joint``, vehicle by vehicle."""
+        return [f"{v.name}/{j.name}" for v in self.vehicles for j in v.moving_joints]
+
+    @property
     def cable_names(self) -> list[str]:
         """cable1..n, in the order of :attr:`cables`."""
         return [f"cable{k + 1}" for k in range(len(self.cables))]

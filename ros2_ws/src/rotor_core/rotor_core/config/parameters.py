@@ -27,6 +27,8 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
     document = copy.deepcopy(document)
     for place in places:
         section, name, key = [*place.split("."), "", ""][:3]
+        if not name:  # the whole list
+            continue
         if section == "plant":
             _imply_plant(document, scenario, name, key)
         elif section == "initial":

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Model
 from rotor_core.errors import ConfigError
+from rotor_core.state import State
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,36 @@ def attachment_points(model: Model, team: Team) -> np.ndarray:
     return np.array([c.b_point_m if c.b == team.payload else c.a_point_m for c in cables]).reshape(
         -1, 3
     )
+
+
+def cable_ends(model: Model, states: np.ndarray) -> np.ndarray:
+    """Both ends of all cables in W, (n_cables, 2, 3) m; NaN where one is at a link of an arm.
+
+    Args:
+        model: who is there.
+        states: of all entities, (n, 13).
+    """
+    names = [e.name for e in model.entities]
+
+    def end(name: str, point: tuple[float, float, float]) -> np.ndarray:
+        if name == "world":
+            return np.array(point)
+        if name not in names:
+            return np.full(3, np.nan)
+        state = State(states[names.index(name)])
+        return state.position + quat2mat(state.attitude) @ np.array(point)
+
+    ends = [(end(c.a, c.a_point_m), end(c.b, c.b_point_m)) for c in model.cables]
+    return np.array(ends).reshape(-1, 2, 3)
+
+
+def cable_spans(model: Model, states: np.ndarray) -> np.ndarray:
+    """Distances between the ends of all cables, (n_cables,) m; NaN where one is at a link of an arm.
+
+    Arguments as of :func:`cable_ends`.
+    """
+    ends = cable_ends(model, states)
+    return np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
 
 
 def cable_lengths(model: Model, team: Team) -> np.ndarray:

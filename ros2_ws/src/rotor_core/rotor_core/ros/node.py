@@ -18,10 +18,12 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
 
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.schema import Scenario
-from rotor_core.errors import RotorError
+from rotor_core.errors import ConfigError, RotorError
+from rotor_core.ros import qos
 
 try:
     from rclpy.experimental import EventsExecutor
@@ -31,12 +33,18 @@ except ImportError:  # before rclpy 7.1.4
 SPIN_LIMIT = 0.25
 """Longest wait for work, s: a signal is noticed at the latest then."""
 
+REFUSED_EVERY = 1.0
+"""Least time between two lines about worlds that are refused, s."""
+
 _stop = threading.Event()
+_new_world = threading.Event()
+_world: list[tuple[str, Scenario]] = []
+"""The world that the simulator tells of, as text too; empty: the one that the parameters name."""
 
 
 def is_running() -> bool:
-    """True while no signal has come and the context is alive."""
-    return not _stop.is_set() and rclpy.ok()
+    """True while no signal and no other world has come and the context is alive."""
+    return not _stop.is_set() and not _new_world.is_set() and rclpy.ok()
 
 
 def declare(node: Node, name: str, default: object, description: str) -> object:
@@ -82,6 +90,30 @@ def scenario_parameter(node: Node) -> Scenario:
     """Declare the parameters ``scenario`` and ``seed`` and load what they name."""
     declare_scenario(node)
     return named_scenario(node)
+
+
+def followed_scenario(node: Node) -> Scenario:
+    """The same, of a node that follows the simulator into other worlds.
+
+    :func:`run` makes it anew when the simulator tells of one on ``rotor/world``.
+    """
+    declare_scenario(node)
+    text, scenario = _world[0] if _world else ("", named_scenario(node))
+
+    def hear(message: String) -> None:
+        if message.data == text:
+            return
+        try:
+            told = scenario_from_text(message.data, "rotor/world")
+        except ConfigError as error:
+            reason = f"refused: rotor/world: {error}"
+            node.get_logger().warning(reason, throttle_duration_sec=REFUSED_EVERY)
+            return
+        _world[:] = [(message.data, told)]
+        _new_world.set()
+
+    node.create_subscription(String, "rotor/world", hear, qos.LATCHED)
+    return scenario
 
 
 def make_executor() -> Executor:
@@ -157,13 +189,22 @@ def run(
         signal.signal(number, lambda *_: _stop.set())
     node = None
     try:
-        node = make()
-        gc.collect()
-        gc.freeze()  # what stays for good is not looked through again and again
-        guard_services(node)
-        executor = make_executor()
-        executor.add_node(node)
-        main(node, executor)
+        while True:
+            node = make()
+            gc.collect()
+            gc.freeze()  # what stays for good is not looked through again and again
+            guard_services(node)
+            executor = make_executor()
+            executor.add_node(node)
+            main(node, executor)
+            if not _new_world.is_set():
+                break
+            executor.shutdown()
+            node.destroy_node()
+            node = None
+            gc.unfreeze()
+            gc.collect()  # what still holds the old node would keep its name
+            _new_world.clear()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (RotorError, ParameterException) as error:

@@ -70,6 +70,10 @@ class MissionFlight:
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
 
+    def destroy(self) -> None:
+        """Take the action down."""
+        self._server.destroy()
+
     def _listen_to_battery(self, node: Node, vehicle: str) -> None:
         def callback(message: BatteryState) -> None:
             self._batteries[vehicle] = message.percentage, message.voltage

@@ -37,7 +37,7 @@ from rotor_core.reference import ATTITUDE, POSITION, YAW_ANGLE
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
-from rotor_core.ros.node import declare, declare_live, run, scenario_parameter
+from rotor_core.ros.node import declare, declare_live, followed_scenario, run
 from rotor_core.state import State
 from rotor_planning.arms.plans import make_arm_plans
 from rotor_planning.missions.start import initial_plans
@@ -68,7 +68,7 @@ class PlannerNode(Node):
     def __init__(self) -> None:
         super().__init__("planner")
         watch_compiling(self)
-        self.scenario = scenario_parameter(self)
+        self.scenario = followed_scenario(self)
         text = "start the scenario's trajectory; false: hover until a service is called"
         self._starts_trajectory = bool(declare(self, "start_trajectory", True, text))
         for name, value, text in (
@@ -96,6 +96,11 @@ class PlannerNode(Node):
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
         offer_trajectories(self, self._serve)
         self.create_service(Preview, "~/preview", self._preview)
+
+    def destroy_node(self) -> None:
+        """Take the action down too, which a node does not do by itself."""
+        self._mission.destroy()
+        super().destroy_node()
 
     # --- running plans ----------------------------------------------------------------------------
 

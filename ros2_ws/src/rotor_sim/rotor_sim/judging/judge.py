@@ -36,10 +36,9 @@ class Judge:
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
-        self._lost: tuple[float, str] | None = None
+        self._lost: tuple[float, str, int | None] | None = None
         self._farthest = np.zeros(len(self._teams))
         self._last_error = np.full(len(self._teams), np.nan)
-        self._lost_team = -1
         self._touching: set[tuple[str, ...]] = set()
         self._touchdown = 0.0
         self._falling = np.zeros((0, 1 + len(self._vehicles)))
@@ -76,10 +75,10 @@ class Judge:
         self._flew |= bool(np.any(runs))
         self._is_off = not np.any(runs[-1])
 
-    def _lose(self, time: float, text: str, team: int = -1) -> None:
-        """Something is lost; the first loss counts."""
+    def _lose(self, time: float, text: str, team: int | None = None) -> None:
+        """Something is lost, or a team, whose distance goes on growing; the first loss counts."""
         if self._lost is None or time < self._lost[0]:
-            self._lost, self._lost_team = (time, text), team
+            self._lost = time, text, team
 
     def _see_errors(
         self, time: np.ndarray, states: np.ndarray, references: np.ndarray, runs: np.ndarray
@@ -99,9 +98,8 @@ class Judge:
     def _see_tilt(self, time: np.ndarray, states: np.ndarray) -> None:
         if self._criteria.tilt_deg is None or not self._vehicles:
             return
-        q = State(states).attitude[:, : len(self._vehicles)]
-        cosine = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2)
-        over = np.argwhere(cosine < np.cos(np.radians(self._criteria.tilt_deg)))
+        tilt = State(states[:, : len(self._vehicles)]).tilt
+        over = np.argwhere(tilt > np.radians(self._criteria.tilt_deg))
         if len(over):
             i, k = over[0]
             limit = f"{self._criteria.tilt_deg:g} deg"
@@ -144,9 +142,7 @@ class Judge:
             for k, vehicle in zip(team.cables, team.vehicles, strict=True):
                 counts[:, k] = slack[:, k] & ~held & runs[:, self._vehicles.index(vehicle)]
         for event in events:
-            if event.type in ("touch", "leave"):
-                change = self._touching.add if event.type == "touch" else self._touching.discard
-                change(event.bodies)
+            _follow_touch(self._touching, event)
         self._slack.see(time, counts)
 
     def _stands(self, name: str, time: np.ndarray, events: Sequence[Event]) -> np.ndarray:
@@ -154,8 +150,7 @@ class Judge:
         touching = {bodies for bodies in self._touching if name in bodies}
         out = np.full(len(time), bool(touching))
         for event in events:
-            if event.type in ("touch", "leave") and name in event.bodies:
-                (touching.add if event.type == "touch" else touching.discard)(event.bodies)
+            if name in event.bodies and _follow_touch(touching, event):
                 out[time >= event.time] = bool(touching)
         return out
 
@@ -182,10 +177,10 @@ class Judge:
                 self._lose(float(self._slack.longest_at[k]) + limit, text)
         if self._lost is None:
             return None
-        when, text = self._lost
-        if self._lost_team >= 0:
-            i = self._lost_team
-            text = f"{self._teams[i].entity} {_length(self._farthest[i])} from its reference"
+        when, text, team = self._lost
+        if team is not None:
+            name, far = self._teams[team].entity, _length(self._farthest[team])
+            text = f"{name} {far} from its reference"
         return Verdict("lost", text, when - self._begin)
 
     def _limits(self) -> Verdict | None:
@@ -200,6 +195,15 @@ class Judge:
         others = f"; {len(over) - 1} more" if len(over) > 1 else ""
         text = f"{demand.text(k)} from {since:.1f} s on, {demand.periods[k]} periods{others}"
         return Verdict("limits", text)
+
+
+def _follow_touch(touching: set[tuple[str, ...]], event: Event) -> bool:
+    """Take up an event into the set of those that touch; False if it is no touch."""
+    if event.type == "touch":
+        touching.add(event.bodies)
+    elif event.type == "leave":
+        touching.discard(event.bodies)
+    return event.type in ("touch", "leave")
 
 
 def _length(metres: float) -> str:

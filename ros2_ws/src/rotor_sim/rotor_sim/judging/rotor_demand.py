@@ -23,7 +23,9 @@ class RotorDemand:
     def __init__(self, scenario: Scenario) -> None:
         vehicles = scenario.model.vehicles
         self.limits = rotor_limits([rotor_set(v.rotors) for v in vehicles])
-        self._counts = np.array([not v.helicopter for v in vehicles]) & scenario.actuation.limits
+        self._counts = (
+            np.array([not v.helicopter for v in vehicles], bool) & scenario.actuation.limits
+        )
         self.periods = np.zeros(len(vehicles), np.int64)
         self.begin = np.full(len(vehicles), np.nan)
         self.asked = asked_of_rotors(len(vehicles))

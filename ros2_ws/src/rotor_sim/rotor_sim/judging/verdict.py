@@ -38,6 +38,11 @@ class Verdict:
         when = "" if self.time is None else f" at {self.time:.1f} s"
         return f"{self.kind}{when}" + (f": {self.text}" if self.text else "")
 
+    @staticmethod
+    def kind_of(words: str) -> str:
+        """The kind in the words of a verdict."""
+        return words.split(maxsplit=1)[0].rstrip(":")
+
     def summary(self) -> dict:
         """Plain data, for files."""
         return {

@@ -17,6 +17,7 @@ from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.verdict import Verdict
 from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.simulation import Simulation
 
 EVERY = 0.1
@@ -32,8 +33,10 @@ class LiveVerdict:
         now: verdict at the last look.
     """
 
-    def __init__(self, entities: Entities, simulation: Simulation, epoch: int) -> None:
-        self._simulation = simulation
+    def __init__(
+        self, entities: Entities, simulation: Simulation, sim_time: SimTime, epoch: int
+    ) -> None:
+        self._simulation, self._sim_time = simulation, sim_time
         scenario = simulation.scenario
         rows = max(1, round(EVERY / scenario.time.control_s))
         self._time = np.zeros(rows)
@@ -75,28 +78,25 @@ class LiveVerdict:
         """Take up events between two periods."""
         self._events += events
 
-    def passed(self, events: list[Event], now_ns: int) -> bool:
+    def passed(self, events: list[Event]) -> bool:
         """The period is over; True if the verdict has become another kind, which is worth telling."""
         self._events += events
         self._row += 1
-        return self._row == len(self._time) and self.look(now_ns)
+        return self._row == len(self._time) and self.look()
 
-    def look(self, now_ns: int) -> bool:
-        """Judge what has been collected; True if the verdict has become another kind.
-
-        Args:
-            now_ns: time of the graph, at which plans count.
-        """
+    def look(self) -> bool:
+        """Judge what has been collected; True if the verdict has become another kind."""
         rows = slice(0, self._row)
         self._row = 0
         if rows.stop:
             ago = nanoseconds(self._simulation.time - self._time[rows.stop - 1])
             self._references[rows] = np.nan
-            followed = self._plans.followed(now_ns - ago)
+            now = nanoseconds_from_stamp(self._sim_time.stamp()) - ago
+            followed = self._plans.followed(now)
             for i, entity in enumerate(self._planned):
                 if entity in followed:
                     plans = self._plans.queues[entity]
-                    self._references[rows.stop - 1, i] = plans.at(now_ns - ago)
+                    self._references[rows.stop - 1, i] = plans.at(now)
             self._judge.see(
                 self._time[rows], self._states[rows], self._references[rows], self._wrenches[rows],
                 self._slack[rows], self._events,

@@ -22,6 +22,7 @@ from rotor_core.errors import RotorError, SolverError
 from rotor_core.messages.convert import nanoseconds_from_stamp
 from rotor_core.ros import qos
 from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_core.state import FULL_STATE
 from rotor_core.warnings import notes
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.verdict import Verdict
@@ -78,6 +79,7 @@ class Session:
     Attributes:
         epoch: raised whenever the state jumps; messages of older epochs are void.
         period: control periods since the last reset.
+        is_recorded: whether a recorder listens.
     """
 
     def __init__(self, node: Node, scenario: Scenario, options: Options, epoch: int) -> None:
@@ -92,6 +94,7 @@ class Session:
         self.epoch, self.period = epoch, 0
         self._silent = False
         self._held = options.wait_for_recorder
+        self.is_recorded = False
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
@@ -111,7 +114,7 @@ class Session:
         except RotorError:
             entities.destroy()
             raise
-        self._verdict = LiveVerdict(entities, self.simulation, epoch)
+        self._verdict = LiveVerdict(entities, self.simulation, self.time, epoch)
         entities.subscribe(Bool, "rotor/recording", self._on_recording, qos.LATCHED)
         timing = scenario.time
         for note in notes(scenario):
@@ -140,7 +143,34 @@ class Session:
         self._entities.destroy()
         self.health.lateness.close()
 
+    def stand_as(self, before: Session) -> None:
+        """Go on where another world stood: its entities that are here too, its time, played or paused.
+
+        Raises:
+            RotorError: the entities cannot be there.
+        """
+        old = before.simulation
+        here = set(self.simulation.names)
+        states = {
+            name: old.motion[row, FULL_STATE].copy()
+            for row, name in enumerate(old.names)
+            if name in here
+        }
+        joints, were = self.simulation.joint_states.copy(), old.scenario.model.joint_names
+        for k, name in enumerate(self.simulation.scenario.model.joint_names):
+            if name in were:
+                joints[k] = old.joint_states[were.index(name)]
+        self.simulation.set_states(states, project=False, joints=joints)
+        passed = nanoseconds_from_stamp(before.time.stamp()) - nanoseconds_from_stamp(
+            self.time.stamp()
+        )
+        self.time.offset_ns += passed + JUMP_NS
+        if not before.machine.failure:
+            self.machine.state = before.machine.state
+        self._anchor()
+
     def _on_recording(self, _: Bool) -> None:
+        self.is_recorded = True
         if self._held:
             self._held = False
             self._anchor()
@@ -266,25 +296,20 @@ class Session:
         self.health.ended()
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
-        self._verdict.look(self._now)
+        self._verdict.look()
         self._report()
 
     def conclude(self) -> Verdict | None:
         """Tell the verdict on what has been flown, and return it; None where nothing was."""
         if self.period == 0 or self.machine.failure:
             return None
-        self._verdict.look(self._now)
+        self._verdict.look()
         self._tell_verdict()
         return self._verdict.now
 
     def _tell_verdict(self) -> None:
         verdict = self._verdict.now
         (self._logger.info if verdict.is_good else self._logger.warning)(f"verdict: {verdict}")
-
-    @property
-    def _now(self) -> int:
-        """Time of the graph, ns."""
-        return nanoseconds_from_stamp(self.time.stamp())
 
     def _tell_events(self) -> list[Event]:
         """Publish, count and return the events since the last call."""
@@ -324,7 +349,7 @@ class Session:
             return
         self.period += 1
         self.health.counts["control_periods"] += 1
-        if self._verdict.passed(self._tell_events(), self._now):
+        if self._verdict.passed(self._tell_events()):
             self._tell_verdict()
         self._outputs.measured(self._measured, self._first_step)
         self.machine.advanced()

@@ -28,9 +28,11 @@ from rotor_core.ros.node import (
 )
 from rotor_sim.ros.options import Options
 from rotor_sim.ros.services.own import Services
-from rotor_sim.ros.services.standard import StandardServices
+from rotor_sim.ros.services.standard import StandardServices, is_available
+from rotor_sim.ros.services.worlds import WorldServices
 from rotor_sim.ros.session import Session
-from rotor_sim.state_machine import State
+from rotor_sim.ros.worlds import WorldChange, Worlds
+from rotor_sim.state_machine import Code, Result, State
 
 FASTEST = 100.0
 """Largest real-time factor."""
@@ -46,6 +48,7 @@ class SimulatorNode(LifecycleNode):
         self.problem = ""
         self._epoch, self._configured = 0, False
         self._offered: list = []
+        self.worlds = Worlds(self)
         declare_scenario(self, live=True)
         declare_live(self, "pacing", "", "lockstep or realtime; empty: as the scenario says")
         declare_live(
@@ -67,6 +70,7 @@ class SimulatorNode(LifecycleNode):
         declare(self, "publish_tf", True, "publish world -> base_link of every entity")
         declare(self, "publish_map_tf", True, "publish the static identity world -> map")
         self.add_on_set_parameters_callback(self._on_parameters)
+        self._world_services = WorldServices(self, self.worlds) if is_available() else None
 
     def _value(self, name: str) -> object:
         return self.get_parameter(name).value
@@ -99,6 +103,8 @@ class SimulatorNode(LifecycleNode):
             elif parameter.name in ("scenario", "seed", "pacing") and self.session is not None:
                 reason = f"{parameter.name} is read by configure: deactivate and clean up first"
                 return SetParametersResult(successful=False, reason=reason)
+            elif parameter.name == "scenario":
+                self.worlds.forget()
         return SetParametersResult(successful=True)
 
     # --- transitions ------------------------------------------------------------------------------
@@ -106,7 +112,7 @@ class SimulatorNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scenario, create the world and all topics and services."""
         try:
-            scenario = named_scenario(self)
+            scenario = self.worlds.wanted or named_scenario(self)
             options = self._options(scenario.time.pacing, scenario.time.real_time_factor)
             self.session = Session(self, scenario, options, self._epoch)
         except RotorError as error:
@@ -120,8 +126,9 @@ class SimulatorNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         self._configured = True
         self._offered = [Services(self, self.session)]
-        if StandardServices.is_available():
+        if is_available():
             self._offered.append(StandardServices(self, self.session))
+        self.worlds.tell(scenario)
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -163,6 +170,41 @@ class SimulatorNode(LifecycleNode):
         self._drop()
         super().destroy_node()
 
+    # --- other worlds -----------------------------------------------------------------------------
+
+    def _change_world(self, change: WorldChange) -> Result:
+        """Take the world down and put up another one; where that fails, the former one."""
+        before, worlds = self.session, self.worlds
+        if before is not None:
+            was = before.simulation.scenario, worlds.base
+            self.trigger_deactivate()
+            self.trigger_cleanup()
+        worlds.forget()
+        if change.scenario is None:
+            return Result(Code.OK)
+        worlds.wanted, worlds.base = change.scenario, change.base
+        result = self._put_up(before if change.continues else None)
+        if not result.ok and before is not None:
+            worlds.wanted, worlds.base = was
+            self._put_up(before)
+        elif result.ok and not change.continues and self.session is not None:
+            self.session.machine.request(State.STOPPED)
+        return result
+
+    def _put_up(self, before: Session | None) -> Result:
+        """Configure and activate the world that is wanted, as another one stood."""
+        if self.trigger_configure() is not TransitionCallbackReturn.SUCCESS:
+            return Result(Code.OPERATION_FAILED, self.problem)
+        assert self.session is not None
+        try:
+            if before is not None:
+                self.session.stand_as(before)
+        except RotorError as error:
+            self.trigger_cleanup()
+            return Result(Code.OPERATION_FAILED, str(error))
+        self.trigger_activate()
+        return Result(Code.OK)
+
     # --- running ----------------------------------------------------------------------------------
 
     def simulate(self, executor: Executor) -> None:
@@ -177,6 +219,9 @@ class SimulatorNode(LifecycleNode):
             self.trigger_activate()
         finished: Session | None = None
         while is_running() and not self._quit:
+            if self.worlds.waiting is not None:
+                change, self.worlds.waiting = self.worlds.waiting, None
+                change.done(self._change_world(change))
             session = self.session
             if session is None or not session.active:
                 executor.spin_once(timeout_sec=SPIN_LIMIT)

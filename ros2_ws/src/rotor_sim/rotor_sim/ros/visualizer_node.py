@@ -23,7 +23,7 @@ from rotor_msgs.msg import Scene as SceneMessage
 from rotor_core.config.teams import teams
 from rotor_core.messages.convert import WORLD_FRAME, pose_message, seconds_from_stamp
 from rotor_core.ros import qos
-from rotor_core.ros.node import is_running, run, scenario_parameter
+from rotor_core.ros.node import followed_scenario, is_running, run
 from rotor_core.state import Pose
 from rotor_sim.ros.markers.moving import MarkerPublisher
 from rotor_sim.ros.markers.scene import scene_from
@@ -114,7 +114,7 @@ class VisualizerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("visualizer")
-        scenario = scenario_parameter(self)
+        scenario = followed_scenario(self)
         self._outbox = Outbox(self)
         self._epoch: int | None = None
         self._paths = PathPublisher(self._outbox, [t.entity for t in teams(scenario.model)])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.checks.references import attachment_keys
 from rotor_core.config.model import CableAttachment
 from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import cable_spans
 from rotor_core.config.yaml.tree import Tree
 from rotor_core.errors import ConfigError
-from rotor_core.state import State
 
 REACH = 1e-6
 """Ends of a cable may begin this much farther apart than it is long, m: the engine puts them right."""
@@ -27,27 +26,16 @@ def check_cables(scenario: Scenario, states: np.ndarray, tree: Tree) -> None:
     Raises:
         ConfigError: a cable is too short, or what it joins too far apart.
     """
-    names = [e.name for e in scenario.model.entities]
     lengths = {c.cable: c.length_m for c in scenario.plant if c.length_m is not None}
-
-    def end(name: str, point: tuple[float, float, float]) -> np.ndarray | None:
-        if name == "world":
-            return np.array(point)
-        if name not in names:  # a link of an arm
-            return None
-        state = State(states[names.index(name)])
-        return state.position + quat2mat(state.attitude) @ np.array(point)
-
+    spans = cable_spans(scenario.model, states)
     k = 0
     for i, item in enumerate(scenario.model.attachments):
         if not isinstance(item, CableAttachment):
             continue
         k += 1
-        a, b = end(item.a, item.a_point_m), end(item.b, item.b_point_m)
-        length = lengths.get(k, item.length_m)
-        if a is None or b is None or float(np.linalg.norm(b - a)) <= length + REACH:
+        length, apart = lengths.get(k, item.length_m), float(spans[k - 1])
+        if not apart > length + REACH:  # also where it is not known
             continue
-        apart = float(np.linalg.norm(b - a))
         keys = attachment_keys(tree, i)
         raise ConfigError(
             f"{tree.at(*keys).place}: model.attachments[{i}]: cable{k} joins points of {item.a!r} and {item.b!r} that "

@@ -66,14 +66,24 @@ def read_urdf(path: Path) -> dict[str, Tree]:
     Raises:
         ConfigError: unreadable, not URDF, or beyond the supported subset; with file and line.
     """
-    return _Reader(str(path)).vehicle(_parse(path))
-
-
-def _parse(path: Path) -> Element:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
+    return _Reader(str(path)).vehicle(_parse(data, path))
+
+
+def body_from_urdf(text: str, file: str) -> tuple[str, Tree]:
+    """Name and fields of a payload from the text of a robot description with one link: a box or a sphere.
+
+    Raises:
+        ConfigError: not URDF, or another thing than one rigid body; with file and line.
+    """
+    root = _parse(text.encode(), Path(file))
+    return root.attributes.get("name", ""), _Reader(file).body(root)
+
+
+def _parse(data: bytes, path: Path) -> Element:
     if len(data) > MAX_BYTES:
         raise ConfigError(
             f"{path}: is larger than {MAX_BYTES} bytes. This is not a robot description."
@@ -180,6 +190,29 @@ class _Reader:
             "links": self._tree(root, [self._link(e) for e in links.values()]),
             "joints": self._tree(root, [self._joint(e, rename) for e in joints]),
         }
+
+    def body(self, root: Element) -> Tree:
+        """The fields of a payload."""
+        fields = self.vehicle(root)
+        if fields["joints"].value:
+            raise self._fail(
+                root,
+                "has joints: a vehicle with an arm needs rotors too. Write a vehicle (YAML) whose key urdf names it.",
+            )
+        base = next(e for e in root.children if e.tag == "link")
+        shapes = [self._visual(c).value for c in base.children if c.tag == "visual"]
+        kinds = [shape["type"].value for shape in shapes]
+        if kinds not in (["box"], ["sphere"]):
+            raise self._fail(base, "needs exactly one <visual>, a box or a sphere.")
+        (shape,), centre = shapes, np.array([c.value for c in fields["com_m"].value])
+        size = [n.value for n in shape["size_m"].value]
+        offset = np.array([n.value for n in shape["position_m"].value]) - centre
+        if any(n.value for n in shape["rpy_deg"].value):
+            raise self._fail(base, "its <visual> must not be turned (rpy).")
+        drawn: dict[str, object] = {"type": kinds[0]}
+        drawn |= {"size_m": size, "offset_m": offset} if kinds == ["box"] else {"radius_m": size[0]}
+        own = {k: fields[k] for k in ("mass_kg", "inertia_kg_m2")}
+        return self._tree(base, {**own, "shape": drawn})
 
     def _children(self, joints: list[Element], links: set[str]) -> set[str]:
         """Links that joints move."""

@@ -8,11 +8,13 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rotor_msgs.msg import Swashplate, TeamCommand
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import frame_of, vector_from
+from rotor_core.messages.joint_command import joint_command_from
 from rotor_core.messages.team_wire import Heading, TeamCommandWire
 from rotor_core.ros import qos
 from rotor_core.state import State
@@ -119,11 +121,15 @@ def subscribe_swashplates(
 def subscribe_efforts(
     entities: Entities,
     vehicle: str,
-    n: int,
+    joints: list[str],
     accept: Callable[[np.ndarray], None],
     reject: Callable[[str], None],
 ) -> None:
-    """``<vehicle>/cmd/joint_efforts``: efforts of all joints, in the order of its joint states."""
+    """Efforts of joints; ``accept`` gets one per joint of the vehicle, NaN: it stays.
+
+    ``<vehicle>/cmd/joint_efforts``: all, in the order of its joint states. ``<vehicle>/cmd/joints``: by their names.
+    """
+    n = len(joints)
 
     def callback(message: Float64MultiArray) -> None:
         efforts = np.array(message.data)
@@ -139,7 +145,17 @@ def subscribe_efforts(
             return
         accept(efforts)
 
+    def by_name(message: JointState) -> None:
+        try:
+            efforts = joint_command_from(message, vehicle, joints).efforts
+        except ContractError as error:
+            reject(f"cmd/joints of {vehicle!r}: {error}")
+            return
+        if efforts is not None:
+            accept(efforts)
+
     entities.subscribe(Float64MultiArray, f"{vehicle}/cmd/joint_efforts", callback, qos.COMMAND)
+    entities.subscribe(JointState, f"{vehicle}/cmd/joints", by_name, qos.COMMAND)
 
 
 def subscribe_motor_speeds(

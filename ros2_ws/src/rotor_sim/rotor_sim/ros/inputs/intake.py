@@ -6,6 +6,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
+from rotor_core.config.model import Model
 from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
 from rotor_core.messages.team_wire import Heading
 from rotor_core.vehicles.rotors import rotor_set
@@ -62,7 +63,7 @@ class CommandIntake:
         """Vehicle of every joint."""
         kind = simulation.scenario.command_input
         if kind != "team":
-            self._subscribe_efforts(entities, counts)
+            self._subscribe_efforts(entities, simulation.scenario.model)
         if kind == "team":
             helicopters = simulation.scenario.model.helicopters
             subscribe_team_commands(
@@ -76,15 +77,18 @@ class CommandIntake:
             subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
         self._pushes = ExternalWrenches(entities, simulation, self.reject)
 
-    def _subscribe_efforts(self, entities: Entities, counts: list[int]) -> None:
-        ends = np.cumsum([0, *counts])
-        for name, n, first in zip(self._vehicles, counts, ends[:-1], strict=True):
+    def _subscribe_efforts(self, entities: Entities, model: Model) -> None:
+        first = 0
+        for vehicle in model.vehicles:
+            joints = [j.name for j in vehicle.moving_joints]
+            own = self._efforts[first : first + len(joints)]
+            first += len(joints)
 
-            def take(efforts: np.ndarray, first: int = int(first)) -> None:
-                self._efforts[first : first + len(efforts)] = efforts
+            def take(efforts: np.ndarray, own: np.ndarray = own) -> None:
+                np.copyto(own, efforts, where=np.isfinite(efforts))
 
-            if n:
-                subscribe_efforts(entities, name, n, take, self.reject)
+            if joints:
+                subscribe_efforts(entities, vehicle.name, joints, take, self.reject)
 
     def begin(self, epoch: int, period: int) -> None:
         """A state is about to be published: commands of this period count as its answer."""

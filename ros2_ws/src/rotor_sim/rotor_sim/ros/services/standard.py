@@ -10,6 +10,7 @@ import importlib
 import re
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -34,22 +35,25 @@ PACKAGE = "simulation_interfaces"
 INVALID_POSE = 101
 """Additional code of SetEntityState.srv."""
 
-SCOPE_TIME, SCOPE_STATE, SCOPE_ALL = 1, 2, 255
 
-FEATURES = (
-    "ENTITY_STATE_GETTING", "ENTITY_STATE_SETTING", "ENTITY_INFO_GETTING", "ENTITY_CATEGORIES",
-    "SIMULATION_RESET", "SIMULATION_RESET_TIME", "SIMULATION_RESET_STATE", "SIMULATION_STATE_GETTING",
-    "SIMULATION_STATE_SETTING", "SIMULATION_STATE_PAUSE", "STEP_SIMULATION_SINGLE",
-    "STEP_SIMULATION_MULTIPLE", "STEP_SIMULATION_ACTION",
-)  # fmt: skip
-"""Advertised features: exactly those that work."""
+def interfaces(kind: str) -> ModuleType:
+    """Messages (``msg``), services (``srv``) or actions of the package."""
+    return importlib.import_module(f"{PACKAGE}.{kind}")
 
 
-def _module(kind: str) -> ModuleType | None:
+def is_available() -> bool:
+    """True if the package is installed."""
     try:
-        return importlib.import_module(f"{PACKAGE}.{kind}")
+        return all(interfaces(kind) for kind in ("srv", "msg", "action"))
     except ImportError:
-        return None
+        return False
+
+
+def answer(response: Any, result: Any) -> Any:
+    """A response with its result: a :class:`Result`, or whatever has a code and a text."""
+    response.result.result = int(result.code)
+    response.result.error_message = result.text
+    return response
 
 
 def select_entities(names: list[str], pattern: str) -> list[str] | str:
@@ -91,14 +95,8 @@ class StandardServices:
     def __init__(self, node: Node, session: Session) -> None:
         self._session = session
         self._entities = Entities(node)
-        srv, msg, action = _module("srv"), _module("msg"), _module("action")
-        assert srv is not None and msg is not None and action is not None
-        self._msg = msg
+        srv, self._msg, action = (interfaces(kind) for kind in ("srv", "msg", "action"))
         for kind, name, callback in (
-            ("GetSimulatorFeatures", "get_simulator_features", self.get_features),
-            ("GetSimulationState", "get_simulation_state", self.get_state),
-            ("SetSimulationState", "set_simulation_state", self.set_state),
-            ("ResetSimulation", "reset_simulation", self.reset),
             ("GetEntities", "get_entities", self.get_entities),
             ("GetEntityState", "get_entity_state", self.get_entity_state),
             ("GetEntitiesStates", "get_entities_states", self.get_entities_states),
@@ -118,45 +116,17 @@ class StandardServices:
         )
         self._entities.on_destroy(server.destroy)
 
-    @staticmethod
-    def is_available() -> bool:
-        """True if the package is installed."""
-        return all(_module(kind) is not None for kind in ("srv", "msg", "action"))
-
     def close(self) -> None:
         """Take the services down."""
         self._entities.destroy()
 
-    def _answer(self, response: object, result: Result) -> object:
-        response.result.result = int(result.code)  # type: ignore[attr-defined]
-        response.result.error_message = result.text  # type: ignore[attr-defined]
-        return response
-
     # --- the simulation ---------------------------------------------------------------------------
-
-    def get_features(self, _: object, response: object) -> object:
-        """Supported features of the simulator."""
-        kinds = self._msg.SimulatorFeatures
-        features = response.features  # type: ignore[attr-defined]
-        features.features = [getattr(kinds, name) for name in FEATURES]
-        scenario = self._session.simulation.scenario
-        features.custom_info = f"rotor; scenario {scenario.name} (YAML, schema {scenario.schema})"
-        return response
-
-    def get_state(self, _: object, response: object) -> object:
-        """Stopped, playing, paused or quitting."""
-        response.state.state = int(self._session.machine.state)  # type: ignore[attr-defined]
-        return self._answer(response, Result(Code.OK))
-
-    def set_state(self, request: object, response: object) -> object:
-        """Change it; stopping resets."""
-        return self._answer(response, self._session.change_state(request.state.state))  # type: ignore[attr-defined]
 
     def step(self, request: object, response: object, reply: Callable[[object], None]) -> None:
         """Control periods of a paused simulation."""
 
         def done(result: Result) -> None:
-            reply(self._answer(response, result))
+            reply(answer(response, result))
 
         self._session.step(request.steps, done)  # type: ignore[attr-defined]
 
@@ -172,7 +142,7 @@ class StandardServices:
             if goal.is_cancel_requested:  # type: ignore[attr-defined]
                 goal.canceled()  # type: ignore[attr-defined]
                 text = f"cancelled after {done} of {wanted} steps."
-                return self._answer(self._action.Result(), Result(Code.OPERATION_FAILED, text))
+                return answer(self._action.Result(), Result(Code.OPERATION_FAILED, text))
             result = await self._one_step()
             if result.ok:
                 done += 1
@@ -183,16 +153,7 @@ class StandardServices:
             goal.succeed()  # type: ignore[attr-defined]
         else:
             goal.abort()  # type: ignore[attr-defined]
-        return self._answer(self._action.Result(), result)
-
-    def reset(self, request: object, response: object) -> object:
-        """Time, state, or both; what is spawned cannot be reset alone, because nothing ever is."""
-        scope = int(request.scope) or SCOPE_ALL  # type: ignore[attr-defined]
-        if scope != SCOPE_ALL and scope & ~(SCOPE_TIME | SCOPE_STATE):
-            text = f"scope {scope}: only TIME ({SCOPE_TIME}), STATE ({SCOPE_STATE}), both, and ALL are supported."
-            return self._answer(response, Result(Code.FEATURE_UNSUPPORTED, text))
-        self._session.reset(state=bool(scope & SCOPE_STATE), time=bool(scope & SCOPE_TIME))
-        return self._answer(response, Result(Code.OK))
+        return answer(self._action.Result(), result)
 
     # --- entities ---------------------------------------------------------------------------------
 
@@ -237,15 +198,15 @@ class StandardServices:
     def get_entities(self, request: object, response: object) -> object:
         """Names that match."""
         result, response.entities = self._matching(request.filters)  # type: ignore[attr-defined]
-        return self._answer(response, result)
+        return answer(response, result)
 
     def get_entity_state(self, request: object, response: object) -> object:
         """The true state of one entity."""
         row = self._row(request.entity)  # type: ignore[attr-defined]
         if row is None:
-            return self._answer(response, self._not_found(request.entity))  # type: ignore[attr-defined]
+            return answer(response, self._not_found(request.entity))  # type: ignore[attr-defined]
         self._fill_state(response.state, row)  # type: ignore[attr-defined]
-        return self._answer(response, Result(Code.OK))
+        return answer(response, Result(Code.OK))
 
     def get_entities_states(self, request: object, response: object) -> object:
         """The true states of all that match."""
@@ -253,29 +214,29 @@ class StandardServices:
         response.entities = names  # type: ignore[attr-defined]
         states = self._msg.EntityState
         response.states = [self._fill_state(states(), self._row(n) or 0) for n in names]  # type: ignore[attr-defined]
-        return self._answer(response, result)
+        return answer(response, result)
 
     def get_entity_info(self, request: object, response: object) -> object:
         """Vehicles are robots, payloads dynamic objects."""
         name = request.entity  # type: ignore[attr-defined]
         if self._row(name) is None:
-            return self._answer(response, self._not_found(name))
+            return answer(response, self._not_found(name))
         response.info.category.category = self._category(name)  # type: ignore[attr-defined]
         model = self._session.simulation.scenario.model
         response.info.description = model.entities[model.index(name)].source  # type: ignore[attr-defined]
-        return self._answer(response, Result(Code.OK))
+        return answer(response, Result(Code.OK))
 
     def set_entity_state(self, request: object, response: object) -> object:
         """Put one entity elsewhere, if the cables and rigid links allow it."""
         name = request.entity  # type: ignore[attr-defined]
         row = self._row(name)
         if row is None:
-            return self._answer(response, self._not_found(name))
+            return answer(response, self._not_found(name))
         state = asked_state(self._session.simulation.motion[row, FULL_STATE], request)
         if isinstance(state, str):
             bad = SimpleNamespace(code=INVALID_POSE, text=state)
-            return self._answer(response, bad)  # type: ignore[arg-type]
+            return answer(response, bad)  # type: ignore[arg-type]
         result, _ = self._session.set_states({name: state}, project=False)
         if result.code is Code.OPERATION_FAILED:
             result = SimpleNamespace(code=INVALID_POSE, text=result.text)
-        return self._answer(response, result)  # type: ignore[arg-type]
+        return answer(response, result)  # type: ignore[arg-type]
