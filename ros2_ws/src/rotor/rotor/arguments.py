@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from rotor_core.errors import ConfigError
+
 
 def positive_number(text: str) -> float:
     """Argument type: finite and > 0."""
@@ -22,9 +24,32 @@ def finite_number(text: str) -> float:
     return value
 
 
+def positive_whole(text: str) -> int:
+    """Argument type: a whole number > 0."""
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"must be > 0, got {text}")
+    return value
+
+
 def seed(text: str) -> int:
     """Argument type: a whole number that fits a ROS parameter."""
     value = int(text)
     if not 0 <= value < 2**63:
         raise argparse.ArgumentTypeError(f"must be >= 0 and below 2^63, got {text}")
     return value
+
+
+def pairs(option: str, texts: list[str], form: str = "NAME=VALUE") -> dict[str, str]:
+    """Values of an option that may be given several times, by the name before the sign.
+
+    Raises:
+        ConfigError: one does not look like ``form``.
+    """
+    out = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not (key and sign and value):
+            raise ConfigError(f"{option}: must look like {form}, got {text!r}.")
+        out[key] = value
+    return out

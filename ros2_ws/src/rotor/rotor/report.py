@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rotor.verb import conclude
 from rotor_flight.reports.folder import new_folder
 from rotor_flight.reports.table import format_table, summary_rows
 
@@ -58,5 +59,4 @@ def _write(flight: Flight, folder: Path, more: list[tuple[str, str]], also: str)
     draw_flight(flight, folder)
     print(format_table(summary_rows(summary) + more))
     print(f"{folder}/: report.html, {also}summary.json, plots")
-    print(summary["verdict"]["words"])
-    return summary["verdict"]["exit_code"]
+    return conclude(summary)

@@ -38,7 +38,7 @@ def rows(scenario: Scenario, found: Trim) -> list[tuple[str, str]]:
             angles = np.degrees(quat2euler(State(state).attitude))
             text = " ".join(f"{v:.3f}" for v in angles)
             out.append((f"{entity.name}: roll, pitch, yaw", f"{text} deg"))
-    names = [f"{v.name}/{j.name}" for v in model.vehicles for j in v.moving_joints]
+    names = model.joint_names
     out += [
         (f"{n}: effort", f"{e:.4f} N m or N") for n, e in zip(names, found.efforts, strict=True)
     ]

@@ -81,6 +81,12 @@ def print_notes(scenario: Scenario) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
+def conclude(summary: dict) -> int:
+    """Print the verdict of a summary as the last line; its exit code."""
+    print(summary["verdict"]["words"])
+    return summary["verdict"]["exit_code"]
+
+
 def print_config(name: str, seed: int | None, pacing: str = "") -> int:
     """Print a resolved scenario."""
     from rotor_core.config.loader import dump_scenario, load_scenario

@@ -201,9 +201,7 @@ class Flight:
         """RMS errors of the joints that were planned, rad or m, by name."""
         if not self.joint_references.size:
             return {}
-        names = [
-            f"{v.name}/{j.name}" for v in self.scenario.model.vehicles for j in v.moving_joints
-        ]
+        names = self.scenario.model.joint_names
         errors = self.joint_references[:, :, 0] - self.joints[:, :, 0]
         return {name: rms(errors[:, i]) for i, name in enumerate(names)}
 

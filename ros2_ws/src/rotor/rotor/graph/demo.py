@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rotor.graph.plan import GraphOptions, graph_plan
 from rotor.graph.run import progress_printer, refuse_occupied_domain, run_graph
-from rotor.verb import print_notes
+from rotor.verb import conclude, print_notes
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import flight_duration
@@ -89,5 +89,5 @@ def _conclude(folder: Path, finished: bool) -> int:
         f"{folder}/: bag, summary.json, scenario.yaml, path_3d.png, path.png, errors.png"
         + (", tensions.png" if flight.tensions.shape[1] else "")
     )
-    print(summary["verdict"]["words"])
-    return summary["verdict"]["exit_code"] if finished else 130
+    code = conclude(summary)
+    return code if finished else 130

@@ -13,7 +13,7 @@ from launch.events.process import ProcessExited
 from launch_ros.actions import Node
 
 from rotor.graph.plan import MAY_END, PLANTS, NodePlan, ProgramPlan
-from rotor.graph.processes import RECOVER, check, follow_parent, how_ended
+from rotor.graph.processes import check, follow_parent, how_ended, remedy
 from rotor_core.errors import RotorError
 from rotor_sim.judging.verdict import EXIT_CODES
 
@@ -63,8 +63,9 @@ def _ended(name: str, event: ProcessExited, context: LaunchContext) -> Action | 
     if failed and name in PLANTS and code in EXIT_CODES.values():
         raise RotorError("the flight was not flown; its verdict stands above")
     if failed:
-        remedy = f". {RECOVER}" if name == "recorder" and code < 0 else ""
-        raise RotorError(f"the {name} {how_ended(code)}; what it said stands above{remedy}")
+        raise RotorError(
+            f"the {name} {how_ended(code)}; what it said stands above.{remedy(name, code)}"
+        )
     if name in PLANTS and not context.is_shutdown:
         return EmitEvent(event=Shutdown(reason=f"the {name} ended"))
     return None

@@ -34,8 +34,11 @@ def how_ended(code: int) -> str:
     return f"was killed ({name})"
 
 
-RECOVER = "What it had recorded is on the disk: ./rotor recover BAG closes the bag."
-"""Remedy where a recorder ended before its bag was closed."""
+def remedy(name: str, code: int) -> str:
+    """Remedy where a recorder was killed before its bag was closed; else nothing."""
+    if name != "recorder" or code >= 0:
+        return ""
+    return " What it had recorded is on the disk: ./rotor recover BAG closes the bag."
 
 
 def parameter_text(text: str) -> str:

@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
-from rotor.graph.processes import RECOVER, Child, ProcessGroup, how_ended
+from rotor.graph.processes import Child, ProcessGroup, how_ended, remedy
 from rotor_core.errors import RotorError
 from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
@@ -68,7 +68,6 @@ def run_graph(
     *,
     on_progress: Callable[[dict[str, str], str], None],
     on_start: Callable[[Child], object] = lambda _: None,
-    on_end: Callable[[dict[str, str]], object] = lambda _: None,
 ) -> bool:
     """Run the nodes until the simulator ends or Ctrl-C.
 
@@ -77,7 +76,6 @@ def run_graph(
         out: result folder; logs go to ``out/log``.
         on_progress: called about once a second with the diagnostics of the simulator.
         on_start: called with every process that has been started.
-        on_end: called with the last diagnostics of the simulator, also after Ctrl-C.
 
     Returns:
         Whether the run came to its end (False: interrupted).
@@ -87,7 +85,7 @@ def run_graph(
             lines are shown.
     """
     with _domain_to_ourselves():
-        return _run(plans, out, on_progress, on_start, on_end)
+        return _run(plans, out, on_progress, on_start)
 
 
 def _run(
@@ -95,7 +93,6 @@ def _run(
     out: Path,
     on_progress: Callable[[dict[str, str], str], None],
     on_start: Callable[[Child], object],
-    on_end: Callable[[dict[str, str]], object],
 ) -> bool:
     env = environment(out)
     keep_to_loopback(os.environ)
@@ -116,7 +113,6 @@ def _run(
                 print("\ninterrupted: stopping the nodes ...", flush=True)
                 return False
     finally:
-        on_end(watcher.values)
         executor.shutdown(timeout_sec=0.0)
         watcher.destroy_node()
         try_shutdown(context=context)
@@ -166,9 +162,9 @@ def _check(group: ProcessGroup) -> None:
         code = child.process.returncode
         if code == 0 and child.name in MAY_END:
             continue
-        remedy = f" {RECOVER}" if child.name == "recorder" and code < 0 else ""
         raise RotorError(
-            f"the {child.name} {how_ended(code)}.{remedy} Its last lines ({child.log}):\n{child.last_words()}"
+            f"the {child.name} {how_ended(code)}.{remedy(child.name, code)} Its last lines ({child.log}):\n"
+            f"{child.last_words()}"
         )
 
 

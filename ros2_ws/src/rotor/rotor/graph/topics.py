@@ -6,11 +6,13 @@ What `ros2 topic` does, where only the wheels of ROS 2 are installed.
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import rclpy
@@ -20,6 +22,8 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
 
 from rotor_core.config.yaml.structure import suggestion
 from rotor_core.errors import RotorError
@@ -120,33 +124,28 @@ def _subscribe(node: Node, topic: str, callback: Callable, *, raw: bool) -> None
     node.create_subscription(message, topic, callback, profile, raw=raw)
 
 
-def text_of(message: object, indent: str = "") -> str:
+def text_of(message: object) -> str:
     """A message as YAML, fields in their order; long arrays are cut."""
-    lines = []
-    for name in message.get_fields_and_field_types():  # type: ignore[attr-defined]
-        value = getattr(message, name)
-        if hasattr(value, "get_fields_and_field_types"):
-            lines.append(f"{indent}{name}:\n{text_of(value, indent + '  ')}")
-        elif (
-            isinstance(value, (list, tuple))
-            and value
-            and hasattr(value[0], "get_fields_and_field_types")
-        ):
-            lines.append(f"{indent}{name}:")
-            for item in value:
-                body = text_of(item, indent + "  ")
-                lines.append(f"{indent}- {body.lstrip()}")
-        elif isinstance(value, str):
-            lines.append(f"{indent}{name}: '{value}'")
-        elif hasattr(value, "__len__") and not isinstance(value, bytes):
-            shown = ", ".join(
-                f"{x:.9g}" if isinstance(x, float) else str(x) for x in list(value)[:LONGEST]
-            )
-            rest = f", ... {len(value) - LONGEST} more" if len(value) > LONGEST else ""
-            lines.append(f"{indent}{name}: [{shown}{rest}]")
-        else:
-            lines.append(f"{indent}{name}: {f'{value:.9g}' if isinstance(value, float) else value}")
-    return "\n".join(lines)
+    text = io.StringIO()
+    YAML().dump(_plain(message), text)
+    return text.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Messages as mappings, arrays as lists in one line."""
+    if hasattr(value, "get_fields_and_field_types"):
+        return {name: _plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        return value
+    entries = [_plain(x) for x in value]
+    if entries and isinstance(entries[0], dict):
+        return entries
+    rest = [f"... {len(entries) - LONGEST} more"] if len(entries) > LONGEST else []
+    line = CommentedSeq(
+        [*(x.item() if isinstance(x, np.generic) else x for x in entries[:LONGEST]), *rest]
+    )
+    line.fa.set_flow_style()
+    return line
 
 
 LONGEST = 64
@@ -161,7 +160,7 @@ def echo(topic: str, count: int) -> int:
         if count and not left[0]:
             return
         left[0] -= 1
-        print(f"{text_of(message)}\n---", flush=True)
+        print(f"{text_of(message)}---", flush=True)
 
     with _listening(topic) as (node, executor):
         _subscribe(node, topic, show, raw=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rotor.arguments import finite_number
+from rotor.arguments import finite_number, pairs
 from rotor.verb import VERBS, Verb
 from rotor_core.errors import ConfigError
 
@@ -29,12 +29,12 @@ def _compare(options: argparse.Namespace) -> int:
     from rotor_recordings.formats.open import open_recording
 
     wishes = CompareOptions(
-        bodies=_pairs("--body", options.body),
-        sim_topics=_pairs("--sim-topic", options.sim_topic),
-        real_topics=_pairs("--real-topic", options.real_topic),
+        bodies=pairs("--body", options.body),
+        sim_topics=pairs("--sim-topic", options.sim_topic),
+        real_topics=pairs("--real-topic", options.real_topic),
         offset=options.time_offset,
         align=options.align,
-        markers={body: _vector(f"--marker {body}", text) for body, text in _pairs("--marker", options.marker).items()},
+        markers={body: _vector(f"--marker {body}", text) for body, text in pairs("--marker", options.marker).items()},
         fit_markers=tuple(options.fit_marker),
         start=options.start,
         end=options.end,
@@ -70,16 +70,6 @@ def _over(bodies: dict, options: argparse.Namespace) -> list[str]:
             for b, v in values.items()
             if not v <= limit
         ]
-    return out
-
-
-def _pairs(option: str, texts: list[str]) -> dict[str, str]:
-    out = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not (key and sign and value):
-            raise ConfigError(f"{option}: must look like NAME=VALUE, got {text!r}.")
-        out[key] = value
     return out
 
 

@@ -12,6 +12,7 @@ from rotor.verb import (
     Verb,
     add_print_config,
     add_run_arguments,
+    conclude,
     print_config,
     print_notes,
 )
@@ -75,12 +76,6 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
     if kept is not None:
         print(f"{kept}: the flight at its end. Resume it: ./rotor resume {kept}")
     return conclude(summary)
-
-
-def conclude(summary: dict) -> int:
-    """Print the verdict of a summary as the last line; its exit code."""
-    print(summary["verdict"]["words"])
-    return summary["verdict"]["exit_code"]
 
 
 def add_results(sub: argparse.ArgumentParser) -> None:

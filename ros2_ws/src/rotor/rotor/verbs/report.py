@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from rotor.arguments import pairs
 from rotor.verb import VERBS, Verb
-from rotor_core.errors import ConfigError
-
-EXTRAS = ("compare",)
-"""The extra that draws linked plots."""
 
 
 def _report(options: argparse.Namespace) -> int:
     from rotor.report import report
     from rotor_core.config.loader import load_scenario
 
-    topics = {}
-    for text in options.reference:
-        entity, sign, topic = text.partition("=")
-        if not (entity and sign and topic):
-            raise ConfigError(f"--reference: must look like ENTITY=TOPIC, got {text!r}.")
-        topics[entity] = topic
+    topics = pairs("--reference", options.reference, "ENTITY=TOPIC")
     scenario = load_scenario(options.scenario) if options.scenario else None
     return report(options.recording, options.out, scenario=scenario, topics=topics)
 
@@ -45,6 +37,6 @@ VERBS.register(
         "./rotor report results/demo/bag --out /tmp/report",
         _arguments,
         _report,
-        EXTRAS,
+        ("compare",),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rotor.arguments import positive_number
+from rotor.arguments import positive_number, positive_whole
 from rotor.verb import VERBS, Verb
 
 
@@ -25,7 +25,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
     echo.add_argument("topic")
     echo.add_argument(
         "--count",
-        type=int,
+        type=positive_whole,
         default=0,
         metavar="N",
         help="end after so many (default: Ctrl-C ends it)",

@@ -42,9 +42,10 @@ def _tune(options: argparse.Namespace) -> int:
         for (name, first), (_, second) in zip(_words(before), _words(after), strict=True)
     ]
     flights = [fly(s) for s in (scenario, after.scenario)]
-    rows += [("flown", *(str(flight.verdict()) for flight in flights))]
-    for entity in flights[0].summary()["teams"]:
-        errors = [f.summary()["teams"][entity]["position_rmse_m"] for f in flights]
+    summaries = [flight.summary() for flight in flights]
+    rows.append(("flown", *(s["verdict"]["words"] for s in summaries)))
+    for entity in summaries[0]["teams"]:
+        errors = [s["teams"][entity]["position_rmse_m"] for s in summaries]
         rows.append((f"{entity}: position RMSE", *(f"{1e3 * e:.3g} mm" for e in errors)))
     print(format_columns(("", "now", "proposed"), rows))
     if out is not None:
@@ -63,7 +64,7 @@ def _numbers(values: tuple[float, ...]) -> str:
 
 
 def _words(design: Design) -> list[tuple[str, str]]:
-    """What the closed loop is like, in rows."""
+    """Figures of the closed loop, in rows."""
     rows = [
         ("slowest decay", f"{design.decay:.3g} 1/s"),
         ("least damping", f"{design.damping:.2f} of critical"),

@@ -59,12 +59,13 @@ def _up(options: argparse.Namespace) -> int:
     plans = graph_plan(wanted, scenario)
     print(f"{scenario.description}\nlogs in {folder / 'log'}; Ctrl-C ends it")
     told: dict[str, str] = {}
-    run_graph(
-        plans,
-        folder,
-        on_progress=progress_printer(options.duration or 0.0, scenario.time.control_s),
-        on_end=told.update,
-    )
+    show = progress_printer(options.duration or 0.0, scenario.time.control_s)
+
+    def on_progress(values: dict[str, str], text: str) -> None:
+        told.update(values)
+        show(values, text)
+
+    run_graph(plans, folder, on_progress=on_progress)
     print()
     if (folder / "bag").exists() and "verdict" in told:
         from rotor.report import report_into

@@ -139,8 +139,7 @@ class Worlds:
 
     @property
     def _tumbled(self) -> np.ndarray:
-        q = State(self.states).attitude[:, : self.vehicles]
-        return np.any(1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2) < 0.0, axis=1)
+        return np.any(State(self.states[:, : self.vehicles]).tilt > 0.5 * np.pi, axis=1)
 
     def observe(self) -> np.ndarray:
         """States as seen from the goal, (count, width), single precision."""

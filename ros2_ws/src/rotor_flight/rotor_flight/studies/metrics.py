@@ -32,9 +32,7 @@ def _vehicles(flight: Flight) -> np.ndarray:
 
 
 def _tilt(flight: Flight) -> float:
-    q = State(_vehicles(flight)).attitude
-    cosine = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2)
-    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)).max()))
+    return float(np.degrees(State(_vehicles(flight)).tilt.max()))
 
 
 def _attitude(flight: Flight) -> float:

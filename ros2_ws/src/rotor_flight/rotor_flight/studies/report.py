@@ -20,6 +20,7 @@ from rotor_flight.reports.html_page import html_page
 from rotor_flight.studies.chunk import FINER
 from rotor_flight.studies.run import Sweep
 from rotor_flight.studies.sensitivity import first_order, rank_correlation
+from rotor_sim.judging.verdict import Verdict
 
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 SHOWN = 0.005
@@ -58,7 +59,7 @@ def write_report(sweep: Sweep) -> dict:
         "scenario": sweep.job.loaded.name,
         "flights": sweep.table.num_rows,
         "failed": failed,
-        "verdicts": dict(Counter(v.split(":")[0].split(" at ")[0] for v in columns["verdict"])),
+        "verdicts": dict(Counter(Verdict.kind_of(v) for v in columns["verdict"])),
         "wall_time_s": sweep.wall_time,
         "step_s": sweep.job.scenario(0, [float(columns[v][0]) for v in varied]).time.step_s,
         "step_error_max_m": float(np.nanmax(sweep.step_errors))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import expm, null_space
@@ -19,7 +20,7 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 from rotor_control.controller import Controller, make_controller
 from rotor_core.config.environment import Environment
 from rotor_core.config.schema import Actuation, Scenario, Sensing
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import cable_spans, teams
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
@@ -87,7 +88,7 @@ class LinearLoop:
         found = linearize(simulation.engine)
         self._groups = [name.split("+") for name in found.bodies]
         kept = self._moving_errors()
-        poses = self._slopes(self._lengths)[:, kept]
+        poses = self._slopes(partial(cable_spans, self.scenario.model))[:, kept]
         speeds = self._as_speeds(poses, kept)
         both = np.vstack([poses, speeds])
         basis = null_space(both) if len(both) else np.eye(int(kept.sum()))
@@ -161,22 +162,6 @@ class LinearLoop:
                 ahead, behind = of(self._moved(b, column, h)), of(self._moved(b, column, -h))
                 columns.append((ahead - behind) / (2.0 * h))
         return np.array(columns).T
-
-    def _lengths(self, states: np.ndarray) -> np.ndarray:
-        """Distances of the ends of all cables."""
-
-        def end(name: str, point: tuple[float, float, float]) -> np.ndarray:
-            if name == "world":
-                return np.array(point)
-            state = State(states[self._names.index(name)])
-            return state.position + quat2mat(state.attitude) @ np.array(point)
-
-        return np.array(
-            [
-                np.linalg.norm(end(c.b, c.b_point_m) - end(c.a, c.a_point_m))
-                for c in self.scenario.model.cables
-            ]
-        )
 
     def gains(self, scenario: Scenario) -> np.ndarray:
         """Derivatives of the commands by the errors that are left, (4 n_vehicles, n), for the gains of a scenario."""

@@ -69,11 +69,16 @@ class Design:
     @property
     def damping(self) -> float:
         """Least damping of a mode, of what is critical."""
-        return float(min(-p.real / abs(p) for p in self.poles))
+        return least_damping(self.poles)
+
+
+def least_damping(poles: np.ndarray) -> float:
+    """Least damping of a mode, of what is critical; poles in 1/s."""
+    return float(min(-p.real / abs(p) for p in poles))
 
 
 def design_of(loop: LinearLoop, scenario: Scenario) -> Design:
-    """What the closed loop makes of the gains of a scenario."""
+    """Closed loop with the gains of a scenario."""
     K = loop.gains(scenario)
     margins = {name: loop.margins(K, channels) for name, channels in CHANNELS.items()}
     return Design(scenario, loop.modes(K), margins, loop.delay_margin(K))
@@ -94,7 +99,7 @@ def propose(loop: LinearLoop, scenario: Scenario) -> Design:
         K = loop.gains(with_bandwidths(scenario, np.exp(logs)))
         poles = loop.modes(K)
         worst = -poles[0].real
-        damping = min(-p.real / abs(p) for p in poles)
+        damping = least_damping(poles)
         shaky = 0.0
         for scale, delay in TRIED:
             there = -loop.modes(K, scale=scale, delay=delay)[0].real
@@ -207,26 +212,14 @@ GAINS = (
 
 def gains_of(scenario: Scenario) -> dict[str, tuple[float, ...]]:
     """Gains of vehicles (one entry for those that are alike) and of the controller, by place."""
-    out: dict[str, tuple[float, ...]] = {}
-    for vehicle in scenario.model.vehicles:
-        own = {
-            f"{vehicle.name}: {k}": getattr(vehicle.gains, k)
-            for k in GAINS
-            if hasattr(vehicle.gains, k)
-        }
-        if list(own.values()) not in (
-            [v for k, v in out.items() if k.startswith(f"{name}:")] for name in _names(out)
-        ):
-            out |= own
-    return out | {
-        f"controller: {k}": getattr(scenario.controller, k)
-        for k in GAINS
-        if hasattr(scenario.controller, k)
+    alike = {v.gains: v.name for v in reversed(scenario.model.vehicles)}
+    owners = [(name, gains) for gains, name in reversed(alike.items())]
+    return {
+        f"{name}: {key}": getattr(gains, key)
+        for name, gains in [*owners, ("controller", scenario.controller)]
+        for key in GAINS
+        if hasattr(gains, key)
     }
-
-
-def _names(gains: dict[str, tuple[float, ...]]) -> set[str]:
-    return {place.partition(":")[0] for place in gains}
 
 
 def _rounded(scenario: Scenario, digits: int) -> Scenario:

@@ -14,7 +14,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
-from rotor_core.messages.asked import ASKED
+from rotor_core.messages.asked import asked_from
 from rotor_core.plans.plan import AXES, Plan
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
 from rotor_core.vehicles.rotors import asked_of_rotors
@@ -60,7 +60,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
     }
     arms = [v.name for v in scenario.model.vehicles if v.moving_joints]
     joints: dict[str, dict[int, np.ndarray]] = {n: {} for n in arms}
-    joint_names = [f"{v.name}/{j.name}" for v in scenario.model.vehicles for j in v.moving_joints]
+    joint_names = scenario.model.joint_names
     fits: dict[str, DiscFit] = {}
     discs: dict[str, dict[int, np.ndarray]] = {}
     events: list[Event] = []
@@ -121,8 +121,8 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
         elif message.status:
             values = {v.key: v.value for v in message.status[0].values}
             for k, name in enumerate(vehicles):
-                if ASKED + name in values:
-                    asked[k] = [float(x) for x in values[ASKED + name].split()]
+                if (numbers := asked_from(values, name)) is not None:
+                    asked[k] = numbers
             for key in (
                 "real_time_factor",
                 "missed_deadlines",

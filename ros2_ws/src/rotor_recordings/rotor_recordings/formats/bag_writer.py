@@ -223,7 +223,7 @@ class _Messages:
 
     def _event(self, event: Any, stamp: int) -> Any:
         codes = {name: code for code, name in EVENT_NAMES.items()}
-        joints = [f"{v.name}/{j.name}" for v in self._model.vehicles for j in v.moving_joints]
+        joints = self._model.joint_names
 
         def names(indices: tuple[int, ...]) -> list[str]:
             return [self._model.cable_names[k] for k in indices]

@@ -117,9 +117,8 @@ def _vehicles(flight: Flight, rows: np.ndarray, plots: LinkedPlots) -> None:
     if np.isfinite(flight.commands).any():
         thrust = plots.over_time("vehicles: commanded thrust (dotted: most)", "N")
     for k, vehicle in enumerate(vehicles):
-        colour, q = COLOURS[k % 10], State(flight.states).attitude[rows, k]
-        up = np.clip(1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2), -1.0, 1.0)
-        tilt.line(time, np.degrees(np.arccos(up)), color=colour, legend_label=vehicle.name)
+        colour, angle = COLOURS[k % 10], State(flight.states[rows, k]).tilt
+        tilt.line(time, np.degrees(angle), color=colour, legend_label=vehicle.name)
         if thrust is None or vehicle.helicopter:
             continue
         rotors = rotor_set(vehicle.rotors)
@@ -133,7 +132,7 @@ def _joints(flight: Flight, rows: np.ndarray, plots: LinkedPlots) -> None:
     if not flight.joints.size:
         return
     time, plot = flight.elapsed[rows], plots.over_time("joints (dashed: reference)", "rad or m")
-    names = [f"{v.name}/{j.name}" for v in flight.scenario.model.vehicles for j in v.moving_joints]
+    names = flight.scenario.model.joint_names
     for k, name in enumerate(names):
         colour = COLOURS[k % 10]
         plot.line(time, flight.joints[rows, k, 0], color=colour, legend_label=name)
