@@ -46,7 +46,7 @@ class SimulatorNode(LifecycleNode):
         watch_compiling(self)
         self.session: Session | None = None
         self.problem = ""
-        self._epoch, self._configured = 0, False
+        self._epoch, self._configured, self._is_active = 0, False, False
         self._offered: list = []
         self.worlds = Worlds(self)
         declare_scenario(self, live=True)
@@ -135,12 +135,14 @@ class SimulatorNode(LifecycleNode):
         """Let the world run (or stand, if it is paused)."""
         assert self.session is not None
         self.session.activate()
+        self._is_active = True
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let the world stand; its state stays."""
         assert self.session is not None
         self.session.deactivate()
+        self._is_active = False
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -175,9 +177,11 @@ class SimulatorNode(LifecycleNode):
     def _change_world(self, change: WorldChange) -> Result:
         """Take the world down and put up another one; where that fails, the former one."""
         before, worlds = self.session, self.worlds
+        was_active = self._is_active
         if before is not None:
             was = before.simulation.scenario, worlds.base
-            self.trigger_deactivate()
+            if was_active:
+                self.trigger_deactivate()
             self.trigger_cleanup()
         worlds.forget()
         if change.scenario is None:
@@ -187,8 +191,10 @@ class SimulatorNode(LifecycleNode):
         if not result.ok and before is not None:
             worlds.wanted, worlds.base = was
             self._put_up(before)
-        elif result.ok and not change.continues and self.session is not None:
+        if result.ok and not change.continues and self.session is not None:
             self.session.machine.request(State.STOPPED)
+        elif before is not None and not was_active and self._is_active:
+            self.trigger_deactivate()
         return result
 
     def _put_up(self, before: Session | None) -> Result:
