@@ -9,10 +9,19 @@ from pathlib import Path
 
 from rotor_core import command, reference, state
 from rotor_core.rows import Field, Row
-from rotor_dynamics.memory import bodies, constraints, contacts, discs, joints, rotors, world
+from rotor_dynamics.memory import (
+    bodies,
+    constraints,
+    contacts,
+    discs,
+    joints,
+    rotors,
+    routes,
+    world,
+)
 
 PAGE = Path(__file__).resolve().parents[1] / "memory.md"
-FILES = (world, bodies, constraints, joints, rotors, contacts, discs)
+FILES = (world, bodies, constraints, routes, joints, rotors, contacts, discs)
 SHARED = (state, reference, command)
 
 

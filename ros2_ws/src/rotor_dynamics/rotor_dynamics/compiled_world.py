@@ -66,4 +66,5 @@ def read_cables(ints, floats, tensions, taut):
     world = memory.views(ints, floats)
     for k in range(tensions.shape[0]):
         tensions[k] = world.constraints[k, memory.TENSION_0]
-        taut[k] = world.constraint_int[k, memory.TAUT] != 0
+        row = world.constraint_int[k]
+        taut[k] = row[memory.TAUT] + row[memory.STRETCHED] != 0

@@ -19,6 +19,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import JointDrive
 from rotor_dynamics.actuation.rotors import RotorDrive
 from rotor_dynamics.actuation.swashplates import SwashDrive
+from rotor_dynamics.actuation.winches import WinchDrive
 from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors
 from rotor_dynamics.hybrid import impact, stepper
@@ -90,7 +91,12 @@ class Engine(EngineState):
         self.ints[memory.CONTROLLED] = int(found.controlled and not system.discs)
         self.ints[memory.KINKED] = int(bool(system.contacts or system.forces))
         self.ints[memory.KEEPS_LOG] = 1
-        for what, there in (("joints", system.joints), ("contacts", system.contacts)):
+        routes = [c for c in system.cables if not c.is_line]
+        for what, there in (
+            ("joints", system.joints),
+            ("contacts", system.contacts),
+            ("cables that run through rings, wind or stretch", routes),
+        ):
             if there and found.symplectic:
                 raise ContractError(
                     f"integrator {integrator!r}: does not support {what}. Use rkmk4."
@@ -107,6 +113,8 @@ class Engine(EngineState):
         """Efforts and prescribed motions of the joints."""
         self.swash = SwashDrive(self.world, self._restart)
         """Swashplates and induced velocities of rotors with blades."""
+        self.winches = WinchDrive(self.world, [c.winds for c in system.cables], self._restart)
+        """Lengths of cables that wind."""
         self.world.scalars[memory.TIME] = time
         self.world.scalars[memory.TOLERANCE] = tolerance
         self.world.scalars[memory.NEXT_STEP] = step if found.adaptive else np.inf
@@ -145,12 +153,14 @@ class Engine(EngineState):
         place(self.system, self.groups, self.topology, world, states)
         if time is not None:
             self.swash.shift(time - self.time)
+            self.winches.shift(time - self.time)
             world.scalars[memory.TIME] = time
             self._count_from(time, self.step_length)
         self._move_links()
         check_welds(self.system, self.groups, self.topology, self.update_kinematics(), states)
         world.contact_int[:, [memory.TOUCHES, memory.FACE]] = 0  # friction begins anew
         world.contacts[:, memory.DEPTH :] = 0.0
+        self.winches.lay_out()
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         open_books(self.ints, self.floats)
@@ -169,6 +179,7 @@ class Engine(EngineState):
         other.joints.take_over(self.joints)
         other.joints.write_state(joints)
         other.swash.take_over(self.swash)
+        other.winches.take_over(self.winches)
         place(
             self.system, other.groups, other.topology, other.world,
             checked_states(self.system, states), leaders,

@@ -28,8 +28,9 @@ class EngineState:
 
     @property
     def taut(self) -> np.ndarray:
-        """True for taut cables, (n_cables,) bool."""
-        return self.world.constraint_int[: self.n_cables, memory.TAUT] != 0
+        """True for taut cables (elastic ones: that pull), (n_cables,) bool."""
+        rows = self.world.constraint_int[: self.n_cables]
+        return (rows[:, memory.TAUT] | rows[:, memory.STRETCHED]) != 0
 
     @property
     def alive(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from transforms3d.quaternions import qinverse, qmult, quat2mat
 from rotor_core.errors import ContractError, ModelError
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.model.route import path_of
 from rotor_dynamics.model.system import INITIAL_GAP, Cable, Group, System
 from rotor_dynamics.model.topology import Topology
 
@@ -112,12 +113,10 @@ def gap_of(world: memory.World, k: int) -> float:
         angle = world.start[world.joint_int[number[memory.STOP_JOINT], memory.JOINT_ROW], memory.P]
         return float(number[memory.STOP_SIDE] * angle - c[memory.LENGTH])
     points = []
-    for end, r in ((memory.BODY_A, memory.R_A), (memory.BODY_B, memory.R_B)):
-        row = world.start[number[end]]
-        points.append(
-            row[memory.P : memory.P + 3] + quat2mat(row[memory.Q : memory.Q + 4]) @ c[r : r + 3]
-        )
-    return float(np.linalg.norm(points[1] - points[0]) - c[memory.LENGTH])
+    for body, point in path_of(world, k):
+        row = world.start[body]
+        points.append(row[memory.P : memory.P + 3] + quat2mat(row[memory.Q : memory.Q + 4]) @ point)
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum() - c[memory.LENGTH])
 
 
 def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) -> None:
@@ -128,9 +127,9 @@ def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) 
     """
     for k, number in enumerate(world.constraint_int):
         gap = gap_of(world, k)
-        if number[memory.ALIVE] and gap > INITIAL_GAP:
+        if number[memory.ALIVE] == memory.HOLDS and gap > INITIAL_GAP:
             if k < len(cables):
-                length = cables[k].length
+                length = world.constraints[k, memory.LENGTH]
                 raise ModelError(
                     f"cable{k + 1}: the points it joins are {length + gap:.9g} m apart, but it is only {length:g} m "
                     "long. "
@@ -142,4 +141,4 @@ def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) 
                 f"joint {joints.names[i]!r}: its state {joints.angles[i]:.6g} is beyond its stop at {stop:.6g}. "
                 "Start it between its stops."
             )
-        number[memory.TAUT] = int(bool(number[memory.ALIVE]) and abs(gap) <= INITIAL_GAP)
+        number[memory.TAUT] = int(number[memory.ALIVE] == memory.HOLDS and abs(gap) <= INITIAL_GAP)

@@ -16,6 +16,7 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.errors import ContractError
 from rotor_dynamics import memory
+from rotor_dynamics.model.route import path_of
 from rotor_dynamics.model.system import INITIAL_GAP
 
 GAP_TOLERANCE = 1e-12
@@ -61,29 +62,31 @@ def _spread(world: memory.World) -> np.ndarray:
 
 def _measure(world: memory.World, spread: np.ndarray) -> _Cables:
     joins = world.constraint_int[:, memory.STOP_JOINT] < 0  # no stop of a joint
-    index = np.flatnonzero(joins & (world.constraint_int[:, memory.ALIVE] != 0))
+    index = np.flatnonzero(joins & (world.constraint_int[:, memory.ALIVE] == memory.HOLDS))
     gap, rate = np.zeros(len(index)), np.zeros(len(index))
     J = np.zeros((len(index), len(spread)))
     for i, k in enumerate(index):
-        cable = world.constraints[k]
         points, velocities, rows = [], [], []
-        for end, offset in ((memory.BODY_A, memory.R_A), (memory.BODY_B, memory.R_B)):
-            b = int(world.constraint_int[k, end])
-            state, r = world.start[b], cable[offset : offset + 3]
+        for b, r in path_of(world, k):
+            state = world.start[b]
             R = quat2mat(state[memory.Q : memory.Q + 4])
             points.append(state[memory.P : memory.P + 3] + R @ r)
             velocities.append(
                 state[memory.V : memory.V + 3] + R @ np.cross(state[memory.OMEGA :], r)
             )
             rows.append((b, R, r))
-        apart = points[1] - points[0]
-        distance = float(np.linalg.norm(apart))
-        xi = apart / max(distance, np.finfo(float).tiny)
-        gap[i] = distance - cable[memory.LENGTH]
-        rate[i] = xi @ (velocities[1] - velocities[0])
-        for (b, R, r), sign in zip(rows, (-1.0, 1.0), strict=True):
-            J[i, 6 * b : 6 * b + 3] += sign * xi
-            J[i, 6 * b + 3 : 6 * b + 6] += sign * np.cross(r, R.T @ xi)
+        gap[i] = -world.constraints[k, memory.LENGTH]
+        if world.constraint_int[k, memory.ROUTED]:
+            rate[i] = -world.routes[world.constraint_int[k, memory.ROUTED] - 1, memory.LENGTH_RATE]
+        for p in range(len(points) - 1):
+            apart = points[p + 1] - points[p]
+            distance = float(np.linalg.norm(apart))
+            xi = apart / max(distance, np.finfo(float).tiny)
+            gap[i] += distance
+            rate[i] += xi @ (velocities[p + 1] - velocities[p])
+            for (b, R, r), sign in ((rows[p], -1.0), (rows[p + 1], 1.0)):
+                J[i, 6 * b : 6 * b + 3] += sign * xi
+                J[i, 6 * b + 3 : 6 * b + 6] += sign * np.cross(r, R.T @ xi)
     return _Cables(index, gap, rate, J @ spread, spread)
 
 

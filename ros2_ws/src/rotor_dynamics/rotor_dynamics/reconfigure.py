@@ -46,6 +46,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     other.rotors.take_over(engine.rotors)
     other.joints.take_over(engine.joints)
     other.swash.take_over(engine.swash)
+    other.winches.take_over(engine.winches)
     wind = slice(memory.WIND, memory.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
     other.set_state(states, joints=joints, time=engine.time)

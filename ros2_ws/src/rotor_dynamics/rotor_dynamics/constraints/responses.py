@@ -121,8 +121,8 @@ def sweep_out(world, tree, k):
 
 
 @inlined
-def respond(world, tree, k):
-    """Response of one tree to one cable."""
+def clear_pushes(world, tree):
+    """Nothing pushes the bodies of a tree."""
     n_trees = world.head[memory.N_TREES]
     first, end = world.tree_int[tree, memory.FIRST_JOINT], world.tree_int[tree, memory.END_JOINT]
     for i in range(6):
@@ -130,6 +130,12 @@ def respond(world, tree, k):
     for j in range(first, end):
         for i in range(6):
             world.articulated[n_trees + j, memory.P_A_MOMENT + i] = 0.0
+
+
+@inlined
+def respond(world, tree, k):
+    """Response of one tree to one cable."""
+    clear_pushes(world, tree)
     if world.constraint_int[k, memory.STOP_JOINT] < 0:
         for side in range(2):
             if world.constraint_int[k, memory.TREE_A + side] == tree:
@@ -203,6 +209,20 @@ def pull_row(world, k, b, amount, target, linear, angular):
     put3(target[b], angular, sub(get3(target[b], angular), scale(amount, get3(r, 3))))
 
 
+@inlined
+def pull_tree(world, tree, k, amount, target, linear, angular):
+    """Let all rows of a tree follow the pull."""
+    root = world.tree_int[tree, memory.ROOT]
+    if root >= 0:
+        pull_row(world, k, root, amount, target, linear, angular)
+    for j in range(
+        world.tree_int[tree, memory.FIRST_JOINT], world.tree_int[tree, memory.END_JOINT]
+    ):
+        row = world.joint_int[j, memory.JOINT_ROW]
+        target[row, linear] -= amount * world.responses[k, row - world.head[memory.N_FREE], 0]
+        pull_row(world, k, world.joint_int[j, memory.LINK_ROW], amount, target, linear, angular)
+
+
 @linked(*WORLD, INT, FLOAT, ROWS, INT, INT, part="joints")
 def pull_trees(ints, floats, k, amount, target, linear, angular):
     """Add ``-M^-1 D_k^T amount`` for the trees that cable k touches; see ``pull``."""
@@ -210,16 +230,4 @@ def pull_trees(ints, floats, k, amount, target, linear, angular):
     for side in range(2):
         tree = world.constraint_int[k, memory.TREE_A + side]
         if tree >= 0 and not (side == 1 and tree == world.constraint_int[k, memory.TREE_A]):
-            root = world.tree_int[tree, memory.ROOT]
-            if root >= 0:
-                pull_row(world, k, root, amount, target, linear, angular)
-            for j in range(
-                world.tree_int[tree, memory.FIRST_JOINT], world.tree_int[tree, memory.END_JOINT]
-            ):
-                row = world.joint_int[j, memory.JOINT_ROW]
-                target[row, linear] -= (
-                    amount * world.responses[k, row - world.head[memory.N_FREE], 0]
-                )
-                pull_row(
-                    world, k, world.joint_int[j, memory.LINK_ROW], amount, target, linear, angular
-                )
+            pull_tree(world, tree, k, amount, target, linear, angular)

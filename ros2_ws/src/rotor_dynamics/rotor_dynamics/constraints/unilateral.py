@@ -28,6 +28,13 @@ from rotor_core.math.vec3 import (
 )
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.responses import assemble_trees, pull_trees
+from rotor_dynamics.constraints.routes import (
+    assemble_routes,
+    measure_routes,
+    note_winding,
+    pull_route,
+    take_route_rates,
+)
 from rotor_dynamics.forces.registered import outer_wrenches
 from rotor_dynamics.kinematics.trees import settle_trees
 from rotor_dynamics.motion.articulated import motion_power, tree_motion
@@ -84,15 +91,18 @@ def stop_geometry(world, k, state, slope):
 
 
 @inlined
-def constraint_geometry(world, k, state, slope, trees):
-    """Geometry of cable k in ``state``.
+def constraint_geometry(world, k, state, slope, more):
+    """Geometry of cable k in ``state``, if it is a line between two points, or of a stop.
 
-    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
+    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6). ``more``: there are joints or routes.
     """
     c = world.constraints[k]
-    if trees and world.constraint_int[k, memory.STOP_JOINT] >= 0:
-        stop_geometry(world, k, state, slope)
-        return
+    if more:
+        if world.constraint_int[k, memory.ROUTED] != 0:
+            return  # measured with all routes
+        if world.constraint_int[k, memory.STOP_JOINT] >= 0:
+            stop_geometry(world, k, state, slope)
+            return
     a = world.constraint_int[k, memory.BODY_A]
     b = world.constraint_int[k, memory.BODY_B]
     body_a = world.bodies[a]
@@ -160,13 +170,22 @@ def find_envelope(ints, floats, n):
 
 
 @inlined
-def assemble(ints, floats, world, n, trees):
+def has_more(world):
+    """True if there are joints or routes: more than lines between points of free bodies."""
+    return world.head[memory.N_JOINTS] + world.head[memory.N_ROUTES] != 0
+
+
+@inlined
+def assemble(ints, floats, world, n, more):
     """A over the n cables listed in ``world.order[0]`` (lower triangle and diagonal), (D.7)."""
     if n > SMALL:
         find_envelope(ints, floats, n)
     couple_bodies(world, n)
-    if trees:
-        assemble_trees(ints, floats, n)
+    if more:
+        if world.head[memory.N_JOINTS] != 0:
+            assemble_trees(ints, floats, n)
+        if world.head[memory.N_ROUTES] != 0:
+            assemble_routes(ints, floats, n)
 
 
 @inlined
@@ -212,11 +231,14 @@ def couple_bodies(world, n):
 
 
 @inlined
-def pull(ints, floats, world, k, amount, target, linear, angular, trees):
+def pull(ints, floats, world, k, amount, target, linear, angular, more):
     """Add ``-M^-1 D_k^T amount`` to columns ``linear`` and ``angular`` of ``target`` (D.8)."""
     pull_bodies(world, k, amount, target, linear, angular)
-    if trees:
-        pull_trees(ints, floats, k, amount, target, linear, angular)
+    if more:
+        if world.constraint_int[k, memory.ROUTED] != 0:
+            pull_route(ints, floats, k, amount, target, linear, angular)
+        elif world.head[memory.N_JOINTS] != 0:
+            pull_trees(ints, floats, k, amount, target, linear, angular)
 
 
 @inlined
@@ -271,17 +293,17 @@ def move(world, state):
 
 
 @inlined
-def update_geometry(world, state, slope, what, trees):
+def update_geometry(world, state, slope, what, more):
     """Measure what ``what`` asks for and list the taut cables in ``world.order[0]``; their number."""
     n = NONE_YET
     for k in range(world.head[memory.N_CONSTRAINTS]):
         taut = world.constraint_int[k, memory.TAUT] != 0
         if taut or what == EVERYTHING:
-            constraint_geometry(world, k, state, slope, trees)
+            constraint_geometry(world, k, state, slope, more)
         if taut:
             world.order[0, n] = k
             n += 1
-        else:
+        elif world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
             world.constraints[k, memory.TENSION] = 0.0
     return n
 
@@ -354,7 +376,7 @@ def slack_cables_near(world):
     found = 0
     for k in range(world.head[memory.N_CONSTRAINTS]):
         slack = world.constraint_int[k, memory.TAUT] == 0
-        if slack and world.constraint_int[k, memory.ALIVE] != 0:
+        if slack and world.constraint_int[k, memory.ALIVE] == memory.HOLDS:
             found |= bits(world.constraints[k, memory.GAP] > -10.0 * SMALL_DRIFT)
     return found
 
@@ -425,15 +447,20 @@ def constrain(ints, floats, which_state, which_slope, t, what):
     slope = world.slopes[which_slope]
     correction = world.slopes[memory.CORRECTION]
     tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
-    trees = world.head[memory.N_JOINTS] != 0
+    trees, routes = world.head[memory.N_JOINTS] != 0, world.head[memory.N_ROUTES] != 0
+    more = trees or routes
     n = NONE_YET
     for repeat in range(1 if what == TAUT_ONLY else PROJECTIONS):
         if repeat > 0:
             unpulled(ints, floats, world, which_state, which_slope, t)
-        n = update_geometry(world, state, slope, what, trees)
+        if routes:
+            measure_routes(ints, floats, which_state, which_slope, t)
+            if trees:
+                note_power(ints, floats, which_state, which_slope, NONE_YET)
+        n = update_geometry(world, state, slope, what, more)
         if n == 0:
             return
-        assemble(ints, floats, world, n, trees)
+        assemble(ints, floats, world, n, more)
         redundant = factorize(world.matrix, world.factor, n, world.order[3])
         world.head[memory.DEPENDENT] = 1 if redundant else 0
         world.head[memory.INCONSISTENT] = 0
@@ -450,17 +477,19 @@ def constrain(ints, floats, which_state, which_slope, t, what):
             for i in range(n):
                 k = world.order[0, i]
                 world.constraints[k, memory.TENSION] = tension[i]
-                pull(ints, floats, world, k, tension[i], slope, memory.D_V, memory.D_OMEGA, trees)
+                pull(ints, floats, world, k, tension[i], slope, memory.D_V, memory.D_OMEGA, more)
             if trees:
                 note_power(ints, floats, which_state, which_slope, n)
+            elif routes:
+                note_winding(ints, floats, n)
         if what == TAUT_ONLY:
             return
         clear_correction(world)
         for i in range(n):
             k = world.order[0, i]
-            pull(ints, floats, world, k, gap[i], correction, memory.D_P, memory.D_THETA, trees)
+            pull(ints, floats, world, k, gap[i], correction, memory.D_P, memory.D_THETA, more)
             if what == EVERYTHING:
-                pull(ints, floats, world, k, rate[i], state, memory.V, memory.OMEGA, trees)
+                pull(ints, floats, world, k, rate[i], state, memory.V, memory.OMEGA, more)
         move(world, state)
         world.head[memory.COARSE] = 1 if drift >= SMALL_DRIFT else 0
         seen = drift > SEEN_DRIFT or (which_state == memory.START and rushed > SEEN_RATE)
@@ -468,5 +497,7 @@ def constrain(ints, floats, which_state, which_slope, t, what):
             break
     if what == EVERYTHING:
         take_projected_rates(world, state, slope, n)
+        if routes:
+            take_route_rates(ints, floats, which_state, which_slope, n)
         if trees:
             settle_trees(ints, floats, which_state, which_slope)

@@ -9,9 +9,13 @@ import numpy as np
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
 
-EVENT_TYPES = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
-EVENT_NAMES = {**EVENT_TYPES, 6: "attach", 7: "touch", 8: "leave"}
-"""Types by their codes in messages; those of the compiled log come first."""
+_BOTH = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
+EVENT_TYPES = {**_BOTH, 6: "break"}
+"""Types by their codes in the compiled log."""
+
+EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break"}
+"""Types by their codes in messages."""
+
 EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
 
 
@@ -21,7 +25,7 @@ class Event:
 
     Attributes:
         time: s.
-        type: snap, slack, settle, cut, release or attach; touch or leave where a joint reaches or leaves a
+        type: snap, slack, settle, cut, break, release or attach; touch or leave where a joint reaches or leaves a
             stop and no cable takes part.
         cables: the cables it happened to.
         joints: the joints whose stops took part.

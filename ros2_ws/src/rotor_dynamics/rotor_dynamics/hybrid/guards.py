@@ -3,7 +3,7 @@
 The stepper then iterates.
 
 Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one
-falls through zero.
+falls through zero. A third one of elastic cables: the tension rises through what breaks them.
 Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so
 its tension decides).
 """
@@ -15,7 +15,7 @@ from math import sqrt
 from rotor_core._jit import constants, inlined, kernel
 from rotor_dynamics import memory
 
-NONE, REACHES_LENGTH, LOSES_TENSION = 0.0, 1.0, 2.0
+NONE, REACHES_LENGTH, LOSES_TENSION, BREAKS = 0.0, 1.0, 2.0, 3.0
 (NO_CABLE,) = constants(-1)
 
 GAP_ZERO = 1e-13
@@ -80,6 +80,22 @@ def peak(g0, r0, g1, r1, h):
     return s
 
 
+@inlined
+def breaking_load(world, k):
+    """Tension at which elastic cable k breaks, N."""
+    return world.routes[world.constraint_int[k, memory.ROUTED] - 1, memory.BREAKING]
+
+
+@inlined
+def breaks(world, k):
+    """Fraction of the step at which an elastic cable breaks, or -1."""
+    c, limit = world.constraints[k], breaking_load(world, k)
+    t0, tm, t1 = c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION]
+    if t1 > limit:
+        return min(max((limit - t0) / (t1 - t0), 0.0), 1.0) if t1 > t0 else 0.5
+    return 0.5 if tm > limit else -1.0
+
+
 @kernel
 def earliest(ints, floats, h, skipped):
     """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
@@ -94,7 +110,7 @@ def earliest(ints, floats, h, skipped):
         if k == skipped or world.constraint_int[k, memory.ALIVE] == 0:
             continue
         c = world.constraints[k]
-        if world.constraint_int[k, memory.TAUT] == 0:
+        if world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] == 0:
             over = max(
                 c[memory.GAP_0], 0.0
             )  # others may have moved it there; it must not get longer
@@ -122,6 +138,11 @@ def earliest(ints, floats, h, skipped):
                 if s > 0.0 and (kind == NONE or s * h < when):
                     kind, cable, when, past = REACHES_LENGTH, k, s * h, False
         else:
+            if world.constraint_int[k, memory.STRETCHED] != 0:
+                s = breaks(world, k)
+                if s >= 0.0 and (kind == NONE or s * h < when):
+                    past = c[memory.TENSION] > breaking_load(world, k)
+                    kind, cable, when = BREAKS, k, s * h
             t0, tm, t1 = c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION]
             if t1 < 0.0:
                 s = t0 / (t0 - t1) if t0 > 0.0 else 0.5

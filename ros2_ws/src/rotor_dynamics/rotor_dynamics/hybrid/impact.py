@@ -12,18 +12,20 @@ from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.complementarity import solve_complementarity
 from rotor_core.math.factor import solve_shifted
 from rotor_dynamics import memory
+from rotor_dynamics.constraints.routes import PART, law, measure, wind
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
     EVERYTHING,
     NONE_YET,
     assemble,
     evaluate,
+    has_more,
     pull,
     solve_redundant,
 )
 from rotor_dynamics.hybrid.guards import NO_CABLE
 
-SNAP, SLACK, SETTLE, CUT, RELEASE = 1.0, 2.0, 3.0, 4.0, 5.0
+SNAP, SLACK, SETTLE, CUT, RELEASE, BREAK = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
 
 (
@@ -34,7 +36,9 @@ NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4
     REACHED_LENGTH,
     LOST_TENSION,
     TOO_SHORT,
-) = constants(*range(7))
+    BROKEN,
+    WINCH_JUMPED,
+) = constants(*range(9))
 """Events that may change the taut set, for :func:`change`."""
 
 
@@ -116,7 +120,7 @@ def candidates(ints, floats, world):
         if world.constraint_int[k, memory.CANDIDATE] != 0:
             world.order[0, n] = k
             n += 1
-    assemble(ints, floats, world, n, world.head[memory.N_JOINTS] != 0)
+    assemble(ints, floats, world, n, has_more(world))
     return n
 
 
@@ -179,7 +183,7 @@ def rests_at_length(world, k, gap, rate):
     """
     c = world.constraints[k]
     return (
-        world.constraint_int[k, memory.ALIVE] != 0
+        world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         and world.constraint_int[k, memory.IGNORED] == 0
         and abs(c[gap]) <= AT_LENGTH
         and abs(c[rate]) <= AT_REST
@@ -191,7 +195,7 @@ def rests_nearby(world, k):
     """True if cable k is so near its length and so slow that it belongs to a cascade that ends."""
     c = world.constraints[k]
     return (
-        world.constraint_int[k, memory.ALIVE] != 0
+        world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         and world.constraint_int[k, memory.IGNORED] == 0
         and c[memory.GAP] > -SETTLE_GAP
         and abs(c[memory.RATE]) < SETTLE_RATE
@@ -217,7 +221,8 @@ def let_go(world, t, cause, quiet):
 def all_pull(world):
     """True if no taut cable pushes."""
     for k in range(world.head[memory.N_CONSTRAINTS]):
-        if world.constraints[k, memory.TENSION] < 0.0:
+        holds = world.constraint_int[k, memory.ALIVE] != memory.STRETCHES
+        if holds and world.constraints[k, memory.TENSION] < 0.0:
             return False
     return True
 
@@ -314,12 +319,26 @@ def join_impact(world, colliding, settles):
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         joins = world.constraint_int[k, memory.TAUT] != 0 or k == colliding
-        if not joins and world.constraint_int[k, memory.ALIVE] != 0:
+        if not joins and world.constraint_int[k, memory.ALIVE] == memory.HOLDS:
             closes = c[memory.RATE] > 0.0 and c[memory.GAP] + SIMULTANEOUS * c[memory.RATE] > 0.0
             joins = (
                 (settles and rests_nearby(world, k)) or closes or abs(c[memory.GAP]) <= AT_LENGTH
             )
         world.constraint_int[k, memory.CANDIDATE] = 1 if joins else 0
+
+
+@inlined
+def wound_rate(world, k):
+    """Rate at which a winch makes constraint k longer, m/s."""
+    r = world.constraint_int[k, memory.ROUTED] - 1
+    return world.routes[r, memory.LENGTH_RATE] if r >= 0 else 0.0
+
+
+@inlined
+def take(world, k, impulse, rates):
+    """Account for an impulse of constraint k, whose rates before and after add up to ``rates`` (E.3), (W.7)."""
+    world.scalars[memory.TAKEN] += 0.5 * impulse * rates
+    world.scalars[memory.WOUND] -= impulse * wound_rate(world, k)
 
 
 @linked(*WORLD, FLOAT, INT, FLAG)
@@ -334,11 +353,10 @@ def strike(ints, floats, t, colliding, settles):
         c = world.constraints[j]
         pull(
             ints, floats, world, j, c[memory.MULTIPLIER], world.states[memory.START],
-            memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
+            memory.V, memory.OMEGA, has_more(world),
         )  # fmt: skip
         c[memory.IMPULSE] = c[memory.MULTIPLIER]
-        rates = c[memory.RATE] + c[memory.RATE_PLUS]
-        world.scalars[memory.TAKEN] += 0.5 * c[memory.MULTIPLIER] * rates
+        take(world, j, c[memory.MULTIPLIER], c[memory.RATE] + c[memory.RATE_PLUS])
     log_impact(world, t, n, colliding, settles)
 
 
@@ -387,9 +405,9 @@ def calm(ints, floats, t):
     for i in range(n):
         pull(
             ints, floats, world, world.order[0, i], x[i], world.states[memory.START],
-            memory.V, memory.OMEGA, world.head[memory.N_JOINTS] != 0,
+            memory.V, memory.OMEGA, has_more(world),
         )  # fmt: skip
-        world.scalars[memory.TAKEN] += 0.5 * x[i] * (b[i] + left[i])
+        take(world, world.order[0, i], x[i], b[i] + left[i])
 
 
 @inlined
@@ -422,11 +440,33 @@ def still_closing(world):
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         slack = (
-            world.constraint_int[k, memory.TAUT] == 0 and world.constraint_int[k, memory.ALIVE] != 0
+            world.constraint_int[k, memory.TAUT] == 0
+            and world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         )
         if slack and c[memory.GAP] > -AT_LENGTH and c[memory.RATE] > CALM:
             return k
     return NO_CABLE
+
+
+@linked(*WORLD, FLOAT, FLAG, part=PART)
+def choose_stretched(ints, floats, t, quiet):
+    """Velocities or winches have jumped: elastic cables pull where their law says so (W.6), logged unless ``quiet``."""
+    world = memory.views(ints, floats)
+    for r in range(world.head[memory.N_ROUTES]):
+        k = world.route_int[r, memory.ROUTE_CONSTRAINT]
+        if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
+            continue
+        wind(world, r, t)
+        measure(world, r, world.states[memory.START], world.slopes[memory.FIRST_SLOPE])
+        tension = law(world, r)
+        if abs(tension) <= AT_LENGTH * world.routes[r, memory.CABLE_STIFFNESS]:
+            continue
+        before = world.constraint_int[k, memory.STRETCHED]
+        now = 1 if tension > 0.0 and world.constraints[k, memory.GAP] > 0.0 else 0
+        world.constraint_int[k, memory.STRETCHED] = now
+        if now != before and not quiet:
+            kind, cause = (SNAP, NO_CAUSE) if now == 1 else (SLACK, IMPACT)
+            involve(world, log_event(world, t, kind, cause), k, 1.0)
 
 
 @linked(*WORLD, FLOAT, INT, INT)
@@ -439,9 +479,10 @@ def change(ints, floats, t, what, k):
         world: views; measurements (RATE, arms) belong to the start.
         t: s.
         what: STATE_SET (from outside: cables at their length with closing speed snap),
-            INPUT_CHANGED, CABLE_CUT, REACHED_LENGTH (a slack cable: impulses (H.1)) or LOST_TENSION
-            or TOO_SHORT (the cable is slack from here on; the latter one of dependent cables that
-            cannot all be at their length).
+            INPUT_CHANGED, CABLE_CUT, WINCH_JUMPED (a rate of winding), BROKEN, REACHED_LENGTH (a slack
+            cable: impulses (H.1), or the first pull of an elastic one) or LOST_TENSION or TOO_SHORT (the
+            cable is slack from here on; the latter one of dependent cables that cannot all be at
+            their length).
         k: the cable, where there is one.
 
     A closing speed under SETTLE_SPEED ends a cascade of snaps: every cable near its length and near
@@ -456,38 +497,51 @@ def change(ints, floats, t, what, k):
         world.head[memory.N_LOGGED] = 0
     first_row = world.head[memory.N_LOGGED]
     quiet = what == STATE_SET
-    cause = INPUT_JUMP if what == INPUT_CHANGED or what == CABLE_CUT else ACCELERATION
-    if what == STATE_SET:
+    by_input = what == INPUT_CHANGED or what == CABLE_CUT or what == WINCH_JUMPED
+    cause = INPUT_JUMP if by_input else ACCELERATION
+    if what == STATE_SET or what == WINCH_JUMPED:
         k = find_collision(ints, floats, t)
+        let_go(world, t, INPUT_JUMP, quiet)
     for j in range(n_cables):
         c = world.constraints[j]
         c[memory.IMPULSE] = 0.0
         c[memory.RATE_PLUS] = c[memory.RATE]
         c[memory.TENSION_OLD] = (
-            c[memory.TENSION] if world.constraint_int[j, memory.TAUT] != 0 else 0.0
+            c[memory.TENSION]
+            if world.constraint_int[j, memory.TAUT] + world.constraint_int[j, memory.STRETCHED] != 0
+            else 0.0
         )
-    if what == LOST_TENSION or what == CABLE_CUT or what == TOO_SHORT:
+    stretches = what == REACHED_LENGTH and world.constraint_int[k, memory.ALIVE] == memory.STRETCHES
+    if stretches:
+        involve(world, log_event(world, t, SNAP, NO_CAUSE), k, 1.0)
+        world.constraint_int[k, memory.STRETCHED] = 1
+    ends = what == CABLE_CUT or what == BROKEN
+    if what == LOST_TENSION or ends or what == TOO_SHORT:
         row = log_event(
             world,
             t,
-            CUT if what == CABLE_CUT else SLACK,
+            (CUT if what == CABLE_CUT else BREAK) if ends else SLACK,
             TENSION_ZERO
             if what == LOST_TENSION
             else (ACCELERATION if what == TOO_SHORT else NO_CAUSE),
         )
         involve(world, row, k, 1.0)
-        world.constraint_int[k, memory.TAUT] = 0
+        world.constraint_int[k, memory.TAUT] = world.constraint_int[k, memory.STRETCHED] = 0
         world.constraint_int[k, memory.IGNORED] = (
             1  # its tension is rounding: the complementarity problem must not be asked
         )
-        if what == CABLE_CUT:
+        if ends:
             world.constraint_int[k, memory.ALIVE] = 0
             world.constraints[k, memory.TENSION] = 0.0
             world.constraints[k, memory.RATE] = 0.0
-    impact = what == REACHED_LENGTH or (what == STATE_SET and k >= 0)
+    found = (what == STATE_SET or what == WINCH_JUMPED) and k >= 0
+    impact = (what == REACHED_LENGTH and not stretches) or found
     settles = impact and world.constraints[k, memory.RATE] < SETTLE_SPEED
     if impact:
         strike(ints, floats, t, k, settles)
+    jumped = impact or what == STATE_SET or what == WINCH_JUMPED
+    if jumped and world.head[memory.N_ROUTES] != 0:
+        choose_stretched(ints, floats, t, quiet)
     if settles:
         for _ in range(CALMINGS):
             calm(ints, floats, t)
@@ -496,7 +550,8 @@ def change(ints, floats, t, what, k):
         if k >= 0:  # tensions undid what impulses did (nearly dependent cables): a plain impact
             strike(ints, floats, t, k, False)
     if not settles or k >= 0:
-        choose_taut(ints, floats, t, cause, quiet and not impact, what == INPUT_CHANGED)
+        may_keep = what == INPUT_CHANGED or stretches
+        choose_taut(ints, floats, t, cause, quiet and not impact, may_keep)
     for row in range(first_row, world.head[memory.N_LOGGED]):
         for j in range(n_cables):
             o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j

@@ -16,20 +16,23 @@ from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors
 from rotor_dynamics.hybrid.guards import (
+    BREAKS,
     GAP_ZERO,
-    LOSES_TENSION,
     NO_CABLE,
     NONE,
     REACHES_LENGTH,
+    breaking_load,
     earliest,
 )
 from rotor_dynamics.hybrid.impact import (
+    BROKEN,
     INPUT_CHANGED,
     LOST_TENSION,
     NOTHING,
     REACHED_LENGTH,
     STATE_SET,
     TOO_SHORT,
+    WINCH_JUMPED,
     begin_step,
     change,
 )
@@ -104,8 +107,10 @@ def first_not_finite(world):
 def past_limit(world, kind, cable):
     """The quantity that rises through zero when cable ``cable`` changes.
 
-    Gap, or minus tension, at the end of the trial.
+    Gap, or minus tension, or tension over the breaking load, at the end of the trial.
     """
+    if kind == BREAKS:
+        return world.constraints[cable, memory.TENSION] - breaking_load(world, cable)
     return (
         world.constraints[cable, memory.GAP] - max(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -116,6 +121,8 @@ def past_limit(world, kind, cable):
 @inlined
 def past_limit_at_start(world, kind, cable):
     """The same quantity at the start of the step."""
+    if kind == BREAKS:
+        return world.constraints[cable, memory.TENSION_0] - breaking_load(world, cable)
     return (
         min(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -283,7 +290,7 @@ def run_to(ints, floats, t_end, times, out):
             high, value_high = h, value
         else:
             low, value_low = h, value
-        rising = kind == LOSES_TENSION or c[memory.RATE] > 0.0
+        rising = kind != REACHES_LENGTH or c[memory.RATE] > 0.0
         if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
             other, rival, rival_when, rival_past = earliest(ints, floats, h, cable)
             if other != NONE and rival_when < h - ROOT_TIME:
@@ -300,6 +307,8 @@ def run_to(ints, floats, t_end, times, out):
             accept(ints, floats, world, t)
             world.scalars[memory.TIME] = t
             what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
+            if kind == BREAKS:
+                what = BROKEN
             change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
@@ -357,7 +366,7 @@ def run(ints, floats, n_steps):
         sum_inputs(world, world.scalars[memory.TIME])
         note_energy(ints, floats)
         change(ints, floats, world.scalars[memory.TIME], what, world.head[memory.WHICH])
-        book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET)
+        book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET or what == WINCH_JUMPED)
     status = conflict(world)
     if status != OK:
         return status

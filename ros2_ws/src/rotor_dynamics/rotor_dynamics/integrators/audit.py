@@ -107,6 +107,7 @@ def open_books(ints, floats):
     world = memory.views(ints, floats)
     scalars = world.scalars
     scalars[memory.WORK] = scalars[memory.LOST] = scalars[memory.TAKEN] = 0.0
+    scalars[memory.WOUND] = 0.0
     scalars[memory.LARGEST_SQUARED] = 0.0
     world.head[memory.SUBSTEPS] = 0
     scalars[memory.ENERGY] = energy_of(world, memory.START)[0]
@@ -126,7 +127,9 @@ def jump(world, by_inputs):
     energy = energy_of(world, memory.START)[0]
     if by_inputs:
         scalars[memory.WORK] += energy - scalars[memory.ENERGY] + scalars[memory.TAKEN]
-    scalars[memory.TAKEN] = 0.0
+    else:
+        scalars[memory.WORK] += scalars[memory.WOUND]
+    scalars[memory.TAKEN] = scalars[memory.WOUND] = 0.0
     scalars[memory.ENERGY] = energy
     scalars[memory.POWER] = scalars[memory.POWER_NOW]
 

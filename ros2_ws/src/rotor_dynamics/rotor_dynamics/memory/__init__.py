@@ -11,4 +11,5 @@ from rotor_dynamics.memory.contacts import *
 from rotor_dynamics.memory.discs import *
 from rotor_dynamics.memory.joints import *
 from rotor_dynamics.memory.rotors import *
+from rotor_dynamics.memory.routes import *
 from rotor_dynamics.memory.world import *

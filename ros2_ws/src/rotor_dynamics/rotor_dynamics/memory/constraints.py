@@ -39,7 +39,7 @@ CONSTRAINT = constraint.width
 constraint_int = Row("constraint_int", "Integers of a constraint.")
 BODY_A = constraint_int("", "row of the body at end a")
 BODY_B = constraint_int("", "row of the body at end b")
-ALIVE = constraint_int("", "0 after a cut")
+ALIVE = constraint_int("", "0 after a cut, 1 if it holds its length, 2 if it stretches")
 TAUT = constraint_int("", "1 in the taut set")
 CANDIDATE = constraint_int("", "1 while a change of the taut set considers it")
 IGNORED = constraint_int("", "1 where it depends on others and is left out of the system")
@@ -50,7 +50,12 @@ TREE_B = constraint_int("", "tree of the body at end b, or -1")
 STOP_JOINT = constraint_int("", "joint that it stops, or -1 for a cable")
 STOP_SIDE = constraint_int("", "+1: largest angle, -1: smallest")
 COUPLED_FROM = constraint_int("", "first constraint that acts on what it acts on")
+ROUTED = constraint_int("", "1 + its route, or 0 for a line between two points")
+STRETCHED = constraint_int("", "1 while an elastic cable pulls")
 CONSTRAINT_INT = constraint_int.width
+
+HOLDS, STRETCHES = constants(1, 2)
+"""Values of ALIVE."""
 
 pair = Row("pair", "Two constraints k > j that share a body.")
 PAIR_K = pair("", "constraint k")

@@ -58,8 +58,9 @@ from rotor_dynamics.memory.discs import (
 )
 from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
 from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
+from rotor_dynamics.memory.routes import GRIP, GRIP_INT, PIN, PIN_INT, ROUTE, ROUTE_INT
 
-N_TABLES = 39
+N_TABLES = 45
 """Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
@@ -80,6 +81,9 @@ N_STATIONS = header("", "stations of blades")
 N_POINTS = header("", "points of section tables")
 N_DISCS = header("", "discs")
 N_FORCES = header("", "registered forces")
+N_ROUTES = header("", "cables that run through rings, wind or stretch")
+N_PINS = header("", "points of routes")
+N_GRIPS = header("", "bodies that routes touch, route by route")
 SHAPE = header.width
 """Leading entries of the header that fix the sizes."""
 header.group("state and counters")
@@ -112,7 +116,7 @@ KINKED = header("", "1 where forces may have kinks that no step resolves")
 SUBSTEPS = header("", "steps that were added because the estimated error was too large")
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
-EVENT_COUNTS = header("", "of them, by type", shape=(5,))
+EVENT_COUNTS = header("", "of them, by type", shape=(6,))
 header.group("places")
 FIRST = header(
     "", "where every table begins in its array, in the order of World", shape=(N_TABLES,)
@@ -158,6 +162,7 @@ POWER = scalar("W", "the same at the start of the step and in its stages", shape
 POWER_END = scalar("W", "the same at the end of the step")
 STEP_WORK = scalar("J", "work of these forces in the step, by the weights of the method")
 TAKEN = scalar("J", "energy that the impacts of the present change took, by their impulses")
+WOUND = scalar("J", "work of winches in the impacts of the present change")
 WORK = scalar("J", "their work since the state was set")
 LOST = scalar("J", "energy that impacts have taken since then, by their impulses")
 SCALARS = scalar.width
@@ -254,6 +259,14 @@ class World(NamedTuple):
     ]
     force_int: Annotated[Array, Table(INTS, ("n_forces", FORCE_INT), "integers of forces")]
     forces: Annotated[Array, Table(FLOATS, ("n_forces", FORCE), "registered forces")]
+    route_int: Annotated[Array, Table(INTS, ("n_routes", ROUTE_INT), "integers of routes")]
+    routes: Annotated[
+        Array, Table(FLOATS, ("n_routes", ROUTE), "cables that run through rings, wind or stretch")
+    ]
+    pin_int: Annotated[Array, Table(INTS, ("n_pins", PIN_INT), "integers of points of routes")]
+    pins: Annotated[Array, Table(FLOATS, ("n_pins", PIN), "points of routes")]
+    grip_int: Annotated[Array, Table(INTS, ("n_grips", GRIP_INT), "integers of grips")]
+    grips: Annotated[Array, Table(FLOATS, ("n_grips", GRIP), "bodies that routes touch")]
 
     @property
     def start(self) -> np.ndarray:
@@ -263,7 +276,7 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 

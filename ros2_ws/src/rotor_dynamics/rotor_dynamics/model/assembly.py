@@ -13,6 +13,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.model.blade import Surface, fill_blades
 from rotor_dynamics.model.body import WORLD
 from rotor_dynamics.model.contact import fill_contacts
+from rotor_dynamics.model.route import fill_routes, route_sizes
 from rotor_dynamics.model.system import INITIAL_GAP, Group, System, merge_welds
 from rotor_dynamics.model.topology import (
     AT_ORIGIN,
@@ -73,7 +74,17 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         return int(member_body[member]), pose[:3] + quat2mat(pose[3:]) @ np.asarray(r, float)
 
     ends = []
+    routes = [
+        (k, [attachment(body, point) for body, point in c.path])
+        for k, c in enumerate(system.cables)
+        if not c.is_line
+    ]
     for k, c in enumerate(system.cables):
+        if (
+            not c.is_line
+        ):  # its route holds it; for the rest it is a cable from the ground to the ground
+            ends.append((ground, np.zeros(3), ground, np.zeros(3)))
+            continue
         (a, r_a), (b, r_b) = attachment(c.a, c.r_a), attachment(c.b, c.r_b)
         if a == b and np.linalg.norm(r_b - r_a) > c.length + INITIAL_GAP:
             raise ModelError(
@@ -88,7 +99,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
-        len(system.discs), len(system.forces),
+        len(system.discs), len(system.forces), *route_sizes(routes),
     )  # fmt: skip
     ints, floats = memory.blank(shape)
     world = memory.world_of(ints, floats)
@@ -108,6 +119,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         world.constraint_int[k, memory.TREE_A : memory.COUPLED_FROM] = (
             topology.tree_of(a), topology.tree_of(b), -1, 0,
         )  # fmt: skip
+    fill_routes(world, system.cables, routes, topology)
     for k, (number, side, angle) in enumerate(limits, start=len(ends)):
         world.constraint_int[k, [memory.BODY_A, memory.BODY_B, memory.ALIVE]] = ground, ground, 1
         tree = topology.tree_of(topology.n_bodies + number)
@@ -239,7 +251,16 @@ def _couple(world: memory.World, n_free: int) -> None:
     for k, row in enumerate(world.constraint_int):
         held = [("body", int(b)) for b in row[[memory.BODY_A, memory.BODY_B]] if b < n_free]
         held += [("tree", int(t)) for t in row[[memory.TREE_A, memory.TREE_B]] if t >= 0]
+        if row[memory.ROUTED]:
+            held = _held_by(world, world.route_int[row[memory.ROUTED] - 1], n_free)
         row[memory.COUPLED_FROM] = min((first.setdefault(what, k) for what in held), default=k)
+
+
+def _held_by(world: memory.World, route: np.ndarray, n_free: int) -> list[tuple[str, int]]:
+    """Free bodies and trees that a route pulls at."""
+    grips = world.grip_int[route[memory.FIRST_GRIP] : route[memory.END_GRIP]]
+    bodies = [("body", int(g[memory.GRIP_BODY])) for g in grips if g[memory.GRIP_BODY] < n_free]
+    return bodies + [("tree", int(g[memory.GRIP_TREE])) for g in grips if g[memory.GRIP_TREE] >= 0]
 
 
 def _fill_bodies(world: memory.World, groups: tuple[Group, ...], topology: Topology) -> None:

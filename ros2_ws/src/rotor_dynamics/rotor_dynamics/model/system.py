@@ -24,12 +24,16 @@ INITIAL_GAP = 1e-9
 
 @dataclass(frozen=True)
 class Cable:
-    """A unilateral inextensible massless cable from a point of body a to a point of body b.
+    """A unilateral massless cable from a point of body a to a point of body b.
 
     Attributes:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
         r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
+        through: rings that it runs through on its way, without friction: body and point as of an end.
+        stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
+        breaking_load: tension at which an elastic cable breaks, N.
+        winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).
     """
 
     a: int
@@ -37,6 +41,21 @@ class Cable:
     length: float
     r_a: np.ndarray = field(default_factory=lambda: np.zeros(3))
     r_b: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    through: tuple[tuple[int, np.ndarray], ...] = ()
+    stiffness: float = 0.0
+    damping: float = 0.0
+    breaking_load: float = np.inf
+    winds: bool = False
+
+    @property
+    def path(self) -> tuple[tuple[int, np.ndarray], ...]:
+        """Bodies and points from end to end."""
+        return (self.a, self.r_a), *self.through, (self.b, self.r_b)
+
+    @property
+    def is_line(self) -> bool:
+        """True if it is a line of one length between two points."""
+        return not (self.through or self.stiffness or self.winds)
 
 
 @dataclass(frozen=True)
@@ -161,12 +180,22 @@ class System:
             raise ModelError("system: needs at least one body, got none.")
         for k, c in enumerate(self.cables):
             place = f"cable{k + 1}"
-            for end in (c.a, c.b):
+            for end, _ in c.path:
                 if not (end == WORLD or 0 <= end < n):
                     raise ModelError(f"{place}: body index must be 0..{n - 1} or WORLD, got {end}.")
+            elastic = (c.stiffness, c.damping)
+            if not (np.isfinite(elastic).all() and min(elastic) >= 0.0 and c.breaking_load > 0.0):
+                raise ModelError(
+                    f"{place}: stiffness and damping must be finite and >= 0, the breaking load > 0, "
+                    f"got {c.stiffness}, {c.damping} and {c.breaking_load}."
+                )
+            if not c.stiffness and (c.damping or np.isfinite(c.breaking_load)):
+                raise ModelError(
+                    f"{place}: damping and breaking load are those of an elastic cable. Give it a stiffness."
+                )
             if not (np.isfinite(c.length) and c.length > 0.0):
                 raise ModelError(f"{place}: length must be a finite number > 0 m, got {c.length}.")
-            for end, r in ((c.a, c.r_a), (c.b, c.r_b)):
+            for end, r in c.path:
                 if np.shape(r) != (3,) or not np.all(np.isfinite(r)):
                     raise ModelError(
                         f"{place}: attachment point must be 3 finite numbers, got {r}."

@@ -44,6 +44,7 @@ class Packs:
             or len(ints) < 2
             or engine.integrator != DEFAULT
             or bool(system.joints or system.contacts or system.forces or system.discs)
+            or head[memory.N_ROUTES] != 0
             or head[memory.N_CONSTRAINTS] > SMALL
         )
         if alone:

@@ -23,7 +23,7 @@ from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
-from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Cable, Rotor, System, Weld
 
@@ -36,6 +36,7 @@ ENTRIES = {
     "bodies": ("name", "m", "J", "com"),
     "init": ("x", "q", "v", "w"),
     "cables": ("quad", "payload", "rho", "l", "release_t"),
+    "ropes": ("path", "l", "stiffness", "damping"),
     "welds": ("parent", "child", "pos", "quat"),
     "rotors": ("body", "axis", "inertia", "speed"),
     "joints": ("parent", "child", "axis", "origin", "torque"),
@@ -119,6 +120,7 @@ def system_from_case(case: dict) -> System:
         Cable(a=c["quad"], b=c["payload"], length=c["l"], r_b=np.array(c["rho"], float))
         for c in case.get("cables", [])
     )
+    cables += tuple(_rope(rope) for rope in case.get("ropes", []))
     welds = tuple(
         Weld(w["parent"], w["child"], np.array(w["pos"], float), np.array(w["quat"], float))
         for w in case.get("welds", [])
@@ -139,6 +141,19 @@ def system_from_case(case: dict) -> System:
         for i, j in enumerate(case.get("joints", []))
     )
     return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors, joints=joints)
+
+
+def _rope(rope: dict) -> Cable:
+    """A cable that runs through points, winds or stretches."""
+    path = [
+        (WORLD if p["body"] < 0 else int(p["body"]), np.array(p.get("r", (0.0, 0.0, 0.0)), float))
+        for p in rope["path"]
+    ]
+    (a, r_a), *through, (b, r_b) = path
+    winds = isinstance(rope["l"], dict)
+    length = rope["l"]["bias"] if winds else rope["l"]
+    stiffness, damping = float(rope.get("stiffness", 0.0)), float(rope.get("damping", 0.0))
+    return Cable(a, b, float(length), r_a, r_b, tuple(through), stiffness, damping, winds=winds)
 
 
 def initial_states(case: dict) -> np.ndarray:
@@ -162,26 +177,31 @@ def check_signals(case: dict, path: Path) -> None:
         _check_signal(signal, CHANNELS, f"{path}: inputs[{body!r}]")
     for i, rotor in enumerate(case.get("rotors", [])):
         _check_signal(rotor["speed"], 1, f"{path}: rotors[{i}].speed")
+    for i, rope in enumerate(case.get("ropes", [])):
+        if isinstance(rope["l"], dict):
+            _check_signal(rope["l"], 1, f"{path}: ropes[{i}].l", ("sinusoid",))
     for i, joint in enumerate(case.get("joints", [])):
         if "torque" in joint:
             _check_signal(joint["torque"], 1, f"{path}: joints[{i}].torque")
 
 
-def _check_signal(signal: dict, channels: int, place: str) -> None:
+def _check_signal(
+    signal: dict, channels: int, place: str, kinds: Sequence[str] = ("pwc", "sinusoid")
+) -> None:
     kind = signal.get("type")
+    if kind not in kinds:
+        raise ConfigError(f"{place}.type: must be {' or '.join(kinds)}, got {kind!r}.")
     if kind == "pwc":
         knots = np.array(signal["knots"], float)
         if knots.ndim != 2 or knots.shape[1] != 1 + channels or not np.isfinite(knots).all():
             raise ConfigError(f"{place}.knots: must be rows of {1 + channels} finite numbers.")
         if np.any(np.diff(knots[:, 0]) <= 0.0):
             raise ConfigError(f"{place}.knots: times must increase.")
-    elif kind == "sinusoid":
+    else:
         for key in ("bias", "amp", "freq_hz", "phase"):
             values = np.atleast_1d(np.array(signal[key], float))
             if values.shape != (channels,) or not np.isfinite(values).all():
                 raise ConfigError(f"{place}.{key}: must be {channels} finite numbers.")
-    else:
-        raise ConfigError(f"{place}.type: must be pwc or sinusoid, got {kind!r}.")
 
 
 def replay(case: dict, *, step: float | None = None) -> CaseRun:
@@ -298,6 +318,12 @@ class _Replay:
         for i, s in enumerate(self.signals):
             if s["type"] == "sinusoid":
                 engine.set_sinusoid(i, s["bias"], s["amp"], s["freq_hz"], s["phase"])
+        for k, rope in enumerate(
+            self.case.get("ropes", []), start=len(self.case.get("cables", []))
+        ):
+            if isinstance(rope["l"], dict):
+                bias = float(np.ravel(rope["l"]["bias"])[0])
+                engine.winches.oscillate(k, bias, *_oscillation(rope["l"]))
         engine.wrenches[:] = self._values(engine, time)
         self._prescribe_speeds(engine, time)
         for i, torque in enumerate(self.torques):

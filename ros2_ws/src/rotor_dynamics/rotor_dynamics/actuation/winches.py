@@ -1,0 +1,114 @@
+"""Winches: the lengths of cables as functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.errors import ContractError
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid import impact
+
+
+class WinchDrive:
+    """Commands to the winches of one world; cables are numbered as those of the system (W.3).
+
+    A winch changes the length of a cable at a rate with a constant acceleration, until it is told
+    otherwise; tests may add a sinusoid.
+
+    Args:
+        world: views.
+        winds: for every cable, whether it has a winch.
+        restart: takes up a change from outside (a code of :mod:`rotor_dynamics.hybrid.impact`).
+    """
+
+    def __init__(
+        self, world: memory.World, winds: list[bool], restart: Callable[[int], None]
+    ) -> None:
+        self._world, self._winds, self._restart = world, winds, restart
+        rows = world.constraint_int[: len(winds), memory.ROUTED] - 1
+        self._rows = np.where(np.array(winds, bool), rows, -1) if winds else np.zeros(0, int)
+        self.cables = tuple(int(k) for k in np.flatnonzero(self._rows >= 0))
+        """Cables that wind."""
+
+    def _row(self, k: int) -> np.ndarray:
+        if k not in self.cables:
+            raise ContractError(f"cable{k + 1}: has no winch.")
+        return self._world.routes[self._rows[k]]
+
+    @property
+    def _now(self) -> float:
+        return float(self._world.scalars[memory.TIME])
+
+    def _motion(self, row: np.ndarray) -> tuple[float, float]:
+        """Length and rate now, without the sinusoid."""
+        s = self._now - row[memory.WINDS_FROM]
+        rate = row[memory.WOUND_RATE] + s * row[memory.WOUND_ACCELERATION]
+        length = row[memory.WOUND_LENGTH] + 0.5 * s * (row[memory.WOUND_RATE] + rate)
+        return float(length), float(rate)
+
+    def length(self, k: int) -> float:
+        """Length of cable k now, m."""
+        row = self._row(k)
+        angle = row[memory.WAVE_FREQUENCY] * self._now + row[memory.WAVE_PHASE]
+        return self._motion(row)[0] + float(row[memory.WAVE] * np.sin(angle))
+
+    def rate(self, k: int) -> float:
+        """Rate at which cable k becomes longer now, m/s."""
+        row = self._row(k)
+        w = row[memory.WAVE_FREQUENCY]
+        angle = w * self._now + row[memory.WAVE_PHASE]
+        return self._motion(row)[1] + float(w * row[memory.WAVE] * np.cos(angle))
+
+    def act(self, k: int, acceleration: float, *, rate: float | None = None) -> None:
+        """From now on the rate of cable k changes by ``acceleration``, m/s^2.
+
+        Args:
+            k: cable.
+            acceleration: of the length.
+            rate: to which the rate jumps at once, m/s; taut cables snap or let go then.
+
+        Raises:
+            ContractError: the cable has no winch, or a number is not finite; nothing is changed then.
+        """
+        row = self._row(k)
+        length, now = self._motion(row)
+        jumps = rate is not None and rate != now
+        wanted = now if rate is None else rate
+        if not np.isfinite([acceleration, wanted]).all():
+            raise ContractError(
+                f"winch of cable{k + 1}: must be finite, got {acceleration}, {rate}."
+            )
+        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length
+        row[memory.WOUND_RATE], row[memory.WOUND_ACCELERATION] = wanted, acceleration
+        self._restart(impact.WINCH_JUMPED if jumps else impact.INPUT_CHANGED)
+
+    def oscillate(
+        self, k: int, bias: float, amplitude: float, frequency_hz: float, phase: float
+    ) -> None:
+        """Make the length of cable k ``bias + amplitude sin(2 pi f t + phase)`` before a state is set."""
+        row = self._row(k)
+        row[memory.WINDS_FROM : memory.WAVE] = 0.0
+        row[memory.WOUND_LENGTH], row[memory.WAVE] = bias, amplitude
+        row[memory.WAVE_FREQUENCY], row[memory.WAVE_PHASE] = 2.0 * np.pi * frequency_hz, phase
+
+    def lay_out(self) -> None:
+        """Write the lengths at the present time into the constraints, before cables are looked at."""
+        for r, row in enumerate(self._world.routes):
+            k = int(self._world.route_int[r, memory.ROUTE_CONSTRAINT])
+            self._world.constraints[k, memory.LENGTH] = (
+                self.length(k) if k in self.cables else row[memory.WOUND_LENGTH]
+            )
+            row[memory.LENGTH_RATE] = self.rate(k) if k in self.cables else 0.0
+
+    def shift(self, by: float) -> None:
+        """The clock of the world jumps ``by`` s."""
+        self._world.routes[:, memory.WINDS_FROM] += by
+
+    def take_over(self, other: WinchDrive) -> None:
+        """Lengths and rates of the same cables in another world."""
+        winding = slice(memory.WINDS_FROM, memory.LENGTH_RATE)
+        for k in self.cables:
+            if k in other.cables:
+                self._row(k)[winding] = other._row(k)[winding]

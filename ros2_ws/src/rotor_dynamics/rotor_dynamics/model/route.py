@@ -1,0 +1,66 @@
+"""Routes of cables: their points and the bodies that they touch, as rows of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rotor_dynamics import memory
+from rotor_dynamics.model.system import Cable
+from rotor_dynamics.model.topology import Topology
+
+Paths = Sequence[tuple[int, list[tuple[int, np.ndarray]]]]
+"""Number of the cable, and rows of bodies with points from their centres of mass, from end to end."""
+
+
+def _bodies(path: list[tuple[int, np.ndarray]]) -> list[int]:
+    """Rows of the bodies of a path, each once."""
+    return list(dict.fromkeys(body for body, _ in path))
+
+
+def route_sizes(routes: Paths) -> tuple[int, int, int]:
+    """Numbers of routes, points and grips."""
+    return len(routes), sum(len(p) for _, p in routes), sum(len(_bodies(p)) for _, p in routes)
+
+
+def path_of(world: memory.World, k: int) -> list[tuple[int, np.ndarray]]:
+    """Rows of bodies and points, from end to end, of the cable in row k of the constraints."""
+    number, c = world.constraint_int[k], world.constraints[k]
+    if not number[memory.ROUTED]:
+        ends = ((memory.BODY_A, memory.R_A), (memory.BODY_B, memory.R_B))
+        return [(int(number[body]), c[point : point + 3]) for body, point in ends]
+    route = world.route_int[number[memory.ROUTED] - 1]
+    return [
+        (
+            int(world.grip_int[world.pin_int[p, memory.PIN_GRIP], memory.GRIP_BODY]),
+            world.pins[p, memory.PIN_POINT : memory.PIN_POINT + 3],
+        )
+        for p in range(route[memory.FIRST_PIN], route[memory.END_PIN])
+    ]
+
+
+def fill_routes(
+    world: memory.World, cables: Sequence[Cable], routes: Paths, topology: Topology
+) -> None:
+    """Write the rows of all routes, and mark their constraints."""
+    pins = grips = 0
+    for r, (k, path) in enumerate(routes):
+        cable, bodies = cables[k], _bodies(path)
+        world.route_int[r] = k, pins, pins + len(path), grips, grips + len(bodies)
+        row = world.routes[r]
+        row[memory.CABLE_STIFFNESS], row[memory.CABLE_DAMPING] = cable.stiffness, cable.damping
+        row[memory.BREAKING], row[memory.WOUND_LENGTH] = cable.breaking_load, cable.length
+        seen: set[int] = set()
+        for i, body in enumerate(bodies):
+            tree = topology.tree_of(body)
+            world.grip_int[grips + i] = body, tree, tree >= 0 and tree not in seen
+            seen.add(tree)
+        for p, (body, point) in enumerate(path):
+            world.pin_int[pins + p] = grips + bodies.index(body)
+            world.pins[pins + p, memory.PIN_POINT : memory.PIN_POINT + 3] = point
+        number = world.constraint_int[k]
+        number[memory.ROUTED] = r + 1
+        alive = memory.STRETCHES if cable.stiffness else memory.HOLDS
+        number[memory.ALIVE] = alive if len(bodies) > 1 else 0  # on one rigid body it never pulls
+        pins, grips = pins + len(path), grips + len(bodies)
