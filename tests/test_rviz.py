@@ -286,12 +286,12 @@ def test_slack_cables_sag_by_about_their_length():
     from rotor_sim.shapes.shapes import cable_points
 
     for distance in (0.2, 0.5, 0.9, 0.99):
-        line = cable_points(np.zeros(3), np.array([distance, 0.0, 0.0]), 1.0)
+        line = cable_points(np.array([[0.0, 0.0, 0.0], [distance, 0.0, 0.0]]), 1.0)
         total = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
         # the sag comes from the arc length of a flat parabola: good where a cable is nearly taut
         assert total == pytest.approx(1.0, rel=0.01 if distance > 0.85 else 0.25)
         assert line[:, 2].min() < 0.0
-    assert len(cable_points(np.zeros(3), np.array([1.0, 0.0, 0.0]), 1.0)) == 2
+    assert len(cable_points(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), 1.0)) == 2
 
 
 def test_plates_look_outwards():

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from rotor_control.controller import make_controller
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario, scenario_from_tree
-from rotor_core.config.model import CableAttachment, Model, Payload
+from rotor_core.config.model import Model, Payload
 from rotor_core.config.schema import Actuation, Change, Grip, InitialState, PlantChange, Scenario
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError, ModelError

@@ -43,7 +43,9 @@ def test_reference_case(name, tmp_path):
     assert len(run.samples["t"]) == len(arrays["t"])
 
 
-@pytest.mark.parametrize("name", ["rope_two_masses_ring", "rope_winch_pendulum", "rope_elastic_drop"])
+@pytest.mark.parametrize(
+    "name", ["rope_two_masses_ring", "rope_winch_pendulum", "rope_elastic_drop"]
+)
 def test_reference_case_with_a_rope(name, tmp_path):
     """Wanted at 1 ms (their README): x 5e-8 m, v 5e-7 m/s, q 1e-8 rad, w 1e-7 rad/s; 1e-6 m of elastic ropes.
 

@@ -44,13 +44,32 @@ class EngineState:
 
     @property
     def distances(self) -> np.ndarray:
-        """Distances between the attachment points, (n_cables,) m."""
+        """Distances between the attachment points, along the path, (n_cables,) m."""
         return self.world.constraints[: self.n_cables, memory.DISTANCE]
 
     @property
+    def lengths(self) -> np.ndarray:
+        """Unstretched lengths, which winches change, (n_cables,) m."""
+        return self.world.constraints[: self.n_cables, memory.LENGTH]
+
+    @property
     def directions(self) -> np.ndarray:
-        """Unit vectors from end a to end b in W, (n_cables, 3)."""
+        """Unit vectors in which the cables leave their ends a, in W, (n_cables, 3)."""
         return self.world.constraints[: self.n_cables, memory.XI : memory.XI + 3]
+
+    @property
+    def directions_at_b(self) -> np.ndarray:
+        """Unit vectors in which the cables come to their ends b, in W, (n_cables, 3): others only beyond rings."""
+        out = self.directions.copy()
+        for route in self.world.route_int:
+            k, last = route[memory.ROUTE_CONSTRAINT], route[memory.END_PIN] - 1
+            if last - route[memory.FIRST_PIN] > 1:
+                part = np.diff(
+                    self.world.pins[last - 1 : last + 1, memory.PIN_PLACE : memory.PIN_PLACE + 3],
+                    axis=0,
+                )[0]
+                out[k] = part / max(float(np.linalg.norm(part)), np.finfo(float).tiny)
+        return out
 
     @property
     def stop_efforts(self) -> np.ndarray:

@@ -60,7 +60,16 @@ class OfflineMission:
             for i, power in simulation.power.items()
         }
         now = nanoseconds(simulation.time)
-        self.runner.update(View(now, states, simulation.engine.taut, self.board, batteries))
+        self.runner.update(
+            View(
+                now,
+                states,
+                simulation.engine.taut,
+                self.board,
+                simulation.engine.lengths,
+                batteries,
+            )
+        )
 
     # --- orders -----------------------------------------------------------------------------------
 
@@ -84,6 +93,10 @@ class OfflineMission:
                 self._simulation.engine.cut(k)
 
         return self._done(change)
+
+    def wind(self, cable: int, length: float, rate: float | None) -> Callable[[], str | None]:
+        """Wind from now on."""
+        return self._done(lambda: self._simulation.winches.ask(cable, length=length, rate=rate))
 
     def _done(self, change: Callable[[], None]) -> Callable[[], str | None]:
         try:

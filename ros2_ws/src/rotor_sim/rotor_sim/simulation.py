@@ -26,6 +26,7 @@ from rotor_dynamics.reconfigure import attached, rebuilt, released
 from rotor_sim.actuation.helicopter import Helicopters
 from rotor_sim.actuation.modes import KINDS, start_internal_rotors
 from rotor_sim.actuation.power import PowerSupply, PowerTrain
+from rotor_sim.actuation.winches import Winches
 from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.wind import WindField
@@ -83,6 +84,8 @@ class Simulation:
         self._supply = PowerSupply(scenario)
         self.helicopters = Helicopters(scenario, self._n_joints)
         """Rotors of helicopters."""
+        self.winches = Winches(scenario.model.cables, scenario.time.control_s)
+        """Winches of cables."""
         environment = scenario.environment
         self._wind = (
             None
@@ -150,6 +153,7 @@ class Simulation:
             self.actuators,
             self._supply,
             self.helicopters,
+            self.winches,
         ):
             stream.reset()
         if self._wind:
@@ -342,6 +346,8 @@ class Simulation:
             self._events += self._touches.look(self.engine, self.body_names)
         for change in self._changes.due(self.time - self._begin):
             self._make(change)
+        if len(self.winches):
+            self.winches.act(self.engine)
 
     @property
     def applied(self) -> np.ndarray:
@@ -360,6 +366,10 @@ class Simulation:
         """
         if change.cut is not None:
             self.engine.cut(change.cut - 1)
+        if change.wind is not None:
+            self.winches.ask(
+                change.wind.cable - 1, length=change.wind.length_m, rate=change.wind.rate_m_s
+            )
         if change.release is not None:
             self.release(change.release)
         if change.attach is not None:

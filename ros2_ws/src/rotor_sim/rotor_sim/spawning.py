@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.catalog import locate, shipped
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import (
@@ -14,7 +15,7 @@ from rotor_core.config.loader import (
     scenario_from_text,
     vehicle_from_tree,
 )
-from rotor_core.config.model import CableAttachment, Model, Payload, Vehicle
+from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.schema import InitialState, Scenario
 from rotor_core.config.vehicles.urdf import body_from_urdf
 from rotor_core.config.yaml.structure import build
@@ -103,7 +104,9 @@ def without_entity(scenario: Scenario, name: str) -> Scenario:
         for item in old.attachments
         if name
         not in (
-            (item.a, item.b) if isinstance(item, CableAttachment) else (item.parent, item.child)
+            [name for name, _ in item.path]
+            if isinstance(item, CableAttachment)
+            else (item.parent, item.child)
         )
     )
     if len(attachments) < len(old.attachments) and any(c.cable for c in scenario.plant):

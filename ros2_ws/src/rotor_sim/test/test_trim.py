@@ -12,9 +12,10 @@ from held_helicopter import HeldHelicopter
 from rotor_rigs import FLAP, LAG, OMEGA, PITCH, flying, xcell
 from transforms3d.euler import euler2quat, quat2euler
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.model import CableAttachment, Model, Payload
+from rotor_core.config.model import Model, Payload
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError, ModelError
 from rotor_core.vehicles.hover import hover

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.initial import initial_states
-from rotor_core.config.model import CableAttachment, Model
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.math.rotation_vectors import rotation_from

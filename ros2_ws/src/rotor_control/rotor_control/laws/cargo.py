@@ -6,7 +6,8 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_control import gains as g
-from rotor_core.config.model import Model, RigidLink, Vehicle
+from rotor_core.config.attachments.rigid_link import RigidLink
+from rotor_core.config.model import Model, Vehicle
 from rotor_core.config.vehicles.body import inertia_matrix, merged_mass
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.state import State

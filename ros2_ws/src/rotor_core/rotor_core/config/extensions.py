@@ -32,9 +32,9 @@ ATTACHMENTS: Registry[Kind] = Registry(
     "Attachments by the ``type`` of an entry of ``model.attachments``; ``make(keys, vehicles, payloads)``, with the "
     "names of the scenario's, returns the cables and rigid links that it consists of.",
     builtin={
-        "cable": "rotor_core.config.model:CABLE",
-        "rigid_link": "rotor_core.config.model:RIGID_LINK",
-        "mechanism": "rotor_core.config.mechanism:MECHANISM",
+        "cable": "rotor_core.config.attachments.cable:CABLE",
+        "rigid_link": "rotor_core.config.attachments.rigid_link:RIGID_LINK",
+        "mechanism": "rotor_core.config.attachments.mechanism:MECHANISM",
     },
     check=check_kind,
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
+from rotor_core.config.attachments.rigid_link import RigidLink
 from rotor_core.config.controllers import PointMassControl
 from rotor_core.config.loader import plant_model
-from rotor_core.config.model import RigidLink
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
@@ -70,6 +70,8 @@ def initial_states(scenario: Scenario) -> np.ndarray:
             follow(link)
     leans = _leans(scenario)
     for cable in model.cables:
+        if cable.through:
+            continue  # where it leads nobody can guess
         upper, lower = (cable.a, cable.a_point_m), (cable.b, cable.b_point_m)
         if cable.a in done:
             upper, lower = lower, upper

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 
 from ruamel.yaml import YAML
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.catalog import locate
 from rotor_core.config.checks.cables import check_cables
 from rotor_core.config.checks.references import check_references
 from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
-from rotor_core.config.model import CableAttachment, Model, Payload, Vehicle
+from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller

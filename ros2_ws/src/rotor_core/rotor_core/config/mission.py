@@ -132,6 +132,20 @@ class Slacken:
 
 
 @dataclass(frozen=True)
+class Wind:
+    """The winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``: lower, or reel in.
+
+    A payload that hangs on this cable alone goes down or up with it, and its vehicle stays.
+    """
+
+    type: Literal["wind"]
+    cable: int = bounded(ge=1)
+    length_m: float = bounded(gt=0.0)
+    rate_m_s: float | None = bounded(None, gt=0.0)
+    timeout_s: float = bounded(60.0, gt=0.0)
+
+
+@dataclass(frozen=True)
 class AttachStep:
     """Fix a payload to a body where both are."""
 
@@ -157,6 +171,7 @@ Step = (
     | Land
     | Tighten
     | Slacken
+    | Wind
     | AttachStep
     | ReleaseStep
 )

@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.rigid_link import RigidLink
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
 from rotor_core.config.yaml.structure import EntryError, bounded
-from rotor_core.registry import Kind
 
 
 @dataclass(frozen=True)
@@ -311,37 +312,6 @@ class Payload:
 
 
 @dataclass(frozen=True)
-class CableAttachment:
-    """A cable from a point of entity ``a`` to a point of entity ``b`` (or of the ``world``).
-
-    Points in body axes from the
-    centre of mass.
-    """
-
-    type: Literal["cable"]
-    a: str
-    b: str
-    length_m: float = bounded(gt=0.0)
-    a_point_m: Vector = (0.0, 0.0, 0.0)
-    b_point_m: Vector = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class RigidLink:
-    """Entity ``child`` is fixed to entity ``parent`` at a position and attitude in its frame."""
-
-    type: Literal["rigid_link"]
-    parent: str
-    child: str
-    position_m: Vector
-    rpy_deg: Vector = (0.0, 0.0, 0.0)
-
-
-CABLE = Kind(CableAttachment, lambda keys, vehicles, payloads: [keys])
-RIGID_LINK = Kind(RigidLink, lambda keys, vehicles, payloads: [keys])
-
-
-@dataclass(frozen=True)
 class Model:
     """Vehicles, payloads and what connects them.
 
@@ -394,7 +364,7 @@ class Model:
         """Links by which a vehicle (the parent) holds a payload that nothing else holds: it is flown as one with it."""
         vehicles = {v.name for v in self.vehicles}
         held = [name for link in self.rigid_links for name in (link.parent, link.child)]
-        held += [name for cable in self.cables for name in (cable.a, cable.b)]
+        held += [name for cable in self.cables for name, _ in cable.path]
         return tuple(
             link
             for link in self.rigid_links

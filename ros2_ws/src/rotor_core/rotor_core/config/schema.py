@@ -112,20 +112,30 @@ class BatterySag:
 
 
 @dataclass(frozen=True)
+class WindTo:
+    """From then on the winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``."""
+
+    cable: int = bounded(ge=1)
+    length_m: float = bounded(gt=0.0)
+    rate_m_s: float | None = bounded(None, gt=0.0)
+
+
+@dataclass(frozen=True)
 class Change:
-    """Something that happens ``at_s``: attach, release (an entity), cut (a cable, from 1), or a fault."""
+    """Something that happens ``at_s``: attach, release (an entity), cut (a cable, from 1), wind, or a fault."""
 
     at_s: float = bounded(ge=0.0)
     attach: Grip | None = None
     release: str | None = None
     cut: int | None = bounded(None, ge=1)
+    wind: WindTo | None = None
     motor: MotorFault | None = None
     battery: BatterySag | None = None
 
     def __post_init__(self) -> None:
-        given = (self.attach, self.release, self.cut, self.motor, self.battery)
+        given = (self.attach, self.release, self.cut, self.wind, self.motor, self.battery)
         if sum(x is not None for x in given) != 1:
-            raise ValueError("a change is one of attach, release, cut, motor or battery.")
+            raise ValueError("a change is one of attach, release, cut, wind, motor or battery.")
 
 
 @dataclass(frozen=True)

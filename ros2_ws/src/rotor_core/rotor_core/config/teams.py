@@ -88,8 +88,8 @@ def attachment_points(model: Model, team: Team) -> np.ndarray:
     )
 
 
-def cable_ends(model: Model, states: np.ndarray) -> np.ndarray:
-    """Both ends of all cables in W, (n_cables, 2, 3) m; NaN where one is at a link of an arm.
+def cable_paths(model: Model, states: np.ndarray) -> list[np.ndarray]:
+    """Points of all cables in W from end to end, (n, 3) m each; NaN where one is at a link of an arm.
 
     Args:
         model: who is there.
@@ -97,7 +97,7 @@ def cable_ends(model: Model, states: np.ndarray) -> np.ndarray:
     """
     names = [e.name for e in model.entities]
 
-    def end(name: str, point: tuple[float, float, float]) -> np.ndarray:
+    def place(name: str, point: tuple[float, float, float]) -> np.ndarray:
         if name == "world":
             return np.array(point)
         if name not in names:
@@ -105,17 +105,16 @@ def cable_ends(model: Model, states: np.ndarray) -> np.ndarray:
         state = State(states[names.index(name)])
         return state.position + quat2mat(state.attitude) @ np.array(point)
 
-    ends = [(end(c.a, c.a_point_m), end(c.b, c.b_point_m)) for c in model.cables]
-    return np.array(ends).reshape(-1, 2, 3)
+    return [np.array([place(name, point) for name, point in c.path]) for c in model.cables]
 
 
 def cable_spans(model: Model, states: np.ndarray) -> np.ndarray:
-    """Distances between the ends of all cables, (n_cables,) m; NaN where one is at a link of an arm.
+    """Distances between the ends of all cables, along their paths, (n_cables,) m.
 
-    Arguments as of :func:`cable_ends`.
+    NaN where a point is at a link of an arm. Arguments as of :func:`cable_paths`.
     """
-    ends = cable_ends(model, states)
-    return np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    paths = cable_paths(model, states)
+    return np.array([np.linalg.norm(np.diff(p, axis=0), axis=1).sum() for p in paths])
 
 
 def cable_lengths(model: Model, team: Team) -> np.ndarray:

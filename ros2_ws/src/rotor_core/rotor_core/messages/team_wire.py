@@ -60,6 +60,10 @@ def _body_paths(path: str) -> list[str]:
     ]
 
 
+REST_LENGTH = 1
+"""Number of the rest length among those of :func:`cable_paths`."""
+
+
 def cable_paths(path: str) -> list[str]:
     """Numbers of a CableState: tension, rest length, distance, direction."""
     numbers = [f"{path}.{name}" for name in ("tension", "rest_length", "distance")]
@@ -202,14 +206,19 @@ class TeamStateWire(_Wire):
             joints[:] = angles
         return heading
 
-    def taut(self, data: bytes) -> np.ndarray:
-        """True for taut cables, (n_cables,) bool. Cables that the message does not name count as slack."""
+    def cables(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """True for taut cables, and lengths of all without load, m, (n_cables,) each.
+
+        Cables that the message does not name count as slack, of length 0.
+        """
         if self.frozen.fits(data):
             flags = [data[at] != 0 for at in self._taut_at]
+            lengths = doubles_of(data)[self._cables[:, REST_LENGTH]] if flags else []
         else:
-            told = {c.name: c.taut for c in _message(data, TeamState).cables}
-            flags = [told.get(name, False) for name in self._cable_names]
-        return np.array(flags, bool)
+            told = {c.name: c for c in _message(data, TeamState).cables}
+            flags = [name in told and told[name].taut for name in self._cable_names]
+            lengths = [told[n].rest_length if n in told else 0.0 for n in self._cable_names]
+        return np.array(flags, bool), np.array(lengths, float)
 
 
 class TeamCommandWire(_Wire):

@@ -93,6 +93,12 @@ class WinchDrive:
         row[memory.WOUND_LENGTH], row[memory.WAVE] = bias, amplitude
         row[memory.WAVE_FREQUENCY], row[memory.WAVE_PHASE] = 2.0 * np.pi * frequency_hz, phase
 
+    def place(self, k: int, length: float) -> None:
+        """Let cable k be this long, at rest, before a state is set, m."""
+        row = self._row(k)
+        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length
+        row[memory.WOUND_RATE] = row[memory.WOUND_ACCELERATION] = 0.0
+
     def lay_out(self) -> None:
         """Write the lengths at the present time into the constraints, before cables are looked at."""
         for r, row in enumerate(self._world.routes):

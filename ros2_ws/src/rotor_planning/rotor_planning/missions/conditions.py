@@ -34,6 +34,7 @@ class View:
         states: measured, of all entities, (n, >= 13).
         taut: of all cables, (n_cables,).
         board: plans of everything that is planned.
+        lengths: of all cables, which winches change, (n_cables,) m; empty where nobody tells.
         batteries: charge 0..1 and voltage V of every vehicle that tells, by name.
     """
 
@@ -41,6 +42,7 @@ class View:
     states: np.ndarray
     taut: np.ndarray
     board: PlanRegistry
+    lengths: np.ndarray = field(default_factory=lambda: np.zeros(0))
     batteries: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 

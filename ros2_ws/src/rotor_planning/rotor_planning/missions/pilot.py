@@ -45,6 +45,10 @@ class Orders(Protocol):
         """Cut cables, counted from 0; as :meth:`attach`."""
         ...
 
+    def wind(self, cable: int, length: float, rate: float | None) -> Callable[[], str | None]:
+        """Ask the winch of a cable, counted from 0, for a length; as :meth:`attach`."""
+        ...
+
 
 class StepFailed(Exception):
     """A step cannot end well; the text says why."""

@@ -18,6 +18,7 @@ from rotor_core.config.mission import (
     Tighten,
     Turn,
     WaitUntil,
+    Wind,
 )
 from rotor_core.config.teams import attachment_points, cable_lengths
 from rotor_core.config.yaml.units import nanoseconds, rad_from_deg
@@ -27,13 +28,16 @@ from rotor_core.reference import POSITION, YAW_ANGLE
 from rotor_core.state import State
 from rotor_planning.missions.conditions import told
 from rotor_planning.missions.pilot import LEAD, Flow, Pilot, StepFailed
-from rotor_planning.trajectories.knots import go_to
+from rotor_planning.trajectories.knots import go_to, wound
 
 COMES_DOWN = 0.02
 """Descent by which an entity shows that it follows the plan to land, m."""
 
 SETTLES_WITHIN = 5.0
 """Longest time until an entity that has been let down stands, s."""
+
+WOUND = 1e-3
+"""A winch whose cable is this close to the wanted length has done its step, m."""
 
 OVER = 0.05
 """Vehicles that tighten their cables aim this much beyond where these are taut, m."""
@@ -205,6 +209,31 @@ def _climb(pilot: Pilot, vehicle: str, seen: np.ndarray, goal: np.ndarray, speed
     pilot.start(vehicle, plan, "alone")
 
 
+def wind(pilot: Pilot, step: Wind) -> Flow:
+    """An order, a plan for what hangs on the cable, and until it is as long as it should be."""
+    k = step.cable - 1
+    winch, length = pilot.model.cables[k].winch, float(pilot.view.lengths[k])
+    team = next((t for t in pilot.teams.values() if t.cables == (k,)), None)
+    if winch is not None and team is not None and pilot.view.taut[k]:
+        reference, rate = pilot.reference(team.entity), step.rate_m_s or winch.rate_m_s
+        way = length - step.length_m
+        if abs(way) > WOUND:
+            plan = wound(
+                reference[POSITION : POSITION + 3], way, float(reference[YAW_ANGLE]),
+                speed=rate, acceleration=winch.acceleration_m_s2,
+            )  # fmt: skip
+            end = pilot.start(team.entity, plan, step.type)
+            while pilot.view.now < end - nanoseconds(plan.duration):
+                yield  # both begin at once
+            pilot.cursor = end
+    yield from pilot.answer(pilot.orders.wind(k, step.length_m, step.rate_m_s))
+    yield from pilot.wait(
+        lambda: abs(pilot.view.lengths[k] - step.length_m) < WOUND,
+        step.timeout_s,
+        f"cable{step.cable} was not wound to {step.length_m:g} m",
+    )
+
+
 def attach(pilot: Pilot, step: AttachStep) -> Flow:
     """An order, and its answer."""
     yield from pilot.answer(pilot.orders.attach(step.to, step.payload))
@@ -235,6 +264,7 @@ FLOWS: dict[type, Callable[..., Flow]] = {
     Land: land,
     Tighten: tighten,
     Slacken: slacken,
+    Wind: wind,
     AttachStep: attach,
     ReleaseStep: release,
 }

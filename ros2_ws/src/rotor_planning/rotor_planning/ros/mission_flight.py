@@ -11,7 +11,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
 from rotor_msgs.action import FlyMission
-from rotor_msgs.srv import Attach, CutCable, Release
+from rotor_msgs.srv import Attach, CutCable, Release, Wind
 from sensor_msgs.msg import BatteryState
 
 from rotor_core.config.loader import mission_from_text
@@ -24,7 +24,9 @@ from rotor_core.ros import qos
 from rotor_planning.missions.conditions import View
 from rotor_planning.missions.mission import MissionRunner, Status
 
-ATTACH, RELEASE, CUT = "simulator/attach", "simulator/release", "simulator/cut_cable"
+ATTACH, RELEASE, CUT, WIND = (
+    f"simulator/{name}" for name in ("attach", "release", "cut_cable", "wind")
+)
 
 FEEDBACK_PERIOD = 200_000_000
 """Feedback goes out this often, ns of simulation time."""
@@ -58,6 +60,7 @@ class MissionFlight:
         self._attach = node.create_client(Attach, ATTACH)
         self._release = node.create_client(Release, RELEASE)
         self._cut = node.create_client(CutCable, CUT)
+        self._wind = node.create_client(Wind, WIND)
         for vehicle in scenario.model.vehicles:
             if vehicle.battery is not None:
                 self._listen_to_battery(node, vehicle.name)
@@ -103,14 +106,14 @@ class MissionFlight:
     def _take_up(self, runner: MissionRunner) -> None:
         self._runner, self._told, self._next_feedback = runner, 0, 0
 
-    def go_on(self, now: int, states: np.ndarray, taut: np.ndarray) -> None:
-        """Go on with a new state at ``now``, ns."""
+    def go_on(self, now: int, states: np.ndarray, taut: np.ndarray, lengths: np.ndarray) -> None:
+        """Go on with a new state at ``now``, ns, and cables that are taut and so long (m)."""
         runner = self._runner
         if runner is None or runner.status is not Status.RUNNING:
             return
         if self._goal is not None and self._goal.is_cancel_requested:
             runner.cancel()
-        runner.update(View(now, states, taut, self._board, dict(self._batteries)))
+        runner.update(View(now, states, taut, self._board, lengths, dict(self._batteries)))
         for _, text in runner.log[self._told :]:
             self._logger.info(f"mission: {text}")
         self._told = len(runner.log)
@@ -191,6 +194,11 @@ class MissionFlight:
             return None if None in answers else "; ".join(a for a in answers if a)
 
         return answer
+
+    def wind(self, cable: int, length: float, rate: float | None) -> Callable[[], str | None]:
+        """Ask the simulator to wind a cable."""
+        name = self._scenario.model.cable_names[cable]
+        return _ask(self._wind, Wind.Request(cable=name, length=length, rate=rate or 0.0))
 
 
 def _ask(client: Client, request: object) -> Callable[[], str | None]:

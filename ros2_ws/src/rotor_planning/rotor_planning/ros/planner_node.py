@@ -119,7 +119,7 @@ class PlannerNode(Node):
             self._begin_epoch(heading)
         now = nanoseconds_from_stamp(heading.stamp)
         if not again:
-            self._mission.go_on(now, self._states, self._wire.taut(data))
+            self._mission.go_on(now, self._states, *self._wire.cables(data))
         time = seconds_from_stamp(heading.stamp)
         if again or time >= self._next_reference:
             self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6

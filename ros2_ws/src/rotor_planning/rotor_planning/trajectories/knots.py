@@ -86,6 +86,30 @@ def through_knots(
     return Plan(np.diff(times), coefficients)
 
 
+def wound(start: np.ndarray, way: float, yaw: float, *, speed: float, acceleration: float) -> Plan:
+    """Up or down by ``way`` m as a winch goes: with full acceleration, at its rate, with full braking (P.12).
+
+    Args:
+        start: (3,) m, at rest.
+        way: along z, m, not zero.
+        yaw: rad.
+        speed, acceleration: of the winch, m/s and m/s^2.
+    """
+    peak = min(speed, np.sqrt(abs(way) * acceleration))
+    ramp, cruise = peak / acceleration, abs(way) / peak - peak / acceleration
+    knots = [0.0, ramp, ramp + cruise, 2.0 * ramp + cruise]
+    ways = np.array([0.0, 0.5 * peak * ramp, abs(way) - 0.5 * peak * ramp, abs(way)])
+    rates = np.array([0.0, peak, peak, 0.0])
+    kept = [i for i in range(4) if i != 2 or cruise > SHORTEST]
+    along = np.array([0.0, 0.0, np.sign(way)])
+    return through_knots(
+        np.array(knots)[kept],
+        start + np.outer(ways[kept], along),
+        np.outer(rates[kept], along),
+        yaws=np.full(len(kept), yaw),
+    )
+
+
 def _peaks(position: list[Polynomial], length: float) -> tuple[float, float]:
     """Largest speed and acceleration of x, y, z over 0..length."""
     t = np.linspace(0.0, length, SAMPLES)

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rotor_core.config.model import CableAttachment, Model
+from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.model import Model
 from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
 from rotor_recordings.compare.runs import runs
 from rotor_recordings.motion.track import Samples

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.extensions import FORCES
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import Model
@@ -48,10 +51,7 @@ def system_from_scenario(scenario: Scenario) -> System:
         for e in model.entities
     )
     bodies += tuple(b for v in model.vehicles for b in link_bodies(v.name, v.links))
-    cables = tuple(
-        Cable(index(c.a), index(c.b), c.length_m, np.array(c.a_point_m), np.array(c.b_point_m))
-        for c in model.cables
-    )
+    cables = tuple(cable_of(c, index) for c in model.cables)
     welds = tuple(
         Weld(
             index(link.parent),
@@ -128,6 +128,16 @@ def system_from_scenario(scenario: Scenario) -> System:
             for keys in scenario.forces
         ),
     )
+
+
+def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
+    """A cable as its configuration gives it; ``index``: number of a body by its name."""
+    (a, r_a), *through, (b, r_b) = ((index(name), np.array(point)) for name, point in keys.path)
+    breaking = np.inf if keys.breaking_load_n is None else keys.breaking_load_n
+    return Cable(
+        a, b, keys.length_m, r_a, r_b, tuple(through), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking,
+        keys.winch is not None,
+    )  # fmt: skip
 
 
 def thrust_gain(scenario: Scenario, vehicle: str) -> float:

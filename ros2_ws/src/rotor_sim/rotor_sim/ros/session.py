@@ -160,6 +160,11 @@ class Session:
         for k, name in enumerate(self.simulation.scenario.model.joint_names):
             if name in were:
                 joints[k] = old.joint_states[were.index(name)]
+        cables = list(old.scenario.model.cables)
+        for k, cable in enumerate(self.simulation.scenario.model.cables):
+            if cable.winch is not None and cable in cables:
+                length = float(old.engine.lengths[cables.index(cable)])
+                self.simulation.engine.winches.place(k, length)
         self.simulation.set_states(states, project=False, joints=joints)
         passed = nanoseconds_from_stamp(before.time.stamp()) - nanoseconds_from_stamp(
             self.time.stamp()

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import Visual, link_name
@@ -73,15 +74,28 @@ class Shape:
     text: str = ""
 
 
-def cable_points(start: np.ndarray, end: np.ndarray, length: float) -> np.ndarray:
-    """Polyline of a cable, (m, 3): straight when taut, a parabola of about its length when slack."""
-    distance = float(np.linalg.norm(end - start))
+def cable_points(path: np.ndarray, length: float) -> np.ndarray:
+    """Polyline of a cable, (m, 3), over a path from end to end, (n, 3).
+
+    Straight when taut; when slack every part hangs in a parabola with its share of the slack.
+    """
+    spans = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    distance = float(spans.sum())
     slack = length - distance
     if slack <= 1e-6 or distance < 1e-9:
-        return np.array([start, end])
-    s = np.linspace(0.0, 1.0, SAG_POINTS + 1)[:, None]
-    sag = np.sqrt(3.0 / 8.0 * slack * max(distance, slack))  # arc length of a flat parabola
-    return start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag])
+        return np.array(path)
+    s = np.linspace(0.0, 1.0, SAG_POINTS + 1)[1:, None]
+    line = [path[:1]]
+    for start, end, span in zip(path[:-1], path[1:], spans, strict=True):
+        share = slack * span / distance
+        sag = np.sqrt(3.0 / 8.0 * share * max(span, share))  # arc length of a flat parabola
+        line.append(start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag]))
+    return np.concatenate(line)
+
+
+def drawn_length(cable: CableAttachment) -> float:
+    """Length that a slack cable is drawn with, m; of one on a winch pictures do not know it: straight."""
+    return 0.0 if cable.winch else cable.length_m
 
 
 def _name(entity: str, height: float) -> Shape:

@@ -28,6 +28,7 @@ from rotor_sim.shapes.shapes import (
     Shape,
     arm_shapes,
     cable_points,
+    drawn_length,
     scenario_shapes,
 )
 from rotor_viewer.browser.world import World
@@ -89,11 +90,10 @@ class Scene:
             place = root if shape.body == "world" else self._node(shape.body)
             self._add(shape, f"{place}/{shape.group}_{number}")
         rows = {name: i for i, name in enumerate(self._poses.names)}
-        self._ends = [
-            (rows.get(c.a, -1), np.array(c.a_point_m), rows.get(c.b, -1), np.array(c.b_point_m))
-            for c in model.cables
+        self._paths = [
+            [(rows.get(name, -1), np.array(point)) for name, point in c.path] for c in model.cables
         ]
-        self._cables = [self._cable(k, c.length_m) for k, c in enumerate(model.cables)]
+        self._cables = [self._cable(k, len(path) - 1) for k, path in enumerate(self._paths)]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
         gravity = max(scenario.environment.gravity_m_s2, 1.0)
         self._arrow_scales = [
@@ -135,27 +135,19 @@ class Scene:
         else:
             scene.add_label(name, shape.text, position=shape.position, font_screen_scale=0.7)
 
-    def _cable(self, k: int, length: float) -> tuple[list[Any], list[Any]]:
-        """Pieces for a taut cable (one) and a slack one, which keep their length."""
+    def _cable(self, k: int, parts: int) -> tuple[list[Any], list[Any]]:
+        """Pieces of 1 m for a taut cable (one for every part of its path) and a slack one."""
         add, name = self._server.scene.add_cylinder, f"{self._root}/cables/cable{k + 1}"
-        taut = [
-            add(
-                f"{name}/taut",
-                CABLE_RADIUS,
-                length,
-                rgb(TAUT_COLOUR),
-                radial_segments=8,
-                position=HIDDEN,
-            )
-        ]
-        slack = [
-            add(
-                f"{name}/slack{i}", CABLE_RADIUS, length / SAG_POINTS, rgb(SLACK_COLOUR),
-                radial_segments=8, position=HIDDEN,
-            )
-            for i in range(SAG_POINTS)
-        ]  # fmt: skip
-        return taut, slack
+
+        def pieces(what: str, colour: Colour, count: int) -> list[Any]:
+            return [
+                add(
+                    f"{name}/{what}{i}", CABLE_RADIUS, 1.0, rgb(colour), radial_segments=8, position=HIDDEN
+                )
+                for i in range(count)
+            ]  # fmt: skip
+
+        return pieces("taut", TAUT_COLOUR, parts), pieces("slack", SLACK_COLOUR, parts * SAG_POINTS)
 
     def _arrow(self, name: str) -> Any:
         return self._server.scene.add_cylinder(
@@ -180,13 +172,13 @@ class Scene:
             for frame, pose in zip(self._frames, poses, strict=True):
                 frame.position, frame.wxyz = Pose(pose).position, Pose(pose).attitude
             turned = rotation_from(Pose(poses).attitude)
-            for k, (a, a_point, b, b_point) in enumerate(self._ends):
-                ends = [
+            for k, path in enumerate(self._paths):
+                points = [
                     r if row < 0 else Pose(poses).position[row] + turned[row].apply(r)
-                    for row, r in ((a, a_point), (b, b_point))
+                    for row, r in path
                 ]
                 gone = bool(len(picture.cut) and picture.cut[k])
-                self._show_cable(k, ends[0], ends[1], bool(picture.taut[k]), gone)
+                self._show_cable(k, np.array(points), bool(picture.taut[k]), gone)
             for i, arrow in enumerate(self._arrows):
                 up = turned[i].apply([0.0, 0.0, 1.0])
                 thrust = self._arrow_scales[i] * float(picture.thrusts[i])
@@ -195,18 +187,20 @@ class Scene:
             for goal, place in zip(self._goals, picture.goals, strict=True):
                 goal.position = HIDDEN if np.isnan(place).any() else place
 
-    def _show_cable(self, k: int, a: np.ndarray, b: np.ndarray, taut: bool, cut: bool) -> None:
+    def _show_cable(self, k: int, path: np.ndarray, taut: bool, cut: bool) -> None:
         whole, pieces = self._cables[k]
-        length = self._scenario.model.cables[k].length_m
-        line = cable_points(a, b, length if not taut else 0.0)
-        if len(line) == 2 and not taut:  # as long as it is, but without tension
-            line = np.linspace(a, b, SAG_POINTS + 1)
+        length = drawn_length(self._scenario.model.cables[k])
+        line = cable_points(path, length if not taut else 0.0)
+        if len(line) == len(path) and not taut:  # as long as it is, but without tension
+            parts = [np.linspace(a, b, SAG_POINTS + 1)[1:] for a, b in pairwise(path)]
+            line = np.concatenate([path[:1], *parts])
         for handle in (*whole, *pieces):
             handle.position = HIDDEN
         if cut:
             return
         for handle, (start, end) in zip(whole if taut else pieces, pairwise(line), strict=True):
             handle.position, handle.wxyz = (start + end) / 2.0, along(end - start)
+            handle.scale = (1.0, 1.0, max(float(np.linalg.norm(end - start)), 1e-6))
 
     def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, thrust: float) -> None:
         """As long as the thrust is large."""

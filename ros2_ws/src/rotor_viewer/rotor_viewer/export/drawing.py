@@ -27,6 +27,7 @@ from rotor_sim.shapes.shapes import (
     THRUST_SCALE,
     arm_shapes,
     cable_points,
+    drawn_length,
     scenario_shapes,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -174,14 +175,14 @@ class _Drawing:
         for k, cable in enumerate(self._model.cables):
             if len(picture.cut) and picture.cut[k]:
                 continue
-            a, b = (
+            path = [
                 np.array(point)
                 if name == "world"
                 else Pose(poses).position[rows[name]] + turned[rows[name]].apply(point)
-                for name, point in ((cable.a, cable.a_point_m), (cable.b, cable.b_point_m))
-            )
+                for name, point in cable.path
+            ]
             taut = bool(picture.taut[k])
-            line = cable_points(a, b, 0.0 if taut else cable.length_m)
+            line = cable_points(np.array(path), 0.0 if taut else drawn_length(cable))
             colour = (TAUT_COLOUR if taut else SLACK_COLOUR)[:3]
             self._axes.plot(*line.T, color=colour, linewidth=1.2)
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Payload, Plate, Sphere
-from rotor_core.config.teams import cable_ends, teams
+from rotor_core.config.teams import cable_paths, teams
 from rotor_core.reference import POSITION
 from rotor_core.state import State
 from rotor_flight.flight import Flight
@@ -84,12 +84,12 @@ def _path_3d(flight: Flight) -> Figure:
                 label="vehicles" if j == 0 else None,
             )
     for i in np.linspace(0, len(flight.time) - 1, SNAPSHOTS).astype(int):
-        ends = cable_ends(model, flight.states[i])
+        paths = cable_paths(model, flight.states[i])
         for k, cable in enumerate(model.cables):
             if "world" in (cable.a, cable.b):
                 continue
-            axes.plot(*ends[k].T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
-            axes.scatter(*ends[k, 0], color="C0", s=14)
+            axes.plot(*paths[k].T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
+            axes.scatter(*paths[k][0], color="C0", s=14)
         for payload in model.payloads:
             _draw_payload(axes, payload, flight.states[i, names.index(payload.name)])
     axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")

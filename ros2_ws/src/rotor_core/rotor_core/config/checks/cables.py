@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.checks.references import attachment_keys
-from rotor_core.config.model import CableAttachment
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import cable_spans
 from rotor_core.config.yaml.tree import Tree
@@ -34,11 +34,12 @@ def check_cables(scenario: Scenario, states: np.ndarray, tree: Tree) -> None:
             continue
         k += 1
         length, apart = lengths.get(k, item.length_m), float(spans[k - 1])
-        if not apart > length + REACH:  # also where it is not known
+        if item.stiffness_n_per_m or not apart > length + REACH:  # also where it is not known
             continue
         keys = attachment_keys(tree, i)
+        way = " through its rings" if item.through else ""
         raise ConfigError(
             f"{tree.at(*keys).place}: model.attachments[{i}]: cable{k} joins points of {item.a!r} and {item.b!r} that "
-            f"are {apart:.4g} m apart at the start, but it is only {length:g} m long. Write a longer length_m, or move "
-            f"them together ({tree.at('initial').place}: initial)."
+            f"are {apart:.4g} m apart at the start{way}, but it is only {length:g} m long. Write a longer length_m, or "
+            f"move them together ({tree.at('initial').place}: initial)."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rotor_core.config.checks.winches import check_winding
 from rotor_core.config.mission import (
     AttachStep,
     Condition,
@@ -11,6 +12,7 @@ from rotor_core.config.mission import (
     Slacken,
     Tighten,
     WaitUntil,
+    Wind,
 )
 from rotor_core.config.model import Model
 from rotor_core.config.teams import teams
@@ -41,6 +43,9 @@ def check_mission(
     gone: set[str] = set()
     for i, step in enumerate(mission.steps):
         where = f"mission.steps[{i}] ({step.type})"
+        if isinstance(step, Wind):
+            check_winding(model, step, f"{place}{where}")
+            continue
         if isinstance(step, (AttachStep, ReleaseStep)):
             known.append((f"{where}.payload", step.payload, payloads))
             if isinstance(step, ReleaseStep) and step.payload in on_cables:

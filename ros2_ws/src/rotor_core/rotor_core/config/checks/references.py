@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.checks.missions import check_mission
-from rotor_core.config.model import CableAttachment
+from rotor_core.config.checks.winches import check_winding
 from rotor_core.config.schema import Change, Scenario
 from rotor_core.config.trajectories import JointMove
 from rotor_core.config.vehicles.arm import BASE, JointConfig, link_name
@@ -41,7 +42,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
         keys = attachment_keys(tree, i)
         model_place = tree.at(*keys).place
         ends = (
-            ((item.a, item.a_point_m), (item.b, item.b_point_m))
+            item.path
             if isinstance(item, CableAttachment)
             else ((item.parent, None), (item.child, None))
         )
@@ -53,7 +54,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
                     f"{model_place}: {where}: {name!r} is a point mass; its attachment point must "
                     f"be [0, 0, 0], got {list(point)}."
                 )
-        if ends[0][0] == ends[1][0]:
+        if len({name for name, _ in ends}) == 1:
             raise ConfigError(
                 f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice."
             )
@@ -160,6 +161,8 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
         if change.attach is not None and change.attach.to.split("/")[0] == change.attach.entity:
             raise ConfigError(f"{where}: {change.attach.entity!r} cannot hold itself.")
         _check_fault(scenario, change, where)
+        if change.wind is not None:
+            check_winding(scenario.model, change.wind, f"{where}.wind")
         if change.cut is not None:
             n = len(scenario.model.cables)
             if change.cut > n:

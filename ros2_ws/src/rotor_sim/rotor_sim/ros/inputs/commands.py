@@ -9,7 +9,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rotor_msgs.msg import Swashplate, TeamCommand
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.errors import ConfigError, ContractError
@@ -34,7 +34,7 @@ LARGEST = 1e9
 """Forces, moments and speeds beyond this do not belong to an aerial vehicle, N, N m, rad/s."""
 
 EXTERNAL_TIMEOUT = 0.5
-"""An external wrench acts for this simulation time after its last message, s."""
+"""An external wrench acts, and a winch winds at its rate, for this simulation time after its last message, s."""
 
 
 def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
@@ -156,6 +156,41 @@ def subscribe_efforts(
 
     entities.subscribe(Float64MultiArray, f"{vehicle}/cmd/joint_efforts", callback, qos.COMMAND)
     entities.subscribe(JointState, f"{vehicle}/cmd/joints", by_name, qos.COMMAND)
+
+
+class WinchRates:
+    """``<cable>/cmd/rate``: m/s, positive pays out; a winch stops when messages stop."""
+
+    def __init__(
+        self, entities: Entities, simulation: Simulation, reject: Callable[[str], None]
+    ) -> None:
+        self._simulation = simulation
+        self._since: dict[int, float] = {}
+        model = simulation.scenario.model
+        for k, (name, cable) in enumerate(zip(model.cable_names, model.cables, strict=True)):
+            if cable.winch is None:
+                continue
+
+            def callback(message: Float64, k: int = k, name: str = name) -> None:
+                try:
+                    simulation.winches.ask(k, rate=message.data)
+                except ContractError as error:
+                    reject(f"cmd/rate of {name!r}: {error}")
+                    return
+                self._since[k] = simulation.time
+
+            entities.subscribe(Float64, f"{name}/cmd/rate", callback, qos.COMMAND)
+
+    def apply(self) -> None:
+        """Stop the winches that have heard nothing for long."""
+        for k, since in list(self._since.items()):
+            if self._simulation.time - since > EXTERNAL_TIMEOUT:
+                self._simulation.winches.ask(k, rate=0.0)
+                del self._since[k]
+
+    def clear(self) -> None:
+        """Forget all, after a reset or another state."""
+        self._since.clear()
 
 
 def subscribe_motor_speeds(

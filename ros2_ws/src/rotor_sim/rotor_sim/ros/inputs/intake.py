@@ -15,6 +15,7 @@ from rotor_sim.period import Decision
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.commands import (
     ExternalWrenches,
+    WinchRates,
     subscribe_efforts,
     subscribe_motor_speeds,
     subscribe_swashplates,
@@ -76,6 +77,7 @@ class CommandIntake:
         else:
             subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
         self._pushes = ExternalWrenches(entities, simulation, self.reject)
+        self._winches = WinchRates(entities, simulation, self.reject)
 
     def _subscribe_efforts(self, entities: Entities, model: Model) -> None:
         first = 0
@@ -103,6 +105,7 @@ class CommandIntake:
         self._watch.reset()
         self._efforts[:] = 0.0
         self._pushes.clear()
+        self._winches.clear()
         self.begin(epoch, period)
 
     @property
@@ -133,8 +136,9 @@ class CommandIntake:
         return wrenches, self._acting_efforts()
 
     def push(self) -> None:
-        """Let the newest external wrenches act from now on."""
+        """Let the newest external wrenches act from now on, and silent winches stop."""
         self._pushes.apply()
+        self._winches.apply()
 
     def _acting_efforts(self) -> np.ndarray:
         """Efforts of all joints; motors go off with rotors."""

@@ -26,6 +26,7 @@ from rotor_sim.shapes.shapes import (
     THRUST_SCALE,
     Colour,
     cable_points,
+    drawn_length,
 )
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
@@ -59,9 +60,8 @@ class MarkerPublisher:
             marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TAUT_COLOUR, height)
             for k in range(len(model.cables))
         ]
-        self._lengths = [c.length_m for c in model.cables]
+        self._lengths = [drawn_length(c) for c in model.cables]
         self._pushed: dict[int, Marker] = {}
-        self._points = np.array([[c.a_point_m, c.b_point_m] for c in model.cables])
         self._bodies = body_markers(scenario)
         self._publish_bodies()
 
@@ -93,11 +93,12 @@ class MarkerPublisher:
         markers = [*self._thrusts, *self._discs.markers(scene), *self._wrenches(scene)]
         if self._texts:
             rows = {name: i for i, name in enumerate(scene.bodies)}
-            ends = np.array(
-                [[rows.get(n, len(rows)) for n in (c.a, c.b)] for c in self._model.cables], int
-            )
-            turned = np.einsum("keij,kej->kei", rotations[ends], self._points)
-            self._draw_cables(places[ends] + turned, scene)
+            paths = []
+            for cable in self._model.cables:
+                at = [rows.get(name, len(rows)) for name, _ in cable.path]
+                points = np.array([point for _, point in cable.path])
+                paths.append(places[at] + np.einsum("eij,ej->ei", rotations[at], points))
+            self._draw_cables(paths, scene)
             markers += [self._cables, *self._texts]
         for m in markers:
             m.header.stamp = stamp
@@ -120,16 +121,16 @@ class MarkerPublisher:
             out.append(arrow)
         return out
 
-    def _draw_cables(self, ends: np.ndarray, scene: Scene) -> None:
+    def _draw_cables(self, paths: list[np.ndarray], scene: Scene) -> None:
         alive, taut = scene.taut != CUT, scene.taut > 0.0
         self._cables.points, self._cables.colors = [], []
         for k, text in enumerate(self._texts):
-            set_vector(text.pose.position, ends[k].mean(axis=0) + [0.0, 0.0, 0.05])
+            set_vector(text.pose.position, paths[k].mean(axis=0) + [0.0, 0.0, 0.05])
             text.text = f"{scene.tensions[k]:.2f} N" if alive[k] else "cut"
             if not alive[k]:
                 continue
             rgba = colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)
-            for a, b in pairwise(cable_points(ends[k, 0], ends[k, 1], self._lengths[k])):
+            for a, b in pairwise(cable_points(paths[k], self._lengths[k])):
                 self._cables.points += [point(a), point(b)]
                 self._cables.colors += [rgba, rgba]
         self._cables.action = Marker.ADD if self._cables.points else Marker.DELETE

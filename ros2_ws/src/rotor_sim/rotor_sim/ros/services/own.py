@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
-from rotor_msgs.srv import Attach, CutCable, Linearize, Release, SetState, Step
+from rotor_msgs.srv import Attach, CutCable, Linearize, Release, SetState, Step, Wind
 from std_srvs.srv import Trigger
 
 from rotor_core.errors import ContractError
@@ -18,7 +18,7 @@ from rotor_sim.state_machine import Result, State
 
 
 class Services:
-    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/attach ~/release ~/linearize``."""
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/wind ~/attach ~/release ~/linearize``."""
 
     def __init__(self, node: Node, session: Session) -> None:
         self._session = session
@@ -40,6 +40,7 @@ class Services:
         entities.serve_later(Step, "~/step", self._step)
         entities.serve(SetState, "~/set_state", self._set_state)
         entities.serve(CutCable, "~/cut_cable", self._cut)
+        entities.serve(Wind, "~/wind", self._wind)
         entities.serve(Attach, "~/attach", self._attach)
         entities.serve(Release, "~/release", self._release)
         entities.serve(Linearize, "~/linearize", self._linearize)
@@ -74,16 +75,39 @@ class Services:
         response.largest_shift = shift
         return response
 
-    def _cut(self, request: CutCable.Request, response: CutCable.Response) -> object:
+    def _cable(self, name: str) -> int:
+        """Number of a cable that is whole.
+
+        Raises:
+            ContractError: there is none of this name, or it is cut.
+        """
         names = self._session.simulation.scenario.model.cable_names
-        if request.cable not in names:
+        if name not in names:
             known = ", ".join(names) or "none"
-            response.message = f"there is no cable {request.cable!r}; known: {known}"
+            raise ContractError(f"there is no cable {name!r}; known: {known}")
+        if not self._session.simulation.engine.alive[names.index(name)]:
+            raise ContractError(f"{name} is cut already")
+        return names.index(name)
+
+    def _wind(self, request: Wind.Request, response: Wind.Response) -> object:
+        try:
+            k = self._cable(request.cable)
+            rate = request.rate if request.rate != 0.0 else None
+            self._session.simulation.winches.ask(k, length=request.length, rate=rate)
+        except ContractError as error:
+            response.message = str(error)
             return response
-        if not self._session.simulation.engine.alive[names.index(request.cable)]:
-            response.message = f"{request.cable} is cut already"
+        response.success = True
+        response.message = f"{request.cable} goes to {request.length:g} m, {self._when()}"
+        return response
+
+    def _cut(self, request: CutCable.Request, response: CutCable.Response) -> object:
+        try:
+            k = self._cable(request.cable)
+        except ContractError as error:
+            response.message = str(error)
             return response
-        result = self._session.cut(names.index(request.cable))
+        result = self._session.cut(k)
         response.success = result.ok
         response.message = result.text or f"{request.cable} cut, {self._when()}"
         return response

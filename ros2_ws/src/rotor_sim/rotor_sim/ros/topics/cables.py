@@ -73,6 +73,11 @@ class CableTopics:
                     stamp, np.concatenate([place, State(z).attitude, speed, State(z).body_rate])
                 )
             pulls = -engine.tensions[team.cables] * team.signs
-            forces = pulls[:, None] * engine.directions[team.cables]
+            ends = np.where(
+                team.signs[:, None] > 0.0,
+                engine.directions_at_b[team.cables],
+                engine.directions[team.cables],
+            )
+            forces = pulls[:, None] * ends
             force, torque = forces.sum(axis=0), np.cross(arms, forces).sum(axis=0)
             team.topics[-1].send(stamp, np.append(R.T @ force, R.T @ torque))

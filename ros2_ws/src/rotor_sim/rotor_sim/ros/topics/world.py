@@ -115,7 +115,6 @@ class WorldPublisher:
         counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
-        self._cable_numbers[:, 1] = [c.length_m for c in scenario.model.cables]
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
@@ -201,6 +200,7 @@ class WorldPublisher:
     def _refresh_cables(self) -> None:
         engine = self.simulation.engine
         self._cable_numbers[:, 0] = engine.tensions
+        self._cable_numbers[:, 1] = engine.lengths
         self._cable_numbers[:, 2] = engine.distances
         self._cable_numbers[:, 3:6] = engine.directions
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.rigid_link import RigidLink
 from rotor_core.config.catalog import locate
-from rotor_core.config.model import CableAttachment, RigidLink
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded, build, check_schema
 from rotor_core.config.yaml.tree import read_tree

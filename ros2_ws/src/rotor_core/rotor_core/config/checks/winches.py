@@ -1,0 +1,50 @@
+"""What winches are to do, against their limits."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rotor_core.config.model import Model
+from rotor_core.errors import ConfigError
+
+
+class Winding(Protocol):
+    """Order to a winch."""
+
+    @property
+    def cable(self) -> int:
+        """Number of the cable, from 1."""
+        ...
+
+    @property
+    def length_m(self) -> float:
+        """Length to which it goes, m."""
+        ...
+
+    @property
+    def rate_m_s(self) -> float | None:
+        """Largest rate on the way, m/s; None: that of the winch."""
+        ...
+
+
+def check_winding(model: Model, wanted: Winding, where: str) -> None:
+    """The cable has a winch, and its limits allow what is wanted.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    names = [f"{k + 1}" for k, c in enumerate(model.cables) if c.winch is not None]
+    if str(wanted.cable) not in names:
+        known = ", ".join(names) or "none"
+        raise ConfigError(f"{where}.cable: cable {wanted.cable} has no winch. With one: {known}.")
+    winch = model.cables[wanted.cable - 1].winch
+    assert winch is not None
+    shortest, longest = winch.lengths_m
+    if not shortest <= wanted.length_m <= longest:
+        raise ConfigError(
+            f"{where}.length_m: must be {shortest:g} to {longest:g} (lengths_m of the winch), got {wanted.length_m:g}."
+        )
+    if wanted.rate_m_s is not None and wanted.rate_m_s > winch.rate_m_s:
+        raise ConfigError(
+            f"{where}.rate_m_s: must be at most {winch.rate_m_s:g} (rate_m_s of the winch), got {wanted.rate_m_s:g}."
+        )

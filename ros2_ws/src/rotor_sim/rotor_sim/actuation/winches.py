@@ -1,0 +1,128 @@
+"""Winches of a scenario: what they are asked for, and how they get there within their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core.config.attachments.cable import CableAttachment, Winch
+from rotor_core.errors import ContractError
+from rotor_dynamics.engine import Engine
+
+THERE = 1e-9
+"""A length this close to the one that is asked for is that one, m (and at rest: m/s)."""
+
+
+@dataclass
+class Order:
+    """What a winch is asked for.
+
+    Attributes:
+        length: m; None: a rate.
+        rate: m/s, positive pays out; of a length the largest on the way.
+    """
+
+    length: float | None
+    rate: float
+
+
+def acceleration_to(
+    gap: float, rate: float, period: float, fastest: float, strongest: float
+) -> float:
+    """Acceleration of the next control period on the way to a length that is ``gap`` m longer, m/s^2.
+
+    As fast as limits allow, and without passing it: the rate is one from which full braking in whole periods ends
+    there; the last two periods end exactly there, at rest (W.8).
+
+    Args:
+        gap: wanted minus present length, m.
+        rate: present rate, m/s.
+        period: s.
+        fastest, strongest: largest rate, m/s, and acceleration, m/s^2.
+    """
+    step = strongest * period
+    last = (
+        gap / period - 0.5 * rate
+    )  # rate after this period, with which the next one ends there at rest
+    if abs(last) <= step and abs(last - rate) <= step:
+        return (last - rate) / period
+    brakes = step * (np.sqrt(0.25 + 2.0 * abs(gap) / (step * period)) - 0.5)
+    wanted = np.copysign(min(brakes, fastest), gap)
+    return float(np.clip((wanted - rate) / period, -strongest, strongest))
+
+
+class Winches:
+    """Winches of a world, by the number of their cable.
+
+    Args:
+        cables: of the model.
+        period: control period, s.
+    """
+
+    def __init__(self, cables: Sequence[CableAttachment], period: float) -> None:
+        self._winches: dict[int, Winch] = {
+            k: c.winch for k, c in enumerate(cables) if c.winch is not None
+        }
+        self._orders: dict[int, Order] = {}
+        self._period = period
+
+    def __len__(self) -> int:
+        return len(self._winches)
+
+    def reset(self) -> None:
+        """Nothing has been asked for."""
+        self._orders.clear()
+
+    def ask(self, k: int, *, length: float | None = None, rate: float | None = None) -> None:
+        """Ask the winch of cable k (from 0) for a length, at most at ``rate``; or for a rate alone.
+
+        Raises:
+            ContractError: it has none, or the limits of its winch forbid it; the old order stays.
+        """
+        if k not in self._winches:
+            known = ", ".join(f"cable{i + 1}" for i in self._winches) or "none"
+            raise ContractError(f"cable{k + 1} has no winch. With one: {known}.")
+        winch = self._winches[k]
+        shortest, longest = winch.lengths_m
+        if length is None and rate is None:
+            raise ContractError(f"winch of cable{k + 1}: needs a length or a rate.")
+        if length is not None and not shortest <= length <= longest:
+            raise ContractError(
+                f"winch of cable{k + 1}: length must be {shortest:g} to {longest:g} m, got {length:g}."
+            )
+        if rate is not None and not abs(rate) <= winch.rate_m_s:
+            raise ContractError(
+                f"winch of cable{k + 1}: rate must be at most {winch.rate_m_s:g} m/s, got {rate:g}."
+            )
+        if length is not None and rate is not None and not rate > 0.0:
+            raise ContractError(
+                f"winch of cable{k + 1}: the rate on the way to a length must be > 0 m/s, got {rate:g}."
+            )
+        self._orders[k] = Order(length, winch.rate_m_s if rate is None else rate)
+
+    def act(self, engine: Engine) -> None:
+        """Let every winch that is asked for something accelerate for one control period."""
+        for k, order in list(self._orders.items()):
+            if not engine.alive[k]:
+                del self._orders[k]
+                continue
+            winch = self._winches[k]
+            length, rate = engine.winches.length(k), engine.winches.rate(k)
+            goal = order.length
+            if goal is None:  # a rate ends at the limit that it leads to
+                goal = winch.lengths_m[int(order.rate > 0.0)]
+            if order.length is None and order.rate == 0.0:
+                step = winch.acceleration_m_s2
+                acceleration = float(np.clip(-rate / self._period, -step, step))
+            else:
+                acceleration = acceleration_to(
+                    goal - length, rate, self._period, abs(order.rate), winch.acceleration_m_s2
+                )
+            arrived = abs(rate) < THERE and (abs(goal - length) < THERE or order.rate == 0.0)
+            if arrived:
+                engine.winches.act(k, 0.0)
+                del self._orders[k]
+            else:
+                engine.winches.act(k, acceleration)
