@@ -142,6 +142,7 @@ OPEN_LOOP_OR_WINDY = (
     "uncoupled",
     "deliver",
     "lift",
+    "tackle",
 )
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
 that the air shakes, that drop something, that fly missions, or that show what goes wrong."""

@@ -267,7 +267,7 @@ WRONG = [
     ("changes: [{at_s: 1, release: parcl}]", r":\d+: .*changes\[0\]: there is no body 'parcl'; did you mean"),
     ("changes: [{at_s: 1, attach: {entity: parcel, to: am1/link3}}]", r":\d+: .*there is no body 'am1/link3'; did you mean"),
     ("changes: [{at_s: 1, attach: {entity: am1/link1, to: parcel}}]", r":\d+: .*changes\[0\]: there is no body 'am1/link1'\. Known: am1, parcel"),
-    ("changes: [{at_s: 1}]", r"yaml:13: changes\[0\]: a change is one of attach, release, cut, motor or battery"),
+    ("changes: [{at_s: 1}]", r"yaml:13: changes\[0\]: a change is one of attach, release, cut, wind, motor or battery"),
 ]  # fmt: skip
 
 

@@ -180,6 +180,7 @@ class Engine(EngineState):
         other.joints.write_state(joints)
         other.swash.take_over(self.swash)
         other.winches.take_over(self.winches)
+        other.winches.lay_out()
         place(
             self.system, other.groups, other.topology, other.world,
             checked_states(self.system, states), leaders,

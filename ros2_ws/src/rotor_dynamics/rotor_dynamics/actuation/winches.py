@@ -84,6 +84,14 @@ class WinchDrive:
         row[memory.WOUND_RATE], row[memory.WOUND_ACCELERATION] = wanted, acceleration
         self._restart(impact.WINCH_JUMPED if jumps else impact.INPUT_CHANGED)
 
+    def stop(self, k: int) -> None:
+        """Cable k stays as long as it is, where rounding has left a rate."""
+        row = self._row(k)
+        row[memory.WOUND_LENGTH], _ = self._motion(row)
+        row[memory.WINDS_FROM] = self._now
+        row[memory.WOUND_RATE] = row[memory.WOUND_ACCELERATION] = 0.0
+        self._restart(impact.INPUT_CHANGED)
+
     def oscillate(
         self, k: int, bias: float, amplitude: float, frequency_hz: float, phase: float
     ) -> None:

@@ -33,8 +33,8 @@ def acceleration_to(
 ) -> float:
     """Acceleration of the next control period on the way to a length that is ``gap`` m longer, m/s^2.
 
-    As fast as limits allow, and without passing it: the rate is one from which full braking in whole periods ends
-    there; the last two periods end exactly there, at rest (W.8).
+    As fast as limits allow, and without passing it: the rate after this period is one from which full braking in
+    whole periods ends before it; the last two periods end exactly there, at rest (W.8).
 
     Args:
         gap: wanted minus present length, m.
@@ -43,14 +43,13 @@ def acceleration_to(
         fastest, strongest: largest rate, m/s, and acceleration, m/s^2.
     """
     step = strongest * period
-    last = (
-        gap / period - 0.5 * rate
-    )  # rate after this period, with which the next one ends there at rest
-    if abs(last) <= step and abs(last - rate) <= step:
+    last = gap / period - 0.5 * rate  # after this period, so that the next one ends there at rest
+    if abs(last) <= min(step, fastest) and abs(last - rate) <= step:
         return (last - rate) / period
-    brakes = step * (np.sqrt(0.25 + 2.0 * abs(gap) / (step * period)) - 0.5)
-    wanted = np.copysign(min(brakes, fastest), gap)
-    return float(np.clip((wanted - rate) / period, -strongest, strongest))
+    side = np.copysign(1.0, gap)
+    left = max(abs(gap) - 0.5 * side * rate * period, 0.0) / (step * period)
+    brakes = step * max(np.sqrt(2.0 * left) - 0.5, 0.0)
+    return float(np.clip((side * min(brakes, fastest) - rate) / period, -strongest, strongest))
 
 
 class Winches:
@@ -122,7 +121,7 @@ class Winches:
                 )
             arrived = abs(rate) < THERE and (abs(goal - length) < THERE or order.rate == 0.0)
             if arrived:
-                engine.winches.act(k, 0.0)
+                engine.winches.stop(k)
                 del self._orders[k]
             else:
                 engine.winches.act(k, acceleration)

@@ -71,6 +71,8 @@ class SteadyWorld:
     def __init__(self, scenario: Scenario, velocity: np.ndarray) -> None:
         self.scenario, self.wanted, self.speed = scenario, velocity, 1.0
         model = scenario.model
+        if not model.vehicles:
+            raise ModelError("trim: there is no vehicle that could hold anything. Add model.vehicles.")
         self._names = [e.name for e in model.entities]
         self._n_arms = sum(len(v.moving_joints) for v in model.vehicles)
         self.heads = Helicopters(scenario, self._n_arms)
@@ -136,15 +138,23 @@ class SteadyWorld:
             self._hung.append(_Hung(names.index(other), names.index(root), k, vertical))
 
     def _refuse_other_cables(self) -> None:
-        """Refuse taut cables that hold a vehicle, or its arm, but no team: their loads would be left out."""
+        """Refuse cables with rings or springs at vehicles, and taut ones that hold no team: loads would be left out."""
         model = self.scenario.model
         vehicles = [v.name for v in model.vehicles]
         self._set_state(self._initial, self._joints)
         ends = self.engine.distances
         held = {h.cable for h in self._hung}
         for k, cable in enumerate(model.cables):
-            names = [end.split("/")[0] for end in (cable.a, cable.b)]
-            if k in held or not any(name in vehicles for name in names):
+            names = [end.split("/")[0] for end, _ in cable.path]
+            if not any(name in vehicles for name in names):
+                continue
+            if cable.through or cable.stiffness_n_per_m:
+                what = "runs through rings" if cable.through else "stretches"
+                raise ModelError(
+                    f"trim: cable{k + 1} {what}, which is not supported. Let the flight settle (`./rotor fly`), or "
+                    "give it neither rings nor stiffness."
+                )
+            if k in held:
                 continue
             if ends[k] >= cable.length_m - SLACK:
                 raise ModelError(

@@ -1,0 +1,215 @@
+"""Winches within their limits, and cables with rings and springs, as scenarios give them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rotor_core.config.loader import dump_scenario, scenario_from_text
+from rotor_core.config.teams import cable_spans
+from rotor_core.errors import ConfigError, ContractError
+from rotor_sim.actuation.winches import acceleration_to
+from rotor_sim.simulation import Simulation
+
+HANGING = """
+schema: 1
+model:
+  payloads: [{name: load, mass_kg: 0.4}]
+  attachments:
+    - {type: cable, a: world, b: load, length_m: 1.0, winch: {lengths_m: [0.2, 3.0], rate_m_s: 0.5, acceleration_m_s2: 0.8}}
+initial: [{entity: load, position_m: [0, 0, -1]}]
+controller: {type: open_loop}
+trajectory: {type: hover, duration_s: 10.0}
+"""
+
+
+def hanging(**changes):
+    text = HANGING
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    return Simulation(scenario_from_text(text))
+
+
+def run(simulation, seconds):
+    """Lengths and rates at the end of every control period."""
+    rows = []
+    for _ in range(round(seconds / simulation.scenario.time.control_s)):
+        simulation.step(np.zeros((0, 4)))
+        winches = simulation.engine.winches
+        rows.append((winches.length(0), winches.rate(0)))
+    return np.array(rows)
+
+
+# --- the way to a length --------------------------------------------------------------------------
+
+
+@given(
+    way=st.floats(-1.5, 1.5),
+    period=st.floats(5e-3, 0.05),
+    fastest=st.floats(0.2, 3.0),
+    strongest=st.floats(0.1, 10.0),
+    begins=st.floats(-1.0, 1.0),
+)
+def test_a_winch_reaches_its_length_within_its_limits(way, period, fastest, strongest, begins):
+    """At rest and exactly, no later than limits ask for by a few periods; from rest without passing it."""
+    rate = begins * fastest if way > 0.7 else 0.0
+    gap, began = way, rate
+    least = abs(way) / fastest + fastest / strongest + 2.0 * abs(rate) / strongest
+    periods = int(np.ceil((least + 2.0 * np.sqrt(abs(way) / strongest)) / period)) + 6
+    for _ in range(periods):
+        acceleration = acceleration_to(gap, rate, period, fastest, strongest)
+        assert abs(acceleration) <= strongest * (1.0 + 1e-12)
+        after = rate + acceleration * period
+        gap -= 0.5 * (rate + after) * period
+        rate = after
+        assert abs(rate) <= fastest * (1.0 + 1e-9)
+        if began == 0.0:
+            assert gap * np.sign(way) > -1e-9
+    assert abs(gap) < 1e-9 and abs(rate) < 1e-9
+
+
+def test_the_way_is_a_trapezoid():
+    simulation = hanging()
+    simulation.winches.ask(0, length=2.0)
+    lengths, rates = run(simulation, 3.0).T
+    assert np.max(rates) == pytest.approx(0.5, abs=1e-12)
+    assert np.max(np.abs(np.diff(rates))) <= 0.8 * simulation.scenario.time.control_s + 1e-12
+    assert lengths[-1] == pytest.approx(2.0, abs=1e-9) and rates[-1] == 0.0
+    # 1 m at 0.5 m/s, ramps of 0.625 s: 2.625 s, and no more than two periods over it
+    arrived = np.argmax(np.abs(lengths - 2.0) < 1e-9) + 1
+    assert 2.625 <= arrived * simulation.scenario.time.control_s < 2.625 + 0.011
+    assert simulation.motion[0, 2] == pytest.approx(-2.0, abs=1e-9)
+
+
+def test_a_rate_lasts_until_the_limit_or_the_next_order():
+    simulation = hanging()
+    simulation.winches.ask(0, rate=-0.4)
+    lengths, _ = run(simulation, 3.0).T
+    assert lengths[-1] == pytest.approx(0.2, abs=1e-9)  # the shortest
+    simulation.winches.ask(0, rate=0.3)
+    _, rates = run(simulation, 1.0).T
+    assert rates[-1] == pytest.approx(0.3, abs=1e-12)
+    simulation.winches.ask(0, rate=0.0)
+    _, rates = run(simulation, 1.0).T
+    assert rates[-1] == 0.0
+    simulation.reset()
+    assert simulation.engine.winches.length(0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "cable, wanted, text",
+    [
+        (0, {"length": 5.0}, "0.2 to 3 m, got 5"),
+        (0, {"length": np.nan}, "got nan"),
+        (0, {"rate": 0.7}, "at most 0.5 m/s"),
+        (0, {"rate": np.inf}, "at most 0.5 m/s"),
+        (0, {"length": 2.0, "rate": -0.1}, "must be > 0 m/s"),
+        (0, {}, "a length or a rate"),
+        (1, {"length": 2.0}, "cable2 has no winch. With one: cable1"),
+    ],
+)
+def test_orders_beyond_limits_are_refused(cable, wanted, text):
+    simulation = hanging()
+    with pytest.raises(ContractError, match=text):
+        simulation.winches.ask(cable, **wanted)
+
+
+def test_a_cut_cable_winds_no_more():
+    simulation = hanging()
+    simulation.winches.ask(0, length=2.0)
+    run(simulation, 0.1)
+    simulation.engine.cut(0)
+    run(simulation, 0.1)
+    assert not simulation.engine.alive[0]
+
+
+def test_changes_wind():
+    simulation = hanging(
+        **{"trajectory:": "changes: [{at_s: 0.2, wind: {cable: 1, length_m: 0.6}}]\ntrajectory:"}
+    )
+    lengths, _ = run(simulation, 2.5).T
+    assert lengths[20] == 1.0 and lengths[-1] == pytest.approx(0.6, abs=1e-9)
+
+
+def test_a_new_structure_keeps_what_is_wound():
+    """Attach and release make the world anew; a state that is set moves nothing else."""
+    text = HANGING.replace("payloads: [", "payloads: [{name: free, mass_kg: 0.1, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4]}, ").replace(
+        "initial: [", "initial: [{entity: free, position_m: [0, 0, -2]}, "
+    )
+    simulation = Simulation(scenario_from_text(text))
+    simulation.winches.ask(0, length=1.4)
+    run(simulation, 0.7)
+    length = simulation.engine.winches.length(0)
+    simulation.attach("load", "free")
+    assert simulation.engine.winches.length(0) == length
+    run(simulation, 2.0)
+    assert simulation.engine.winches.length(0) == pytest.approx(1.4, abs=1e-9)
+    simulation.set_states({"free": np.r_[0.0, 0.0, -1.9, 1.0, np.zeros(9)]}, project=False)
+    assert simulation.engine.winches.length(0) == pytest.approx(1.4, abs=1e-9)
+    assert not simulation.engine.taut[0]
+
+
+# --- scenarios ------------------------------------------------------------------------------------
+
+TACKLE = """
+schema: 1
+model:
+  payloads: [{name: load, mass_kg: 1.0}, {name: weight, mass_kg: 0.6}]
+  attachments:
+    - type: cable
+      a: world
+      through: [{entity: load}, {entity: world, point_m: [0.2, 0, 0]}]
+      b: weight
+      length_m: 3.0
+initial: [{entity: load, position_m: [0.1, 0, -1]}, {entity: weight, position_m: [0.2, 0, -0.5]}]
+controller: {type: open_loop}
+trajectory: {type: hover, duration_s: 10.0}
+"""
+
+
+def test_rings_come_from_yaml_and_go_back():
+    scenario = scenario_from_text(TACKLE)
+    again = scenario_from_text(dump_scenario(scenario))
+    assert again.model.cables == scenario.model.cables
+    states = np.zeros((2, 13))
+    states[:, 3] = 1.0
+    states[:, :3] = [[0.1, 0, -1], [0.2, 0, -0.5]]
+    assert cable_spans(scenario.model, states)[0] == pytest.approx(2.0 * np.hypot(0.1, 1.0) + 0.5)
+    simulation = Simulation(scenario)
+    assert not simulation.engine.taut[0]
+    for _ in range(100):
+        simulation.step(np.zeros((0, 4)))
+    engine = simulation.engine
+    assert engine.taut[0]
+    # what holds the load: both parts of the cable pull it
+    came = np.array([0.2, 0.0, 0.0]) - simulation.motion[1, :3]
+    np.testing.assert_allclose(engine.directions_at_b[0], -came / np.linalg.norm(came), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "old, new, text",
+    [
+        ("{entity: load}", "{entity: lode}", "no entity 'lode'.*did you mean .load"),
+        ("{entity: load}", "{entity: load, point_m: [0.1, 0, 0]}", "'load' is a point mass"),
+        ("length_m: 3.0", "length_m: 2.0", "through its rings.*only 2 m long"),
+        ("length_m: 3.0", "length_m: 3.0\n      damping_n_s_per_m: 1.0", "need stiffness_n_per_m"),
+        ("length_m: 3.0", "length_m: 3.0\n      stiffness_n_per_m: 1.0e7", "1e.06"),
+        ("length_m: 3.0", "length_m: 3.0\n      winch: {lengths_m: [1.0, 2.0]}", "within lengths_m of its winch"),
+        ("length_m: 3.0", "length_m: 3.0\n      winch: {lengths_m: [4.0, 2.0]}", "0 < shortest < longest"),
+        ("trajectory:", "changes: [{at_s: 1.0, wind: {cable: 1, length_m: 1.0}}]\ntrajectory:", "cable 1 has no winch. With one: none"),
+    ],
+)  # fmt: skip
+def test_impossible_entries_name_their_place(old, new, text):
+    with pytest.raises(ConfigError, match=text):
+        scenario_from_text(TACKLE.replace(old, new, 1))
+
+
+def test_elastic_cables_come_from_yaml():
+    text = HANGING.replace(
+        "winch: {lengths_m: [0.2, 3.0], rate_m_s: 0.5, acceleration_m_s2: 0.8}",
+        "stiffness_n_per_m: 200.0, damping_n_s_per_m: 2.0, breaking_load_n: 30.0",
+    ).replace("[0, 0, -1]", "[0, 0, -1.5]")
+    simulation = Simulation(scenario_from_text(text))  # stretched by half a metre: 100 N
+    simulation.step(np.zeros((0, 4)))
+    assert [e.type for e in simulation.take_events()] == ["break"]
+    assert not simulation.engine.alive[0]

@@ -1,0 +1,113 @@
+"""Winches over DDS: the service, rates that must go on, and a mission that lowers a parcel."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import graph
+from rotor_msgs.msg import CableStates, HybridEvent, TeamState
+from rotor_msgs.srv import CutCable, Wind
+from std_msgs.msg import Float64
+from std_srvs.srv import Trigger
+
+from rotor_core.ros import qos
+
+STANDING = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad}]
+  payloads: [{name: load, mass_kg: 0.05}]
+  attachments:
+    - {type: cable, a: quad, b: load, length_m: 0.5, winch: {lengths_m: [0.2, 2.0], rate_m_s: 0.5, acceleration_m_s2: 2.0}}
+initial: [{entity: load, position_m: [0.0, 0.0, 2.0]}]
+controller: {use: point_mass}
+trajectory: {use: hover}
+"""
+
+
+def length(states):
+    return states[-1].cables[0].rest_length if states else float("nan")
+
+
+def test_service_and_rate_wind_a_cable(tmp_path):
+    path = tmp_path / "winch.yaml"
+    path.write_text(STANDING)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        told = bench.collect(CableStates, "/cables", qos.STATE)
+        rate = bench.node.create_publisher(Float64, "/cable1/cmd/rate", qos.COMMAND)
+        for node in ("planner", "controller", "simulator"):
+            bench.start(node, scenario=str(path))
+        bench.until(lambda: states and states[-1].step > 40, "flight")
+
+        def wind(**fields):
+            return bench.call(Wind, "/simulator/wind", Wind.Request(**fields))
+
+        for fields, text in (
+            ({"cable": "rope", "length": 1.0}, "known: cable1"),
+            ({"cable": "cable1", "length": 5.0}, "0.2 to 2 m"),
+            ({"cable": "cable1", "length": float("nan")}, "got nan"),
+            ({"cable": "cable1", "length": 1.0, "rate": 3.0}, "at most 0.5 m/s"),
+        ):
+            answer = wind(**fields)
+            assert not answer.success and text in answer.message, answer
+        answer = wind(cable="cable1", length=1.0)
+        assert answer.success and "goes to 1 m" in answer.message
+        bench.until(lambda: abs(length(states) - 1.0) < 1e-6, "the length")
+        bench.until(lambda: told and abs(told[-1].cables[0].rest_length - 1.0) < 1e-6, "/cables")
+        assert states[-1].cables[0].distance == pytest.approx(1.0, abs=1e-6)
+
+        # a rate lasts half a second after its last message
+        bench.until(lambda: rate.get_subscription_count() > 0, "subscription")
+        log = tmp_path / "log" / "simulator.log"
+        rate.publish(Float64(data=float("inf")))
+        bench.until(lambda: "cmd/rate of 'cable1'" in log.read_text(), "the refusal")
+        rate.publish(Float64(data=0.3))
+        bench.until(lambda: length(states) > 1.1, "paying out")
+        bench.spin(1.0)
+        stopped = length(states)
+        assert 1.1 < stopped < 1.5
+        bench.spin(0.5)
+        assert length(states) == stopped
+
+        assert bench.call(
+            CutCable, "/simulator/cut_cable", CutCable.Request(cable="cable1")
+        ).success
+        answer = wind(cable="cable1", length=1.0)
+        assert not answer.success and "cut already" in answer.message
+        assert bench.call(Trigger, "/simulator/reset", Trigger.Request()).success
+        bench.until(lambda: length(states) == 0.5, "the length of the beginning")
+
+
+def test_a_parcel_is_lowered_and_let_go(tmp_path):
+    """The shipped mission, as fast as it goes: reel in, fly, lower, release; the vehicle comes home."""
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        events = bench.collect(HybridEvent, "/rotor/events", qos.EVENT)
+        for node in ("planner", "controller"):
+            options = {"start_trajectory": True} if node == "planner" else {}
+            bench.start(node, scenario="winch_delivery", **options)
+        bench.start(
+            "simulator", scenario="winch_delivery", pacing="lockstep", linger=True, duration_s=60.0, paused=True
+        )  # fmt: skip
+        bench.until(lambda: len(states) > 3, "states")
+        bench.spin(1.0)
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(
+            lambda: any(e.type == HybridEvent.CUT for e in events), "release", patience=90.0
+        )
+        lengths = [s.cables[0].rest_length for s in states]
+        assert min(lengths) == pytest.approx(0.5, abs=1e-6)
+        assert max(lengths) == pytest.approx(2.9, abs=1e-6)
+        flown = [s for s in states if 0.5 < s.cables[0].rest_length < 2.9 and s.cables[0].taut]
+        heights = [s.bodies[0].pose.position.z for s in flown]
+        assert 2.6 < min(heights) and max(heights) < 3.4  # the vehicle stays while the parcel moves by 2.4 m
+
+        def home():
+            place = states[-1].bodies[0].pose.position
+            return abs(place.x) < 0.1 and abs(place.y) < 0.1
+
+        bench.until(home, "the way home", patience=90.0)
+        parcel = states[-1].bodies[1].pose.position
+        assert abs(parcel.x - 2.0) < 0.2 and abs(parcel.y - 1.0) < 0.2 and parcel.z < 0.06
+        assert not any(e.type == HybridEvent.SNAP for e in events)
