@@ -101,7 +101,9 @@ def test_a_parcel_is_lowered_and_let_go(tmp_path):
         assert max(lengths) == pytest.approx(2.9, abs=1e-6)
         flown = [s for s in states if 0.5 < s.cables[0].rest_length < 2.9 and s.cables[0].taut]
         heights = [s.bodies[0].pose.position.z for s in flown]
-        assert 2.6 < min(heights) and max(heights) < 3.4  # the vehicle stays while the parcel moves by 2.4 m
+        assert (
+            2.6 < min(heights) and max(heights) < 3.4
+        )  # the vehicle stays while the parcel moves by 2.4 m
 
         def home():
             place = states[-1].bodies[0].pose.position

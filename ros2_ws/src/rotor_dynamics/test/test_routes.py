@@ -14,9 +14,12 @@ from worlds import begun, play, random_inertia, random_world, started, state
 
 from rotor_core.errors import ContractError, ModelError
 from rotor_dynamics import memory
+from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.system import Cable, System
+from validation.cables.cases import CASES
+from validation.cables.report import ours
 
 G = 9.81
 ORIGIN = np.zeros(3)
@@ -273,6 +276,36 @@ def test_rings_on_an_arm_keep_length_and_energy():
             R = Rotation.from_quat(motion[:, [4, 5, 6, 3]]).as_matrix()
             assert length_of(cable.path, motion[:, :3], R) - length < 1e-10
         assert abs(engine.accuracy.energy_error_j) < 1e-8
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda make: make().name)
+def test_cases_of_the_results_page(make):
+    """Those that MuJoCo is compared on, to what the page says."""
+    miss, tension, energy = ours(make())
+    assert miss < 1e-11 and tension < 1e-8 and energy < 1e-8
+
+
+def test_worlds_of_a_batch_are_the_same_as_alone():
+    """A ring and a spring in three worlds at once, to the bit; events are counted by their types."""
+    bodies = points(0.3, 0.5, 0.2)
+    cables = (
+        Cable(0, 1, 2.0, through=((WORLD, ORIGIN),)),
+        Cable(1, 2, 0.5, stiffness=40.0, damping=0.1),
+    )
+    start = np.array([state((0.1, 0, -1.1)), state((0, 0, -0.8)), state((0, 0.1, -1.4))])
+    starts = np.array([start + np.eye(3, 13) * 0.01 * w for w in range(3)])
+    starts[:, 0, 2] += 0.2  # slack at first
+    found = Batch(System(bodies, cables), starts).rollout(np.zeros((40, 0, 4)), steps=5)
+    for w in range(3):
+        alone = started(System(bodies, cables), starts[w])
+        alone.run(200)
+        np.testing.assert_array_equal(
+            found.motion[w, -1, :, :13], alone.update_kinematics()[:, :13]
+        )
+        seen = [e.type for e in alone.take_events()]
+        assert {k: int(v[w]) for k, v in found.events.items() if v[w]} == {
+            k: seen.count(k) for k in set(seen)
+        }
 
 
 # --- winches --------------------------------------------------------------------------------------

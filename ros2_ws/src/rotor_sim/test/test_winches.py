@@ -133,9 +133,10 @@ def test_changes_wind():
 
 def test_a_new_structure_keeps_what_is_wound():
     """Attach and release make the world anew; a state that is set moves nothing else."""
-    text = HANGING.replace("payloads: [", "payloads: [{name: free, mass_kg: 0.1, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4]}, ").replace(
-        "initial: [", "initial: [{entity: free, position_m: [0, 0, -2]}, "
-    )
+    text = HANGING.replace(
+        "payloads: [",
+        "payloads: [{name: free, mass_kg: 0.1, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4]}, ",
+    ).replace("initial: [", "initial: [{entity: free, position_m: [0, 0, -2]}, ")
     simulation = Simulation(scenario_from_text(text))
     simulation.winches.ask(0, length=1.4)
     run(simulation, 0.7)

@@ -72,7 +72,9 @@ class SteadyWorld:
         self.scenario, self.wanted, self.speed = scenario, velocity, 1.0
         model = scenario.model
         if not model.vehicles:
-            raise ModelError("trim: there is no vehicle that could hold anything. Add model.vehicles.")
+            raise ModelError(
+                "trim: there is no vehicle that could hold anything. Add model.vehicles."
+            )
         self._names = [e.name for e in model.entities]
         self._n_arms = sum(len(v.moving_joints) for v in model.vehicles)
         self.heads = Helicopters(scenario, self._n_arms)

@@ -1,0 +1,1 @@
+"""Cables that run through rings, stretch and wind, against closed forms and MuJoCo's tendons."""

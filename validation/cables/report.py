@@ -1,0 +1,173 @@
+"""Write docs/results/cables.md: this engine and MuJoCo's tendons on the cases of :mod:`validation.cables.cases`.
+
+./rotor python -m validation.cables.report
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.state import State
+from validation.cables.cases import CASES, Case, G
+from validation.speed.peers import installed
+from validation.speed.timing import medians
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "cables.md"
+STEP = 1e-3
+ROUNDS, STEPS = 7, 300
+
+HEAD = """# Cables through rings, and elastic ones
+
+Point masses on one cable whose motion has a closed form (of the swinging Atwood machine: DOP853 at 1e-13),
+at steps of 1 ms. Made by `./rotor python -m validation.cables.report`; systems: `validation/cables/cases.py`;
+theory: [routes](../theory/routes.md).
+
+MuJoCo {version}: spatial tendons through sites, RK4, without damping. A cable that does not stretch is a limit
+of the length, as stiff as the step allows (`solreflimit` of two steps, as in [the engine's page](engine.md));
+an elastic one is `stiffness` with `springlength 0 l`.
+
+| case | | error of places, m | of the tension, N | of the energy, J | us a step |
+|---|---|---|---|---|---|
+"""
+
+TAIL = """
+The energy of MuJoCo's limit is that of a damped spring; of its elastic tendon it is kept up to the step in which
+the spring begins to pull, which no step of a fixed length meets. This engine locates that instant. Timings are
+medians of {rounds} runs in turn on whatever machine made the page.
+"""
+
+
+def ours(case: Case) -> tuple[float, float, float]:
+    """Errors of places, tension and energy."""
+    engine = case.engine()
+    engine.run(int(case.until / STEP))
+    if case.until > engine.time:
+        engine.run_until(case.until)
+    places = State(engine.update_kinematics()).position
+    miss = float(np.abs(places - case.truth).max())
+    return miss, abs(float(engine.tensions[0]) - case.tension), abs(engine.accuracy.energy_error_j)
+
+
+def mjcf(case: Case) -> str:
+    """The case for MuJoCo."""
+    bodies, sites, path = "", "", ""
+    for i, (mass, place) in enumerate(zip(case.masses, case.places, strict=True)):
+        slides = "".join(f'<joint type="slide" axis="{a}"/>' for a in ("1 0 0", "0 1 0", "0 0 1"))
+        bodies += (
+            f'<body pos="{place[0]:.17g} {place[1]:.17g} {place[2]:.17g}">{slides}'
+            f'<inertial pos="0 0 0" mass="{mass}" diaginertia="1e-6 1e-6 1e-6"/><site name="m{i}"/></body>'
+        )
+    for k, point in enumerate(case.path):
+        name = f"m{point}" if isinstance(point, int) else f"w{k}"
+        if not isinstance(point, int):
+            sites += f'<site name="{name}" pos="{point[0]} {point[1]} {point[2]}"/>'
+        path += f'<site site="{name}"/>'
+    kind = (
+        f'stiffness="{case.stiffness}" damping="{case.damping}" springlength="0 {case.length}"'
+        if case.stiffness
+        else f'limited="true" range="0 {case.length}" solreflimit="{2 * STEP} 1" solimplimit="0.99 0.9999 0.001"'
+    )
+    return (
+        f'<mujoco><compiler autolimits="false"/><option timestep="{STEP}" integrator="RK4" gravity="0 0 -{G}"/>'
+        f"<worldbody>{sites}{bodies}</worldbody><tendon><spatial {kind}>{path}</spatial></tendon></mujoco>"
+    )
+
+
+class _Mujoco:
+    """The case in MuJoCo, at its start."""
+
+    def __init__(self, case: Case) -> None:
+        import mujoco  # pyright: ignore[reportMissingImports]
+
+        self._case, self._step = case, mujoco.mj_step
+        self.model = mujoco.MjModel.from_xml_string(mjcf(case))
+        self.data = mujoco.MjData(self.model)
+        self._forward = mujoco.mj_forward
+        mujoco.mj_forward(self.model, self.data)
+
+    def run(self, n: int) -> None:
+        """Steps."""
+        for _ in range(n):
+            self._step(self.model, self.data)
+
+    @property
+    def places(self) -> np.ndarray:
+        """Places of the masses, (n, 3) m."""
+        return self._case.places + self.data.qpos.reshape(-1, 3)
+
+    @property
+    def tension(self) -> float:
+        """Of the tendon, N."""
+        if self._case.stiffness:
+            return self._case.stiffness * max(
+                float(self.data.ten_length[0]) - self._case.length, 0.0
+            )
+        return float(self.data.efc_force[0]) if self.data.nefc else 0.0
+
+    @property
+    def energy(self) -> float:
+        """Kinetic, of heights and of the spring, J."""
+        case, speeds = self._case, self.data.qvel.reshape(-1, 3)
+        masses = np.array(case.masses)
+        total = 0.5 * masses @ np.sum(speeds**2, axis=1) + G * masses @ self.places[:, 2]
+        stretch = max(float(self.data.ten_length[0]) - case.length, 0.0)
+        return float(total + 0.5 * case.stiffness * stretch**2)
+
+
+def theirs(case: Case) -> tuple[float, float, float]:
+    """The same of MuJoCo; the last part of a step by a shorter one."""
+    world = _Mujoco(case)
+    begin = world.energy
+    n = int(case.until / STEP)
+    world.run(n)
+    left = case.until - n * STEP
+    if left > 0.0:
+        world.model.opt.timestep = left
+        world.run(1)
+    world._forward(world.model, world.data)
+    miss = float(np.abs(world.places - case.truth).max())
+    return miss, abs(world.tension - case.tension), abs(world.energy - begin)
+
+
+def times(case: Case) -> dict[str, float]:
+    """Microseconds a step, from the start."""
+
+    def mine() -> object:
+        engine = case.engine()
+        engine.run(1)
+        return lambda: engine.run(STEPS)
+
+    def mujoco() -> object:
+        world = _Mujoco(case)
+        world.run(1)
+        return lambda: world.run(STEPS)
+
+    tasks = {"rotor": mine, "MuJoCo": mujoco}
+    return {name: 1e6 * t / STEPS for name, t in medians(tasks, ROUNDS).items()}  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Run all cases and write the page."""
+    if not installed("mujoco"):
+        raise SystemExit("error: needs MuJoCo. Install it (pip install mujoco) and run this again.")
+    import mujoco  # pyright: ignore[reportMissingImports]
+
+    text = HEAD.format(version=mujoco.__version__)
+    for make in CASES:
+        case = make()
+        spent = times(case)
+        for name, found in (("rotor", ours(case)), ("MuJoCo", theirs(case))):
+            miss, tension, energy = found
+            text += (
+                f"| {case.name if name == 'rotor' else ''} | {name} | {miss:.1e} | {tension:.1e} | {energy:.1e} "
+                f"| {spent[name]:.2f} |\n"
+            )
+    text += TAIL.format(rounds=ROUNDS)
+    PAGE.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
