@@ -298,7 +298,9 @@ def test_worlds_of_a_batch_are_the_same_as_alone():
     found = Batch(System(bodies, cables), starts).rollout(np.zeros((40, 0, 4)), steps=5)
     for w in range(3):
         alone = started(System(bodies, cables), starts[w])
-        alone.run(200)
+        for _ in range(40):
+            alone.set_wrenches(np.zeros((0, 4)))
+            alone.run(5)
         np.testing.assert_array_equal(
             found.motion[w, -1, :, :13], alone.update_kinematics()[:, :13]
         )
