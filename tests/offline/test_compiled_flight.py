@@ -13,7 +13,8 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Actuation
+from rotor_core.config.schema import Actuation, Change, WindTo
+from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_flight import checkpoint as resume
@@ -186,6 +187,22 @@ def test_a_flight_goes_on_with_what_it_has_picked_up(tmp_path):
     errors = [x.simulation.engine.accuracy.energy_error_j for x in (loop, again)]
     assert errors[0] == errors[1] != 0.0  # that before the grip, too
     assert loop.simulation.take_events() == again.simulation.take_events()
+
+
+def test_a_flight_goes_on_while_a_winch_winds(tmp_path):
+    """What it was asked for, and how far it has come."""
+    scenario = load_scenario("winch_delivery")
+    wind = Change(0.2, wind=WindTo(1, 1.0))
+    loop = ClosedLoop(
+        replace(scenario, mission=None, trajectory=HoverPlan("hover", 5.0), changes=(wind,))
+    )
+    advance(loop, round(0.7 / scenario.time.control_s))
+    save(loop, tmp_path / "half")
+    again = load(tmp_path / "half")
+    for flown in (loop, again):
+        advance(flown, round(2.0 / scenario.time.control_s))
+    assert loop.simulation.engine.winches.length(0) == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_array_equal(loop.simulation.engine.floats, again.simulation.engine.floats)
 
 
 def test_two_halves_by_the_command_line_are_the_whole(tmp_path, capsys):

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import importlib
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -79,8 +82,7 @@ class _Mujoco:
     """The case in MuJoCo, at its start."""
 
     def __init__(self, case: Case) -> None:
-        import mujoco  # pyright: ignore[reportMissingImports]
-
+        mujoco: Any = importlib.import_module("mujoco")
         self._case, self._step = case, mujoco.mj_step
         self.model = mujoco.MjModel.from_xml_string(mjcf(case))
         self.data = mujoco.MjData(self.model)
@@ -152,9 +154,7 @@ def main() -> None:
     """Run all cases and write the page."""
     if not installed("mujoco"):
         raise SystemExit("error: needs MuJoCo. Install it (pip install mujoco) and run this again.")
-    import mujoco  # pyright: ignore[reportMissingImports]
-
-    text = HEAD.format(version=mujoco.__version__)
+    text = HEAD.format(version=version("mujoco"))
     for make in CASES:
         case = make()
         spent = times(case)

@@ -205,6 +205,12 @@ def test_impossible_entries_name_their_place(old, new, text):
         scenario_from_text(TACKLE.replace(old, new, 1))
 
 
+def test_reality_keeps_to_the_limits_of_a_winch():
+    text = HANGING.replace("controller:", "plant: [{cable: 1, length_m: 9.0}]\ncontroller:")
+    with pytest.raises(ConfigError, match=r"plant\[0\].length_m: must be 0.2 to 3.*got 9"):
+        scenario_from_text(text)
+
+
 def test_elastic_cables_come_from_yaml():
     text = HANGING.replace(
         "winch: {lengths_m: [0.2, 3.0], rate_m_s: 0.5, acceleration_m_s2: 0.8}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,19 +12,6 @@ from rotor_dynamics.engine import Engine
 
 THERE = 1e-9
 """A length this close to the one that is asked for is that one, m (and at rest: m/s)."""
-
-
-@dataclass
-class Order:
-    """What a winch is asked for.
-
-    Attributes:
-        length: m; None: a rate.
-        rate: m/s, positive pays out; of a length the largest on the way.
-    """
-
-    length: float | None
-    rate: float
 
 
 def acceleration_to(
@@ -64,15 +50,18 @@ class Winches:
         self._winches: dict[int, Winch] = {
             k: c.winch for k, c in enumerate(cables) if c.winch is not None
         }
-        self._orders: dict[int, Order] = {}
         self._period = period
+        self._goals = np.full(len(cables), np.nan)
+        """Lengths that are asked for, m; NaN where it is a rate."""
+        self._rates = np.full(len(cables), np.nan)
+        """Rates that are asked for, or at most on the way, m/s, positive pays out; NaN where nothing is."""
 
     def __len__(self) -> int:
         return len(self._winches)
 
     def reset(self) -> None:
         """Nothing has been asked for."""
-        self._orders.clear()
+        self._goals[:] = self._rates[:] = np.nan
 
     def ask(self, k: int, *, length: float | None = None, rate: float | None = None) -> None:
         """Ask the winch of cable k (from 0) for a length, at most at ``rate``; or for a rate alone.
@@ -99,29 +88,28 @@ class Winches:
             raise ContractError(
                 f"winch of cable{k + 1}: the rate on the way to a length must be > 0 m/s, got {rate:g}."
             )
-        self._orders[k] = Order(length, winch.rate_m_s if rate is None else rate)
+        self._goals[k] = np.nan if length is None else length
+        self._rates[k] = winch.rate_m_s if rate is None else rate
 
     def act(self, engine: Engine) -> None:
         """Let every winch that is asked for something accelerate for one control period."""
-        for k, order in list(self._orders.items()):
+        for k in np.flatnonzero(~np.isnan(self._rates)).tolist():
             if not engine.alive[k]:
-                del self._orders[k]
+                self._rates[k] = np.nan
                 continue
-            winch = self._winches[k]
+            winch, asked, goal = self._winches[k], float(self._rates[k]), float(self._goals[k])
             length, rate = engine.winches.length(k), engine.winches.rate(k)
-            goal = order.length
-            if goal is None:  # a rate ends at the limit that it leads to
-                goal = winch.lengths_m[int(order.rate > 0.0)]
-            if order.length is None and order.rate == 0.0:
-                step = winch.acceleration_m_s2
-                acceleration = float(np.clip(-rate / self._period, -step, step))
+            if np.isnan(goal):  # a rate ends at the limit that it leads to
+                goal = winch.lengths_m[int(asked > 0.0)]
+            strongest = winch.acceleration_m_s2
+            if asked == 0.0:
+                acceleration = float(np.clip(-rate / self._period, -strongest, strongest))
             else:
                 acceleration = acceleration_to(
-                    goal - length, rate, self._period, abs(order.rate), winch.acceleration_m_s2
+                    goal - length, rate, self._period, abs(asked), strongest
                 )
-            arrived = abs(rate) < THERE and (abs(goal - length) < THERE or order.rate == 0.0)
-            if arrived:
+            if abs(rate) < THERE and (abs(goal - length) < THERE or asked == 0.0):
                 engine.winches.stop(k)
-                del self._orders[k]
+                self._rates[k] = np.nan
             else:
                 engine.winches.act(k, acceleration)

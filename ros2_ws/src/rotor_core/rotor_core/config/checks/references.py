@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.checks.missions import check_mission
-from rotor_core.config.checks.winches import check_winding
+from rotor_core.config.checks.winches import check_length, check_winding
 from rotor_core.config.schema import Change, Scenario
 from rotor_core.config.trajectories import JointMove
 from rotor_core.config.vehicles.arm import BASE, JointConfig, link_name
@@ -65,6 +65,12 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             place = tree.at("plant", i, "cable").place
             raise ConfigError(
                 f"{place}: plant[{i}].cable: must be 1..{len(model.cables)}, got {change.cable}."
+            )
+        elif change.cable is not None and change.length_m is not None:
+            check_length(
+                model.cables[change.cable - 1],
+                change.length_m,
+                f"{tree.at('plant', i).place}: plant[{i}].length_m",
             )
     seen: set[str] = set()
     for i, state in enumerate(scenario.initial):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.model import Model
 from rotor_core.errors import ConfigError
 
@@ -27,6 +28,21 @@ class Winding(Protocol):
         ...
 
 
+def check_length(cable: CableAttachment, length: float, where: str) -> None:
+    """Check that a winch leaves so much of its cable, m; cables without one may have any length.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if cable.winch is None:
+        return
+    shortest, longest = cable.winch.lengths_m
+    if not shortest <= length <= longest:
+        raise ConfigError(
+            f"{where}: must be {shortest:g} to {longest:g} (lengths_m of the winch), got {length:g}."
+        )
+
+
 def check_winding(model: Model, wanted: Winding, where: str) -> None:
     """The cable has a winch, and its limits allow what is wanted.
 
@@ -39,11 +55,7 @@ def check_winding(model: Model, wanted: Winding, where: str) -> None:
         raise ConfigError(f"{where}.cable: cable {wanted.cable} has no winch. With one: {known}.")
     winch = model.cables[wanted.cable - 1].winch
     assert winch is not None
-    shortest, longest = winch.lengths_m
-    if not shortest <= wanted.length_m <= longest:
-        raise ConfigError(
-            f"{where}.length_m: must be {shortest:g} to {longest:g} (lengths_m of the winch), got {wanted.length_m:g}."
-        )
+    check_length(model.cables[wanted.cable - 1], wanted.length_m, f"{where}.length_m")
     if wanted.rate_m_s is not None and wanted.rate_m_s > winch.rate_m_s:
         raise ConfigError(
             f"{where}.rate_m_s: must be at most {winch.rate_m_s:g} (rate_m_s of the winch), got {wanted.rate_m_s:g}."
