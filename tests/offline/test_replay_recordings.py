@@ -26,7 +26,7 @@ from rotor_recordings.predict.windows import predict_windows
 DURATIONS = {
     "hover": 1.0, "dragonfly_point_mass": 3.0, "three_crazyflies_point_mass": 3.0, "collision_point_mass": 2.5,
     "three_dragonflies_triangular_1m": 2.0, "arm_slung_load": 2.2, "arm_coupled": 2.0, "helicopter_circle": 1.0,
-    "gyrostat_g1": 3.0, "payload_rotation": 1.0, "four_dragonflies_box_spread": 1.0,
+    "gyrostat_g1": 3.0, "payload_rotation": 1.0, "four_dragonflies_box_spread": 1.0, "running_cable": 2.0,
 }  # fmt: skip
 
 
@@ -56,6 +56,20 @@ def bags(flown, tmp_path_factory):
         return kept[name]
 
     return get
+
+
+def test_flights_with_winches_are_recorded_and_not_predicted(tmp_path):
+    """The length is told where the cable pulls; what the winch was asked for is not in a recording."""
+    flight = fly(load_scenario("winch_delivery"), duration=3.0)
+    write_bag(flight, tmp_path / "bag")
+    with next((tmp_path / "bag").glob("*.mcap")).open("rb") as file:
+        messages = make_reader(file, decoder_factories=[DecoderFactory()]).iter_decoded_messages(
+            ["/cables"]
+        )
+        lengths = [m.decoded_message.cables[0].rest_length for m in messages]
+    assert lengths[0] == pytest.approx(1.5, abs=1e-9) and min(lengths) < 0.9
+    with pytest.raises(ConfigError, match="cable1 has a winch"):
+        predict(open_flight(str(tmp_path / "bag")), 1.0)
 
 
 # -- bags ---------------------------------------------------------------------------------------------------------

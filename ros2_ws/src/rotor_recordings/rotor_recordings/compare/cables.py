@@ -80,7 +80,9 @@ def cable_motions(
     model: Model, gravity: float, bodies: dict[str, Samples], step: float,
     recorded: Mapping[str, tuple[np.ndarray, np.ndarray]] = MappingProxyType({}),
 ) -> dict[str, CableMotion]:  # fmt: skip
-    """Motions of the cables whose two ends are known, by name.
+    """Motions of the cables whose two ends are known, by name; of lines of one length only.
+
+    Those that run through rings, wind or stretch are left out: their ends do not tell whether they are slack.
 
     Args:
         model: whose cables.
@@ -112,7 +114,8 @@ def cable_motions(
 
 
 def _named(model: Model) -> list[tuple[str, CableAttachment]]:
-    return list(zip(model.cable_names, model.cables, strict=True))
+    pairs = zip(model.cable_names, model.cables, strict=True)
+    return [(name, cable) for name, cable in pairs if cable.is_line]
 
 
 def _end(entity: str, point: tuple[float, ...], bodies: dict[str, Samples]) -> np.ndarray | None:
@@ -142,6 +145,8 @@ def _balanced(
     out: dict[str, np.ndarray] = {}
     for payload in model.payloads:
         on = [(n, c) for n, c in _named(model) if payload.name in (c.a, c.b)]
+        if len(on) < sum(payload.name in [name for name, _ in c.path] for c in model.cables):
+            continue  # others pull at it, too
         if payload.inertia_kg_m2 is not None or payload.name not in bodies or not 1 <= len(on) <= 3:
             continue
         if any(e is None for n, _ in on for e in ends[n]):

@@ -198,13 +198,17 @@ class _Messages:
         for k, (name, cable) in enumerate(
             zip(self._model.cable_names, self._model.cables, strict=True)
         ):
-            arm = end(cable.b, cable.b_point_m) - end(cable.a, cable.a_point_m)
-            distance = float(np.linalg.norm(arm))
-            direction = arm / distance if distance > 0.0 else np.array([0.0, 0.0, -1.0])
+            parts = np.diff([end(entity, point) for entity, point in cable.path], axis=0)
+            spans = np.linalg.norm(parts, axis=1)
+            distance = float(spans.sum())
+            direction = parts[0] / spans[0] if spans[0] > 0.0 else np.array([0.0, 0.0, -1.0])
+            length = cable.length_m
+            if cable.winch is not None:  # what it has left shows where it pulls
+                length = distance if flight.taut[i, k] else np.nan
             rows.append(
                 self._make(
                     "rotor_msgs/msg/CableState", name, bool(flight.taut[i, k]), float(flight.tensions[i, k]),
-                    cable.length_m, distance, self._vector(direction),
+                    length, distance, self._vector(direction),
                 )
             )  # fmt: skip
         return self._make("rotor_msgs/msg/CableStates", self._header(stamp), rows)

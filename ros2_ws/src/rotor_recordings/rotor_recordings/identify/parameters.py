@@ -44,7 +44,8 @@ def known_parameters(scenario: Scenario) -> dict[str, Parameter]:
         if payload.inertia_kg_m2 is not None:
             out += [_inertia(payload, i) for i in range(3)]
     for k, cable in enumerate(model.cables):
-        out.append(_length(k, cable.length_m))
+        if cable.winch is None:
+            out.append(_length(k, cable.length_m))
     for vehicle in model.vehicles:
         out.append(_gain(scenario, vehicle))
         if vehicle.rotors.lag_s and scenario.actuation.mode == "rotors":
@@ -73,7 +74,7 @@ def chosen(scenario: Scenario, names: list[str]) -> list[Parameter]:
 def default_names(scenario: Scenario) -> list[str]:
     """Names of the parameters that are identified by default."""
     names = ["mass_kg"] if scenario.model.payloads else []
-    names += ["length_m"] if scenario.model.cables else []
+    names += ["length_m"] if any(c.winch is None for c in scenario.model.cables) else []
     return [*names, "thrust_gain", LATENCY]
 
 

@@ -75,6 +75,12 @@ def predict(
         raise ConfigError(
             "--at: the blades of a helicopter are not recorded; it can be replayed from its start only."
         )
+    if winding := [
+        n for n, c in zip(scenario.model.cable_names, scenario.model.cables, strict=True) if c.winch
+    ]:
+        raise ConfigError(
+            f"{winding[0]} has a winch: recordings do not hold what it was asked for, so it cannot be replayed."
+        )
     simulation = Simulation(scenario)
     simulation.reset(time=start, elapsed=start - float(record.time[0]))
     _make_past(record, simulation, start)
