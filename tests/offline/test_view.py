@@ -3,11 +3,14 @@
 import re
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import open_page, outside, pixels
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario
@@ -18,7 +21,7 @@ from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_viewer.browser.plots import QUANTITIES, limits
-from rotor_viewer.browser.scene import along
+from rotor_viewer.browser.scene import along, corners
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
 ORANGE = (242, 115, 26)
@@ -285,6 +288,26 @@ def test_a_film_by_the_renderer_of_the_browser(bag, tmp_path):
         last = np.asarray(film.convert("RGB"), int)
     assert len(np.unique(first.reshape(-1, 3), axis=0)) > 500
     assert np.abs(last - first).max() > 100
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 400), tolerance=st.floats(1e-3, 0.3))
+def test_drawn_paths_pass_the_flown_points(seed, n, tolerance):
+    """All points are within the tolerance of the polygon through the corners; the ends are kept."""
+    path = np.random.default_rng(seed).normal(scale=0.1, size=(n, 3)).cumsum(axis=0)
+    rows = corners(path, tolerance)
+    assert rows[0] == 0 and rows[-1] == n - 1 and (np.diff(rows) > 0).all()
+    for a, b in pairwise(rows):
+        chord = path[b] - path[a]
+        share = np.clip((path[a : b + 1] - path[a]) @ chord / (chord @ chord), 0.0, 1.0)
+        foot = path[a] + share[:, None] * chord
+        assert np.linalg.norm(path[a : b + 1] - foot, axis=1).max() <= tolerance
+
+
+def test_a_straight_path_is_one_piece():
+    straight = np.linspace([0.0, 1.0, 2.0], [3.0, -1.0, 2.5], 1000)
+    assert corners(straight, 1e-9).tolist() == [0, 999]
+    closed = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert corners(closed, 0.1).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,9 @@ READY_LIMIT = 10.0
 CHECK = 0.1
 """Wall time between two looks at what is heard, and at what waits to be written, s."""
 
-DRAIN_PAUSE, DRAIN_LIMIT = 0.2, 2.0
-"""A stopping recorder waits this long for one more message, and in all at most this long, s."""
+DRAIN_PAUSE, DRAIN_LOOKS, DRAIN_LIMIT = 0.05, 5, 4.0
+"""A stopping recorder looks for one more message this long, s, ends when so many looks in a row found none, and
+in all after at most this long, s. Looks are counted, since a process without a core sees time go by but no messages."""
 
 DIAGNOSTICS = "/diagnostics"
 
@@ -178,14 +179,11 @@ class RecorderNode(Node):
 
     def drain(self, executor: Executor) -> None:
         """Write what has arrived but waits: a busy recorder is behind when it is told to stop."""
-        now = time.monotonic()
-        end, quiet = now + DRAIN_LIMIT, now + DRAIN_PAUSE
-        while now < min(end, quiet):
+        end, found_none = time.monotonic() + DRAIN_LIMIT, 0
+        while found_none < DRAIN_LOOKS and time.monotonic() < end:
             before = self._count
             executor.spin_once(timeout_sec=DRAIN_PAUSE)
-            now = time.monotonic()
-            if self._count != before:  # a timer alone says nothing of what waits
-                quiet = now + DRAIN_PAUSE
+            found_none = 0 if self._count != before else found_none + 1  # or a timer was due
 
     def destroy_node(self) -> None:
         """Close the bag, then the node."""

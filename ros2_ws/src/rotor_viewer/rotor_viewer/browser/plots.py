@@ -21,6 +21,9 @@ NOTHING, ALL = "none", "all"
 FIRST_ORDER = 1e6
 """Place of the plots on the page: below all controls."""
 
+PADDING = (10, 10, 0, 0)
+"""Pixels above, to the right, below and to the left: half of a number at the end of an axis."""
+
 MOST_POINTS = 600
 """Points of a line."""
 
@@ -149,7 +152,7 @@ class _Slot:
         self._plot = self._gui.add_uplot(
             (empty, *([empty] * len(names))), series, title=f"{name}, {QUANTITIES[name].unit}",
             scales={"x": viser.uplot.Scale(time=False), "y": viser.uplot.Scale(auto=True)},
-            legend=viser.uplot.Legend(show=True), aspect=1.8, order=self._order + 2,
+            legend=viser.uplot.Legend(show=True), aspect=1.8, padding=PADDING, order=self._order + 2,
         )  # fmt: skip
 
     def update(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:

@@ -44,6 +44,9 @@ TRAIL_COLOUR: Colour = (0.95, 0.45, 0.10, 1.0)
 GOAL_COLOUR: Colour = (0.10, 0.65, 0.30, 0.6)
 PATH_COLOUR: Colour = (0.35, 0.35, 0.40, 1.0)
 
+CHORD = 1e-3
+"""Largest distance of a drawn path from the flown one, in its extent: every piece costs a browser time."""
+
 ARROW_SPANS = 3.0
 """Arrow of the thrust of hover at most, in spans of its vehicle: heavy ones would have arrows like masts."""
 
@@ -230,6 +233,7 @@ class Scene:
         """A line through points (n, 3) that stays."""
         known = points[np.isfinite(points).all(axis=1)]
         if len(known) > 1:
+            known = known[corners(known, CHORD * float(np.ptp(known, axis=0).max()))]
             segments = np.stack([known[:-1], known[1:]], axis=1)
             self._server.scene.add_line_segments(
                 f"{self._root}/paths/{name}", segments, rgb(colour), thickness=0.006
@@ -245,6 +249,28 @@ class Scene:
     def remove(self) -> None:
         """Take everything out of the page."""
         self._server.scene.remove_by_name(self._root)
+
+
+def corners(path: np.ndarray, tolerance: float) -> np.ndarray:
+    """Rows of a path (n, 3) whose polygon passes all of its points within a tolerance, m.
+
+    Source: D. Douglas and T. Peucker, "Algorithms for the reduction of the number of points required to
+    represent a digitized line or its caricature", Cartographica 10 (1973).
+    """
+    kept, parts = {0, len(path) - 1}, [(0, len(path) - 1)]
+    while parts:
+        first, last = parts.pop()
+        chord, offsets = path[last] - path[first], path[first + 1 : last] - path[first]
+        if not len(offsets):
+            continue
+        share = np.clip(offsets @ chord / max(float(chord @ chord), 1e-300), 0.0, 1.0)
+        distances = np.linalg.norm(offsets - share[:, None] * chord, axis=1)
+        worst = int(distances.argmax())
+        if distances[worst] > tolerance:
+            middle = first + 1 + worst
+            kept.add(middle)
+            parts += [(first, middle), (middle, last)]
+    return np.array(sorted(kept))
 
 
 def along(direction: np.ndarray) -> np.ndarray:

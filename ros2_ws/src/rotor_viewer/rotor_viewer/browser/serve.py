@@ -11,6 +11,7 @@ import numpy as np
 import viser
 
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.state import State
 from rotor_flight.warm import warm
@@ -78,18 +79,25 @@ def open_source(what: str, *, live: bool = False, seed: int | None = None) -> So
 
 def serve(source: Source, host: str, port: int) -> viser.ViserServer:
     """A server that nobody but this machine reaches, unless ``host`` says so."""
-    logging.getLogger("websockets").setLevel(logging.ERROR)
+    # browsers open connections ahead and close them unused, which is logged as an error with a trace back
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
     server = GuardedServer(host, free_port(host, port), label="rotor")
     picture = source.picture()
-    centre, size = np.array([0.0, 0.0, 0.5]), 1.0
-    if picture is not None:
-        places = State(picture.states).position
-        centre = places.mean(axis=0)
-        spans = [v.span for v in source.scenario.model.vehicles]
-        size = max(0.6, float(np.linalg.norm(places - centre, axis=1).max()), *spans)
-    server.initial_camera.look_at = tuple(centre)
-    server.initial_camera.position = tuple(centre + size * VIEW_FROM)
+    places = State(picture.states).position if picture is not None else np.array([[0.0, 0.0, 0.5]])
+    look_at(server, source.scenario, places)
     return server
+
+
+def look_at(
+    server: viser.ViserServer, scenario: Scenario, places: np.ndarray, near: float = 1.0
+) -> None:
+    """Begin with a view of positions (n, 3) of all that flies, from ``near`` times the usual distance."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    centre = 0.5 * (low + high)
+    spans = [v.span for v in scenario.model.vehicles]
+    size = max(0.6, float(np.linalg.norm(places - centre, axis=1).max()), *spans)
+    server.initial_camera.look_at = tuple(centre)
+    server.initial_camera.position = tuple(centre + near * size * VIEW_FROM)
 
 
 def view(what: str, *, live: bool, host: str, port: int, seed: int | None) -> int:

@@ -8,8 +8,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from rotor_core.errors import ConfigError
+from rotor_core.state import State
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.flights import open_flight
+from rotor_viewer.browser.serve import look_at
 from rotor_viewer.export import film
 from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows
 from rotor_viewer.export.private_page import private_page
@@ -17,6 +19,10 @@ from rotor_viewer.snapshots.sources import RecordedFlight
 
 ENDINGS = {"png": (".png",), "gif": (".gif",), "film": (".gif", ".webp")}
 """Endings of the names of files, by option."""
+
+
+NEAR = 0.6
+"""Whole paths fill a page from this share of the viewer's usual distance, in which there is room to fly on."""
 
 
 def export(options: argparse.Namespace) -> int:
@@ -70,6 +76,8 @@ def page(flight: Flight, rate: float) -> str:
     source = RecordedFlight(flight)
     with private_page(source) as (server, scene):
         rows = film_rows(flight, rate)
+        places = State(flight.states).position.reshape(-1, 3)
+        look_at(server, flight.scenario, places, NEAR)  # no camera follows the team there
         serializer = server.get_scene_serializer()
         for row in tqdm(rows, desc="page", unit="picture", leave=False, disable=None):
             scene.show(source.at(int(row)))
