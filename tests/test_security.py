@@ -23,7 +23,14 @@ from rotor.graph.run import environment
 ROOT = Path(__file__).parents[1]
 POLICY = ROOT / "config" / "security" / "policy.xml"
 NODES = ("simulator", "visualizer", "controller", "planner")
-SCENARIOS = ("slalom", "pick_and_place", "helicopter_slung_load", "delivery", "winch_delivery")
+SCENARIOS = (
+    "slalom",
+    "pick_and_place",
+    "helicopter_slung_load",
+    "delivery",
+    "winch_delivery",
+    "tethered_quadrotor",
+)
 """Together they have all that the policy names: cables, an arm, a hinged rotor, motors, a battery, a mission, a winch."""
 
 DOES = ("publish", "subscribe", "reply", "request")

@@ -23,6 +23,9 @@ GYRATION = (0.1, 1.5)
 THRUST_TO_WEIGHT = (1.1, 20.0)
 """Largest thrust over weight, with the share of the payload: below, nothing is left to fly with."""
 
+HEAVY = 0.02
+"""Mass of a cable over that of its team: a fiftieth of the weight moves a law without integral by some millimetres."""
+
 FREQUENCY, DAMPING = (0.5, 100.0), (0.2, 10.0)
 """Attitude loops: sqrt(gain over inertia), rad/s, and rate gain over twice what it takes to be critical."""
 
@@ -51,7 +54,12 @@ def notes(scenario: Scenario) -> list[Note]:
         for make in (_size, _inertia, _loop, _propeller)
         for note in make(vehicle)
     ]
-    found += [note for team in teams(scenario.model) for note in _team_notes(scenario, team)]
+    found += [
+        note
+        for team in teams(scenario.model)
+        for make in (_team_notes, _cable_notes)
+        for note in make(scenario, team)
+    ]
     found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
     return [note for note in found if note.kind not in scenario.notes_off]
 
@@ -120,6 +128,20 @@ def _attitude(
                 "gains",
                 f"{place}.rate_n_m_s about {axis} of {d:g} damps the loop of {frequency:.3g} rad/s by {damping:.3g} of "
                 f"what is critical; plausible are {_range(DAMPING)}. `./rotor tune` proposes others.",
+            )
+
+
+def _cable_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
+    """Cables whose weight the law of the team would have to carry without knowing of it."""
+    model = scenario.model
+    names = {*team.vehicles, team.payload}
+    mass = sum(e.mass_kg for e in model.entities if e.name in names)
+    for name, cable in zip(model.cable_names, model.cables, strict=True):
+        if names & {cable.a, cable.b} and cable.mass_kg > HEAVY * mass:
+            yield Note(
+                "cable",
+                f"{name}: weighs {cable.mass_kg:.3g} kg, {cable.mass_kg / mass:.0%} of the team of {team.entity}, "
+                "whose law does not know of it: expect an error of height.",
             )
 
 

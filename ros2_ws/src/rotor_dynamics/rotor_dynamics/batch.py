@@ -229,7 +229,7 @@ class Batch:
             )
         n_rows, members = n_periods // every, len(self._reference.system.bodies)
         motions = np.zeros((self.size, n_rows, members, MOTION))
-        tensions = np.zeros((self.size, n_rows, len(self._reference.system.cables)))
+        tensions = np.zeros((self.size, n_rows, self._reference.n_cables))
         counts = np.zeros((self.size, len(EVENT_TYPES)), np.int64)
         statuses, shared = np.zeros(self.size, np.int64), np.zeros(self.size, np.int64)
         threads = threads or os.cpu_count() or 1

@@ -76,7 +76,7 @@ class Engine(EngineState):
         """True if the integrator chooses its own steps, and has dense output."""
         self.integrator, self.tolerance = integrator, tolerance
         self.step_length = float(step)
-        self.n_cables = len(system.cables)
+        self.n_cables = system.n_cables
         self._events: list[Event] = []
         self.earlier_accuracy = None
         room = len(system.bodies) if max_external is None else max_external
@@ -96,6 +96,7 @@ class Engine(EngineState):
             ("joints", system.joints),
             ("contacts", system.contacts),
             ("cables that run through rings, wind or stretch", routes),
+            ("rods and heavy cables", [c for c in system.cables if c.rod]),
         ):
             if there and found.symplectic:
                 raise ContractError(
@@ -453,4 +454,4 @@ class Engine(EngineState):
         if n == 0:
             return
         self.ints[memory.N_LOGGED] = 0
-        self._events += events_from_log(self.world, n, self.n_cables)
+        self._events += events_from_log(self.world, n, self.n_cables, self.first_stop)

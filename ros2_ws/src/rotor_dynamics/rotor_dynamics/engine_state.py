@@ -10,6 +10,7 @@ import numpy as np
 from rotor_dynamics import memory
 from rotor_dynamics.accuracy import Accuracy, accuracy_of
 from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.model.system import System
 from rotor_dynamics.model.topology import Topology
 
 
@@ -21,6 +22,7 @@ class EngineState:
     world: memory.World
     topology: Topology
     joints: JointDrive
+    system: System
     n_cables: int
     names_of: Callable[[int], list[str]]
     earlier_accuracy: Accuracy | None = None
@@ -28,7 +30,7 @@ class EngineState:
 
     @property
     def taut(self) -> np.ndarray:
-        """True for taut cables (elastic ones: that pull), (n_cables,) bool."""
+        """True for taut cables (elastic ones: that pull; heavy ones: that pull at end a), (n_cables,) bool."""
         rows = self.world.constraint_int[: self.n_cables]
         return (rows[:, memory.TAUT] | rows[:, memory.STRETCHED]) != 0
 
@@ -39,18 +41,35 @@ class EngineState:
 
     @property
     def tensions(self) -> np.ndarray:
-        """Tensions, (n_cables,) N; zero for slack cables."""
+        """Tensions, (n_cables,) N; zero for slack cables, at the ends a of heavy ones."""
         return self.world.constraints[: self.n_cables, memory.TENSION_0]
+
+    @property
+    def tensions_at_b(self) -> np.ndarray:
+        """Tensions at the ends b, (n_cables,) N: others than at a only on heavy cables."""
+        out = self.tensions.copy()
+        for strand in self.system.strands:
+            out[strand.cable] = self.world.constraints[strand.chain[-1], memory.TENSION_0]
+        return out
+
+    def _along(self, column: int) -> np.ndarray:
+        """A length of all cables, that of heavy ones summed over their pieces."""
+        found = self.world.constraints[: self.n_cables, column]
+        if self.system.strands:
+            found = found.copy()
+            for strand in self.system.strands:
+                found[strand.cable] = self.world.constraints[list(strand.chain), column].sum()
+        return found
 
     @property
     def distances(self) -> np.ndarray:
         """Distances between the attachment points, along the path, (n_cables,) m."""
-        return self.world.constraints[: self.n_cables, memory.DISTANCE]
+        return self._along(memory.DISTANCE)
 
     @property
     def lengths(self) -> np.ndarray:
         """Unstretched lengths, which winches change, (n_cables,) m."""
-        return self.world.constraints[: self.n_cables, memory.LENGTH]
+        return self._along(memory.LENGTH)
 
     @property
     def directions(self) -> np.ndarray:
@@ -59,8 +78,13 @@ class EngineState:
 
     @property
     def directions_at_b(self) -> np.ndarray:
-        """Unit vectors in which the cables come to their ends b, in W, (n_cables, 3): others only beyond rings."""
+        """Unit vectors in which the cables come to their ends b, in W, (n_cables, 3).
+
+        Others than at their ends a only beyond rings and on heavy cables.
+        """
         out = self.directions.copy()
+        for strand in self.system.strands:
+            out[strand.cable] = self.world.constraints[strand.chain[-1], memory.XI : memory.XI + 3]
         for route in self.world.route_int:
             k, last = route[memory.ROUTE_CONSTRAINT], route[memory.END_PIN] - 1
             if last - route[memory.FIRST_PIN] > 1:
@@ -72,12 +96,17 @@ class EngineState:
         return out
 
     @property
+    def first_stop(self) -> int:
+        """Row of constraints behind all cables and their pieces."""
+        return len(self.system.cables)
+
+    @property
     def stop_efforts(self) -> np.ndarray:
         """Efforts of the stops on their joints, (n_joints,) N m or N; zero where a joint is off its stops."""
         efforts = np.zeros(len(self.joints))
         for row, cable in zip(
-            self.world.constraints[self.n_cables :],
-            self.world.constraint_int[self.n_cables :],
+            self.world.constraints[self.first_stop :],
+            self.world.constraint_int[self.first_stop :],
             strict=True,
         ):
             i = self.topology.joints[cable[memory.STOP_JOINT]]

@@ -10,8 +10,9 @@ from transforms3d.quaternions import qinverse, qmult, quat2mat
 from rotor_core.errors import ContractError, ModelError
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.model.cable import INITIAL_GAP, Cable
 from rotor_dynamics.model.route import path_of
-from rotor_dynamics.model.system import INITIAL_GAP, Cable, Group, System
+from rotor_dynamics.model.system import Group, System
 from rotor_dynamics.model.topology import Topology
 
 UNIT = 1e-6
@@ -127,6 +128,11 @@ def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) 
     """
     for k, number in enumerate(world.constraint_int):
         gap = gap_of(world, k)
+        if number[memory.ALIVE] == memory.JOINS and abs(gap) > INITIAL_GAP:
+            raise ModelError(
+                f"cable{k + 1}: is a rod of {world.constraints[k, memory.LENGTH]:g} m, but the points it joins are "
+                f"{world.constraints[k, memory.LENGTH] + gap:.9g} m apart. Move the bodies."
+            )
         if number[memory.ALIVE] == memory.HOLDS and gap > INITIAL_GAP:
             if k < len(cables):
                 length = world.constraints[k, memory.LENGTH]
@@ -141,4 +147,5 @@ def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) 
                 f"joint {joints.names[i]!r}: its state {joints.angles[i]:.6g} is beyond its stop at {stop:.6g}. "
                 "Start it between its stops."
             )
-        number[memory.TAUT] = int(number[memory.ALIVE] == memory.HOLDS and abs(gap) <= INITIAL_GAP)
+        able = number[memory.ALIVE] in (memory.HOLDS, memory.JOINS)
+        number[memory.TAUT] = int(able and abs(gap) <= INITIAL_GAP)

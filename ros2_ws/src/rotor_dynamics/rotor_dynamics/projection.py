@@ -16,8 +16,8 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.errors import ContractError
 from rotor_dynamics import memory
+from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.route import path_of
-from rotor_dynamics.model.system import INITIAL_GAP
 
 GAP_TOLERANCE = 1e-12
 """Projected cables are at most this much too long, m."""

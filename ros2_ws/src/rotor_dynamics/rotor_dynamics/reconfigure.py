@@ -41,7 +41,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     )
     other.world.inputs[:, : memory.MAP] = engine.world.inputs[:, : memory.MAP]
     other.ints[memory.SINUSOIDS] = engine.ints[memory.SINUSOIDS]
-    n = engine.n_cables
+    n = engine.first_stop
     other.world.constraint_int[:n, memory.ALIVE] &= engine.world.constraint_int[:n, memory.ALIVE]
     other.rotors.take_over(engine.rotors)
     other.joints.take_over(engine.joints)
@@ -97,7 +97,7 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
         ),
     )
     # a cable that has been cut pulls nothing, however far apart its ends are now
-    alive = engine.alive
+    alive = engine.world.constraint_int[:, memory.ALIVE] != 0
     cables = tuple(
         c if alive[k] else replace(c, length=CUT_LENGTH) for k, c in enumerate(system.cables)
     )

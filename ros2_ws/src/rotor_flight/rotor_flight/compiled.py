@@ -35,6 +35,7 @@ from rotor_dynamics.compiled_world import (
     read_cables,
     time_of,
 )
+from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.flight import Flight
@@ -206,7 +207,9 @@ def fly_compiled(
     if isinstance(law, CableLaw):
         tension, forces = law.tension.packed, law.forces
     who = law.rows[-1:] if isinstance(law, RigidTeamLaw) else law.rows  # type: ignore[union-attr]
-    times, states = np.empty(rows), np.empty((rows, n_entities, 13))
+    heavy = masses_of(engine.system)
+    n_recorded = max([n_entities, *(row + 1 for row in heavy)])
+    times, states = np.empty(rows), np.empty((rows, n_recorded, 13))
     references, commands = np.empty((rows, REFERENCE)), np.empty((rows, n, 4))
     tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
     began = wall.perf_counter()
@@ -241,9 +244,9 @@ def fly_compiled(
             progress(engine.time - START_TIME, duration)
     took = wall.perf_counter() - began
     return Flight(
-        scenario, times, states, references[:, None], commands, tensions, taut, simulation.take_events(),
-        took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
-        asked=limits.asked,
+        scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
+        simulation.take_events(), took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
+        masses=states[:, heavy, :3], asked=limits.asked,
     )  # fmt: skip
 
 

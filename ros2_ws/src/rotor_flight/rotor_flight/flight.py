@@ -77,6 +77,7 @@ class Flight:
         efforts: as commanded to the joints, (N, n_joints).
         discs: coning and tilt of the discs of helicopters, as of :class:`rotor_viewer.snapshots.snapshot.Snapshot`,
             (N, n_vehicles, 3) rad; empty: not recorded.
+        masses: places of the masses of heavy cables, (N, n_masses, 3) m; empty: there are none, or not recorded.
         sent: every command of a recording whose states are rarer than its commands; None: one per row.
         asked: of rotors, before the controller limited it, as of
             :attr:`rotor_core.vehicles.rotors.RotorLimits.asked`; None: not recorded.
@@ -97,6 +98,7 @@ class Flight:
     joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     discs: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
     asked: np.ndarray | None = None
 

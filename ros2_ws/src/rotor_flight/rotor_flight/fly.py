@@ -94,6 +94,7 @@ def fly(
     tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
     joints, wanted = np.empty((n + 1, arms.n, 2)), np.empty((n + 1, arms.n, 3))
     efforts = np.empty((n + 1, arms.n))
+    masses = np.empty((n + 1, len(simulation.masses), 3))
     limited = 0
     began = reported = wall.perf_counter()
     last, i, t = n, 0, simulation.time
@@ -112,6 +113,7 @@ def fly(
             joints[i], wanted[i] = simulation.joint_states, loop.wanted
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
+        masses[i] = simulation.masses
         limited += controller.limited > 0
 
     for i in range(n + 1):
@@ -143,6 +145,7 @@ def fly(
         joints[kept],
         wanted[kept],
         efforts[kept],
+        masses=masses[kept],
         asked=controller.limits.asked,
     )
     if simulation.power:

@@ -20,6 +20,7 @@ from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNam
 from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.engine import Engine
+from rotor_dynamics.hanging import lay_strands, masses_of
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
@@ -30,6 +31,7 @@ from rotor_sim.actuation.winches import Winches
 from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.wind import WindField
+from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.sensing.pose import PoseSensor
 from rotor_sim.sensing.suite import Sensors
@@ -101,7 +103,7 @@ class Simulation:
         self.engine = self._new_engine(START_TIME)
         self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
-        """Entities first, then links and propellers; attach and release keep them."""
+        """Entities first, then links, propellers and masses of heavy cables; attach and release keep them."""
         self.sensors = Sensors(self)
         """Sensors on board: inertial units, load cells and those of ``sensing.sensors``."""
         self.reset()
@@ -183,11 +185,13 @@ class Simulation:
         self._states: States | None = None
 
     def _with_links(self, states: np.ndarray) -> np.ndarray:
-        """States of all bodies from those of the entities; links follow from their joints."""
+        """States of all bodies from those of the entities; links follow from joints, heavy cables hang at rest."""
         n = len(self.engine.system.bodies) - len(self.names)
         links = np.zeros((n, 13))
         links[:, 3] = 1.0
-        return np.vstack([states[:, FULL_STATE], links])
+        out = np.vstack([states[:, FULL_STATE], links])
+        lay_strands(self.engine.system, out, lowest(self.scenario))
+        return out
 
     def set_states(
         self, states: dict[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
@@ -255,6 +259,11 @@ class Simulation:
     def motion(self) -> np.ndarray:
         """True state and acceleration of all entities, (n, 19)."""
         return self.engine.motion[: len(self.names)]
+
+    @property
+    def masses(self) -> np.ndarray:
+        """Places of the masses of heavy cables, cable by cable from end a to end b, (n_masses, 3) m."""
+        return self.engine.motion[masses_of(self.engine.system), :3]
 
     @property
     def joint_states(self) -> np.ndarray:

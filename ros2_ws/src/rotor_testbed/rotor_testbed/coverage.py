@@ -15,7 +15,7 @@ def refuse_uncovered(scenario: Scenario) -> None:
     model, environment = scenario.model, scenario.environment
     findings = {
         "model.attachments: rigid links": bool(model.rigid_links),
-        "model.attachments: cables that run through rings, wind or stretch": not all(
+        "model.attachments: cables that run through rings, wind, stretch or have mass": not all(
             c.is_line for c in model.cables
         ),
         f"actuation.mode {scenario.actuation.mode} (propellers as bodies)": (

@@ -282,7 +282,7 @@ class Timing:
         return round(self.control_s / self.step_s)
 
 
-NoteKind = Literal["arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation"]
+NoteKind = Literal["arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation", "cable"]
 """Kinds of notes on what is possible but implausible (:mod:`rotor_core.warnings`)."""
 
 
@@ -344,10 +344,11 @@ class Scenario:
         drags = [e.name for e in self.model.entities if e.drag is not None]
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         felt = drags or rotor_drags or self.forces or self.model.helicopters
+        felt = felt or any(c.diameter_m for c in self.model.cables)
         if not (self.environment.wind.is_calm or felt):
             raise ValueError(
-                "environment.wind moves nothing: no entity has drag. Give an entity `drag`, or rotors "
-                "`drag_n_s2_per_m` with actuation: rotors."
+                "environment.wind moves nothing: no entity has drag. Give an entity `drag`, a heavy cable "
+                "`diameter_m`, or rotors `drag_n_s2_per_m` with actuation: rotors."
             )
 
     def changed(self, place: str, value: object) -> Scenario:

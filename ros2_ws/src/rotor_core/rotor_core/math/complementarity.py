@@ -1,6 +1,7 @@
 """Linear complementarity.
 
-Find z >= 0 with w = A z - b >= 0 and z_i w_i = 0, A symmetric positive (semi)definite.
+Find z >= 0 with w = A z - b >= 0 and z_i w_i = 0, A symmetric positive (semi)definite; for rows that are equations z
+with w_i = 0.
 
 Block principal pivoting with a single-index fall-back, which cannot cycle where A is positive
 definite. Source: Judice and Pires,
@@ -28,6 +29,9 @@ SOLVED = 1e-6
 
 PROXIMAL_STEPS = 30
 """Most solutions of the problem with a raised diagonal, each nearer to one of the problem itself."""
+
+(ALWAYS,) = constants(2)
+"""Mark of a row that is an equation."""
 
 DEPENDENT = -2
 """Result of :func:`pivot` where active rows are dependent."""
@@ -98,7 +102,7 @@ def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, blo
             if shift != 0.0:
                 value += shift * A[i, i] * (z[i] - before[i])
             w[i] = value
-            if (inside[i] != 0 and z[i] < -zero) or (inside[i] == 0 and value < -zero):
+            if (inside[i] == 1 and z[i] < -zero) or (inside[i] == 0 and value < -zero):
                 wrong += 1
                 last = i
         if wrong == 0:
@@ -112,7 +116,7 @@ def pivot(A, b, n, shift, before, zero, z, w, inside, place, low, low_block, blo
         else:
             single = True
         for i in range(n):
-            if (inside[i] != 0 and z[i] < -zero) or (inside[i] == 0 and w[i] < -zero):
+            if (inside[i] == 1 and z[i] < -zero) or (inside[i] == 0 and w[i] < -zero):
                 if not single or i == last:
                     inside[i] = 1 - inside[i]
     return -1
@@ -131,8 +135,9 @@ def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L
         b: right side, (>= n,).
         n: size.
         z, w: solution and slack, written.
-        inside, place: integer scratch, (>= n,); ``inside[i]`` ends as 1 where the constraint is
-            active.
+        inside: (>= n,); ALWAYS where z may have any sign and w is zero (an equation); ends as 0 where the constraint is
+            not active.
+        place: integer scratch, (>= n,).
         low: envelope of A (:mod:`rotor_core.math.factor`), (>= n,).
         low_block: integer scratch, (>= n,).
         block, L: scratch of the shape of A.
@@ -144,7 +149,7 @@ def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L
     largest = 0.0
     before = vectors[2]
     for i in range(n):
-        inside[i] = 1
+        inside[i] = ALWAYS if inside[i] == ALWAYS else 1
         before[i] = 0.0
         largest = max(largest, abs(b[i]))
     zero = RELATIVE_ZERO * largest
@@ -153,7 +158,7 @@ def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L
     )
     if exchanges == DEPENDENT:
         for i in range(n):
-            inside[i] = 1
+            inside[i] = max(inside[i], 1)
         exchanges = 0
         for _ in range(PROXIMAL_STEPS):
             found = pivot(
@@ -182,5 +187,6 @@ def solve_complementarity(A, b, n, z, w, inside, place, low, low_block, block, L
     for i in range(n):
         if inside[i] != 0:
             w[i] = 0.0
-            z[i] = max(z[i], 0.0)
+            if inside[i] != ALWAYS:
+                z[i] = max(z[i], 0.0)
     return exchanges

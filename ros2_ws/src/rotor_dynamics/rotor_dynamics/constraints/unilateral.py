@@ -335,7 +335,8 @@ def note_inconsistency(world, n, gap):
         if abs(left) > longest:
             longest = abs(left)
             marked = -1
-        if left < shortest:
+        rod = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.JOINS
+        if left < shortest and not rod:
             shortest = left
             chosen = world.order[0, i]
     # what no motion closes is a multiple of how dependent cables load each other: where it has both

@@ -65,9 +65,13 @@ class Event:
         )
 
 
-def events_from_log(world: memory.World, n: int, n_cables: int) -> list[Event]:
-    """Events of the first n rows of the log of a world, whose first ``n_cables`` are cables, the rest stops."""
-    stops = world.constraint_int[n_cables:]
+def events_from_log(world: memory.World, n: int, n_cables: int, first_stop: int) -> list[Event]:
+    """Events of the first n rows of the log of a world.
+
+    Its first ``n_cables`` constraints are cables, then come the inner pieces of heavy ones, which are not told, from
+    ``first_stop`` on stops.
+    """
+    stops = world.constraint_int[first_stop:]
     sides = [(int(row[memory.STOP_JOINT]), int(row[memory.STOP_SIDE])) for row in stops]
     joints = {
         k: int(world.joint_int[joint, memory.JOINT_NUMBER]) for k, (joint, _) in enumerate(sides)
@@ -76,9 +80,11 @@ def events_from_log(world: memory.World, n: int, n_cables: int) -> list[Event]:
     for row in world.log[:n]:
         event = _event(row, n_cables)
         involved = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[
-            n_cables:, memory.INVOLVED
+            first_stop:, memory.INVOLVED
         ]
         touched = tuple(joints[int(k)] for k in np.flatnonzero(involved == 1.0))
+        if not (event.cables or touched) and first_stop > n_cables:
+            continue
         if not event.cables and touched:
             kind = "leave" if event.type == "slack" else "touch"
             event = replace(event, type=kind)

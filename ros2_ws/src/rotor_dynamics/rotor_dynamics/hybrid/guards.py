@@ -107,7 +107,8 @@ def earliest(ints, floats, h, skipped):
     world = memory.views(ints, floats)
     kind, cable, when, past = NONE, NO_CABLE, h, False
     for k in range(world.head[memory.N_CONSTRAINTS]):
-        if k == skipped or world.constraint_int[k, memory.ALIVE] == 0:
+        alive = world.constraint_int[k, memory.ALIVE]
+        if k == skipped or alive == 0 or alive == memory.JOINS:
             continue
         c = world.constraints[k]
         if world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] == 0:

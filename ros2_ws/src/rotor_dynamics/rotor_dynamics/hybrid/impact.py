@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
-from rotor_core.math.complementarity import solve_complementarity
+from rotor_core.math.complementarity import ALWAYS, solve_complementarity
 from rotor_core.math.factor import solve_shifted
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.routes import PART, law, measure, wind
@@ -124,6 +124,13 @@ def candidates(ints, floats, world):
     return n
 
 
+@inlined
+def takes_part(world, k):
+    """True if constraint k pulls after a complementarity problem was solved, or is a rod (S.3)."""
+    rod = world.constraint_int[k, memory.ALIVE] == memory.JOINS
+    return rod or world.constraints[k, memory.MULTIPLIER] > 0.0
+
+
 @linked(*WORLD, INT, INT)
 def complement(ints, floats, n, column):
     """Solve the complementarity problem of the n listed cables with right side ``column``.
@@ -132,9 +139,11 @@ def complement(ints, floats, n, column):
     """
     world = memory.views(ints, floats)
     b = world.small[0]
+    inside = world.order[2]
     for i in range(n):
         b[i] = world.constraints[world.order[0, i], column]
-    inside = world.order[2]
+        rod = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.JOINS
+        inside[i] = ALWAYS if rod else 1
     place = world.order[1]
     z = world.small[1]
     w = world.small[2]
@@ -221,7 +230,7 @@ def let_go(world, t, cause, quiet):
 def all_pull(world):
     """True if no taut cable pushes."""
     for k in range(world.head[memory.N_CONSTRAINTS]):
-        holds = world.constraint_int[k, memory.ALIVE] != memory.STRETCHES
+        holds = world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         if holds and world.constraints[k, memory.TENSION] < 0.0:
             return False
     return True
@@ -269,9 +278,7 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
                 world.constraint_int[k, memory.CANDIDATE] |= 2
         complement(ints, floats, candidates(ints, floats, world), memory.FREE)
         for k in range(n_cables):
-            world.constraint_int[k, memory.TAUT] = (
-                1 if world.constraints[k, memory.MULTIPLIER] > 0.0 else 0
-            )
+            world.constraint_int[k, memory.TAUT] = 1 if takes_part(world, k) else 0
         let_go(world, t, cause, quiet)
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         shortest = world.head[memory.INCONSISTENT] - 1
@@ -303,6 +310,8 @@ def find_collision(ints, floats, t):
     evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
     for k in range(world.head[memory.N_CONSTRAINTS]):
         rate = world.constraints[k, memory.RATE]
+        if world.constraint_int[k, memory.ALIVE] == memory.JOINS:
+            rate = abs(rate)
         if world.constraint_int[k, memory.CANDIDATE] != 0 and rate >= -AT_REST:
             world.constraint_int[k, memory.TAUT] = 1
             if rate > fastest:
@@ -384,8 +393,7 @@ def calm(ints, floats, t):
         c[memory.RATE_PLUS] = speed + c[memory.GAP] / CLOSING_TIME
     complement(ints, floats, candidates(ints, floats, world), memory.RATE_PLUS)
     for k in range(n_cables):
-        holds = world.constraints[k, memory.MULTIPLIER] > 0.0
-        world.constraint_int[k, memory.TAUT] = 1 if holds else 0
+        world.constraint_int[k, memory.TAUT] = 1 if takes_part(world, k) else 0
         world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
     n = candidates(ints, floats, world)
     b, x, left = world.small[0], world.small[1], world.small[2]

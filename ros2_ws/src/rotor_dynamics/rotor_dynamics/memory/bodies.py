@@ -99,18 +99,22 @@ ONLY_LINEAR = drag_int("", "1 where only the linear coefficients are set")
 WAKE_OF = drag_int("", "disc in whose wake it is, or -1")
 DRAG_INT = drag_int.width
 
-# --- registered forces ---------------------------------------------------------------------------
+# --- forces ---------------------------------------------------------------------------
 
 PARAMETERS = constants(16)[0]
 """Numbers that a registered force may have."""
 
-force = Row("force", "A registered force on a member.")
+force = Row(
+    "force", "A registered force on a member, or drag of a heavy cable on one of its masses."
+)
 FORCE_PLACE = force("m", "origin of the member, from the centre of mass of its body", shape=(3,))
 FORCE_TURN = force("", "rotation member to body", shape=(3, 3))
 FORCE_PARAMETERS = force("", "its numbers", shape=(int(PARAMETERS),))
 FORCE = force.width
 
-force_int = Row("force_int", "Integers of a registered force.")
+force_int = Row("force_int", "Integers of a force.")
 FORCE_BODY = force_int("", "row of its body")
-FORCE_CODE = force_int("", "its kind, by the order of registration")
+FORCE_CODE = force_int("", "its kind, by the order of registration; -1: drag of a heavy cable")
+NODE_BEFORE = force_int("", "row of the mass before it on its cable, or its own")
+NODE_AFTER = force_int("", "row of the mass after it, or its own")
 FORCE_INT = force_int.width

@@ -54,8 +54,8 @@ ROUTED = constraint_int("", "1 + its route, or 0 for a line between two points")
 STRETCHED = constraint_int("", "1 while an elastic cable pulls")
 CONSTRAINT_INT = constraint_int.width
 
-HOLDS, STRETCHES = constants(1, 2)
-"""Values of ALIVE."""
+HOLDS, STRETCHES, JOINS = constants(1, 2, 3)
+"""Values of ALIVE: a cable that does not stretch, one that does, a rod (it pulls and pushes, and is always taut)."""
 
 pair = Row("pair", "Two constraints k > j that share a body.")
 PAIR_K = pair("", "constraint k")

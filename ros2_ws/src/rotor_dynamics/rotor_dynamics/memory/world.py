@@ -80,7 +80,7 @@ N_BLADES = header("", "blades")
 N_STATIONS = header("", "stations of blades")
 N_POINTS = header("", "points of section tables")
 N_DISCS = header("", "discs")
-N_FORCES = header("", "registered forces")
+N_FORCES = header("", "registered forces, and masses of heavy cables in the air")
 N_ROUTES = header("", "cables that run through rings, wind or stretch")
 N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
@@ -258,7 +258,7 @@ class World(NamedTuple):
         Array, Table(FLOATS, ("n_discs", HISTORY, SAMPLE), "inflow that momentum asked for")
     ]
     force_int: Annotated[Array, Table(INTS, ("n_forces", FORCE_INT), "integers of forces")]
-    forces: Annotated[Array, Table(FLOATS, ("n_forces", FORCE), "registered forces")]
+    forces: Annotated[Array, Table(FLOATS, ("n_forces", FORCE), "forces")]
     route_int: Annotated[Array, Table(INTS, ("n_routes", ROUTE_INT), "integers of routes")]
     routes: Annotated[
         Array, Table(FLOATS, ("n_routes", ROUTE), "cables that run through rings, wind or stretch")

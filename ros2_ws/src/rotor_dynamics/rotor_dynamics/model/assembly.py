@@ -12,9 +12,11 @@ from rotor_core.errors import ModelError
 from rotor_dynamics import memory
 from rotor_dynamics.model.blade import Surface, fill_blades
 from rotor_dynamics.model.body import WORLD
+from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.contact import fill_contacts
 from rotor_dynamics.model.route import fill_routes, route_sizes
-from rotor_dynamics.model.system import INITIAL_GAP, Group, System, merge_welds
+from rotor_dynamics.model.strand import drag_count, fill_strand_drags
+from rotor_dynamics.model.system import Group, System, merge_welds
 from rotor_dynamics.model.topology import (
     AT_ORIGIN,
     Topology,
@@ -99,7 +101,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
-        len(system.discs), len(system.forces), *route_sizes(routes),
+        len(system.discs), len(system.forces) + drag_count(system.strands), *route_sizes(routes),
     )  # fmt: skip
     ints, floats = memory.blank(shape)
     world = memory.world_of(ints, floats)
@@ -108,7 +110,8 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
     fill_trees(world, system, topology, member_group, member_pose)
     for k, (a, r_a, b, r_b) in enumerate(ends):
         world.constraint_int[k, memory.BODY_A], world.constraint_int[k, memory.BODY_B] = a, b
-        world.constraint_int[k, memory.ALIVE] = int(a != b)  # on one rigid body it can never pull
+        alive = memory.JOINS if system.cables[k].rod else memory.HOLDS
+        world.constraint_int[k, memory.ALIVE] = alive if a != b else 0  # on one body it never pulls
         world.constraint_int[k, memory.HAS_ARM_A], world.constraint_int[k, memory.HAS_ARM_B] = (
             np.any(r_a),
             np.any(r_b),
@@ -217,7 +220,8 @@ def _fill_forces(
         numbers[memory.FORCE_TURN : memory.FORCE_TURN + 9] = quat2mat(pose[3:]).ravel()
         first = memory.FORCE_PARAMETERS
         numbers[first : first + len(force.parameters)] = force.parameters
-        world.force_int[row] = member_body[force.body], codes.index(force.type)
+        world.force_int[row] = member_body[force.body], codes.index(force.type), -1, -1
+    fill_strand_drags(world, system.strands, member_body, len(system.forces))
 
 
 def _fill_ranges(world: memory.World) -> None:

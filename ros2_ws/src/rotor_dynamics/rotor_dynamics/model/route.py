@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rotor_dynamics import memory
-from rotor_dynamics.model.system import Cable
+from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.topology import Topology
 
 Paths = Sequence[tuple[int, list[tuple[int, np.ndarray]]]]

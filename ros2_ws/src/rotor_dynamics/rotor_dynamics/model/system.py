@@ -15,47 +15,10 @@ from rotor_core.errors import ModelError
 from rotor_dynamics.memory import PARAMETERS
 from rotor_dynamics.model.blade import Blade, Disc, Surface, check_blades
 from rotor_dynamics.model.body import WORLD, Body, Placement, merge
+from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.contact import Contact, check_contacts
 from rotor_dynamics.model.joint import Joint
-
-INITIAL_GAP = 1e-9
-"""A cable this close to its length when the state is set counts as taut; longer is an error, m."""
-
-
-@dataclass(frozen=True)
-class Cable:
-    """A unilateral massless cable from a point of body a to a point of body b.
-
-    Attributes:
-        a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
-        length: unstretched length, m.
-        r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
-        through: rings that it runs through on its way, without friction: body and point as of an end.
-        stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
-        breaking_load: tension at which an elastic cable breaks, N.
-        winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).
-    """
-
-    a: int
-    b: int
-    length: float
-    r_a: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    r_b: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    through: tuple[tuple[int, np.ndarray], ...] = ()
-    stiffness: float = 0.0
-    damping: float = 0.0
-    breaking_load: float = np.inf
-    winds: bool = False
-
-    @property
-    def path(self) -> tuple[tuple[int, np.ndarray], ...]:
-        """Bodies and points from end to end."""
-        return (self.a, self.r_a), *self.through, (self.b, self.r_b)
-
-    @property
-    def is_line(self) -> bool:
-        """True if it is a line of one length between two points."""
-        return not (self.through or self.stiffness or self.winds)
+from rotor_dynamics.model.strand import Strand
 
 
 @dataclass(frozen=True)
@@ -156,6 +119,7 @@ class System:
         tails: inputs that are the tail rotor of a helicopter, by their number: where it is in the frame of the
             body, (3,) m. Their fourth channel is its force to the left, the others do nothing.
         forces: that are registered.
+        strands: heavy cables among the cables.
     """
 
     bodies: tuple[Body, ...]
@@ -173,6 +137,12 @@ class System:
     surfaces: tuple[Surface, ...] = ()
     tails: Mapping[int, np.ndarray] = field(default_factory=dict)
     forces: tuple[Force, ...] = ()
+    strands: tuple[Strand, ...] = ()
+
+    @property
+    def n_cables(self) -> int:
+        """Number of cables that users name: without the inner pieces of heavy ones, which stand behind."""
+        return len(self.cables) - sum(len(s.pieces) for s in self.strands)
 
     def __post_init__(self) -> None:
         n = len(self.bodies)

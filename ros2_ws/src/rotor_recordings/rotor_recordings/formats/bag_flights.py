@@ -23,6 +23,7 @@ from rotor_flight.flight import Commands, Flight
 from rotor_recordings.formats.bags import custom_data, opened
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
+from rotor_sim.plant.heavy_cables import heavy_counts
 
 NANO = 1e-9
 SWASHPLATE = 3
@@ -63,6 +64,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
     joint_names = scenario.model.joint_names
     fits: dict[str, DiscFit] = {}
     discs: dict[str, dict[int, np.ndarray]] = {}
+    shapes: dict[str, dict[int, np.ndarray]] = {}
     events: list[Event] = []
     extra: dict = {}
     wall = float("nan")
@@ -81,6 +83,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             "joint_states",
             "reference",
             "main_rotor",
+            "shape",
         ):
             continue
         message: Any = reader.deserialize(raw, connection.msgtype)
@@ -114,6 +117,9 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             name = topic.split("/")[-2]
             fit = fits.setdefault(name, DiscFit())
             discs.setdefault(name, {})[stamp] = fit.add(message.azimuth, message.flap)
+        elif kind == "shape":
+            places = [(p.position.x, p.position.y, p.position.z) for p in message.poses]
+            shapes.setdefault(topic.split("/")[-2], {})[stamp] = np.array(places)
         elif kind == "joint_states":
             name = topic.split("/")[-2]
             if name in joints:  # not the rotor of a helicopter, which nobody commands by joints
@@ -184,6 +190,18 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
         unknown = np.full(3, np.nan)
         flight.discs = np.array(
             [[discs.get(n, {}).get(s, unknown) for n in vehicles] for s in common]
+        )
+    if shapes:
+        flight.masses = np.array(
+            [
+                np.concatenate(
+                    [
+                        shapes.get(name, {}).get(s, np.full((count, 3), np.nan))
+                        for name, count in heavy_counts(scenario.model)
+                    ]
+                )
+                for s in common
+            ]
         )
     if arms and efforts:
         limp = np.full(max(len(e) for e in efforts.values()), np.nan)

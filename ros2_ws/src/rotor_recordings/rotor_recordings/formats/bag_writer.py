@@ -19,8 +19,10 @@ from rotor_core.state import Pose, State
 from rotor_dynamics.hybrid.events import EVENT_NAMES
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
-from rotor_recordings.formats.topics import TEAM_COMMAND, Topic
+from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
+from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_sim.shapes.shapes import drawn_path
 
 ALL_VALID = 511
 WORLD = "world"
@@ -74,6 +76,8 @@ def _topics(flight: Flight) -> list[Topic]:
     out += [Topic(f"{t.entity}/reference", "rotor_msgs/msg/Reference") for t in teams(model)]
     if model.cables:
         out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
+    if flight.masses.size:
+        out += [Topic(shape_topic(name), SHAPE) for name in heavy_names(model)]
     out += [
         Topic(f"{v.name}/joint_states", "sensor_msgs/msg/JointState")
         for v in model.vehicles
@@ -98,6 +102,7 @@ class _Messages:
             if self._model.cables and np.isfinite(self._flight.states[i]).all():
                 yield stamp, "cables", self._cables(i, stamp)
             yield from self._joints(i, stamp)
+            yield from self._shapes(i, stamp)
         for event in self._flight.events:
             stamp = nanoseconds(event.time)
             yield stamp, "rotor/events", self._event(event, stamp)
@@ -183,22 +188,37 @@ class _Messages:
             )
             yield stamp, f"{team.entity}/reference", message
 
+    def _shapes(self, i: int, stamp: int) -> Iterator[Entry]:
+        if not self._flight.masses.size:
+            return
+        upright, first = self._quaternion(np.array([1.0, 0.0, 0.0, 0.0])), 0
+        for name, count in heavy_counts(self._model):
+            places = self._flight.masses[i, first : first + count]
+            first += count
+            poses = [
+                self._make("geometry_msgs/msg/Pose", self._vector(place, "Point"), upright)
+                for place in places
+            ]
+            yield stamp, shape_topic(name), self._make(SHAPE, self._header(stamp), poses)
+
     def _cables(self, i: int, stamp: int) -> Any:
         flight, rows = self._flight, []
         joints = flight.joints[i] if flight.joints.size else np.zeros((0, 2))
-        poses = dict(zip(self._poses.names, self._poses.at(flight.states[i], joints), strict=True))
+        masses = flight.masses[i] if flight.masses.size else None
+        placed = self._poses.at(flight.states[i], joints, masses)
+        poses = dict(zip(self._poses.names, placed, strict=True))
 
-        def end(entity: str, point: tuple[float, ...]) -> np.ndarray:
+        def end(entity: str, point: np.ndarray) -> np.ndarray:
             if entity == WORLD:
-                return np.array(point)
-            return Pose(poses[entity]).position + quat2mat(Pose(poses[entity]).attitude) @ np.array(
-                point
-            )
+                return point
+            return Pose(poses[entity]).position + quat2mat(Pose(poses[entity]).attitude) @ point
 
         for k, (name, cable) in enumerate(
             zip(self._model.cable_names, self._model.cables, strict=True)
         ):
-            parts = np.diff([end(entity, point) for entity, point in cable.path], axis=0)
+            parts = np.diff(
+                [end(entity, point) for entity, point in drawn_path(cable, name)], axis=0
+            )
             spans = np.linalg.norm(parts, axis=1)
             distance = float(spans.sum())
             direction = parts[0] / spans[0] if spans[0] > 0.0 else np.array([0.0, 0.0, -1.0])

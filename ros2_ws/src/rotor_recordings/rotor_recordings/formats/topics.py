@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_sim.plant.heavy_cables import heavy_names, shape_topic
 from rotor_sim.sensing.suite import sensors_of
+
+SHAPE = "geometry_msgs/msg/PoseArray"
+"""Type of the shapes of heavy cables."""
 
 TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
@@ -115,6 +119,7 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         ]
     if model.cables:
         out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
+        out += [Topic(shape_topic(name), SHAPE) for name in heavy_names(model)]
     for sensor, keys in sensors_of(scenario):
         out += [Topic(c.topic, c.message, best_effort=True) for c in sensor.channels(keys, model)]
     # the last: whoever hears it is known to the simulator with all its earlier subscriptions

@@ -81,6 +81,10 @@ def predict(
         raise ConfigError(
             f"{winding[0]} has a winch: recordings do not hold what it was asked for, so it cannot be replayed."
         )
+    if begin and any(c.mass_kg_per_m for c in scenario.model.cables):
+        raise ConfigError(
+            "--at: the shapes of heavy cables are not recorded; it can be replayed from its start only."
+        )
     simulation = Simulation(scenario)
     simulation.reset(time=start, elapsed=start - float(record.time[0]))
     _make_past(record, simulation, start)

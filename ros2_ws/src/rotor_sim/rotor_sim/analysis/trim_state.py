@@ -140,9 +140,14 @@ class SteadyWorld:
             self._hung.append(_Hung(names.index(other), names.index(root), k, vertical))
 
     def _refuse_other_cables(self) -> None:
-        """Refuse cables with rings or springs at vehicles, and taut ones that hold no team: loads would be left out."""
+        """Refuse cables whose loads would be left out: heavy, with rings or springs at vehicles, taut ones of no team."""
         model = self.scenario.model
         vehicles = [v.name for v in model.vehicles]
+        for name, cable in zip(model.cable_names, model.cables, strict=True):
+            if cable.mass_kg_per_m:
+                raise ModelError(
+                    f"trim: {name} has mass, which is not supported. Let the flight settle (`./rotor fly`)."
+                )
         self._set_state(self._initial, self._joints)
         ends = self.engine.distances
         held = {h.cable for h in self._hung}

@@ -20,6 +20,7 @@ from rotor_dynamics.model.contact import (
     effective_mass,
     natural_law,
 )
+from rotor_dynamics.model.strand import Strand
 
 
 def probes(model: Model) -> list[Probe]:
@@ -87,8 +88,44 @@ def contacts_from_scenario(
     )
 
 
+def contacts_of_masses(
+    scenario: Scenario, masses: tuple[Body, ...], first: int, strands: tuple[Strand, ...]
+) -> tuple[Contact, ...]:
+    """The masses of heavy cables, bodies from ``first`` on, against the ground and the obstacles."""
+    config = scenario.environment.contact
+    if config is None:
+        return ()
+    ground = Surface(WORLD, np.array([0.0, 0.0, scenario.environment.ground_m]), is_box=False)
+    cables = scenario.model.cables
+    thickness = {i: cables[s.cable].diameter_m for s in strands for i in s.bodies}
+    out = []
+    for i, mass in enumerate(masses, start=first):
+        probe = Probe(i, np.zeros(3), 0.5 * thickness[i])
+        friction = _friction(config)
+        for surface in (ground, *obstacles(config)):
+            law = natural_law(mass.mass, _rate_of_mass(scenario, mass.mass, config), **friction)
+            out.append(Contact(probe, surface, law))
+    return tuple(out)
+
+
+def _rate_of_mass(scenario: Scenario, mass: float, config: ContactConfig) -> float:
+    """Frequency of a mass on a contact, rad/s: what the scenario asks for where the step can follow it."""
+    if config.stiffness_n_per_m is None:
+        return RATE
+    return min(float(np.sqrt(config.stiffness_n_per_m / mass)), FASTEST / scenario.time.step_s)
+
+
 FASTEST = 0.5
 """A contact may turn through this angle per step, rad: RK4 is stable to 2.8 for one, and several add up."""
+
+
+def _friction(config: ContactConfig) -> dict[str, float]:
+    return {
+        "dissipation": config.dissipation_s_per_m,
+        "static": config.friction_static,
+        "dynamic": config.friction_dynamic,
+        "stiction_speed": config.stiction_speed_m_s,
+    }
 
 
 def _law(
@@ -105,12 +142,7 @@ def _law(
     mine = effective_mass(body(probe.body), probe.point, probe.radius)
     other = effective_mass(body(surface.body), surface.place + surface.half_size)
     mass = 1.0 / (1.0 / mine + 1.0 / other)
-    friction = {
-        "dissipation": config.dissipation_s_per_m,
-        "static": config.friction_static,
-        "dynamic": config.friction_dynamic,
-        "stiction_speed": config.stiction_speed_m_s,
-    }
+    friction = _friction(config)
     limit = FASTEST / scenario.time.step_s
     if config.stiffness_n_per_m is None:
         # what is held by something heavier carries that: stiffer, as far as the step admits when it is let go

@@ -16,8 +16,9 @@ from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import WORLD, Cable, Drag, Force, Rotor, System, Weld
-from rotor_sim.plant.contact_pairs import contacts_from_scenario
-from rotor_sim.plant.helicopter import rotor_parts
+from rotor_sim.plant.contact_pairs import contacts_from_scenario, contacts_of_masses
+from rotor_sim.plant.heavy_cables import heavy_cables
+from rotor_sim.plant.helicopter import RotorParts, rotor_parts
 from rotor_sim.plant.links import link_bodies, link_joints, link_welds
 from rotor_sim.plant.propellers import (
     frame_body,
@@ -30,9 +31,9 @@ from rotor_sim.plant.propellers import (
 def system_from_scenario(scenario: Scenario) -> System:
     """Bodies in the order of ``model.entities``, then the links of their arms; joints vehicle by vehicle.
 
-    Then propellers as bodies, and the rotors of helicopters.
+    Then propellers as bodies, the rotors of helicopters, and the masses of heavy cables.
 
-    Cables are in the order of ``model.cables``; every vehicle has one input.
+    Cables are in the order of ``model.cables``, then pieces of heavy ones; every vehicle has one input.
     """
     model = plant_model(scenario)
     names = [e.name for e in model.entities]
@@ -90,7 +91,7 @@ def system_from_scenario(scenario: Scenario) -> System:
             joints += propeller_joints(vehicle, i, numbers, driven=driven)
             gain = thrust_gain(scenario, vehicle.name)
             propelling += propeller_elements(vehicle, i, numbers, first_joint, gain)
-    rotors = []
+    rotors: list[tuple[int, RotorParts]] = []
     for i, vehicle in enumerate(model.vehicles):
         if vehicle.helicopter is not None:
             parts = rotor_parts(
@@ -99,6 +100,9 @@ def system_from_scenario(scenario: Scenario) -> System:
             rotors.append((i, parts))
             bodies += parts.bodies
             joints += parts.joints
+    masses, cables, strands = heavy_cables(model, cables, len(bodies), environment.air.density)
+    contacts += contacts_of_masses(scenario, masses, len(bodies), strands)
+    bodies += masses
     stored = tuple(
         Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
         for i, e in enumerate(model.entities)
@@ -127,6 +131,7 @@ def system_from_scenario(scenario: Scenario) -> System:
             )
             for keys in scenario.forces
         ),
+        strands,
     )
 
 

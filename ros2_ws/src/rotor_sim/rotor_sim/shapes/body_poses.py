@@ -1,4 +1,4 @@
-"""Poses of links and blades from states of entities and joints: kinematics for viewers."""
+"""Poses of links, blades and masses of heavy cables from states of entities and joints, for viewers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.state import V
 from rotor_dynamics.engine import Engine
+from rotor_dynamics.hanging import lay_strands, masses_of
+from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
 
 
 class BodyPoses:
-    """Poses of all bodies, links and blades included, by forward kinematics of the engine.
+    """Poses of all bodies, links, blades and masses of cables included, by forward kinematics of the engine.
 
     Args:
         scenario: whose bodies.
 
     Attributes:
-        names: of the bodies: entities first, then ``vehicle/link``.
+        names: of the bodies: entities first, then ``vehicle/link``, at last ``cable/1`` and so on.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -28,10 +30,21 @@ class BodyPoses:
         self._states = np.zeros((len(self.names), 13))
         self._states[:, 3] = 1.0
         self._joints = np.zeros((len(system.joints), 2))
+        self._masses = masses_of(system)
+        self._floor = lowest(scenario)
 
-    def at(self, states: np.ndarray, joints: np.ndarray) -> np.ndarray:
-        """Positions and attitudes (w first) of all bodies, (n_bodies, 7), for states of entities and joints of arms."""
+    def at(
+        self, states: np.ndarray, joints: np.ndarray, masses: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Positions and attitudes (w first) of all bodies, (n_bodies, 7), for states of entities and joints of arms.
+
+        ``masses``: places of the masses of heavy cables, (n_masses, 3) m; without, they hang at rest.
+        """
         engine = self._engine
         self._states[: self._entities] = states
         self._joints[: len(joints)] = joints
+        if self._masses and masses is not None and len(masses) and np.isfinite(masses).all():
+            self._states[self._masses, :3] = masses
+        elif self._masses and np.isfinite(states).all():
+            lay_strands(engine.system, self._states, self._floor, strict=False)
         return engine.place(self._states, self._joints)[:, :V]

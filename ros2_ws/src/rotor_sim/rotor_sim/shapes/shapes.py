@@ -94,8 +94,18 @@ def cable_points(path: np.ndarray, length: float) -> np.ndarray:
 
 
 def drawn_length(cable: CableAttachment) -> float:
-    """Length that a slack cable is drawn with, m; of one on a winch pictures do not know it: straight."""
-    return 0.0 if cable.winch else cable.length_m
+    """Length that a slack cable is drawn with, m; of one on a winch pictures do not know it: straight.
+
+    So is every piece of a heavy one.
+    """
+    return 0.0 if cable.winch or cable.mass_kg_per_m else cable.length_m
+
+
+def drawn_path(cable: CableAttachment, name: str) -> list[tuple[str, np.ndarray]]:
+    """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses."""
+    path = [(body, np.array(point)) for body, point in cable.path]
+    n = cable.segments if cable.mass_kg_per_m else 0
+    return [*path[:-1], *((f"{name}/{i + 1}", np.zeros(3)) for i in range(n)), path[-1]]
 
 
 def _name(entity: str, height: float) -> Shape:

@@ -29,6 +29,7 @@ from rotor_sim.shapes.shapes import (
     arm_shapes,
     cable_points,
     drawn_length,
+    drawn_path,
     scenario_shapes,
 )
 from rotor_viewer.browser.world import World
@@ -94,7 +95,8 @@ class Scene:
             self._add(shape, f"{place}/{shape.group}_{number}")
         rows = {name: i for i, name in enumerate(self._poses.names)}
         self._paths = [
-            [(rows.get(name, -1), np.array(point)) for name, point in c.path] for c in model.cables
+            [(rows.get(name, -1), point) for name, point in drawn_path(c, n)]
+            for c, n in zip(model.cables, model.cable_names, strict=True)
         ]
         self._cables = [self._cable(k, len(path) - 1) for k, path in enumerate(self._paths)]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
@@ -139,7 +141,8 @@ class Scene:
             scene.add_label(name, shape.text, position=shape.position, font_screen_scale=0.7)
 
     def _cable(self, k: int, parts: int) -> tuple[list[Any], list[Any]]:
-        """Pieces of 1 m for a taut cable (one for every part of its path) and a slack one."""
+        """Pieces of 1 m for a taut cable (one for every part of its path) and a slack one that is not heavy."""
+        bends = 0 if self._scenario.model.cables[k].mass_kg_per_m else SAG_POINTS
         add, name = self._server.scene.add_cylinder, f"{self._root}/cables/cable{k + 1}"
 
         def pieces(what: str, colour: Colour, count: int) -> list[Any]:
@@ -150,7 +153,7 @@ class Scene:
                 for i in range(count)
             ]  # fmt: skip
 
-        return pieces("taut", TAUT_COLOUR, parts), pieces("slack", SLACK_COLOUR, parts * SAG_POINTS)
+        return pieces("taut", TAUT_COLOUR, parts), pieces("slack", SLACK_COLOUR, parts * bends)
 
     def _arrow(self, name: str) -> Any:
         return self._server.scene.add_cylinder(
@@ -170,7 +173,7 @@ class Scene:
 
     def show(self, picture: Snapshot) -> None:
         """Move everything to where it is."""
-        poses = self._poses.at(picture.states, picture.joints)
+        poses = self._poses.at(picture.states, picture.joints, picture.masses)
         with self._server.atomic():
             for frame, pose in zip(self._frames, poses, strict=True):
                 frame.position, frame.wxyz = Pose(pose).position, Pose(pose).attitude
@@ -192,6 +195,7 @@ class Scene:
 
     def _show_cable(self, k: int, path: np.ndarray, taut: bool, cut: bool) -> None:
         whole, pieces = self._cables[k]
+        taut = taut or not pieces
         length = drawn_length(self._scenario.model.cables[k])
         line = cable_points(path, length if not taut else 0.0)
         if len(line) == len(path) and not taut:  # as long as it is, but without tension

@@ -28,6 +28,7 @@ from rotor_sim.shapes.shapes import (
     arm_shapes,
     cable_points,
     drawn_length,
+    drawn_path,
     scenario_shapes,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -108,6 +109,8 @@ class _Drawing:
         names = [e.name for e in self._model.entities]
         self._planned = [names.index(n) for n in planned_names(scenario)]
         places = State(flight.states).position.reshape(-1, 3)
+        anchors = [p for c in self._model.cables for name, p in c.path if name == "world"]
+        places = np.vstack([places, np.reshape(anchors, (-1, 3)), flight.masses.reshape(-1, 3)])
         places = places[np.isfinite(places).all(axis=1)]
         reach = [float(np.linalg.norm(t, axis=2).max()) for _, t, _ in self._solids]
         margin = max([MARGIN, *reach])
@@ -119,7 +122,7 @@ class _Drawing:
         """Draw a row."""
         axes, picture = self._axes, self._source.at(row)
         axes.clear()
-        poses = self._poses.at(picture.states, picture.joints)
+        poses = self._poses.at(picture.states, picture.joints, picture.masses)
         turned = rotation_from(Pose(poses).attitude)
         rows = {name: i for i, name in enumerate(self._poses.names)}
         self._draw_solids(poses, turned, rows)
@@ -179,7 +182,7 @@ class _Drawing:
                 np.array(point)
                 if name == "world"
                 else Pose(poses).position[rows[name]] + turned[rows[name]].apply(point)
-                for name, point in cable.path
+                for name, point in drawn_path(cable, self._model.cable_names[k])
             ]
             taut = bool(picture.taut[k])
             line = cable_points(np.array(path), 0.0 if taut else drawn_length(cable))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseArray, PoseStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -26,6 +26,7 @@ from rotor_core.messages.convert import (
 from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
 from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_sim.plant.heavy_cables import heavy_counts, shape_topic
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 NANO = 1e-9
@@ -67,6 +68,13 @@ class GraphSource:
             self._goal_publishers[name] = node.create_publisher(
                 PoseStamped, f"{name}/goal_pose", qos.COMMAND
             )
+        counts = heavy_counts(model)
+        self._masses = np.full((sum(n for _, n in counts), 3), np.nan)
+        first = 0
+        for name, count in counts:
+            rows = slice(first, first + count)
+            node.create_subscription(PoseArray, shape_topic(name), self._shape(rows), qos.STATE)
+            first += count
         for i, vehicle in enumerate(model.vehicles):
             if vehicle.helicopter is not None:
                 node.create_subscription(
@@ -87,6 +95,12 @@ class GraphSource:
     def _goal(self, k: int) -> Any:
         def take(message: PoseStamped) -> None:
             self._goals[k] = vector_from(message.pose.position)
+
+        return take
+
+    def _shape(self, rows: slice) -> Any:
+        def take(message: PoseArray) -> None:
+            self._masses[rows] = [vector_from(pose.position) for pose in message.poses]
 
         return take
 
@@ -133,6 +147,7 @@ class GraphSource:
             thrusts,
             self._goals.copy(),
             self._discs.copy(),
+            masses=self._masses.copy(),
         )
 
     def seek(self, seconds: float) -> None:

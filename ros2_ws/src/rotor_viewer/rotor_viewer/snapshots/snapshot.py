@@ -22,6 +22,7 @@ class Snapshot:
         discs: tilt of the discs of helicopters in the frame of the fuselage: coning, and flap of the tips over the
             tail and a quarter turn further, (n_vehicles, 3) rad; NaN: no disc, or unknown.
         cut: cables that are gone, (n_cables,).
+        masses: places of the masses of heavy cables, (n_masses, 3) m; none: unknown.
     """
 
     time: float
@@ -33,3 +34,4 @@ class Snapshot:
     goals: np.ndarray
     discs: np.ndarray
     cut: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))

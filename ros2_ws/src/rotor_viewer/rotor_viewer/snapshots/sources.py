@@ -104,6 +104,7 @@ class RunningFlight:
             loop.controller.references[:, POSITION : POSITION + 3].copy(),
             discs,
             ~engine.alive,
+            simulation.masses,
         )
 
     def advance(self, seconds: float) -> None:
@@ -194,6 +195,7 @@ class RecordedFlight:
             flight.references[i, :, POSITION : POSITION + 3],
             flight.discs[i] if flight.discs.size else np.full((vehicles, 3), np.nan),
             cut,
+            flight.masses[i] if flight.masses.size else np.zeros((0, 3)),
         )
 
     def advance(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Cables: between two points, through rings, wound by winches, elastic."""
+"""Cables: between two points, through rings, wound by winches, elastic, heavy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from rotor_core.registry import Kind
 
 STIFFEST = 1e6
 """Largest stiffness of a cable, N/m; what is stiffer is better left inextensible."""
+
+MOST_SEGMENTS = 200
+"""Parts of a heavy cable: more of them need steps that cost more than they tell."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class CableAttachment:
     Points in body axes from the centre of mass. ``through``: rings on its way, in order from ``a``;
     ``length_m`` is that of the whole cable. With ``stiffness_n_per_m`` (0: it does not stretch) it is
     elastic, with ``damping_n_s_per_m``, and breaks at ``breaking_load_n``. ``winch``: winds it.
+
+    With ``mass_kg_per_m`` it is heavy: ``segments`` equal parts (20 by default), each with its mass in its middle. With
+    ``diameter_m`` the air pushes across it, with ``drag_coefficient`` of a cylinder.
     """
 
     type: Literal["cable"]
@@ -64,8 +70,21 @@ class CableAttachment:
     damping_n_s_per_m: float = bounded(0.0, ge=0.0)
     breaking_load_n: float | None = bounded(None, gt=0.0)
     winch: Winch | None = None
+    mass_kg_per_m: float = bounded(0.0, ge=0.0)
+    segments: int = bounded(20, ge=1, le=MOST_SEGMENTS)
+    diameter_m: float = bounded(0.0, ge=0.0, le=1.0)
+    drag_coefficient: float = bounded(1.1, ge=0.0)
 
     def __post_init__(self) -> None:
+        if self.mass_kg_per_m and (self.through or self.winch or self.stiffness_n_per_m):
+            raise ValueError(
+                "mass_kg_per_m: a heavy cable runs through no rings, has no winch and does not stretch. Leave out one "
+                "or the other."
+            )
+        if self.diameter_m and not self.mass_kg_per_m:
+            raise ValueError(
+                "diameter_m needs mass_kg_per_m: the air pushes on the mass of a cable. Give it one."
+            )
         if not self.stiffness_n_per_m and (self.damping_n_s_per_m or self.breaking_load_n):
             raise ValueError(
                 "damping_n_s_per_m and breaking_load_n need stiffness_n_per_m: a cable that does not stretch "
@@ -87,8 +106,13 @@ class CableAttachment:
 
     @property
     def is_line(self) -> bool:
-        """True if it is a line of one length between two points: neither rings nor winch, and it does not stretch."""
-        return not (self.through or self.winch or self.stiffness_n_per_m)
+        """True if it is a line of one length between two points: no rings, winch, mass, and it does not stretch."""
+        return not (self.through or self.winch or self.stiffness_n_per_m or self.mass_kg_per_m)
+
+    @property
+    def mass_kg(self) -> float:
+        """Mass of the whole cable."""
+        return self.mass_kg_per_m * self.length_m
 
 
 CABLE = Kind(CableAttachment, lambda keys, vehicles, payloads: [keys])

@@ -27,6 +27,7 @@ from rotor_sim.shapes.shapes import (
     Colour,
     cable_points,
     drawn_length,
+    drawn_path,
 )
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
@@ -61,6 +62,9 @@ class MarkerPublisher:
             for k in range(len(model.cables))
         ]
         self._lengths = [drawn_length(c) for c in model.cables]
+        self._paths = [
+            drawn_path(c, n) for c, n in zip(model.cables, model.cable_names, strict=True)
+        ]
         self._pushed: dict[int, Marker] = {}
         self._bodies = body_markers(scenario)
         self._publish_bodies()
@@ -94,9 +98,9 @@ class MarkerPublisher:
         if self._texts:
             rows = {name: i for i, name in enumerate(scene.bodies)}
             paths = []
-            for cable in self._model.cables:
-                at = [rows.get(name, len(rows)) for name, _ in cable.path]
-                points = np.array([point for _, point in cable.path])
+            for path in self._paths:
+                at = [rows.get(name, len(rows)) for name, _ in path]
+                points = np.array([point for _, point in path])
                 paths.append(places[at] + np.einsum("eij,ej->ei", rotations[at], points))
             self._draw_cables(paths, scene)
             markers += [self._cables, *self._texts]

@@ -1,10 +1,10 @@
-"""Wrench of all cables on a payload, and their attachment points as odometry."""
+"""Wrench of all cables on a payload, their attachment points as odometry, shapes of heavy ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Pose, PoseArray, WrenchStamped
 from nav_msgs.msg import Odometry
 
 from rotor_core.config.teams import Team, attachment_points, teams
@@ -13,6 +13,7 @@ from rotor_core.messages.cdr import vector_paths
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
 from rotor_core.state import State
+from rotor_sim.plant.heavy_cables import heavy_names, shape_topic
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.frozen_topic import FrozenTopic
 from rotor_sim.ros.topics.world import ODOMETRY_PATHS
@@ -46,8 +47,17 @@ class _Team:
         self.topics.append(FrozenTopic(publisher, wrench, wrenches))
 
 
+def _shape(entities: Entities, name: str, masses: int) -> FrozenTopic:
+    """Topic of a heavy cable: places of its masses from end a to end b."""
+    message = PoseArray(poses=[Pose() for _ in range(masses)])
+    message.header.frame_id = WORLD_FRAME
+    publisher = entities.publisher(PoseArray, shape_topic(name), qos.STATE)
+    paths = [p for i in range(masses) for p in vector_paths(f"poses[{i}].position")]
+    return FrozenTopic(publisher, message, paths)
+
+
 class CableTopics:
-    """``<vehicle>/attach`` and ``<payload>/wrench_cables``; nothing is computed while nobody listens."""
+    """``<vehicle>/attach``, ``<payload>/wrench_cables``, ``<cable>/shape``; nothing is computed if nobody listens."""
 
     def __init__(self, entities: Entities, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -56,10 +66,19 @@ class CableTopics:
             for team in teams(simulation.scenario.model)
             if team.payload is not None and team.cables
         ]
+        system = simulation.engine.system
+        names = heavy_names(simulation.scenario.model)
+        self._shapes = [
+            (list(strand.bodies), _shape(entities, name, len(strand.bodies)))
+            for name, strand in zip(names, system.strands, strict=True)
+        ]
 
     def publish(self, stamp: Time) -> None:
         """Publish to whoever listens."""
         engine = self._simulation.engine
+        for masses, topic in self._shapes:
+            if topic.publisher.get_subscription_count():
+                topic.send(stamp, engine.motion[masses, :3].ravel())
         for team in self._teams:
             if not any(p.get_subscription_count() for p in team.publishers):
                 continue
@@ -72,7 +91,10 @@ class CableTopics:
                 topic.send(
                     stamp, np.concatenate([place, State(z).attitude, speed, State(z).body_rate])
                 )
-            pulls = -engine.tensions[team.cables] * team.signs
+            tensions = np.where(
+                team.signs > 0.0, engine.tensions_at_b[team.cables], engine.tensions[team.cables]
+            )
+            pulls = -tensions * team.signs
             ends = np.where(
                 team.signs[:, None] > 0.0,
                 engine.directions_at_b[team.cables],
