@@ -245,7 +245,8 @@ def fly_compiled(
     took = wall.perf_counter() - began
     return Flight(
         scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
-        simulation.take_events(), took, limited, {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
+        simulation.take_events(), took, limited,
+        {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
         masses=states[:, heavy, :3], asked=limits.asked,
     )  # fmt: skip
 

@@ -140,7 +140,7 @@ class SteadyWorld:
             self._hung.append(_Hung(names.index(other), names.index(root), k, vertical))
 
     def _refuse_other_cables(self) -> None:
-        """Refuse cables whose loads would be left out: heavy, with rings or springs at vehicles, taut ones of no team."""
+        """Refuse cables whose loads would be left out: heavy, with rings or springs at vehicles, taut of no team."""
         model = self.scenario.model
         vehicles = [v.name for v in model.vehicles]
         for name, cable in zip(model.cable_names, model.cables, strict=True):
