@@ -1,10 +1,12 @@
-"""Winches over DDS: the service, rates that must go on, and a mission that lowers a parcel."""
+"""Winches and heavy cables over DDS: the service, rates that must go on, a mission that lowers a parcel, shapes."""
 
 import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
+import numpy as np
+from geometry_msgs.msg import PoseArray
 from rotor_msgs.msg import CableStates, HybridEvent, TeamState
 from rotor_msgs.srv import CutCable, Wind
 from std_msgs.msg import Float64
@@ -116,3 +118,19 @@ def test_a_parcel_is_lowered_and_let_go(tmp_path):
         parcel = states[-1].bodies[1].pose.position
         assert abs(parcel.x - 2.0) < 0.2 and abs(parcel.y - 1.0) < 0.2 and parcel.z < 0.06
         assert not any(e.type == HybridEvent.SNAP for e in events)
+
+
+def test_the_shape_of_a_heavy_cable_is_told(tmp_path):
+    """Twenty masses, a piece of 0.2 m apart, in the world; nothing is sent while nobody listens."""
+    with graph.bench(tmp_path) as bench:
+        shapes = bench.collect(PoseArray, "/cable1/shape", qos.STATE)
+        for node in ("planner", "controller", "simulator"):
+            bench.start(node, scenario="tethered_quadrotor")
+        bench.until(lambda: len(shapes) > 50, "shapes")
+        last = shapes[-1]
+        places = np.array([(p.position.x, p.position.y, p.position.z) for p in last.poses])
+        assert last.header.frame_id == "world" and places.shape == (20, 3)
+        spans = np.linalg.norm(np.diff(places, axis=0), axis=1)
+        np.testing.assert_allclose(spans, 0.2, atol=1e-8)
+        stamps = [s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in shapes]
+        assert (np.diff(stamps) > 0.0).all()

@@ -143,6 +143,7 @@ OPEN_LOOP_OR_WINDY = (
     "deliver",
     "lift",
     "tackle",
+    "tether",
 )
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
 that the air shakes, that drop something, that fly missions, or that show what goes wrong."""
@@ -164,6 +165,18 @@ def test_every_shipped_scenario_flies(name):
         assert figures["attitude_rmse_deg"] is None or figures["attitude_rmse_deg"] < 7.0
         # it settles: at rest at the end within the resting error of the law
     assert np.linalg.norm(flight.states[-1, :, 7:10], axis=1).max() < 0.1
+
+
+def test_a_tether_hangs_from_its_vehicle():
+    """It weighs 32 g: carried without integral action over 5 x 0.25 N/m and pulled aside by the gust, less than 0.2 m."""
+    flight = fly(load_scenario("tethered_quadrotor"))
+    summary = flight.summary()
+    assert summary["limited_periods"] == 0 and flight.verdict().kind == "flown"
+    assert 0.05 < summary["teams"]["quad1"]["position_rmse_m"] < 0.15
+    assert summary["events"]["snap"] == summary["events"]["slack"] == 0
+    pieces = np.diff(flight.masses, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(pieces, axis=2), 0.2, atol=1e-8)
+    assert flight.masses[:, :, 2].min() > -0.02
 
 
 def test_a_hexacopter_in_gusty_wind_stays_on_its_way():

@@ -21,7 +21,7 @@ from rotor_dynamics.actuation.rotors import RotorDrive
 from rotor_dynamics.actuation.swashplates import SwashDrive
 from rotor_dynamics.actuation.winches import WinchDrive
 from rotor_dynamics.engine_state import EngineState
-from rotor_dynamics.forces.contact import move_anchors
+from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
 from rotor_dynamics.hybrid.events import Event, events_from_log
 from rotor_dynamics.hybrid.failures import failure_text
@@ -159,8 +159,10 @@ class Engine(EngineState):
             self._count_from(time, self.step_length)
         self._move_links()
         check_welds(self.system, self.groups, self.topology, self.update_kinematics(), states)
-        world.contact_int[:, [memory.TOUCHES, memory.FACE]] = 0  # friction begins anew
+        world.contact_int[:, memory.TOUCHES :] = 0  # friction begins anew
         world.contacts[:, memory.DEPTH :] = 0.0
+        if self.system.contacts:
+            note_places(self.ints, self.floats)
         self.winches.lay_out()
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.vehicles.outline import CORNERS
+from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES
 from rotor_core.errors import ContractError, ModelError
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
@@ -328,3 +328,142 @@ def test_a_ball_that_comes_through_a_side_leaves_through_it():
     engine.set_state(states({0: (0.6, 0.1, 0.2), 7: (-8.0, 0.0, 0.0)}))
     engine.run(1000)
     np.testing.assert_allclose(engine.update_kinematics()[0, 7:10], [8.0, 0.0, 0.0], atol=0.05)
+
+
+def stack(count):
+    """Equal boxes, each with corners and middles of its edges against the ground and all others."""
+    bodies = tuple(box_body(f"box{i}", mass=1.0) for i in range(count))
+    contacts = [c for i, body in enumerate(bodies) for c in corner_contacts(body, slope(), i)]
+    for i, body in enumerate(bodies):
+        for j in range(count):
+            for point in 0.5 * SIZE * np.vstack([CORNERS, EDGE_MIDDLES]) if i != j else ():
+                law = natural_law(0.5 * effective_mass(body, point))
+                surface = Surface(j, np.zeros(3), half_size=0.5 * SIZE)
+                contacts.append(Contact(Probe(i, point), surface, law))
+    return Engine(System(bodies, contacts=tuple(contacts)), step=1e-3)
+
+
+@pytest.mark.parametrize(
+    "way", ["flush", "dropped", "offset", "turned 3", "turned 45", "turned 90"]
+)
+def test_five_equal_boxes_stand_for_a_minute(way):
+    """Whatever lies over whatever: corners flush with edges, edges across edges. At the end nothing moves any more."""
+    rng, n = np.random.default_rng(0), 5
+    engine, begin = stack(n), states(*[{}] * n)
+    begin[:, 2] = SIZE[2] * (np.arange(n) + 0.5)
+    if way == "dropped":
+        begin[:, 2] += 0.002 * np.arange(n)
+    if way == "offset":
+        begin[:, :2] = rng.uniform(-0.02, 0.02, (n, 2))
+    if way.startswith("turned"):
+        angle = np.radians(float(way.split()[1])) * np.arange(n)
+        begin[:, 3], begin[:, 6] = np.cos(0.5 * angle), np.sin(0.5 * angle)
+    engine.set_state(begin)
+    engine.run(60_000)
+    end = engine.update_kinematics()
+    np.testing.assert_allclose(end[:, 2], begin[:, 2], atol=0.03)  # soft contacts sink in
+    assert (np.diff(end[:, 2]) > 0.08).all()
+    assert np.abs(end[:, :2] - begin[:, :2]).max() < 0.05
+    assert np.abs(end[:, 7:13]).max() < 1e-3
+    weight = engine.contact_forces[: 8 * n].sum()
+    assert weight == pytest.approx(n * G, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_boxes_thrown_at_each_other_never_gain_energy(seed):
+    """Corners, edges, faces, the ground: within rounding of the energy at the start."""
+    rng = np.random.default_rng(seed)
+    engine, begin = stack(2), states({}, {})
+    begin[:, 3:7] = rng.normal(size=(2, 4))
+    begin[:, 3:7] /= np.linalg.norm(begin[:, 3:7], axis=1, keepdims=True)
+    begin[:, :3] = rng.uniform(-0.15, 0.15, (2, 3)) + [[0.0, 0.0, 0.35], [0.0, 0.0, 0.9]]
+    begin[:, 7:10], begin[:, 10:] = rng.uniform(-5, 5, (2, 3)), rng.uniform(-10, 10, (2, 3))
+    engine.set_state(begin)
+
+    def energy():
+        total = engine.contact_energy
+        for body, m in zip(engine.system.bodies, engine.update_kinematics(), strict=True):
+            total += body.mass * (0.5 * m[7:10] @ m[7:10] + G * m[2])
+            total += 0.5 * m[10:13] @ body.inertia_B @ m[10:13]
+        return total
+
+    first = least = energy()
+    touched = False
+    for _ in range(300):
+        engine.run(5)
+        now = energy()
+        assert now - least < 1e-9 * first
+        least = min(least, now)
+        touched |= bool(engine.touching.any())
+    assert touched and least < first
+
+
+def plate(thickness=0.02):
+    ball = Body("ball", 1.0, 1e-3 * np.eye(3))
+    surface = Surface(WORLD, np.zeros(3), half_size=np.array([2.0, 2.0, 0.5 * thickness]))
+    return ball, surface
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    speed=st.floats(0.5, 300.0),
+    side=st.sampled_from([1.0, -1.0]),
+    across=st.floats(-0.3, 0.3),
+    height=st.floats(1e-6, 0.5),
+    stiff=st.floats(20.0, 300.0),
+)
+def test_nothing_goes_through_a_plate_unseen(speed, side, across, height, stiff):
+    """A point that meets a plate of 20 mm, by hundreds of its thickness per step, comes back on its own side."""
+    ball, surface = plate()
+    law = natural_law(1.0, stiff, static=0.0, dynamic=0.0, dissipation=0.0)
+    contact = Contact(Probe(0, np.zeros(3)), surface, law)
+    engine = Engine(System((ball,), gravity=0.0, contacts=(contact,)), step=1e-3)
+    begin = {
+        0: (0.0, 0.0, side * (0.01 + height)),
+        7: (across * min(speed, 2.0), 0.0, -side * speed),
+    }
+    engine.set_state(states(begin))
+    seen = False
+    for _ in range(round(1e3 * (height / speed + np.pi / stiff)) + 20):
+        engine.run(1)
+        seen |= bool(engine.touching[0])
+    end = engine.update_kinematics()[0]
+    assert seen
+    assert side * end[2] > 0.01 and side * end[9] == pytest.approx(speed, rel=1e-3)
+
+
+def test_a_plate_that_comes_takes_the_ball_with_it():
+    """The plate moves at 40 m/s and the ball stands: the same from the other side."""
+    ball, _ = plate()
+    size = np.array([2.0, 2.0, 0.02])
+    slab = box_body("slab", mass=1e3, size=size)
+    surface = Surface(1, np.zeros(3), half_size=0.5 * size)
+    law = natural_law(1.0, 100.0, static=0.0, dynamic=0.0, dissipation=0.0)
+    contact = Contact(Probe(0, np.zeros(3)), surface, law)
+    engine = Engine(System((ball, slab), gravity=0.0, contacts=(contact,)), step=1e-3)
+    engine.set_state(states({0: (0.1, 0.0, 0.5)}, {7: (0.0, 0.0, 40.0)}))
+    engine.run(100)
+    speeds = engine.update_kinematics()[:, 9]
+    assert speeds[0] == pytest.approx(2.0 * 40.0 * 1e3 / 1001.0, rel=1e-2)
+    momentum = speeds @ [1.0, 1e3]
+    assert momentum == pytest.approx(40.0 * 1e3, rel=1e-12)
+
+
+def test_past_the_edge_of_a_plate_nothing_happens():
+    ball, surface = plate()
+    contact = Contact(Probe(0, np.zeros(3)), surface, natural_law(1.0))
+    engine = Engine(System((ball,), gravity=0.0, contacts=(contact,)), step=1e-3)
+    engine.set_state(states({0: (2.001, 0.0, 0.05), 7: (0.0, 0.0, -20.0)}))
+    engine.run(100)
+    assert engine.update_kinematics()[0, 9] == -20.0
+
+
+def test_a_probe_slides_off_a_face_and_is_free():
+    """It leaves over the edge: no side of the box pulls or pushes it after that."""
+    ball, surface = plate()
+    contact = Contact(Probe(0, np.zeros(3)), surface, natural_law(1.0, static=0.0, dynamic=0.0))
+    engine = Engine(System((ball,), contacts=(contact,)), step=1e-3)
+    engine.set_state(states({0: (1.9, 0.0, 0.01), 7: (1.0, 0.0, 0.0)}))
+    engine.run(1000)
+    x, z, v = engine.update_kinematics()[0, [0, 2, 7]]
+    assert x == pytest.approx(2.9, abs=1e-9) and v == pytest.approx(1.0, abs=1e-12) and z < -3.0

@@ -504,7 +504,10 @@ def test_a_batch_of_heavy_cables_is_each_alone():
     for _ in range(20):
         alone.run(5)
     for w in range(3):
-        np.testing.assert_array_equal(whole.motion[w, -1], alone.update_kinematics())
+        # inputs are taken up at every period there, which measures once more what was known
+        np.testing.assert_allclose(
+            whole.motion[w, -1], alone.update_kinematics(), rtol=0, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("integrator", ["splitting", "erk4m", "cf4", "dopri5"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import copysign, exp, sqrt
 
 from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
@@ -35,20 +35,68 @@ from rotor_dynamics.kinematics.trees import drive, move_trees
 NO_FACE, TOP, OUTSIDE = constants(0, 3, 4)
 """Faces of no contact, of the ground, and of a ball whose centre is outside a box."""
 
+EDGE = 1e-3
+"""Width about the edges of a face in which it still carries, in the smallest half size: equal boxes are flush."""
+
 ON_EDGE = 1e-12
 """A ball whose centre is this close to a box is inside it, m: the direction outwards is that of a face."""
 
 
 @inlined
-def face_below(half, p):
-    """Face of a box that a point p inside is nearest to: 1, 2, 3 along the axes, negative on the other side."""
-    best, face = half[0] - abs(p[0]), 1
-    if half[1] - abs(p[1]) < best:
-        best, face = half[1] - abs(p[1]), 2
-    if half[2] - abs(p[2]) < best:
-        face = 3
-    along = p[face - 1]
-    return face if along >= 0.0 else -face
+def component(a, axis):
+    """Component of a vector along axis 1, 2 or 3."""
+    return a[0] if axis == 1 else (a[1] if axis == 2 else a[2])
+
+
+@inlined
+def margin(half):
+    """Width about the edges of a face in which it still carries, m."""
+    return EDGE * min(half[0], half[1], half[2])
+
+
+@inlined
+def face_towards(half, p, centre):
+    """Face of a box that a point p inside belongs to, of a body with its centre of mass at ``centre``.
+
+    That beyond which the centre is farthest; where it is inside too, the one to which p is nearest. 1, 2, 3 along the
+    axes, negative on the other side.
+    """
+    face, most, nearest, least = 3, 0.0, 3, component(half, 3) - abs(component(p, 3))
+    for axis in range(1, 4):
+        beyond = abs(component(centre, axis)) - component(half, axis)
+        if beyond > most:
+            face, most = axis, beyond
+        depth = component(half, axis) - abs(component(p, axis))
+        if depth < least:
+            nearest, least = axis, depth
+    if most == 0.0:
+        return nearest if component(p, nearest) >= 0.0 else -nearest
+    return face if component(centre, face) >= 0.0 else -face
+
+
+@inlined
+def entered(half, begin, p):
+    """Face of a box through which a probe has come on the straight way from ``begin`` to p, or NO_FACE.
+
+    Where it may have been any of several (flush with an edge) it is the one towards which it moved most.
+    """
+    edge = margin(half)
+    face, most = NO_FACE, 0.0
+    for axis in range(1, 4):
+        at, reach = component(begin, axis), component(half, axis)
+        side = 1.0 if at >= 0.0 else -1.0
+        start, now = side * at, side * component(p, axis)
+        if start < reach - edge or now >= reach or start - now <= most:
+            continue
+        share = max((start - reach) / (start - now), 0.0)
+        on_it = True
+        for other in range(1, 4):
+            a, b = component(begin, other), component(p, other)
+            if other != axis and abs(a + share * (b - a)) > component(half, other) + edge:
+                on_it = False
+        if on_it:
+            face, most = (axis if at >= 0.0 else -axis), start - now
+    return face
 
 
 @inlined
@@ -66,11 +114,11 @@ def face_normal(face):
 @inlined
 def over_face(half, p, face):
     """True if a point is within the sides of a face, so that it stays on it."""
-    axis = abs(face)
+    axis, edge = abs(face), margin(half)
     return (
-        (axis == 1 or abs(p[0]) <= half[0])
-        and (axis == 2 or abs(p[1]) <= half[1])
-        and (axis == 3 or abs(p[2]) <= half[2])
+        (axis == 1 or abs(p[0]) <= half[0] + edge)
+        and (axis == 2 or abs(p[1]) <= half[1] + edge)
+        and (axis == 3 or abs(p[2]) <= half[2] + edge)
     )
 
 
@@ -81,8 +129,11 @@ def clamped(value, most):
 
 
 @inlined
-def penetration(contact, ci, p):
-    """Depth of a probe at p in the axes of the surface, outward normal, and face (0 where apart) (K.1)."""
+def penetration(contact, ci, p, centre):
+    """Depth of a probe at p in the axes of the surface, outward normal, and face (0 where apart) (K.1).
+
+    ``centre``: of mass of the probe's body, in these axes.
+    """
     half = get3(contact, memory.HALF_SIZE)
     radius = contact[memory.PROBE_RADIUS]
     depth, normal, face = -1.0, (0.0, 0.0, 1.0), NO_FACE
@@ -90,21 +141,26 @@ def penetration(contact, ci, p):
         depth = radius - (p[2] - half[2])
         face = TOP if depth > 0.0 else NO_FACE
     else:
-        nearest = (clamped(p[0], half[0]), clamped(p[1], half[1]), clamped(p[2], half[2]))
-        out = sub(p, nearest)
-        apart = norm(out)
-        if apart > ON_EDGE:
-            depth = radius - apart
-            if depth > 0.0:
+        face = ci[memory.FACE]
+        known = ci[memory.TOUCHES] != 0 and face != NO_FACE and face != OUTSIDE
+        if not (known and over_face(half, p, face)):
+            face = NO_FACE
+            nearest = (clamped(p[0], half[0]), clamped(p[1], half[1]), clamped(p[2], half[2]))
+            out = sub(p, nearest)
+            apart = norm(out)
+            if ci[memory.PLACED] != 0:
+                face = entered(half, get3(contact, memory.CAME_FROM), p)
+            if face == NO_FACE and apart <= ON_EDGE:
+                face = face_towards(half, p, centre)
+            elif face == NO_FACE and apart < radius:
+                depth = radius - apart
                 normal = scale(1.0 / apart, out)
-                face = OUTSIDE
-        else:
-            face = ci[memory.FACE]
-            known = ci[memory.TOUCHES] != 0 and face != NO_FACE and face != OUTSIDE
-            if not known or not over_face(half, p, face):
-                face = face_below(half, p)
+                return depth, normal, OUTSIDE
+        if face != NO_FACE:
             normal = face_normal(face)
             depth = radius + half[abs(face) - 1] - dot(normal, p)
+            if depth <= 0.0:
+                face = NO_FACE
     return depth, normal, face
 
 
@@ -130,6 +186,17 @@ def point_velocity(state, row, R, r_W):
 
 
 @inlined
+def place_on_surface(world, state, contact, ci):
+    """Place of a probe in the axes of the surface."""
+    a, b = ci[memory.PROBE_BODY], ci[memory.SURFACE_BODY]
+    arm = apply(get9(world.bodies[a], memory.ROTATION), get3(contact, memory.PROBE))
+    apart = sub(add(get3(state[a], memory.P), arm), get3(state[b], memory.P))
+    from_b = apply_transposed(get9(world.bodies[b], memory.ROTATION), apart)
+    turn = get9(contact, memory.SURFACE_TURN)
+    return apply_transposed(turn, sub(from_b, get3(contact, memory.SURFACE_PLACE)))
+
+
+@inlined
 def touch(world, state, k, t):
     """Everything about contact k in a state.
 
@@ -145,9 +212,9 @@ def touch(world, state, k, t):
     r_A = apply(R_A, get3(contact, memory.PROBE))
     centre = add(get3(state[a], memory.P), r_A)
     turn = get9(contact, memory.SURFACE_TURN)
-    from_b = apply_transposed(R_B, sub(centre, get3(state[b], memory.P)))
-    p = apply_transposed(turn, sub(from_b, get3(contact, memory.SURFACE_PLACE)))
-    depth, normal, face = penetration(contact, ci, p)
+    p = place_on_surface(world, state, contact, ci)
+    to_centre = apply_transposed(R_B, scale(-1.0, r_A))
+    depth, normal, face = penetration(contact, ci, p, add(p, apply_transposed(turn, to_centre)))
     zero = (0.0, 0.0, 0.0)
     if face == NO_FACE:
         return depth, face, zero, zero, zero, p, zero, zero, 0.0
@@ -230,6 +297,57 @@ def contact_wrenches(world, state, t):
             put3(body, memory.OUTER_WRENCH + 3, turned)
 
 
+@linked(*WORLD, part="contacts and forces")
+def note_places(ints, floats):
+    """A state was set: where the probes are, so that the first step knows through which face they come."""
+    world = memory.views(ints, floats)
+    state = world.states[memory.START]
+    turn_free_bodies(world, state)
+    for k in range(world.head[memory.N_CONTACTS]):
+        ci, contact = world.contact_int[k], world.contacts[k]
+        put3(contact, memory.CAME_FROM, place_on_surface(world, state, contact, ci))
+        ci[memory.PLACED] = 1
+
+
+@inlined
+def crosses(half, begin, p):
+    """True if the straight way from ``begin`` to p leads through a box, and ends behind it."""
+    first, last = 0.0, 1.0
+    for axis in range(1, 4):
+        at, way, reach = (
+            component(begin, axis),
+            component(p, axis) - component(begin, axis),
+            component(half, axis),
+        )
+        if way == 0.0:
+            if abs(at) >= reach:
+                return False
+            continue
+        one, other = (-reach - at) / way, (reach - at) / way
+        first, last = max(first, min(one, other)), min(last, max(one, other))
+    return first < last < 1.0
+
+
+@linked(*WORLD, returns=FLAG, part="contacts and forces")
+def passed_through(ints, floats):
+    """True if a probe went through a whole box within the trial step: its end says nothing of that (K.8)."""
+    world = memory.views(ints, floats)
+    state = world.states[memory.END]
+    turn_free_bodies(world, state)
+    for k in range(world.head[memory.N_CONTACTS]):
+        ci = world.contact_int[k]
+        if (
+            ci[memory.CAN_TOUCH] * ci[memory.IS_BOX] * ci[memory.PLACED] == 0
+            or ci[memory.TOUCHES] != 0
+        ):
+            continue
+        contact = world.contacts[k]
+        p = place_on_surface(world, state, contact, ci)
+        if crosses(get3(contact, memory.HALF_SIZE), get3(contact, memory.CAME_FROM), p):
+            return True
+    return False
+
+
 @linked(*WORLD, INT, FLOAT, part="contacts and forces")
 def move_anchors(ints, floats, which_state, t):
     """At the end of a step: what touches is anchored where its friction can hold it (K.5)."""
@@ -242,6 +360,8 @@ def move_anchors(ints, floats, which_state, t):
         if ci[memory.CAN_TOUCH] == 0:
             continue
         depth, face, normal_W, force, _, p, travel, stretch, most = touch(world, state, k, t)
+        ci[memory.PLACED] = 1
+        put3(contact, memory.CAME_FROM, p)
         contact[memory.DEPTH] = max(depth, 0.0)
         contact[memory.NORMAL_FORCE] = dot(force, normal_W)
         if face == NO_FACE:

@@ -14,7 +14,7 @@ from rotor_core._jit import constants, inlined, kernel
 from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import remember_inflow
-from rotor_dynamics.forces.contact import move_anchors
+from rotor_dynamics.forces.contact import move_anchors, passed_through
 from rotor_dynamics.hybrid.guards import (
     BREAKS,
     GAP_ZERO,
@@ -201,6 +201,9 @@ def run_to(ints, floats, t_end, times, out):
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
         finite = audit_end(world)
+        if world.head[memory.N_CONTACTS] != 0 and finite and h > COARSEST_RETRY:
+            if passed_through(ints, floats):
+                world.head[memory.COARSE] = 1
         if not finite or world.head[memory.COARSE] != 0:
             if h > COARSEST_RETRY:
                 kind = NONE  # the step is too long for the motion: half of it first

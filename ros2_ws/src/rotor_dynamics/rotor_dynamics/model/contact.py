@@ -178,4 +178,4 @@ def fill_contacts(
         )
         row[memory.STATIC], row[memory.DYNAMIC] = law.static, law.dynamic
         row[memory.STICTION_SPEED] = law.stiction_speed
-        world.contact_int[k] = a, b, c.surface.is_box, a != b, 0, 0
+        world.contact_int[k] = a, b, c.surface.is_box, a != b, 0, 0, 0

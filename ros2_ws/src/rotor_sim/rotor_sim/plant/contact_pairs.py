@@ -7,7 +7,7 @@ import numpy as np
 from rotor_core.config.environment import Contact as ContactConfig
 from rotor_core.config.model import Box, Model, Vehicle
 from rotor_core.config.schema import Scenario
-from rotor_core.config.vehicles.outline import CORNERS, corners, feet, linked_places
+from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES, corners, feet, linked_places
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.errors import ModelError
 from rotor_dynamics.model.body import WORLD, Body
@@ -30,6 +30,17 @@ def probes(model: Model) -> list[Probe]:
         points, radius = (feet(entity), 0.0) if isinstance(entity, Vehicle) else corners(entity)
         found += [Probe(i, point, radius) for point in points]
     return found
+
+
+def edge_probes(model: Model) -> list[Probe]:
+    """Middles of the edges of boxes, for what lies crosswise on another box and has no corner over it."""
+    first = len(model.vehicles)
+    return [
+        Probe(first + i, np.array(p.shape.offset_m) + 0.5 * np.array(p.shape.size_m) * middle)
+        for i, p in enumerate(model.payloads)
+        if isinstance(p.shape, Box)
+        for middle in EDGE_MIDDLES
+    ]
 
 
 def boxes(model: Model) -> list[Surface]:
@@ -59,7 +70,7 @@ def obstacles(contact: ContactConfig) -> list[Surface]:
 def contacts_from_scenario(
     scenario: Scenario, model: Model, bodies: tuple[Body, ...]
 ) -> tuple[Contact, ...]:
-    """Every probe against the ground, the obstacles and the boxes of others; corners of obstacles against boxes.
+    """Every probe against the ground, the obstacles and the boxes of others; those of obstacles against boxes.
 
     Raises:
         ModelError: a stiffness that the step cannot follow.
@@ -75,12 +86,18 @@ def contacts_from_scenario(
         for surface in (ground, *standing, *carried)
         if probe.body != surface.body
     ]
+    pairs += [
+        (probe, surface)
+        for probe in edge_probes(model)
+        for surface in (*standing, *carried)
+        if probe.body != surface.body
+    ]
     for o, surface in zip(config.obstacles, standing, strict=True):
         turn = np.radians(o.yaw_deg)
         R = np.array(
             [[np.cos(turn), -np.sin(turn), 0.0], [np.sin(turn), np.cos(turn), 0.0], [0.0, 0.0, 1.0]]
         )
-        points = surface.place + (surface.half_size * CORNERS) @ R.T
+        points = surface.place + (surface.half_size * np.vstack([CORNERS, EDGE_MIDDLES])) @ R.T
         pairs += [(Probe(WORLD, point), box) for point in points for box in carried]
     return tuple(
         Contact(probe, surface, _law(scenario, config, bodies, probe, surface))

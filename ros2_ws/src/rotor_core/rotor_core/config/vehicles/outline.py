@@ -14,6 +14,9 @@ from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 """Of a box with half sizes 1, (8, 3)."""
 
+EDGE_MIDDLES = np.array([p for p in product((-1.0, 0.0, 1.0), repeat=3) if p.count(0.0) == 1])
+"""Of such a box, (12, 3)."""
+
 FOOT_DEPTH = 0.3
 """Feet of vehicles that name none are this much of their span below the hubs."""
 
