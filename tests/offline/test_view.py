@@ -223,7 +223,7 @@ def test_the_page_of_a_bag_is_scrubbed(served, bag):
     address, viewer, _ = served(str(bag))
     with open_page(address) as (page, requests):
         wait_until(lambda: is_drawn(page))
-        assert page.get_by_text("time, s").count()
+        wait_until(lambda: page.get_by_text("time, s").count() > 0)
         page.get_by_text("pause", exact=True).click()
         wait_until(lambda: not viewer._playing)
         viewer._seeking = 2.0

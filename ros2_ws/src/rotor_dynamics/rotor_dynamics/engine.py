@@ -162,7 +162,7 @@ class Engine(EngineState):
         world.contact_int[:, memory.TOUCHES :] = 0  # friction begins anew
         world.contacts[:, memory.DEPTH :] = 0.0
         if self.system.contacts:
-            note_places(self.ints, self.floats)
+            note_places(self.ints, self.floats, self.time)
         self.winches.lay_out()
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import least_squares, root
 from transforms3d.quaternions import quat2mat
@@ -9,6 +11,7 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.errors import ModelError
 from rotor_core.state import State
 from rotor_dynamics.model.cable import INITIAL_GAP
+from rotor_dynamics.model.strand import Strand
 from rotor_dynamics.model.system import WORLD, System
 
 STRAIGHT = 1e-9
@@ -158,39 +161,62 @@ def masses_of(system: System) -> list[int]:
 
 
 def lay_strands(
-    system: System, states: np.ndarray, floor: float = -np.inf, *, strict: bool = True
+    system: System,
+    states: np.ndarray,
+    floor: float = -np.inf,
+    *,
+    only: Sequence[Strand] | None = None,
+    strict: bool = True,
 ) -> None:
     """Write states of the masses of heavy cables: a shape at rest between their ends, moving with them (S.2).
 
     Args:
         system: with the cables.
         states: of all its members, (n, >= 13); those of the masses are written.
-        floor: lowest height of a mass, m.
+        floor: lowest height of a cable, m.
+        only: which heavy cables; default all.
         strict: False: a cable that is too short is drawn out instead of refused.
 
     Raises:
         ModelError: a cable is shorter than its ends are apart.
     """
-    for strand in system.strands:
-        cables = [system.cables[k] for k in strand.chain]
-        lengths = np.array([c.length for c in cables])
-        ends = (cables[0].a, cables[0].r_a), (cables[-1].b, cables[-1].r_b)
-        (start, v_start), (end, v_end) = (_point(states, body, r) for body, r in ends)
+    for strand in system.strands if only is None else only:
+        lengths = np.array([system.cables[k].length for k in strand.chain])
+        (start, v_start), (end, v_end) = ends_of(system, strand, states)
         weight = system.gravity * system.bodies[strand.bodies[0]].mass
         try:
-            places = hanging(start, end, lengths, weight, floor)
+            places = hanging(start, end, lengths, weight, floor + strand.radius)
         except ModelError as error:
             if strict:
                 raise ModelError(f"cable{strand.cable + 1}: {error}") from error
             places = straight(start, end, lengths)
         share = (np.cumsum(lengths)[:-1] / lengths.sum())[:, None]
-        rows = np.zeros((len(places), 13))
-        rows[:, 3] = 1.0
-        written = State(rows)
-        written.position[:] = places
         guess = v_start + share * (v_end - v_start)
-        written.velocity[:] = guess + _steady(places, guess, start, end, v_start, v_end)
-        states[list(strand.bodies), :13] = rows
+        _write(states, strand, places, guess + _steady(places, guess, start, end, v_start, v_end))
+
+
+def hang_down(system: System, strand: Strand, states: np.ndarray) -> None:
+    """Write states of the masses of a heavy cable that was cut at its end a: straight down from its end b, at rest."""
+    lengths = np.array([system.cables[k].length for k in strand.pieces])[::-1]
+    _, (end, v_end) = ends_of(system, strand, states)
+    places = end - np.cumsum(lengths)[::-1, None] * [0.0, 0.0, 1.0]
+    _write(states, strand, places, np.broadcast_to(v_end, places.shape))
+
+
+def ends_of(
+    system: System, strand: Strand, states: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Place and velocity in W, (3,) m and m/s each, of both ends of a heavy cable in states of all members."""
+    first, last = system.cables[strand.chain[0]], system.cables[strand.chain[-1]]
+    return _point(states, first.a, first.r_a), _point(states, last.b, last.r_b)
+
+
+def _write(states: np.ndarray, strand: Strand, places: np.ndarray, velocities: np.ndarray) -> None:
+    rows = np.zeros((len(places), 13))
+    rows[:, 3] = 1.0
+    written = State(rows)
+    written.position[:], written.velocity[:] = places, velocities
+    states[list(strand.bodies), :13] = rows
 
 
 def _steady(

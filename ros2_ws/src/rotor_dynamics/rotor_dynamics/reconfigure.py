@@ -99,7 +99,8 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
     # a cable that has been cut pulls nothing, however far apart its ends are now
     alive = engine.world.constraint_int[:, memory.ALIVE] != 0
     cables = tuple(
-        c if alive[k] else replace(c, length=CUT_LENGTH) for k, c in enumerate(system.cables)
+        c if alive[k] or c.rod else replace(c, length=CUT_LENGTH)
+        for k, c in enumerate(system.cables)
     )
     new = replace(system, welds=(*system.welds, weld), cables=cables)
     return new, *_captured(new, motion, engine)

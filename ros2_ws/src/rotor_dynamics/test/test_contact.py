@@ -369,6 +369,23 @@ def test_five_equal_boxes_stand_for_a_minute(way):
     assert weight == pytest.approx(n * G, rel=1e-3)
 
 
+@pytest.mark.parametrize("sag", [1e-3, 2e-4, 5e-5, 1e-9])
+@pytest.mark.parametrize("creep", [1e-3, 1e-6, 0.0])
+def test_a_stack_that_creeps_stands_after_a_state_was_set(sag, creep):
+    """Flush boxes that are in each other a little and slide a little: they belong to the faces they stand on."""
+    engine, begin = stack(2), states({}, {})
+    begin[:, 2] = SIZE[2] * np.array([0.5, 1.5]) - sag * np.array([1.0, 2.0])
+    begin[1, 7:9] = -creep, creep
+    engine.set_state(begin)
+    engine.run(1000)
+    again = engine.update_kinematics()[:, :13].copy()
+    again[1, 7:9] -= creep
+    engine.set_state(again)
+    engine.run(1000)
+    heights = engine.update_kinematics()[:, 2]
+    assert heights[1] - heights[0] > 0.09
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_boxes_thrown_at_each_other_never_gain_energy(seed):
     """Corners, edges, faces, the ground: within rounding of the energy at the start."""

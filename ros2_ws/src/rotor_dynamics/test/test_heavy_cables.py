@@ -102,6 +102,7 @@ def test_a_rod_takes_speeds_of_both_signs_out_when_a_state_is_set():
         v = State(engine.update_kinematics()).velocity
         np.testing.assert_allclose(v, [[sign * 1.5, 0.5, 0.0], [sign * 1.5, 0.0, 0.0]], atol=1e-14)
         assert engine.tensions[0] == pytest.approx(0.75 * 0.5**2, abs=1e-12)
+        assert [e.type for e in engine.take_events()] == ["snap"]
 
 
 def test_a_rod_must_have_its_length():

@@ -20,7 +20,7 @@ from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNam
 from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.engine import Engine
-from rotor_dynamics.hanging import lay_strands, masses_of
+from rotor_dynamics.hanging import ends_of, hang_down, lay_strands, masses_of
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
@@ -167,7 +167,11 @@ class Simulation:
         for i in np.flatnonzero(self.engine.joints.is_driven):
             self.engine.joints.hold(int(i), joints[i, 0])
         self.helicopters.start(self.engine)
-        self.engine.set_state(self._with_links(initial), joints=joints, time=time)
+        states = self._with_links(initial)
+        if self.engine.system.strands:
+            placed = self.engine.place(states, joints)[:, FULL_STATE].copy()  # links may hold ends
+            states = self._with_masses(placed)
+        self.engine.set_state(states, joints=joints, time=time)
         if deep := self.engine.deepest_contact():
             (a, b), depth = deep
             if depth > INSIDE:
@@ -185,13 +189,38 @@ class Simulation:
         self._states: States | None = None
 
     def _with_links(self, states: np.ndarray) -> np.ndarray:
-        """States of all bodies from those of the entities; links follow from joints, heavy cables hang at rest."""
+        """States of all bodies from those of the entities; links follow from their joints."""
         n = len(self.engine.system.bodies) - len(self.names)
         links = np.zeros((n, 13))
         links[:, 3] = 1.0
-        out = np.vstack([states[:, FULL_STATE], links])
-        lay_strands(self.engine.system, out, lowest(self.scenario))
-        return out
+        return np.vstack([states[:, FULL_STATE], links])
+
+    def _with_masses(self, states: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """States of all bodies with heavy cables at rest between their ends.
+
+        Args:
+            states: of all bodies, (n, 13); those of the masses are written.
+            before: the same before something was put elsewhere: cables whose ends stay are left as they are there.
+
+        Raises:
+            ModelError: a cable is shorter than its ends are apart.
+        """
+        system, laid = self.engine.system, []
+        for strand in system.strands:
+            rows = list(strand.bodies)
+            if before is not None:
+                states[rows] = before[rows]
+                now, then = (ends_of(system, strand, s) for s in (states, before))
+                stays = [np.array_equal(a, b) for a, b in zip(now, then, strict=True)]
+                cut = not self.engine.alive[strand.cable]
+                if stays[1] and (cut or stays[0]):
+                    continue
+                if cut:
+                    hang_down(system, strand, states)
+                    continue
+            laid.append(strand)
+        lay_strands(system, states, lowest(self.scenario), only=laid)
+        return states
 
     def set_states(
         self, states: dict[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
@@ -234,6 +263,12 @@ class Simulation:
         elif forbidden := projection.violation(trial.world):
             raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
         there = trial.update_kinematics()[:, FULL_STATE].copy()
+        if self.engine.system.strands:
+            before = self.engine.update_kinematics()[:, FULL_STATE]
+            try:
+                there = self._with_masses(there, before)
+            except ModelError as error:
+                raise ContractError(str(error)) from error
         trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]

@@ -81,7 +81,9 @@ def test_putting_the_vehicle_elsewhere_lays_the_cable_anew(tmp_path):
     )
     simulation.step()
     before = simulation.motion.copy()
-    with pytest.raises((ContractError, ModelError), match="apart, but it is only 2 m long"):
+    with pytest.raises(
+        ContractError, match="cable1: its ends are .* apart, but it is only 2 m long"
+    ):
         simulation.set_states(
             {"quad": np.array([3.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])}, project=False
         )
@@ -146,7 +148,7 @@ def test_attaching_keeps_its_shape(tmp_path):
         (KEYS + ", winch: {lengths_m: [1.0, 3.0]}", "has no winch"),
         (KEYS + ", through: [{entity: world, point_m: [0.0, 0.0, 1.0]}]", "through no rings"),
         ("segments: 12", "diameter_m needs mass_kg_per_m"),
-        ("mass_kg_per_m: 0.01, segments: 0", "segments: must be >= 1"),
+        ("mass_kg_per_m: 0.01, segments: 0", "segments: must be >= 2"),
         ("mass_kg_per_m: 0.01, segments: 1000", "must be <= 200"),
         ("mass_kg_per_m: -0.01", "mass_kg_per_m: must be >= 0"),
         ("mass_kg_per_m: heavy", "mass_kg_per_m"),
@@ -177,3 +179,96 @@ def test_its_weight_is_noted(tmp_path):
 def test_trim_says_that_it_does_not_know_them(tmp_path):
     with pytest.raises(ModelError, match="cable1 has mass"):
         trim(scenario(tmp_path))
+
+
+LOAD = "  payloads: [{use: point_mass, name: load, mass_kg: 0.05}]\n  attachments:"
+
+
+def pose(x, y, z):
+    return np.array([x, y, z, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])
+
+
+def pieces_fit(simulation, ends):
+    pieces = np.diff(np.vstack([ends[0], simulation.masses, ends[1]]), axis=0)
+    lengths = [c.length for c in simulation.engine.system.cables if c.rod]
+    np.testing.assert_allclose(np.linalg.norm(pieces, axis=1), lengths, atol=1e-9)
+
+
+def test_projection_beside_a_heavy_cable(tmp_path):
+    """A light cable is projected, the heavy one laid between the ends that come of it."""
+    text = TETHER.replace(
+        "  attachments:", LOAD + "\n    - {type: cable, a: quad, b: load, length_m: 0.5}"
+    )
+    text = text.replace("initial: [", "initial: [{entity: load, position_m: [0.9, 0.0, 1.0]}, ")
+    simulation = Simulation(scenario(tmp_path, text))
+    moved = simulation.set_states({"quad": pose(0.9, 0.0, 1.6)}, project=True)
+    assert moved > 0.0
+    place = simulation.motion[0, :3]
+    pieces_fit(simulation, (place, np.zeros(3)))
+
+
+def test_what_is_not_touched_stays(tmp_path):
+    """Another entity is put elsewhere: the cable swings on as it was."""
+    text = TETHER.replace("  attachments:", LOAD)
+    text = text.replace("initial: [", "initial: [{entity: load, position_m: [5.0, 0.0, 1.0]}, ")
+    simulation = Simulation(scenario(tmp_path, text))
+    for _ in range(20):
+        simulation.step(np.array([[HOVER, 0.0, 0.0, 0.0]]))
+    before = simulation.engine.motion[2:, :13].copy()
+    assert np.abs(before[:, 7:10]).max() > 1e-3
+    simulation.set_states({"load": pose(6.0, 0.0, 1.0)}, project=False)
+    np.testing.assert_allclose(simulation.engine.motion[2:, :13], before, atol=1e-12)
+
+
+def test_one_that_was_cut_hangs_on_its_end_b(tmp_path):
+    text = TETHER.replace("  attachments:", LOAD).replace(
+        "b: world, b_point_m: [0.0, 0.0, 0.0]", "b: load"
+    )
+    text = text.replace("initial: [", "initial: [{entity: load, position_m: [0.2, 0.0, 0.5]}, ")
+    simulation = Simulation(scenario(tmp_path, text))
+    simulation.engine.cut(0)
+    for _ in range(40):
+        simulation.step(np.array([[HOVER, 0.0, 0.0, 0.0]]))
+    before = simulation.masses.copy()
+    simulation.set_states({"quad": pose(5.0, 0.0, 3.0)}, project=False)
+    np.testing.assert_allclose(simulation.masses, before, atol=1e-12)
+    simulation.set_states({"load": pose(-2.0, 1.0, 4.0)}, project=False)
+    np.testing.assert_allclose(simulation.masses[:, :2], [[-2.0, 1.0]] * 12, atol=1e-12)
+    np.testing.assert_allclose(simulation.masses[0, 2], 4.0 - 2.0 * 23 / 24, atol=1e-9)
+    simulation.step()
+    simulation.attach("quad", "load")  # what was cut stays cut
+    simulation.step()
+    assert not simulation.engine.alive[0] and simulation.engine.lengths[0] == pytest.approx(2.0)
+
+
+def test_an_end_on_what_a_rigid_link_or_an_arm_moves(tmp_path):
+    text = TETHER.replace("  attachments:", LOAD).replace(
+        "  attachments:",
+        "  attachments:\n    - {type: rigid_link, parent: quad, child: load, position_m: [0.0, 0.0, -0.1]}",
+    ).replace("{type: cable, a: quad", "{type: cable, a: load")  # fmt: skip
+    simulation = Simulation(scenario(tmp_path, text))
+    simulation.set_states({"quad": pose(1.0, 0.2, 1.4)}, project=False)
+    pieces_fit(simulation, ([1.0, 0.2, 1.3], np.zeros(3)))
+    arm = load_scenario("pick_and_place")
+    name = next(link for v in arm.model.vehicles for link in [f"{v.name}/{v.links[-1].name}"])
+    cable = {"type": "cable", "a": name, "b": "world", "length_m": 9.0, "mass_kg_per_m": 0.01}
+    held = Simulation(arm.changed("model.attachments", [*_attachments(arm), cable]))
+    place = held.engine.motion[held.body(name), :3]
+    pieces_fit(held, (place, np.zeros(3)))
+
+
+def _attachments(scenario):
+    from ruamel.yaml import YAML
+
+    from rotor_core.config.loader import dump_scenario
+
+    return YAML(typ="safe").load(dump_scenario(scenario))["model"].get("attachments", [])
+
+
+def test_a_thick_one_lies_on_the_ground_and_not_in_it(tmp_path):
+    text = TETHER.replace("[0.9, 0.0, 1.5]", "[0.9, 0.0, 0.6]").replace("0.004", "0.05")
+    simulation = Simulation(scenario(tmp_path, text + "environment: {contact: {}}\n"))
+    assert simulation.masses[:, 2].min() == pytest.approx(0.025, abs=1e-9)
+    for _ in range(60):
+        simulation.step(np.array([[HOVER, 0.0, 0.0, 0.0]]))
+    assert np.abs(simulation.engine.motion[-4:, 9]).max() < 0.1

@@ -186,14 +186,15 @@ def point_velocity(state, row, R, r_W):
 
 
 @inlined
-def place_on_surface(world, state, contact, ci):
-    """Place of a probe in the axes of the surface."""
+def places_on_surface(world, state, contact, ci):
+    """Place of a probe, and of the centre of mass of its body, in the axes of the surface."""
     a, b = ci[memory.PROBE_BODY], ci[memory.SURFACE_BODY]
+    R_B, turn = get9(world.bodies[b], memory.ROTATION), get9(contact, memory.SURFACE_TURN)
     arm = apply(get9(world.bodies[a], memory.ROTATION), get3(contact, memory.PROBE))
     apart = sub(add(get3(state[a], memory.P), arm), get3(state[b], memory.P))
-    from_b = apply_transposed(get9(world.bodies[b], memory.ROTATION), apart)
-    turn = get9(contact, memory.SURFACE_TURN)
-    return apply_transposed(turn, sub(from_b, get3(contact, memory.SURFACE_PLACE)))
+    from_b = apply_transposed(R_B, apart)
+    p = apply_transposed(turn, sub(from_b, get3(contact, memory.SURFACE_PLACE)))
+    return p, sub(p, apply_transposed(turn, apply_transposed(R_B, arm)))
 
 
 @inlined
@@ -212,9 +213,8 @@ def touch(world, state, k, t):
     r_A = apply(R_A, get3(contact, memory.PROBE))
     centre = add(get3(state[a], memory.P), r_A)
     turn = get9(contact, memory.SURFACE_TURN)
-    p = place_on_surface(world, state, contact, ci)
-    to_centre = apply_transposed(R_B, scale(-1.0, r_A))
-    depth, normal, face = penetration(contact, ci, p, add(p, apply_transposed(turn, to_centre)))
+    p, centre_of_mass = places_on_surface(world, state, contact, ci)
+    depth, normal, face = penetration(contact, ci, p, centre_of_mass)
     zero = (0.0, 0.0, 0.0)
     if face == NO_FACE:
         return depth, face, zero, zero, zero, p, zero, zero, 0.0
@@ -297,16 +297,34 @@ def contact_wrenches(world, state, t):
             put3(body, memory.OUTER_WRENCH + 3, turned)
 
 
-@linked(*WORLD, part="contacts and forces")
-def note_places(ints, floats):
-    """A state was set: where the probes are, so that the first step knows through which face they come."""
+@inlined
+def within(half, p, edge):
+    """True if p is in a box that is wider by ``edge`` everywhere."""
+    return (
+        abs(p[0]) <= half[0] + edge and abs(p[1]) <= half[1] + edge and abs(p[2]) <= half[2] + edge
+    )
+
+
+@linked(*WORLD, FLOAT, part="contacts and forces")
+def note_places(ints, floats, t):
+    """A state was set: where the probes are, so that the first step knows through which face they come.
+
+    Those that are in a box already belong to a face of it (K.1).
+    """
     world = memory.views(ints, floats)
     state = world.states[memory.START]
     turn_free_bodies(world, state)
     for k in range(world.head[memory.N_CONTACTS]):
         ci, contact = world.contact_int[k], world.contacts[k]
-        put3(contact, memory.CAME_FROM, place_on_surface(world, state, contact, ci))
+        p, centre = places_on_surface(world, state, contact, ci)
+        half = get3(contact, memory.HALF_SIZE)
+        put3(contact, memory.CAME_FROM, p)
         ci[memory.PLACED] = 1
+        if ci[memory.IS_BOX] != 0 and within(half, p, margin(half)):
+            ci[memory.TOUCHES], ci[memory.FACE] = 1, face_towards(half, p, centre)
+            put3(contact, memory.ANCHOR, p)
+            put3(contact, memory.TRAVEL_RATE, (0.0, 0.0, 0.0))
+            contact[memory.ANCHORED_AT] = t
 
 
 @inlined
@@ -342,7 +360,7 @@ def passed_through(ints, floats):
         ):
             continue
         contact = world.contacts[k]
-        p = place_on_surface(world, state, contact, ci)
+        p, _ = places_on_surface(world, state, contact, ci)
         if crosses(get3(contact, memory.HALF_SIZE), get3(contact, memory.CAME_FROM), p):
             return True
     return False

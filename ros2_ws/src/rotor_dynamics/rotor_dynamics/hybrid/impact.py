@@ -292,6 +292,13 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
     begin_step(world)
 
 
+@inlined
+def closing_speed(world, k):
+    """Speed at which a constraint is violated: a rod may not become shorter either, m/s."""
+    rate = world.constraints[k, memory.RATE]
+    return abs(rate) if world.constraint_int[k, memory.ALIVE] == memory.JOINS else rate
+
+
 @linked(*WORLD, FLOAT, returns=INT)
 def find_collision(ints, floats, t):
     """After the state was set.
@@ -309,9 +316,7 @@ def find_collision(ints, floats, t):
         world.constraint_int[k, memory.TAUT] = 0
     evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
     for k in range(world.head[memory.N_CONSTRAINTS]):
-        rate = world.constraints[k, memory.RATE]
-        if world.constraint_int[k, memory.ALIVE] == memory.JOINS:
-            rate = abs(rate)
+        rate = closing_speed(world, k)
         if world.constraint_int[k, memory.CANDIDATE] != 0 and rate >= -AT_REST:
             world.constraint_int[k, memory.TAUT] = 1
             if rate > fastest:
@@ -544,7 +549,7 @@ def change(ints, floats, t, what, k):
             world.constraints[k, memory.RATE] = 0.0
     found = (what == STATE_SET or what == WINCH_JUMPED) and k >= 0
     impact = (what == REACHED_LENGTH and not stretches) or found
-    settles = impact and world.constraints[k, memory.RATE] < SETTLE_SPEED
+    settles = impact and closing_speed(world, k) < SETTLE_SPEED
     if impact:
         strike(ints, floats, t, k, settles)
     jumped = impact or what == STATE_SET or what == WINCH_JUMPED

@@ -25,12 +25,14 @@ class Strand:
         bodies: indices of its masses, from ``a`` to ``b``.
         pieces: numbers of the other pieces, from ``a`` to ``b``; they stand behind all cables that users name.
         drag: force of the air across the cable on one mass, over its speed squared, N s^2/m^2.
+        radius: of the cable, m; its masses lie that high on a floor.
     """
 
     cable: int
     bodies: tuple[int, ...]
     pieces: tuple[int, ...]
     drag: float = 0.0
+    radius: float = 0.0
 
     @property
     def chain(self) -> tuple[int, ...]:

@@ -75,6 +75,10 @@ def make_windows(flight: Flight, scenario: Scenario, horizon: float, start: floa
     """
     if np.isnan(flight.states).any():
         raise ConfigError("the recording must hold all states at all times for identification.")
+    if any(c.mass_kg_per_m for c in scenario.model.cables):
+        raise ConfigError(
+            "identification: heavy cables are not supported, because windows would begin with them at rest."
+        )
     step = float(np.median(np.diff(flight.time)))
     length = round(horizon / step)
     begin = int(np.searchsorted(flight.time - flight.time[0], start))

@@ -46,5 +46,8 @@ class BodyPoses:
         if self._masses and masses is not None and len(masses) and np.isfinite(masses).all():
             self._states[self._masses, :3] = masses
         elif self._masses and np.isfinite(states).all():
+            self._states[:] = engine.place(self._states, self._joints)[
+                :, :13
+            ]  # links may hold ends
             lay_strands(engine.system, self._states, self._floor, strict=False)
         return engine.place(self._states, self._joints)[:, :V]

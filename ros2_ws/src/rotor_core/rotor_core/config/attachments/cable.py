@@ -71,7 +71,7 @@ class CableAttachment:
     breaking_load_n: float | None = bounded(None, gt=0.0)
     winch: Winch | None = None
     mass_kg_per_m: float = bounded(0.0, ge=0.0)
-    segments: int = bounded(20, ge=1, le=MOST_SEGMENTS)
+    segments: int = bounded(20, ge=2, le=MOST_SEGMENTS)
     diameter_m: float = bounded(0.0, ge=0.0, le=1.0)
     drag_coefficient: float = bounded(1.1, ge=0.0)
 
