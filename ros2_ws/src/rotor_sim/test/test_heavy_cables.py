@@ -82,7 +82,7 @@ def test_putting_the_vehicle_elsewhere_lays_the_cable_anew(tmp_path):
     simulation.step()
     before = simulation.motion.copy()
     with pytest.raises(
-        ContractError, match="cable1: its ends are .* apart, but it is only 2 m long"
+        ContractError, match=r"cable1: its ends are .* apart, but it is only 2 m long"
     ):
         simulation.set_states(
             {"quad": np.array([3.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0])}, project=False
