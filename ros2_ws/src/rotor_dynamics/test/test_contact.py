@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
@@ -422,6 +422,7 @@ def plate(thickness=0.02):
 
 
 @settings(max_examples=100, deadline=None)
+@example(speed=0.5, side=1.0, across=0.0, height=0.02, stiff=300.0)
 @given(
     speed=st.floats(0.5, 300.0),
     side=st.sampled_from([1.0, -1.0]),
@@ -446,7 +447,10 @@ def test_nothing_goes_through_a_plate_unseen(speed, side, across, height, stiff)
         seen |= bool(engine.touching[0])
     end = engine.update_kinematics()[0]
     assert seen
-    assert side * end[2] > 0.01 and side * end[9] == pytest.approx(speed, rel=1e-3)
+    # where it touches and leaves is not located: Simpson's rule misses a ramp that begins within a step by
+    # h^2 / 24 of its slope at most, (w h)^2 / 24 of the speed, twice
+    missed = (stiff * 1e-3) ** 2 / 12.0 + 1e-9
+    assert side * end[2] > 0.01 and side * end[9] == pytest.approx(speed, rel=missed)
 
 
 def test_a_plate_that_comes_takes_the_ball_with_it():
