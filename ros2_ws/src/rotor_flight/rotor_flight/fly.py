@@ -113,7 +113,8 @@ def fly(
             joints[i], wanted[i] = simulation.joint_states, loop.wanted
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
-        masses[i] = simulation.masses
+        if masses.shape[1]:
+            masses[i] = simulation.masses
         limited += controller.limited > 0
 
     for i in range(n + 1):

@@ -83,7 +83,7 @@ def serve(source: Source, host: str, port: int) -> viser.ViserServer:
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     server = GuardedServer(host, free_port(host, port), label="rotor")
     picture = source.picture()
-    places = State(picture.states).position if picture is not None else np.array([[0.0, 0.0, 0.5]])
+    places = State(picture.states).position if picture is not None else np.zeros((0, 3))
     look_at(server, source.scenario, places)
     return server
 
@@ -91,7 +91,10 @@ def serve(source: Source, host: str, port: int) -> viser.ViserServer:
 def look_at(
     server: viser.ViserServer, scenario: Scenario, places: np.ndarray, near: float = 1.0
 ) -> None:
-    """Begin with a view of positions (n, 3) of all that flies, from ``near`` times the usual distance."""
+    """Begin with a view of positions (n, 3) of all that flies, from ``near`` times the usual distance; NaN: unknown."""
+    places = places[np.isfinite(places).all(axis=1)]
+    if not len(places):
+        places = np.array([[0.0, 0.0, 0.5]])
     low, high = places.min(axis=0), places.max(axis=0)
     centre = 0.5 * (low + high)
     spans = [v.span for v in scenario.model.vehicles]
