@@ -83,7 +83,7 @@ def predict(
         )
     if begin and any(c.mass_kg_per_m for c in scenario.model.cables):
         raise ConfigError(
-            "--at: the shapes of heavy cables are not recorded; it can be replayed from its start only."
+            "--at: how the masses of heavy cables move is not recorded; it can be replayed from its start only."
         )
     simulation = Simulation(scenario)
     simulation.reset(time=start, elapsed=start - float(record.time[0]))

@@ -113,15 +113,12 @@ def contacts_of_masses(
     if config is None:
         return ()
     ground = Surface(WORLD, np.array([0.0, 0.0, scenario.environment.ground_m]), is_box=False)
-    cables = scenario.model.cables
-    thickness = {i: cables[s.cable].diameter_m for s in strands for i in s.bodies}
-    out = []
-    for i, mass in enumerate(masses, start=first):
-        probe = Probe(i, np.zeros(3), 0.5 * thickness[i])
-        friction = _friction(config)
-        for surface in (ground, *obstacles(config)):
-            law = natural_law(mass.mass, _rate_of_mass(scenario, mass.mass, config), **friction)
-            out.append(Contact(probe, surface, law))
+    surfaces, out = (ground, *obstacles(config)), []
+    for strand in strands:
+        mass = masses[strand.bodies[0] - first].mass
+        law = natural_law(mass, _rate_of_mass(scenario, mass, config), **_friction(config))
+        probes = [Probe(i, np.zeros(3), strand.radius) for i in strand.bodies]
+        out += [Contact(probe, surface, law) for probe in probes for surface in surfaces]
     return tuple(out)
 
 
