@@ -23,10 +23,10 @@ model:
   attachments: [{type: rigid_link, parent: quad, child: parcel, position_m: [0.0, 0.0, -0.035]}]
 initial: [{entity: quad, position_m: [0.0, 0.0, 0.56]}]
 environment:
-  contact:
-    obstacles:
-      - {name: table, position_m: [0.0, 0.0, 0.25], size_m: [0.8, 0.8, 0.5]}
-      - {name: shelf, position_m: [2.0, 0.0, 0.5], size_m: [0.6, 0.6, 1.0]}
+  contact: {}
+  obstacles:
+    - {name: table, position_m: [0.0, 0.0, 0.25], shape: {type: box, size_m: [0.8, 0.8, 0.5]}}
+    - {name: shelf, position_m: [2.0, 0.0, 0.5], shape: {type: box, size_m: [0.6, 0.6, 1.0]}}
 controller: {use: quadrotor}
 settle_s: 1.0
 mission:

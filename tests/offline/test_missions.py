@@ -264,7 +264,7 @@ def test_a_guard_lands_all_that_flies_and_says_who_could_not():
 schema: 1
 model: {vehicles: [{use: dragonfly, name: a}, {use: dragonfly, name: b}]}
 initial: [{entity: a, position_m: [0, 0, 1.2]}, {entity: b, position_m: [3, 0, 4.0]}]
-environment: {contact: {obstacles: [{name: box, position_m: [0, 0, 0.4], size_m: [1, 1, 0.8]}]}}
+environment: {contact: {}, obstacles: [{name: box, position_m: [0, 0, 0.4], shape: {type: box, size_m: [1, 1, 0.8]}}]}
 controller: {use: quadrotor}
 mission:
   steps: [{type: hover, duration_s: 30.0}]

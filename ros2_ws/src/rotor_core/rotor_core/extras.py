@@ -30,6 +30,7 @@ EXTRAS = {
     "pyarrow": "studies",
     "rosbags": "recordings",
     "tqdm": "recordings",
+    "trimesh": "view",
     "viser": "view",
     "websockets": "view",
 }

@@ -243,9 +243,11 @@ def fly_compiled(
         if progress is not None:
             progress(engine.time - START_TIME, duration)
     took = wall.perf_counter() - began
+    seen = np.concatenate([states[:, :n_entities], states[:, heavy]], axis=1)
+    passed = simulation.passing.take(times, seen, taut, simulation)
     return Flight(
         scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
-        simulation.take_events(), took, limited,
+        sorted([*simulation.take_events(), *passed], key=lambda event: event.time), took, limited,
         {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
         masses=states[:, heavy, :3], asked=limits.asked,
     )  # fmt: skip

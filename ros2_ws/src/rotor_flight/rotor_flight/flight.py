@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rotor_core.clearance.clearances import Clearances, Margin
 from rotor_core.command import Command
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
@@ -32,6 +33,9 @@ WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
         ".mcap": "rotor_recordings.formats.writers:write_mcap",
     },
 )
+
+SHOWN_MARGINS = 3
+"""Smallest distances that the table of a flight tells."""
 
 SLOW = 0.3
 """Speed below which a vehicle stands or hovers at the end of its mission, m/s."""
@@ -182,6 +186,25 @@ class Flight:
         efforts = self.efforts[known] if self.efforts.size else np.zeros((int(known.sum()), 0))
         return Commands(self.time[known], self.commands[known], efforts)
 
+    @property
+    def margins(self) -> list[Margin]:
+        """Smallest distances over the flight of what must not meet, the smallest first.
+
+        Of :class:`rotor_core.clearance.clearances.Clearances`, without cables and what they are tied to. Empty where
+        a recording does not tell the places of the masses of heavy cables.
+        """
+        states = self.states
+        if heavy := sum(c.segments for c in self.scenario.model.cables if c.mass_kg_per_m):
+            if self.masses.shape[1:2] != (heavy,):
+                return []
+            still = np.zeros((*self.masses.shape[:2], 13))
+            State(still).position[:], State(still).attitude[:] = self.masses, (1.0, 0.0, 0.0, 0.0)
+            states = np.concatenate([states, still], axis=1)
+        known = np.isfinite(states).all(axis=(1, 2))
+        clearances = Clearances(self.scenario)
+        clearances.see(self.time[known], states[known], self.taut[known])
+        return [m for m in clearances.margins if m.names not in clearances.tied]
+
     def position_error(self, team: int = 0) -> np.ndarray:
         """Reference minus position of the planned entity, (N, 3) m."""
         return Reference(self.references[:, team]).position - State(self._planned(team)).position
@@ -198,6 +221,19 @@ class Flight:
     def _planned(self, team: int) -> np.ndarray:
         entity = teams(self.scenario.model)[team].entity
         return self.states[:, self.scenario.model.index(entity)]
+
+    def _nearest(self) -> list[dict]:
+        """The smallest distances, where there are obstacles to keep away from."""
+        if not self.scenario.environment.obstacles:
+            return []
+        return [
+            {
+                "between": list(m.names),
+                "distance_m": m.distance,
+                "at_s": m.time - float(self.time[0]),
+            }
+            for m in self.margins[:SHOWN_MARGINS]
+        ]
 
     def _joint_errors(self) -> dict[str, float]:
         """RMS errors of the joints that were planned, rad or m, by name."""
@@ -293,6 +329,7 @@ class Flight:
             "joints_rmse": self._joint_errors(),
             "events": counts,
             "limited_periods": self.limited_periods,
+            "margins": self._nearest(),
             **self.extra,
             "verdict": self.verdict().summary(),
         }

@@ -30,6 +30,7 @@ from rotor_sim.actuation.power import PowerSupply, PowerTrain
 from rotor_sim.actuation.winches import Winches
 from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
+from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.wind import WindField
 from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
@@ -100,6 +101,8 @@ class Simulation:
         self._is_ideal = sensing.is_ideal
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
+        self.passing = PassingEvents(scenario)
+        """What passes through each other."""
         self.engine = self._new_engine(START_TIME)
         self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
@@ -156,6 +159,7 @@ class Simulation:
             self._supply,
             self.helicopters,
             self.winches,
+            self.passing,
         ):
             stream.reset()
         if self._wind:
@@ -388,6 +392,7 @@ class Simulation:
             self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
+        self._events += self.passing.look(self)
         for change in self._changes.due(self.time - self._begin):
             self._make(change)
         if len(self.winches):

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotor_core.clearance.rays import Rays
+from rotor_core.clearance.solids import WORLD, rigid
 from rotor_core.config.loader import scenario_from_tree
+from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
-from rotor_sim.sensing.rangefinder import distance_to_box
 from rotor_sim.simulation import Simulation
 
 TEXT = """
@@ -20,7 +22,7 @@ controller: {{type: quadrotor}}
 initial: [{{entity: quad1, position_m: [0.0, 0.0, 1.5], rpy_deg: [0.0, {pitch}, 0.0]}}]
 environment:
   ground_m: 0.1
-  contact: {{obstacles: [{{name: table, position_m: [2.0, 0.0, 0.4], size_m: [1.0, 1.0, 0.8]}}]}}
+  obstacles: [{{name: table, position_m: [2.0, 0.0, 0.4], shape: {{type: box, size_m: [1.0, 1.0, 0.8]}}}}]
 sensing: {{sensors: [{{type: rangefinder, body: quad1, {keys}}}]}}
 """
 
@@ -88,7 +90,7 @@ def test_a_march_along_the_ray_enters_the_box_where_it_says(start, direction):
     """A second algorithm: many points along the ray, and which of them are inside."""
     start, along = np.array(start), np.array(direction) / math.hypot(*direction)
     half = np.array([0.5, 0.8, 0.3])
-    distance = distance_to_box(start, along, half)
+    distance = Rays([rigid(half * CORNERS, WORLD)]).distance(start, along, 100.0)
     s = np.linspace(0.0, 8.0, 8001)
     inside = np.all(np.abs(start + s[:, None] * along) <= half, axis=1)
     if inside.any():

@@ -11,9 +11,11 @@ from rotor_core.config.yaml.structure import bounded
 class Criteria:
     """What a flight may do and still count as flown; ``null`` switches a criterion off.
 
-    ``error_m``: of a planned entity from its reference. ``slack_s``: of a cable at a stretch, once its payload is in
-    the air. ``tilt_deg``: of a vehicle. ``touchdown_m_s``: of a vehicle, downwards. ``limited_s``: sum of the control
-    periods in which a vehicle is at the limits of its rotors.
+    ``may_touch``: vehicles and taut cables may pass through obstacles and each other, and payloads through what
+    nothing holds them apart from; events tell it all the same. ``error_m``: of a planned entity from its reference.
+    ``slack_s``: of a cable at a stretch, once its payload is in the air. ``tilt_deg``: of a vehicle.
+    ``touchdown_m_s``: of a vehicle, downwards. ``limited_s``: sum of the control periods in which a vehicle is at the
+    limits of its rotors.
     """
 
     error_m: float | None = bounded(5.0, gt=0.0)
@@ -21,3 +23,4 @@ class Criteria:
     tilt_deg: float | None = bounded(75.0, gt=0.0, le=180.0)
     touchdown_m_s: float | None = bounded(1.5, gt=0.0)
     limited_s: float | None = bounded(1.0, gt=0.0)
+    may_touch: bool = False

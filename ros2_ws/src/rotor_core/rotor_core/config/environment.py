@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from rotor_core.config.vehicles.body import Vector, check_name
-from rotor_core.config.yaml.structure import bounded
+from rotor_core.config.obstacles.obstacle import Obstacle
+from rotor_core.config.vehicles.body import Vector
+from rotor_core.config.yaml.structure import EntryError, bounded
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,8 @@ class Air:
 
 
 @dataclass(frozen=True)
-class Obstacle:
-    """A box that stands in the world; ``belt_m_s``: its surface moves, as that of a conveyor, in its own axes."""
-
-    name: str
-    position_m: Vector
-    size_m: Vector = bounded(gt=0.0)
-    yaw_deg: float = 0.0
-    belt_m_s: Vector = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
 class Contact:
-    """Vehicles and payloads touch the ground, obstacles and each other's boxes.
+    """Vehicles and payloads touch the ground, obstacles that are boxes or gates, and each other's boxes.
 
     Friction goes from ``friction_static`` to ``friction_dynamic`` about ``stiction_speed_m_s``.
     ``stiffness_n_per_m`` is that of one point of contact; left out, it suits the smallest mass that
@@ -80,12 +71,13 @@ class Contact:
     v / (1 + dissipation v).
     """
 
+    FORMER: ClassVar = {"obstacles": "environment.obstacles"}
+
     friction_static: float = bounded(0.5, ge=0.0, le=5.0)
     friction_dynamic: float = bounded(0.3, ge=0.0, le=5.0)
     stiction_speed_m_s: float = bounded(0.05, gt=0.0)
     stiffness_n_per_m: float | None = bounded(None, gt=0.0)
     dissipation_s_per_m: float = bounded(3.0, ge=0.0, le=100.0)
-    obstacles: tuple[Obstacle, ...] = ()
 
     def __post_init__(self) -> None:
         if self.friction_dynamic > self.friction_static:
@@ -93,11 +85,6 @@ class Contact:
                 "friction_dynamic must be at most friction_static, got "
                 f"{self.friction_dynamic:g} and {self.friction_static:g}."
             )
-        names = [o.name for o in self.obstacles]
-        for name in names:
-            check_name(name)
-            if names.count(name) > 1:
-                raise ValueError(f"obstacles: the name {name!r} appears twice.")
 
 
 @dataclass(frozen=True)
@@ -105,8 +92,8 @@ class Environment:
     """The world outside the vehicles.
 
     ``ground_effect``: rotors (``actuation: rotors``, ``radius_m`` > 0) push harder near the ground
-    at ``ground_m``. ``contact``: the ground there carries, and boxes stand on it; left out, everything
-    passes through everything.
+    at ``ground_m``. ``contact``: the ground there carries, and so do obstacles that are boxes or gates; left
+    out, everything passes through everything, which events of type ``touch`` tell.
     """
 
     gravity_m_s2: float = bounded(9.81, ge=0.0)
@@ -115,3 +102,10 @@ class Environment:
     ground_effect: bool = False
     ground_m: float = 0.0
     contact: Contact | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [o.name for o in self.obstacles]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise EntryError(("obstacles", i, "name"), f"{name!r} appears twice.")

@@ -21,6 +21,7 @@ from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model, Payload, Vehicle
+from rotor_core.config.obstacles.files import with_obstacle_files
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller
@@ -160,6 +161,8 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
         )
     if "trajectory" in root:
         root["trajectory"] = _with_waypoints(root["trajectory"])
+    if "environment" in root:
+        root["environment"] = with_obstacle_files(root["environment"])
     root.setdefault("name", tree.with_value(name))
     scenario = build(Scenario, tree.with_value(root))
     check_references(scenario, tree)

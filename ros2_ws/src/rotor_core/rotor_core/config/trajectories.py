@@ -109,7 +109,8 @@ class WaypointsPlan:
     ``waypoints_m``: a table of x, y, z. ``corridor_m``: every component of the distance from the
     straight line between two waypoints stays within this, at ``corridor_checks`` times per segment.
     ``speed_m_s`` and ``acceleration_m_s2`` allot times to the segments with a wide margin, so that flight is much
-    slower than they say; ``duration_s`` sets the whole time.
+    slower than they say; ``duration_s`` sets the whole time. ``clearance_m``: the team as it hovers, with its vehicles
+    and cables, keeps this distance from the obstacles of the scenario.
     """
 
     type: Literal["waypoints"]
@@ -124,6 +125,7 @@ class WaypointsPlan:
     duration_s: float | None = bounded(None, gt=0.0)
     corridor_m: float | None = bounded(None, gt=0.0)
     corridor_checks: int = bounded(10, ge=1, le=100)
+    clearance_m: float | None = bounded(None, gt=0.0)
 
     def __post_init__(self) -> None:
         check_points(self.waypoints_m)

@@ -29,8 +29,10 @@ class Event:
             stop and no cable takes part.
         cables: the cables it happened to.
         joints: the joints whose stops took part.
-        bodies: for attach and release: holder and held.
-        cause: for ``slack``: tension_zero, impact, acceleration or input_jump.
+        bodies: for attach and release: holder and held; for touch and leave: the two.
+        place: of a touch or leave of what passes through each other, m in W.
+        cause: for ``slack``: tension_zero, impact, acceleration or input_jump; for ``touch`` and ``leave``:
+            passes_through where nothing holds the two apart.
         at_length: cables that took part in an impact.
         impulses: N s, per cable of ``at_length``.
         closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
@@ -50,6 +52,7 @@ class Event:
     tensions_after: tuple[float, ...] = ()
     joints: tuple[int, ...] = ()
     bodies: tuple[str, ...] = ()
+    place: tuple[float, ...] = ()
 
     @property
     def energy_change(self) -> float:

@@ -39,6 +39,10 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
     if summary["slack_s"]:
         times = [f"{cable} {t:.2f} s" for cable, t in summary["slack_s"].items() if t > 0.0]
         rows.append(("slack", ", ".join(times) or "never"))
+    for margin in summary.get("margins", ()):
+        what, far = " to ".join(margin["between"]), margin["distance_m"]
+        near = f"{far:.3f} m" if far > 0.0 else "touched"
+        rows.append((f"margin: {what}", f"{near} at {margin['at_s']:.2f} s"))
     rows += [
         (f"{name}: RMSE", _number(e, "rad or m", 4)) for name, e in summary["joints_rmse"].items()
     ]

@@ -148,8 +148,9 @@ class PlannerNode(Node):
             position, yaw = State(row).position.copy(), float(rpy_from_wxyz(State(row).attitude)[2])
             plan = hold(position, yaw)
             if self._starts_trajectory:
+                team = next(t for t in teams(self.scenario.model) if t.entity == entity)
                 plan = initial.get(entity) or plan_from_config(
-                    self.scenario.trajectory, position, yaw
+                    self.scenario.trajectory, position, yaw, scenario=self.scenario, team=team
                 )
             self._publish_plan(entity, plan, heading.stamp, "scenario")
         if self._arms:

@@ -67,24 +67,36 @@ def corridor_rows(
     return rows.reshape(m * corridor.checks * d, d * m * n), offsets.ravel()
 
 
+def in_corridor(
+    points: np.ndarray, degree: int, corridor: Corridor
+) -> tuple[np.ndarray, np.ndarray]:
+    """A corridor as ``rows c <= limits`` for :func:`constrained`; arguments of :func:`corridor_rows`."""
+    rows, offsets = corridor_rows(points, degree, corridor)
+    return np.vstack([rows, -rows]), np.concatenate(
+        [corridor.width + offsets, corridor.width - offsets]
+    )
+
+
 def constrained(
     particular: np.ndarray,
     Z: np.ndarray,
     H: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    corridor: Corridor,
+    rows: np.ndarray,
+    limits: np.ndarray,
+    tolerance: float,
 ) -> np.ndarray:
-    """The best ``particular + Z y`` in the corridor: least ``c^T H c`` of all axes together.
+    """The best ``particular + Z y`` with ``rows c <= limits``: least ``c^T H c`` of all axes together.
 
     Args:
         particular: coefficients that meet the equalities, (p, d).
         Z: their freedom, (p, f).
         H: cost, (p, p).
-        rows: of :func:`corridor_rows`.
-        corridor: its width.
+        rows: (k, d p), for coefficients axis by axis.
+        limits: (k,).
+        tolerance: by which a limit may be missed.
 
     Raises:
-        ContractError: nothing fits into the corridor.
+        ContractError: nothing fits.
     """
     # only who asks for a corridor needs it; compiled, so its names are unknown to checkers
     clarabel: Any = import_module("clarabel")
@@ -95,24 +107,18 @@ def constrained(
     weights = np.maximum(weights, FLAT * weights.max(initial=1.0))
     Z = Z @ (directions / np.sqrt(weights))
     q = (Z.T @ H @ particular).T.ravel()
-    A, offsets = rows
-    inside = A @ np.kron(np.eye(d), Z) if f else np.zeros((len(A), 0))
-    now = A @ particular.T.ravel() - offsets
-    limits = np.concatenate([corridor.width - now, corridor.width + now])
+    inside = rows @ np.kron(np.eye(d), Z) if f else np.zeros((len(rows), 0))
+    left = limits - rows @ particular.T.ravel()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
     solver = clarabel.DefaultSolver(
-        csc_matrix(np.eye(d * f)), q, csc_matrix(np.vstack([inside, -inside])), limits,
-        [clarabel.NonnegativeConeT(len(limits))], settings,
+        csc_matrix(np.eye(d * f)), q, csc_matrix(inside), left, [clarabel.NonnegativeConeT(len(left))], settings,
     )  # fmt: skip
     solution = solver.solve()
     y = np.array(solution.x).reshape(d, f)
-    slack = limits - np.concatenate([inside @ y.ravel(), -inside @ y.ravel()])
-    held = np.isfinite(slack).all() and slack.min() > -HELD * corridor.width
+    slack = left - inside @ y.ravel()
+    held = np.isfinite(slack).all() and slack.min(initial=0.0) > -tolerance
     if str(solution.status) != "Solved" or not held:
-        raise ContractError(
-            f"minimum derivative: no curve fits into a corridor of {corridor.width:g} m ({solution.status}). "
-            "Widen it, raise the degree, or ask for less continuity."
-        )
+        raise ContractError(f"nothing fits ({solution.status})")
     return particular + Z @ y.T

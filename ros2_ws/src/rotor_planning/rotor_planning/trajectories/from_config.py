@@ -11,12 +11,13 @@ import numpy as np
 from rotor_core.config import trajectories as config
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import Team, teams
 from rotor_core.config.yaml.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.plans.plan import Plan, hold
 from rotor_core.state import State
 from rotor_planning.trajectories import plans
 from rotor_planning.trajectories.corridor import Corridor
+from rotor_planning.trajectories.keep_out import KeepOut
 from rotor_planning.trajectories.moves import moves_plan
 
 
@@ -66,13 +67,15 @@ def line(keys: config.LinePlan, start: np.ndarray, yaw: float) -> Plan:
     )  # fmt: skip
 
 
-def waypoints(keys: config.WaypointsPlan, start: np.ndarray, yaw: float) -> Plan:
-    """Polynomials through waypoints."""
+def waypoints(
+    keys: config.WaypointsPlan, start: np.ndarray, yaw: float, keep_out: KeepOut | None = None
+) -> Plan:
+    """Polynomials through waypoints, around obstacles."""
     corridor = None if keys.corridor_m is None else Corridor(keys.corridor_m, keys.corridor_checks)
     return plans.waypoints(
         start, _goals(keys, start), yaw=yaw, derivative=keys.derivative, degree=keys.degree,
         continuity=keys.continuity, rest=keys.rest, speed=keys.speed_m_s, acceleration=keys.acceleration_m_s2,
-        duration=keys.duration_s, corridor=corridor,
+        duration=keys.duration_s, corridor=corridor, keep_out=keep_out,
     )  # fmt: skip
 
 
@@ -80,9 +83,23 @@ def _goals(keys: config.LinePlan | config.WaypointsPlan, start: np.ndarray) -> n
     return np.array(keys.waypoints_m) + (start if keys.relative else np.zeros(3))
 
 
-def plan_from_config(keys: config.Plan, start: np.ndarray, yaw: float = 0.0) -> Plan:
-    """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad."""
-    return config.TRAJECTORIES[keys.type].maker(keys, start, yaw)
+def plan_from_config(
+    keys: config.Plan,
+    start: np.ndarray,
+    yaw: float = 0.0,
+    *,
+    scenario: Scenario | None = None,
+    team: Team | None = None,
+) -> Plan:
+    """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad.
+
+    ``scenario`` and ``team``: whose obstacles a trajectory with ``clearance_m`` keeps what team away from.
+    """
+    maker = config.TRAJECTORIES[keys.type].maker
+    clearance = getattr(keys, "clearance_m", None)
+    if clearance is None or scenario is None or team is None:
+        return maker(keys, start, yaw)
+    return maker(keys, start, yaw, KeepOut(scenario, team, clearance))
 
 
 def make_plans(scenario: Scenario) -> dict[str, Plan]:
@@ -92,5 +109,7 @@ def make_plans(scenario: Scenario) -> dict[str, Plan]:
     for team in teams(scenario.model):
         state = State(states[scenario.model.index(team.entity)])
         yaw = float(rpy_from_wxyz(state.attitude)[2])
-        out[team.entity] = plan_from_config(scenario.trajectory, state.position, yaw)
+        out[team.entity] = plan_from_config(
+            scenario.trajectory, state.position, yaw, scenario=scenario, team=team
+        )
     return out

@@ -87,7 +87,7 @@ def through_knots(
 
 
 def wound(start: np.ndarray, way: float, yaw: float, *, speed: float, acceleration: float) -> Plan:
-    """Up or down by ``way`` m as a winch goes: with full acceleration, at its rate, with full braking (P.12).
+    """Up or down by ``way`` m as a winch goes: with full acceleration, at its rate, with full braking (P.13).
 
     Args:
         start: (3,) m, at rest.

@@ -11,6 +11,7 @@ from numpy.polynomial import Polynomial
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import AXES, PHASE, YAW, Plan, hold
 from rotor_planning.trajectories.corridor import Corridor
+from rotor_planning.trajectories.keep_out import KeepOut
 from rotor_planning.trajectories.polynomial import minimum_derivative
 from rotor_planning.trajectories.timing import (
     QUINTIC,
@@ -244,6 +245,7 @@ def waypoints(
     acceleration: float = 5.0,
     duration: float | None = None,
     corridor: Corridor | None = None,
+    keep_out: KeepOut | None = None,
 ) -> Plan:
     """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m.
 
@@ -258,7 +260,7 @@ def waypoints(
         times = times * (duration / times.sum())
     pieces = minimum_derivative(
         points, times, derivative=derivative, degree=degree, continuity=continuity, rest=rest,
-        corridor=corridor,
+        corridor=corridor, keep_out=keep_out,
     )  # fmt: skip
     coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
     coefficients[:, :3] = pieces

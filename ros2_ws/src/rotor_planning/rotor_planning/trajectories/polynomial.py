@@ -7,13 +7,15 @@ equations well scaled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import factorial
 
 import numpy as np
 import scipy.linalg
 
 from rotor_core.errors import ContractError
-from rotor_planning.trajectories.corridor import Corridor, constrained, corridor_rows
+from rotor_planning.trajectories.corridor import HELD, Corridor, constrained, in_corridor
+from rotor_planning.trajectories.keep_out import ROUNDS, SPARE, KeepOut
 
 MAX_DERIVATIVE, MAX_DEGREE = 6, 15
 """Beyond these, powers of the normalised time no longer carry the answer."""
@@ -49,6 +51,7 @@ def minimum_derivative(
     continuity: int | None = None,
     rest: int | None = None,
     corridor: Corridor | None = None,
+    keep_out: KeepOut | None = None,
 ) -> np.ndarray:
     """Coefficients of the minimiser through ``points``.
 
@@ -56,12 +59,13 @@ def minimum_derivative(
         points: (m + 1, d), m.
         durations: (m,), s.
         derivative: k, the derivative whose square is integrated.
-        degree: of the polynomials, default 2k - 1, in a corridor 2k + 3 (a spline of degree 2k - 1
-            has nothing left to choose).
+        degree: of the polynomials, default 2k - 1, in a corridor and around obstacles 2k + 3 (a spline of
+            degree 2k - 1 has nothing left to choose).
         continuity: highest derivative that is continuous at inner points, default 2k - 2 (at most
             degree - 1).
         rest: highest derivative that is zero at both ends, default k - 1.
         corridor: around the straight lines between points; none by default.
+        keep_out: obstacles; the places of ``points`` must keep away from them.
 
     Returns:
         (m, d, degree + 1), ascending powers of the normalised time of each segment.
@@ -73,7 +77,7 @@ def minimum_derivative(
     points, durations = np.asarray(points, float), np.asarray(durations, float)
     k = derivative
     if degree is None:
-        degree = 2 * k - 1 if corridor is None else 2 * k + ROOM
+        degree = 2 * k - 1 if corridor is None and keep_out is None else 2 * k + ROOM
     continuity = min(2 * k - 2, degree - 1) if continuity is None else continuity
     rest = k - 1 if rest is None else rest
     m, n = len(durations), degree + 1
@@ -99,16 +103,18 @@ def minimum_derivative(
             f"minimum derivative: rest must be below the degree {degree} and continuity not negative, got {rest} and "
             f"{continuity}."
         )
-    rows, values = [], []
+    equations, values = [], []
 
     def require(entries: list[tuple[int, np.ndarray]], value: np.ndarray) -> None:
         row = np.zeros(m * n)
         for segment, part in entries:
             row[segment * n : (segment + 1) * n] = part
         scale = np.max(np.abs(row))
-        rows.append(row / scale)
+        equations.append(row / scale)
         values.append(value / scale)
 
+    if keep_out is not None:
+        keep_out.check(points)
     zero = np.zeros(points.shape[1])
     for i in range(m):
         require([(i, derivative_row(0.0, 0, degree))], points[i])
@@ -126,7 +132,7 @@ def minimum_derivative(
                 ],
                 zero,
             )
-    A, b = np.array(rows), np.array(values)
+    A, b = np.array(equations), np.array(values)
     H = np.zeros((m * n, m * n))
     block = cost_matrix(k, degree)
     weights = (durations / np.mean(durations)) ** (1 - 2 * k)
@@ -145,15 +151,71 @@ def minimum_derivative(
             f"minimum derivative: degree {degree} cannot meet rest to order {rest} and continuity "
             f"to order {continuity}. Raise the degree."
         )
-    coefficients = particular
     Z = scipy.linalg.null_space(A) if rank < m * n else np.zeros((m * n, 0))
-    if corridor is not None:
-        rows_of = corridor_rows(points, degree, corridor)
-        coefficients = constrained(particular, Z, H, rows_of, corridor)
-    elif rank < m * n:
-        correction = np.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular, rcond=None)[0]
-        coefficients = particular - Z @ correction
-    return coefficients.T.reshape(points.shape[1], m, n).transpose(1, 0, 2)
+
+    def pieces(coefficients: np.ndarray) -> np.ndarray:
+        return coefficients.T.reshape(points.shape[1], m, n).transpose(1, 0, 2)
+
+    if corridor is None:
+        coefficients = particular
+        if rank < m * n:
+            correction = np.linalg.lstsq(Z.T @ H @ Z, Z.T @ H @ particular, rcond=None)[0]
+            coefficients = particular - Z @ correction
+        rows, limits, tolerance = (
+            np.zeros((0, len(particular) * points.shape[1])),
+            np.zeros(0),
+            np.inf,
+        )
+    else:
+        rows, limits = in_corridor(points, degree, corridor)
+        tolerance = HELD * corridor.width
+        try:
+            coefficients = constrained(particular, Z, H, rows, limits, tolerance)
+        except ContractError as error:
+            raise ContractError(
+                f"minimum derivative: no curve fits into a corridor of {corridor.width:g} m: {error}. "
+                "Widen it, raise the degree, or ask for less continuity."
+            ) from error
+    if keep_out is None:
+        return pieces(coefficients)
+    return _around(
+        keep_out, pieces(coefficients), (rows, limits, tolerance), (particular, Z, H), pieces
+    )
+
+
+def _around(
+    keep_out: KeepOut,
+    curve: np.ndarray,
+    corridor: tuple[np.ndarray, np.ndarray, float],
+    programme: tuple[np.ndarray, np.ndarray, np.ndarray],
+    pieces: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """The curve bent around obstacles, round by round (P.14)."""
+    rows, limits, tolerance = corridor
+    for _ in range(ROUNDS):
+        more, at_most, worst = keep_out.rows(curve)
+        if worst is None:
+            return curve
+        tolerance = min(tolerance, SPARE * keep_out.clearance)
+        try:
+            found = constrained(
+                *programme, np.vstack([rows, more]), np.concatenate([limits, at_most]), tolerance
+            )
+        except ContractError as error:
+            who, what = worst.names
+            raise ContractError(
+                f"trajectory: no curve keeps {who} {keep_out.clearance:g} m from {what}: {error}. Add a waypoint "
+                "beside it, raise the degree, ask for a smaller clearance_m or a wider corridor."
+            ) from error
+        curve = pieces(found)
+    _, _, worst = keep_out.rows(curve)
+    if worst is None:
+        return curve
+    who, what = worst.names
+    raise ContractError(
+        f"trajectory: after {ROUNDS} rounds {who} is still {max(worst.distance, 0.0):.3g} m from {what}, less than "
+        f"clearance_m ({keep_out.clearance:g}). Add a waypoint beside it."
+    )
 
 
 def integral_cost(coefficients: np.ndarray, durations: np.ndarray, derivative: int) -> float:

@@ -284,4 +284,5 @@ def _event(message: Any, time: float, joints: list[str]) -> Event:
         time, EVENT_NAMES[message.type], indices(message.cables), message.cause, indices(message.at_length),
         tuple(message.impulses), tuple(message.closing_speeds), after,
         joints=tuple(joints.index(n) for n in message.joints), bodies=tuple(message.bodies),
+        place=tuple(getattr(message, "place", ())),  # older recordings have none
     )  # fmt: skip

@@ -255,5 +255,5 @@ class _Messages:
         return self._make(
             "rotor_msgs/msg/HybridEvent", self._header(stamp), codes[event.type], event.cause, names(event.cables),
             names(event.at_length), np.array(event.impulses, float), np.array(event.closing_speeds, float),
-            [joints[k] for k in event.joints], list(event.bodies),
+            [joints[k] for k in event.joints], list(event.bodies), np.array(event.place, float),
         )  # fmt: skip

@@ -19,6 +19,10 @@ TOUCH_WINDOW = 0.1
 """Speed of a touchdown: the largest downwards within this time before it, s."""
 
 
+PASSES_THROUGH = "passes_through"
+"""Cause of a touch that nothing resists."""
+
+
 class Judge:
     """Judges a flight by the criteria of its scenario, from samples in blocks of any length.
 
@@ -110,6 +114,10 @@ class Judge:
         falling = np.column_stack([time, -State(states).velocity[:, :n, 2]])
         falling = np.vstack([self._falling, falling])
         for event in events:
+            if event.cause == PASSES_THROUGH and event.type == "touch":
+                if not self._criteria.may_touch:
+                    self._lose(event.time, "{} went through {}".format(*event.bodies))
+                continue
             if event.type != "touch" or event.bodies[1] != "world":
                 continue
             if event.bodies[0] not in self._vehicles:
@@ -198,7 +206,9 @@ class Judge:
 
 
 def _follow_touch(touching: set[tuple[str, ...]], event: Event) -> bool:
-    """Take up an event into the set of those that touch; False if it is no touch."""
+    """Take up an event into the set of those that touch; False if it is no touch, or nothing resists it."""
+    if event.cause == PASSES_THROUGH:
+        return False
     if event.type == "touch":
         touching.add(event.bodies)
     elif event.type == "leave":

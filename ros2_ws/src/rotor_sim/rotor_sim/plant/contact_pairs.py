@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.environment import Contact as ContactConfig
+from rotor_core.config.environment import Environment
 from rotor_core.config.model import Box, Model, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES, corners, feet, linked_places
@@ -53,18 +55,15 @@ def boxes(model: Model) -> list[Surface]:
     ]
 
 
-def obstacles(contact: ContactConfig) -> list[Surface]:
-    """The boxes that stand in the world."""
-    return [
-        Surface(
-            WORLD,
-            np.array(o.position_m),
-            wxyz_from_rpy_deg((0.0, 0.0, o.yaw_deg)),
-            0.5 * np.array(o.size_m),
-            belt_speed=np.array(o.belt_m_s),
-        )
-        for o in contact.obstacles
-    ]
+def obstacles(environment: Environment) -> list[Surface]:
+    """The boxes that stand in the world, those of gates among them."""
+    out = []
+    for o in environment.obstacles:
+        q = wxyz_from_rpy_deg(o.rpy_deg)
+        for middle, size in o.boxes:
+            place = np.array(o.position_m) + quat2mat(q) @ middle
+            out.append(Surface(WORLD, place, q, 0.5 * size, belt_speed=np.array(o.belt_m_s)))
+    return out
 
 
 def contacts_from_scenario(
@@ -79,7 +78,7 @@ def contacts_from_scenario(
     if config is None:
         return ()
     ground = Surface(WORLD, np.array([0.0, 0.0, scenario.environment.ground_m]), is_box=False)
-    standing, carried = obstacles(config), boxes(model)
+    standing, carried = obstacles(scenario.environment), boxes(model)
     pairs = [
         (probe, surface)
         for probe in probes(model)
@@ -92,12 +91,9 @@ def contacts_from_scenario(
         for surface in (*standing, *carried)
         if probe.body != surface.body
     ]
-    for o, surface in zip(config.obstacles, standing, strict=True):
-        turn = np.radians(o.yaw_deg)
-        R = np.array(
-            [[np.cos(turn), -np.sin(turn), 0.0], [np.sin(turn), np.cos(turn), 0.0], [0.0, 0.0, 1.0]]
-        )
-        points = surface.place + (surface.half_size * np.vstack([CORNERS, EDGE_MIDDLES])) @ R.T
+    for surface in standing:
+        outline = surface.half_size * np.vstack([CORNERS, EDGE_MIDDLES])
+        points = surface.place + outline @ quat2mat(surface.q).T
         pairs += [(Probe(WORLD, point), box) for point in points for box in carried]
     return tuple(
         Contact(probe, surface, _law(scenario, config, bodies, probe, surface))
@@ -113,7 +109,7 @@ def contacts_of_masses(
     if config is None:
         return ()
     ground = Surface(WORLD, np.array([0.0, 0.0, scenario.environment.ground_m]), is_box=False)
-    surfaces, out = (ground, *obstacles(config)), []
+    surfaces, out = (ground, *obstacles(scenario.environment)), []
     for strand in strands:
         mass = masses[strand.bodies[0] - first].mass
         law = natural_law(mass, _rate_of_mass(scenario, mass, config), **_friction(config))

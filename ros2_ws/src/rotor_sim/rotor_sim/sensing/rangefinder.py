@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.clearance.rays import Rays
+from rotor_core.clearance.solids import obstacle_solids
 from rotor_core.config.model import Model
 from rotor_core.config.vehicles.body import Vector, check_name
 from rotor_core.config.yaml.structure import bounded
@@ -18,6 +19,9 @@ from rotor_sim.sensing.sensor import Channel, SensorKind
 
 if TYPE_CHECKING:
     from rotor_sim.simulation import Simulation
+
+FARTHEST = 1e4
+"""No obstacle is farther away than that, m."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +52,6 @@ class Rangefinder:
             )
 
 
-def distance_to_box(start: np.ndarray, along: np.ndarray, half: np.ndarray) -> float:
-    """Distance along a unit vector from a point to a box about the origin, both in its axes, m; inf: it misses.
-
-    From inside the box it is zero. Method of slabs (Kay and Kajiya 1986).
-    """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ends = np.stack([(-half - start) / along, (half - start) / along])
-    beside = (along == 0.0) & (np.abs(start) > half)
-    inside = (along == 0.0) & ~beside
-    enter = float(np.where(inside, -np.inf, ends.min(axis=0)).max())
-    leave = float(np.where(inside, np.inf, ends.max(axis=0)).min())
-    if beside.any() or leave < max(enter, 0.0):
-        return math.inf
-    return max(enter, 0.0)
-
-
 class RangefinderSensor:
     """One ray of one body.
 
@@ -82,11 +70,7 @@ class RangefinderSensor:
         self._direction = np.array(keys.direction) / np.linalg.norm(keys.direction)
         environment = simulation.scenario.environment
         self._ground = environment.ground_m
-        contact = environment.contact
-        self._boxes = [
-            (np.array(o.position_m), axangle2mat([0.0, 0.0, 1.0], math.radians(o.yaw_deg)), 0.5 * np.array(o.size_m))
-            for o in (contact.obstacles if contact else ())
-        ]  # fmt: skip
+        self._rays = Rays([s for o in environment.obstacles for s in obstacle_solids(o)])
         self.reset()
 
     def reset(self) -> None:
@@ -100,9 +84,7 @@ class RangefinderSensor:
         start, along = state.position + R @ self._position, R @ self._direction
         down = start[2] - self._ground
         nearest = max(down, 0.0) / -along[2] if along[2] < 0.0 else math.inf
-        for centre, turn, half in self._boxes:
-            nearest = min(nearest, distance_to_box(turn.T @ (start - centre), turn.T @ along, half))
-        return nearest
+        return min(nearest, self._rays.distance(start, along, FARTHEST))
 
     def sense(self) -> np.ndarray:
         """The measured distance, (1, 1) m."""

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
+from rotor_core.clearance.solids import rotor_radius
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
+from rotor_core.config.obstacles.obstacle import (
+    BallObstacle,
+    CapsuleObstacle,
+    CylinderObstacle,
+    Obstacle,
+)
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import Visual, link_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
-from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -34,9 +43,6 @@ DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
 
 GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 """Of the drawn ground, m."""
-
-ROTOR_RADIUS = 0.55
-"""Radius of a drawn rotor over the arm length."""
 
 SAG_POINTS = 8
 """Segments of a slack cable."""
@@ -127,7 +133,7 @@ def vehicle_shapes(vehicle: Vehicle) -> list[Shape]:
         x, y, z = (float(v) for v in hub)
         turn = (0.0, 0.0, float(np.arctan2(y, x)))
         spin = COUNTER_CLOCKWISE_COLOUR if sense > 0.0 else CLOCKWISE_COLOUR
-        disc = 2.0 * ROTOR_RADIUS * arm
+        disc = 2.0 * rotor_radius(vehicle)
         strut, middle = (arm, 0.8 * thick, 0.6 * thick), (x / 2.0, y / 2.0, z / 2.0)
         out += [
             Shape(name, name, "box", FRAME_COLOUR, strut, middle, turn),
@@ -206,23 +212,48 @@ def payload_shapes(payload: Payload) -> list[Shape]:
 
 
 def ground_shapes(scenario: Scenario) -> list[Shape]:
-    """Supporting surfaces: the ground, and the boxes that stand on it."""
+    """The ground, where it carries."""
     environment = scenario.environment
     if environment.contact is None:
         return []
     size = (GROUND_SIZE, GROUND_SIZE, GROUND_THICKNESS)
     below = (0.0, 0.0, environment.ground_m - 0.5 * GROUND_THICKNESS)
     out = [Shape("world", "ground", "box", GROUND_COLOUR, size, below)]
-    for box in environment.contact.obstacles:
-        turn = (0.0, 0.0, rad_from_deg(box.yaw_deg))
-        out.append(
-            Shape("world", "obstacles", "box", OBSTACLE_COLOUR, box.size_m, box.position_m, turn)
-        )
     return out
+
+
+def obstacle_shapes(obstacle: Obstacle) -> list[Shape]:
+    """What an obstacle looks like."""
+    R = quat2mat(wxyz_from_rpy_deg(obstacle.rpy_deg))
+
+    def shape(kind: Kind, size: Sequence[float], middle: np.ndarray, **keys: np.ndarray) -> Shape:
+        place = np.array(obstacle.position_m) + R @ middle
+        turn = tuple(rad_from_deg(a) for a in obstacle.rpy_deg)
+        return Shape(
+            "world", "obstacles", kind, OBSTACLE_COLOUR, tuple(size), tuple(place), turn, **keys
+        )  # type: ignore[arg-type]
+
+    form, middle = obstacle.shape, np.zeros(3)
+    if isinstance(form, BallObstacle):
+        return [shape("sphere", (2.0 * form.radius_m,) * 3, middle)]
+    if isinstance(form, CylinderObstacle):
+        return [
+            shape("cylinder", (2.0 * form.radius_m, 2.0 * form.radius_m, form.height_m), middle)
+        ]
+    if isinstance(form, CapsuleObstacle):
+        straight, width = form.height_m - 2.0 * form.radius_m, 2.0 * form.radius_m
+        end = np.array([0.0, 0.0, 0.5 * straight])
+        balls = [shape("sphere", (width,) * 3, place) for place in (end, -end)]
+        return [shape("cylinder", (width, width, straight), middle), *balls]
+    if len(obstacle.triangles):
+        return [shape("mesh", (1.0, 1.0, 1.0), middle, triangles=obstacle.triangles)]
+    return [shape("box", size, place) for place, size in obstacle.boxes]
 
 
 def scenario_shapes(scenario: Scenario) -> list[Shape]:
     """All bodies of a scenario but the arms."""
     model = scenario.model
     out = [s for v in model.vehicles for s in vehicle_shapes(v)]
-    return [*out, *(s for p in model.payloads for s in payload_shapes(p)), *ground_shapes(scenario)]
+    out += [s for p in model.payloads for s in payload_shapes(p)]
+    out += [s for o in scenario.environment.obstacles for s in obstacle_shapes(o)]
+    return [*out, *ground_shapes(scenario)]

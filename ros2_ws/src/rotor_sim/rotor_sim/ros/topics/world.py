@@ -23,17 +23,13 @@ from rotor_core.messages.convert import WORLD_FRAME, frame_of, set_vector, stamp
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
 from rotor_core.state import FULL_STATE, State
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.simulation import Simulation
 
-EVENT_CODES = {
-    "snap": HybridEvent.SNAP, "slack": HybridEvent.SLACK, "settle": HybridEvent.SETTLE, "cut": HybridEvent.CUT,
-    "release": HybridEvent.RELEASE, "attach": HybridEvent.ATTACH, "touch": HybridEvent.TOUCH,
-    "leave": HybridEvent.LEAVE,
-}  # fmt: skip
+EVENT_CODES = {name: code for code, name in EVENT_NAMES.items()}
 
 
 class SimTime:
@@ -260,6 +256,7 @@ class WorldPublisher:
             message.closing_speeds = list(event.closing_speeds)
             message.joints = [self.simulation.engine.joints.names[i] for i in event.joints]
             message.bodies = list(event.bodies)
+            message.place = list(event.place)
             self._events.publish(message)
 
 

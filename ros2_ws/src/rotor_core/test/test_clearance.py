@@ -1,0 +1,167 @@
+"""Distances of convex solids: closed forms, symmetry, and MuJoCo's as a second algorithm."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+from rotor_core.clearance.gjk import hull_distance
+from rotor_core.clearance.rays import Rays
+from rotor_core.clearance.solids import WORLD, obstacle_solids, rigid
+from rotor_core.config.obstacles.obstacle import CapsuleObstacle, CylinderObstacle, Obstacle
+from rotor_core.config.vehicles.outline import CORNERS
+
+number = st.floats(-3.0, 3.0)
+vector = st.tuples(number, number, number).map(np.array)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(vector, vector, st.tuples(*[st.floats(0.1, 2.0)] * 3).map(np.array))
+def test_a_point_is_as_far_from_a_box_as_clamping_says(point, angles, half):
+    R = Rotation.from_rotvec(angles).as_matrix()
+    found, nearest = hull_distance(point[None], (half * CORNERS) @ R.T)
+    inside = np.clip(R.T @ point, -half, half)
+    assert found == pytest.approx(np.linalg.norm(point - R @ inside), abs=1e-11)
+    if found > 1e-6:  # unique: its error is the root of that of the distance
+        assert np.allclose(nearest, [point, R @ inside], atol=1e-5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(vector, vector, st.floats(0.1, 2.0), st.floats(0.1, 2.0))
+def test_a_point_is_as_far_from_a_cylinder_as_its_section_says(point, angles, radius, half):
+    R = Rotation.from_rotvec(angles).as_matrix()
+    axis = R[:, 2]
+    found, _ = hull_distance(
+        point[None], np.array([-half * axis, half * axis]), axis_b=tuple(axis), disc_b=radius
+    )
+    along = point @ axis
+    across = np.linalg.norm(point - along * axis)
+    exact = np.hypot(max(across - radius, 0.0), max(abs(along) - half, 0.0))
+    assert found == pytest.approx(exact, abs=1e-10)
+
+
+def lines_apart(a, b):
+    """Distance of two line segments by a search over both, another algorithm."""
+
+    def square(s):
+        d = a[0] + s[0] * (a[1] - a[0]) - b[0] - s[1] * (b[1] - b[0])
+        return d @ d
+
+    starts = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5)]
+    found = [minimize(square, s, bounds=[(0.0, 1.0)] * 2, tol=1e-14).fun for s in starts]
+    return np.sqrt(min(found))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_two_lines_are_as_far_apart_as_a_search_finds(seed):
+    a, b = np.random.default_rng(seed).normal(size=(2, 2, 3))
+    assert hull_distance(a, b)[0] == pytest.approx(lines_apart(a, b), abs=2e-6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds)
+def test_order_and_place_do_not_matter_and_no_corner_is_nearer(seed):
+    random = np.random.default_rng(seed)
+    a = random.normal(size=(random.integers(1, 9), 3))
+    b = random.normal(size=(random.integers(1, 9), 3)) + random.normal(size=3) * 3.0
+    if seed % 3 == 0:
+        a, b = np.round(a), np.round(b)  # parallel faces and edges
+    found, nearest = hull_distance(a, b)
+    R, p = Rotation.random(random_state=seed).as_matrix(), random.normal(size=3)
+    assert hull_distance(b, a)[0] == pytest.approx(found, abs=1e-11)
+    assert hull_distance(a @ R.T + p, b @ R.T + p)[0] == pytest.approx(found, abs=1e-11)
+    if (
+        found > 1e-9
+    ):  # the plane between the nearest points keeps the hulls apart: no two points are nearer
+        way = (nearest[0] - nearest[1]) / found
+        assert (a @ way).min() - (b @ way).max() == pytest.approx(found, abs=1e-11)
+
+
+def test_a_line_on_the_axis_of_a_disc():
+    """What is across the axis is rounding there, and says no direction."""
+    random = np.random.default_rng(1)
+    for _ in range(2000):
+        off = 10.0 ** random.uniform(-14.0, -2.0)
+        line = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, 2.5]]) + off * random.normal(size=(2, 3))
+        axis = np.array([0.0, 0.0, 1.0]) + off * random.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        low = np.array([0.0, 0.0, 2.8]) + off * random.normal(size=3)
+        disc = np.array([low, low + 0.07 * axis])
+        found, _ = hull_distance(line, disc, axis_b=tuple(axis), disc_b=0.775)
+        assert found == pytest.approx((low - line[1]) @ axis, abs=1e-11)
+
+
+def test_distances_are_those_of_mujoco():
+    """Boxes, balls, capsules and cylinders, in 300 random pairs of poses; its solver stops at 1e-6 m."""
+    mujoco = pytest.importorskip("mujoco")
+    random = np.random.default_rng(0)
+    kinds = ("box", "sphere", "capsule", "cylinder")
+    worst = 0.0
+    for _ in range(300):
+        geoms, hulls = [], []
+        for _ in range(2):
+            kind, size = kinds[random.integers(4)], random.uniform(0.1, 0.8, 3)
+            place, q = random.normal(size=3), Rotation.random(random_state=random.integers(2**31))
+            wxyz = q.as_quat(scalar_first=True)
+            geoms.append(
+                f'<body pos="{" ".join(map(str, place))}" quat="{" ".join(map(str, wxyz))}"><freejoint/>'
+                f'<geom type="{kind}" size="{" ".join(map(str, size))}"/></body>'
+            )
+            R = q.as_matrix()
+            ends = place + np.outer([-size[1], size[1]], R[:, 2])
+            hulls.append(
+                {
+                    "box": (place + (size * CORNERS) @ R.T, R[:, 2], 0.0, 0.0),
+                    "sphere": (place[None], R[:, 2], 0.0, size[0]),
+                    "capsule": (ends, R[:, 2], 0.0, size[0]),
+                    "cylinder": (ends, R[:, 2], size[0], 0.0),
+                }[kind]
+            )
+        model = mujoco.MjModel.from_xml_string(
+            f'<mujoco><option ccd_tolerance="1e-10" ccd_iterations="200"/><worldbody>{"".join(geoms)}</worldbody></mujoco>'
+        )
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        theirs = mujoco.mj_geomDistance(model, data, 0, 1, 10.0, None)
+        (a, axis_a, disc_a, ball_a), (b, axis_b, disc_b, ball_b) = hulls
+        ours, _ = hull_distance(
+            a, b, axis_a=tuple(axis_a), axis_b=tuple(axis_b), disc_a=disc_a, disc_b=disc_b
+        )
+        ours -= ball_a + ball_b
+        if theirs > 1e-6:
+            worst = max(worst, abs(ours - theirs))
+        else:
+            assert ours < 1e-5
+    assert worst < 2e-6
+
+
+@settings(max_examples=100, deadline=None)
+@given(vector, vector.filter(lambda v: np.linalg.norm(v) > 0.1))
+def test_a_ray_meets_round_obstacles_where_the_roots_say(start, direction):
+    along = direction / np.linalg.norm(direction)
+    ball = Rays([rigid([0.3, -0.2, 0.1], WORLD, ball=0.7)])
+    way = start - np.array([0.3, -0.2, 0.1])
+    half, rest = way @ along, way @ way - 0.49
+    found = ball.distance(start, along, 100.0)
+    if rest <= 0.0:
+        assert found == 0.0
+    elif half < 0.0 and half**2 - rest > 1e-9:
+        assert found == pytest.approx(-half - np.sqrt(half**2 - rest), abs=1e-6)
+    elif half**2 - rest < -1e-9:
+        assert found == np.inf
+
+
+def test_round_obstacles_have_their_size():
+    capsule = Obstacle("a", CapsuleObstacle("capsule", 0.2, 1.0), (0.0, 0.0, 2.0), (90.0, 0.0, 0.0))
+    (solid,) = obstacle_solids(capsule)
+    assert np.allclose(solid.points, [[0.0, 0.3, 2.0], [0.0, -0.3, 2.0]])
+    assert solid.ball == 0.2
+    peg = Obstacle("b", CylinderObstacle("cylinder", 0.1, 1.0), rpy_deg=(0.0, 90.0, 0.0))
+    (solid,) = obstacle_solids(peg)
+    assert np.allclose(np.abs(solid.axis), [1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="at least two radii"):
+        CapsuleObstacle("capsule", 0.2, 0.3)
