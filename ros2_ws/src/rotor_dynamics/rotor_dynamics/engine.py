@@ -20,6 +20,7 @@ from rotor_dynamics.actuation.joints import JointDrive
 from rotor_dynamics.actuation.rotors import RotorDrive
 from rotor_dynamics.actuation.swashplates import SwashDrive
 from rotor_dynamics.actuation.winches import WinchDrive
+from rotor_dynamics.constraints.routes import lay_routes
 from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
@@ -164,6 +165,8 @@ class Engine(EngineState):
         if self.system.contacts:
             note_places(self.ints, self.floats, self.time)
         self.winches.lay_out()
+        if len(world.routes):
+            lay_routes(self.ints, self.floats, True)
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         open_books(self.ints, self.floats)
@@ -189,6 +192,8 @@ class Engine(EngineState):
             checked_states(self.system, states), leaders,
         )  # fmt: skip
         other._move_links()
+        if len(other.world.routes):
+            lay_routes(other.ints, other.floats, True)
         return other
 
     def place(self, states: np.ndarray, joints: np.ndarray) -> np.ndarray:

@@ -113,6 +113,8 @@ def gap_of(world: memory.World, k: int) -> float:
     if number[memory.STOP_JOINT] >= 0:
         angle = world.start[world.joint_int[number[memory.STOP_JOINT], memory.JOINT_ROW], memory.P]
         return float(number[memory.STOP_SIDE] * angle - c[memory.LENGTH])
+    if number[memory.ROUTED]:
+        return float(c[memory.GAP])  # of the measurement when the state was set
     points = []
     for body, point in path_of(world, k):
         row = world.start[body]

@@ -16,6 +16,7 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.errors import ContractError
 from rotor_dynamics import memory
+from rotor_dynamics.constraints.routes import lay_routes
 from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.route import path_of
 
@@ -65,7 +66,18 @@ def _measure(world: memory.World, spread: np.ndarray) -> _Cables:
     index = np.flatnonzero(joins & (world.constraint_int[:, memory.ALIVE] == memory.HOLDS))
     gap, rate = np.zeros(len(index)), np.zeros(len(index))
     J = np.zeros((len(index), len(spread)))
+    if len(world.routes):
+        lay_routes(world.head.base, world.scalars.base, False)
     for i, k in enumerate(index):
+        if route := world.constraint_int[k, memory.ROUTED]:
+            gap[i], rate[i] = world.constraints[k, [memory.GAP, memory.RATE]]
+            ends = world.route_int[route - 1, [memory.FIRST_GRIP, memory.END_GRIP]]
+            for g in range(*ends):
+                b = int(world.grip_int[g, memory.GRIP_BODY])
+                J[i, 6 * b : 6 * b + 6] = world.grips[
+                    g, memory.GRIP_LINEAR : memory.GRIP_ANGULAR + 3
+                ]
+            continue
         points, velocities, rows = [], [], []
         for b, r in path_of(world, k):
             state = world.start[b]
@@ -76,8 +88,6 @@ def _measure(world: memory.World, spread: np.ndarray) -> _Cables:
             )
             rows.append((b, R, r))
         gap[i] = -world.constraints[k, memory.LENGTH]
-        if world.constraint_int[k, memory.ROUTED]:
-            rate[i] = -world.routes[world.constraint_int[k, memory.ROUTED] - 1, memory.LENGTH_RATE]
         for p in range(len(points) - 1):
             apart = points[p + 1] - points[p]
             distance = float(np.linalg.norm(apart))

@@ -11,7 +11,8 @@ from __future__ import annotations
 from math import cos, sin, sqrt
 
 from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, INT, ROWS, WORLD, linked
+from rotor_core._link import FLAG, FLOAT, INT, ROWS, WORLD, linked
+from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -21,6 +22,7 @@ from rotor_core.math.vec3 import (
     get3,
     get9,
     put3,
+    put9,
     scale,
     sub,
 )
@@ -34,6 +36,7 @@ from rotor_dynamics.constraints.responses import (
     sweep_out,
     touches,
 )
+from rotor_dynamics.constraints.sheaves import NEVER, begin_sheaves, lies_on, over, turn_over
 from rotor_dynamics.kinematics.spatial import add3
 from rotor_dynamics.kinematics.trees import articulated_row
 
@@ -98,8 +101,26 @@ def measure(world, r, state, slope):
         put3(world.grips[g], memory.GRIP_ANGULAR, (0.0, 0.0, 0.0))
     move_pins(world, r, state, slope)
     length, rate, free = 0.0, 0.0, 0.0
-    for p in range(row[memory.FIRST_PIN], row[memory.END_PIN] - 1):
-        here, there = world.pins[p], world.pins[p + 1]
+    c[memory.NEXT_TURN] = NEVER
+    after = row[memory.FIRST_PIN]
+    while after < row[memory.END_PIN] - 1:
+        p, after = after, after + 1
+        i = world.pin_int[after, memory.PIN_SHEAVE] - 1
+        if i >= 0:
+            after = p + 3
+            wraps = lies_on(world, i, p, state, slope)
+            c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.TURN])
+            if wraps:
+                part, part_rate, part_free, comes, goes = over(world, i, p, state, slope)
+                length, rate, free = length + part, rate + part_rate, free + part_free
+                hold(world, p, scale(-1.0, comes))
+                hold(world, p + 1, comes)
+                hold(world, p + 2, scale(-1.0, goes))
+                hold(world, after, goes)
+                if p == row[memory.FIRST_PIN]:
+                    put3(c, memory.XI, comes)
+                continue
+        here, there = world.pins[p], world.pins[after]
         D = sub(get3(there, memory.PIN_PLACE), get3(here, memory.PIN_PLACE))
         d = sqrt(dot(D, D))
         if d <= COINCIDENT:
@@ -111,7 +132,7 @@ def measure(world, r, state, slope):
         length += d
         rate += part
         free += dot(xi, D_ddot) + (dot(D_dot, D_dot) - part * part) / d
-        hold(world, p + 1, xi)
+        hold(world, after, xi)
         hold(world, p, scale(-1.0, xi))
         if p == row[memory.FIRST_PIN]:
             put3(c, memory.XI, xi)
@@ -308,6 +329,28 @@ def measure_routes(ints, floats, which_state, which_slope, t):
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
             measure(world, r, state, slope)
     world.scalars[memory.POWER_NOW] += power
+
+
+@linked(*WORLD, FLAG, part=PART)
+def lay_routes(ints, floats, anew):
+    """Measure all routes in the start, outside of steps; ``anew``: a state was set, and cables lie where it says.
+
+    Straight lines that pass through a peg lie on it then, on the side that they pass.
+    """
+    world = memory.views(ints, floats)
+    state, slope = world.states[memory.START], world.slopes[memory.FIRST_SLOPE]
+    for b in range(world.head[memory.N_FREE]):
+        put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
+    if anew:
+        begin_sheaves(world)
+    for r in range(world.head[memory.N_ROUTES]):
+        measure(world, r, state, slope)
+    for i in range(world.head[memory.N_SHEAVES]):
+        if anew and world.sheaves[i, memory.TURN] > 0.0:
+            turn_over(world, i)
+    if anew and world.head[memory.N_SHEAVES] != 0:
+        for r in range(world.head[memory.N_ROUTES]):
+            measure(world, r, state, slope)
 
 
 @linked(*WORLD, INT, part=PART)

@@ -10,13 +10,23 @@ from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
 
 _BOTH = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
-EVENT_TYPES = {**_BOTH, 6: "break"}
+EVENT_TYPES = {**_BOTH, 6: "break", 7: "touch", 8: "leave"}
 """Types by their codes in the compiled log."""
 
 EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break"}
 """Types by their codes in messages."""
 
-EVENT_CAUSES = {0: "", 1: "tension_zero", 2: "impact", 3: "acceleration", 4: "input_jump"}
+PLACED = (int(impact.TOUCH), int(impact.LEAVE))
+"""Codes of the log that have a place."""
+
+EVENT_CAUSES = {
+    0: "",
+    1: "tension_zero",
+    2: "impact",
+    3: "acceleration",
+    4: "input_jump",
+    5: "wraps",
+}
 
 
 @dataclass(frozen=True)
@@ -30,9 +40,9 @@ class Event:
         cables: the cables it happened to.
         joints: the joints whose stops took part.
         bodies: for attach and release: holder and held; for touch and leave: the two.
-        place: of a touch or leave of what passes through each other, m in W.
+        place: of a touch or leave of a cable, or of what passes through each other, m in W.
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump; for ``touch`` and ``leave``:
-            passes_through where nothing holds the two apart.
+            passes_through where nothing holds the two apart, wraps where a cable begins or ceases to lie on a peg.
         at_length: cables that took part in an impact.
         impulses: N s, per cable of ``at_length``.
         closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
@@ -112,4 +122,7 @@ def _event(row: np.ndarray, n_cables: int) -> Event:
         closing_speeds_after=tuple(table[at_length, memory.LOG_RATE_AFTER].tolist()),
         tensions_before=tuple(table[:, memory.LOG_TENSION_BEFORE].tolist()),
         tensions_after=tuple(table[:, memory.LOG_TENSION_AFTER].tolist()),
+        place=tuple(row[memory.EVENT_PLACE : memory.EVENT_PLACE + 3].tolist())
+        if kind in PLACED
+        else (),
     )

@@ -3,7 +3,8 @@
 The stepper then iterates.
 
 Two kinds: a slack cable reaches its length (gap rises through zero), or the tension of a taut one
-falls through zero. A third one of elastic cables: the tension rises through what breaks them.
+falls through zero. A third one of elastic cables: the tension rises through what breaks them. A fourth one of cables
+at pegs: they begin to lie on one, or cease to.
 Source of the guards: design decision E-P4 (a taut cable never shortens under its own dynamics, so
 its tension decides).
 """
@@ -15,7 +16,7 @@ from math import sqrt
 from rotor_core._jit import constants, inlined, kernel
 from rotor_dynamics import memory
 
-NONE, REACHES_LENGTH, LOSES_TENSION, BREAKS = 0.0, 1.0, 2.0, 3.0
+NONE, REACHES_LENGTH, LOSES_TENSION, BREAKS, TURNS = 0.0, 1.0, 2.0, 3.0, 4.0
 (NO_CABLE,) = constants(-1)
 
 GAP_ZERO = 1e-13
@@ -111,6 +112,10 @@ def earliest(ints, floats, h, skipped):
         if k == skipped or alive == 0 or alive == memory.JOINS:
             continue
         c = world.constraints[k]
+        if world.head[memory.N_SHEAVES] != 0 and c[memory.NEXT_TURN] > 0.0:
+            t0, t1 = min(c[memory.NEXT_TURN_0], 0.0), c[memory.NEXT_TURN]
+            if kind == NONE or -t0 * h < when * (t1 - t0):
+                kind, cable, when, past = TURNS, k, -t0 * h / (t1 - t0), True
         if world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] == 0:
             over = max(
                 c[memory.GAP_0], 0.0

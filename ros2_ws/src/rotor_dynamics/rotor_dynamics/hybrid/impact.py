@@ -11,8 +11,10 @@ from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.complementarity import ALWAYS, solve_complementarity
 from rotor_core.math.factor import solve_shifted
+from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.routes import PART, law, measure, wind
+from rotor_dynamics.constraints.sheaves import turn_over
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
     EVERYTHING,
@@ -25,8 +27,8 @@ from rotor_dynamics.constraints.unilateral import (
 )
 from rotor_dynamics.hybrid.guards import NO_CABLE
 
-SNAP, SLACK, SETTLE, CUT, RELEASE, BREAK = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
-NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4.0
+SNAP, SLACK, SETTLE, CUT, RELEASE, BREAK, TOUCH, LEAVE = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
+NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP, WRAPS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 (
     NOTHING,
@@ -38,7 +40,8 @@ NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP = 0.0, 1.0, 2.0, 3.0, 4
     TOO_SHORT,
     BROKEN,
     WINCH_JUMPED,
-) = constants(*range(9))
+    TURNED,
+) = constants(*range(10))
 """Events that may change the taut set, for :func:`change`."""
 
 
@@ -73,6 +76,9 @@ SMALLEST_SHIFT, LARGER_SHIFT, SHIFTS = 1e-9, 100.0, 5
 CALM = 1e-8
 """A cable that closes more slowly than this after settling does not snap at once, m/s."""
 
+AT_PEG = 1e-9
+"""A cable this close to beginning or ceasing to lie on a peg does so with another one, rad."""
+
 CALMINGS = 2
 """Rounds of taking out speeds and choosing who pulls."""
 
@@ -87,6 +93,7 @@ def log_event(world, t, kind, cause):
     e[memory.EVENT_TIME] = t
     e[memory.EVENT_TYPE] = kind
     e[memory.EVENT_CAUSE] = cause
+    put3(e, memory.EVENT_PLACE, (0.0, 0.0, 0.0))
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k
@@ -181,6 +188,7 @@ def begin_step(world):
         c[memory.GAP_0] = c[memory.GAP]
         c[memory.RATE_0] = c[memory.RATE]
         c[memory.TENSION_0] = c[memory.TENSION]
+        c[memory.NEXT_TURN_0] = c[memory.NEXT_TURN]
         world.constraint_int[k, memory.IGNORED] = 0
 
 
@@ -482,6 +490,26 @@ def choose_stretched(ints, floats, t, quiet):
             involve(world, log_event(world, t, kind, cause), k, 1.0)
 
 
+@linked(*WORLD, FLOAT, INT, part=PART)
+def turn_sheaves(ints, floats, t, k):
+    """Cable k begins to lie on what it has reached, or ceases to (W.11); logged while it pulls."""
+    world = memory.views(ints, floats)
+    r = world.constraint_int[k, memory.ROUTED] - 1
+    pulls = world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] != 0
+    for i in range(world.head[memory.N_SHEAVES]):
+        number = world.sheave_int[i]
+        if number[memory.SHEAVE_ROUTE] != r or world.sheaves[i, memory.TURN] < -AT_PEG:
+            continue
+        leaves = number[memory.LIES_ON] != 0
+        turn_over(world, i)
+        measure(world, r, world.states[memory.START], world.slopes[memory.FIRST_SLOPE])
+        if pulls:
+            row = log_event(world, t, LEAVE if leaves else TOUCH, WRAPS)
+            involve(world, row, k, 1.0)
+            pin = number[memory.SHEAVE_PIN]
+            put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
+
+
 @linked(*WORLD, FLOAT, INT, INT)
 def change(ints, floats, t, what, k):
     """Something happens to the taut set at time t in the start.
@@ -493,7 +521,8 @@ def change(ints, floats, t, what, k):
         t: s.
         what: STATE_SET (from outside: cables at their length with closing speed snap),
             INPUT_CHANGED, CABLE_CUT, WINCH_JUMPED (a rate of winding), BROKEN, REACHED_LENGTH (a slack
-            cable: impulses (H.1), or the first pull of an elastic one) or LOST_TENSION or TOO_SHORT (the
+            cable: impulses (H.1), or the first pull of an elastic one), TURNED (a cable that begins or ceases to
+            lie on a peg), LOST_TENSION or TOO_SHORT (the
             cable is slack from here on; the latter one of dependent cables that cannot all be at
             their length).
         k: the cable, where there is one.
@@ -524,6 +553,8 @@ def change(ints, floats, t, what, k):
             if world.constraint_int[j, memory.TAUT] + world.constraint_int[j, memory.STRETCHED] != 0
             else 0.0
         )
+    if what == TURNED:
+        turn_sheaves(ints, floats, t, k)
     stretches = what == REACHED_LENGTH and world.constraint_int[k, memory.ALIVE] == memory.STRETCHES
     if stretches:
         involve(world, log_event(world, t, SNAP, NO_CAUSE), k, 1.0)
@@ -563,7 +594,7 @@ def change(ints, floats, t, what, k):
         if k >= 0:  # tensions undid what impulses did (nearly dependent cables): a plain impact
             strike(ints, floats, t, k, False)
     if not settles or k >= 0:
-        may_keep = what == INPUT_CHANGED or stretches
+        may_keep = what == INPUT_CHANGED or what == TURNED or stretches
         choose_taut(ints, floats, t, cause, quiet and not impact, may_keep)
     for row in range(first_row, world.head[memory.N_LOGGED]):
         for j in range(n_cables):

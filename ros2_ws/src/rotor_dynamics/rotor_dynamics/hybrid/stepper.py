@@ -21,6 +21,7 @@ from rotor_dynamics.hybrid.guards import (
     NO_CABLE,
     NONE,
     REACHES_LENGTH,
+    TURNS,
     breaking_load,
     earliest,
 )
@@ -32,6 +33,7 @@ from rotor_dynamics.hybrid.impact import (
     REACHED_LENGTH,
     STATE_SET,
     TOO_SHORT,
+    TURNED,
     WINCH_JUMPED,
     begin_step,
     change,
@@ -65,6 +67,9 @@ ROOT_GAP = 2e-14
 
 ROOT_TENSION = 1e-13
 """A located loss of tension is this close to zero, relative to the largest tension at the ends of the step."""
+
+ROOT_ANGLE = 1e-14
+"""A cable that begins or ceases to lie on a peg does so at this angle from there, rad."""
 
 ROOT_TIME = 1e-14
 """Width of the bracket at which a root counts as located, s."""
@@ -107,10 +112,12 @@ def first_not_finite(world):
 def past_limit(world, kind, cable):
     """The quantity that rises through zero when cable ``cable`` changes.
 
-    Gap, or minus tension, or tension over the breaking load, at the end of the trial.
+    Gap, or minus tension, or tension over the breaking load, or the angle of a peg, at the end of the trial.
     """
     if kind == BREAKS:
         return world.constraints[cable, memory.TENSION] - breaking_load(world, cable)
+    if kind == TURNS:
+        return world.constraints[cable, memory.NEXT_TURN]
     return (
         world.constraints[cable, memory.GAP] - max(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -123,6 +130,8 @@ def past_limit_at_start(world, kind, cable):
     """The same quantity at the start of the step."""
     if kind == BREAKS:
         return world.constraints[cable, memory.TENSION_0] - breaking_load(world, cable)
+    if kind == TURNS:
+        return min(world.constraints[cable, memory.NEXT_TURN_0], 0.0)
     return (
         min(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -277,7 +286,9 @@ def run_to(ints, floats, t_end, times, out):
         tolerance = (
             ROOT_GAP
             if kind == REACHES_LENGTH
-            else ROOT_TENSION * max(c[memory.TENSION_0], value_high)
+            else (
+                ROOT_ANGLE if kind == TURNS else ROOT_TENSION * max(c[memory.TENSION_0], value_high)
+            )
         )
         if not past:
             if value <= (GAP_ZERO if kind == REACHES_LENGTH else 0.0):
@@ -312,6 +323,8 @@ def run_to(ints, floats, t_end, times, out):
             what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
             if kind == BREAKS:
                 what = BROKEN
+            elif kind == TURNS:
+                what = TURNED
             change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:

@@ -34,6 +34,10 @@ RATE_PLUS = constraint("m/s", "rate after an impact")
 IMPULSE = constraint("N s", "impulse of an impact")
 TENSION_OLD = constraint("N", "tension before a change of the taut set")
 MULTIPLIER = constraint("", "solution of the last system")
+NEXT_TURN = constraint(
+    "rad", "largest measure of a change at its sheaves, which rises through zero"
+)
+NEXT_TURN_0 = constraint("rad", "the same at the start of the step")
 CONSTRAINT = constraint.width
 
 constraint_int = Row("constraint_int", "Integers of a constraint.")
@@ -73,6 +77,7 @@ event = Row("event", "Head of a row of the event log; a block per constraint fol
 EVENT_TIME = event("s", "time")
 EVENT_TYPE = event("", "type")
 EVENT_CAUSE = event("", "cause")
+EVENT_PLACE = event("m", "place in W, where it has one", shape=(3,))
 EVENT_HEAD = event.width
 
 event_block = Row("event_block", "One constraint in a row of the event log.")

@@ -39,7 +39,30 @@ PIN = pin.width
 
 pin_int = Row("pin_int", "Integers of a point of a route.")
 PIN_GRIP = pin_int("", "the body that it is on, as a row of grips")
+
+PIN_SHEAVE = pin_int("", "1 + its sheave where it is the first of the two points on one, or 0")
 PIN_INT = pin_int.width
+
+sheave = Row(
+    "sheave", "A pulley with a size, a peg or an edge: a cylinder that a route may lie on."
+)
+SHEAVE_CENTRE = sheave("m", "of the cylinder, from the centre of mass, body axes", shape=(3,))
+SHEAVE_AXES = sheave("", "its axes in the body, the third along the cylinder", shape=(3, 3))
+SHEAVE_RADIUS = sheave("m", "of the cylinder; 0: an edge")
+SHEAVE_REACH = sheave("m", "half its length")
+sheave.group("work")
+WRAP_ANGLE = sheave("rad", "for which the cable lies on it")
+TURN = sheave("rad", "how far the next change is: it rises through zero")
+SHEAVE = sheave.width
+
+sheave_int = Row("sheave_int", "Integers of a sheave.")
+SHEAVE_BODY = sheave_int("", "row of its body")
+SHEAVE_ROUTE = sheave_int("", "its route")
+SHEAVE_PIN = sheave_int("", "the first of the two points in which the cable meets it")
+PULLEY = sheave_int("", "way round of a cable that lies on it from the start, +1 or -1; 0: a peg")
+SIDE = sheave_int("", "way round of the cable about the axis, +1 or -1")
+LIES_ON = sheave_int("", "1 while the cable lies on it")
+SHEAVE_INT = sheave_int.width
 
 grip = Row("grip", "What the length of a route owes to the motion of one body (work).")
 GRIP_LINEAR = grip("", "slope of the length per displacement, W", shape=(3,))

@@ -58,9 +58,18 @@ from rotor_dynamics.memory.discs import (
 )
 from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
 from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
-from rotor_dynamics.memory.routes import GRIP, GRIP_INT, PIN, PIN_INT, ROUTE, ROUTE_INT
+from rotor_dynamics.memory.routes import (
+    GRIP,
+    GRIP_INT,
+    PIN,
+    PIN_INT,
+    ROUTE,
+    ROUTE_INT,
+    SHEAVE,
+    SHEAVE_INT,
+)
 
-N_TABLES = 45
+N_TABLES = 47
 """Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
@@ -84,6 +93,7 @@ N_FORCES = header("", "registered forces, and masses of heavy cables in the air"
 N_ROUTES = header("", "cables that run through rings, wind or stretch")
 N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
+N_SHEAVES = header("", "pulleys with a size, pegs and edges")
 SHAPE = header.width
 """Leading entries of the header that fix the sizes."""
 header.group("state and counters")
@@ -116,7 +126,7 @@ KINKED = header("", "1 where forces may have kinks that no step resolves")
 SUBSTEPS = header("", "steps that were added because the estimated error was too large")
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
-EVENT_COUNTS = header("", "of them, by type", shape=(6,))
+EVENT_COUNTS = header("", "of them, by type", shape=(8,))
 header.group("places")
 FIRST = header(
     "", "where every table begins in its array, in the order of World", shape=(N_TABLES,)
@@ -267,6 +277,10 @@ class World(NamedTuple):
     pins: Annotated[Array, Table(FLOATS, ("n_pins", PIN), "points of routes")]
     grip_int: Annotated[Array, Table(INTS, ("n_grips", GRIP_INT), "integers of grips")]
     grips: Annotated[Array, Table(FLOATS, ("n_grips", GRIP), "bodies that routes touch")]
+    sheave_int: Annotated[Array, Table(INTS, ("n_sheaves", SHEAVE_INT), "integers of sheaves")]
+    sheaves: Annotated[
+        Array, Table(FLOATS, ("n_sheaves", SHEAVE), "pulleys with a size, pegs and edges")
+    ]
 
     @property
     def start(self) -> np.ndarray:
@@ -276,7 +290,7 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 

@@ -101,7 +101,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
-        len(system.discs), len(system.forces) + drag_count(system.strands), *route_sizes(routes),
+        len(system.discs), len(system.forces) + drag_count(system.strands), *route_sizes(system.cables, routes),
     )  # fmt: skip
     ints, floats = memory.blank(shape)
     world = memory.world_of(ints, floats)
@@ -122,7 +122,8 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         world.constraint_int[k, memory.TREE_A : memory.COUPLED_FROM] = (
             topology.tree_of(a), topology.tree_of(b), -1, 0,
         )  # fmt: skip
-    fill_routes(world, system.cables, routes, topology)
+    turns = {WORLD: np.eye(3), **{m: quat2mat(pose[3:]) for m, pose in enumerate(member_pose)}}
+    fill_routes(world, system.cables, routes, topology, turns)
     for k, (number, side, angle) in enumerate(limits, start=len(ends)):
         world.constraint_int[k, [memory.BODY_A, memory.BODY_B, memory.ALIVE]] = ground, ground, 1
         tree = topology.tree_of(topology.n_bodies + number)

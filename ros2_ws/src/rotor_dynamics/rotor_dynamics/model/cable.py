@@ -6,8 +6,46 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rotor_core.errors import ModelError
+
 INITIAL_GAP = 1e-9
 """A cable this close to its length when the state is set counts as taut; longer is an error, m."""
+
+
+@dataclass(frozen=True)
+class Sheave:
+    """A cylinder on the way of a cable: a pulley with a size, a peg, or (radius 0) an edge. It has no friction.
+
+    Attributes:
+        body: index, or WORLD.
+        centre: in the frame of the body (for WORLD: world coordinates), (3,) m.
+        axis: along the cylinder, in the same axes, (3,).
+        radius: m.
+        turn: of a pulley, on which the cable lies from the start: +1 if it goes round the axis counter-clockwise from
+            end a to end b, -1 clockwise. 0: a peg, on which it may come to lie.
+        reach: half the length of the cylinder, m; a cable that lies on it is not looked at again.
+    """
+
+    body: int
+    centre: np.ndarray
+    axis: np.ndarray
+    radius: float
+    turn: int = 0
+    reach: float = np.inf
+
+    def __post_init__(self) -> None:
+        numbers = np.concatenate([self.centre, self.axis, [self.radius]])
+        if not (
+            np.isfinite(numbers).all()
+            and np.any(self.axis)
+            and self.radius >= 0.0
+            and self.reach > 0.0
+        ):
+            raise ModelError(
+                f"sheave: needs finite numbers, an axis with a length, a radius >= 0 and a reach > 0, got {self}."
+            )
+        if self.turn not in (-1, 0, 1):
+            raise ModelError(f"sheave: turn must be -1, 0 or 1, got {self.turn}.")
 
 
 @dataclass(frozen=True)
@@ -18,7 +56,8 @@ class Cable:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
         r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
-        through: rings that it runs through on its way, without friction: body and point as of an end.
+        through: what it runs through on its way, without friction: rings (body and point as of an end), and sheaves,
+            no two of them without a ring between.
         stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
         breaking_load: tension at which an elastic cable breaks, N.
         winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).
@@ -30,7 +69,7 @@ class Cable:
     length: float
     r_a: np.ndarray = field(default_factory=lambda: np.zeros(3))
     r_b: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    through: tuple[tuple[int, np.ndarray], ...] = ()
+    through: tuple[tuple[int, np.ndarray] | Sheave, ...] = ()
     stiffness: float = 0.0
     damping: float = 0.0
     breaking_load: float = np.inf
@@ -39,8 +78,22 @@ class Cable:
 
     @property
     def path(self) -> tuple[tuple[int, np.ndarray], ...]:
-        """Bodies and points from end to end."""
-        return (self.a, self.r_a), *self.through, (self.b, self.r_b)
+        """Bodies and points from end to end; twice the middle of a sheave, for the points in which they meet it."""
+        ways = [
+            ((way.body, way.centre),) * 2 if isinstance(way, Sheave) else (way,)
+            for way in self.through
+        ]
+        return (self.a, self.r_a), *(point for way in ways for point in way), (self.b, self.r_b)
+
+    @property
+    def sheaves(self) -> tuple[tuple[int, Sheave], ...]:
+        """Sheaves, each with its place in :attr:`path`."""
+        out, at = [], 1
+        for way in self.through:
+            if isinstance(way, Sheave):
+                out.append((at, way))
+            at += 2 if isinstance(way, Sheave) else 1
+        return tuple(out)
 
     @property
     def is_line(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,9 +19,23 @@ def _bodies(path: list[tuple[int, np.ndarray]]) -> list[int]:
     return list(dict.fromkeys(body for body, _ in path))
 
 
-def route_sizes(routes: Paths) -> tuple[int, int, int]:
-    """Numbers of routes, points and grips."""
-    return len(routes), sum(len(p) for _, p in routes), sum(len(_bodies(p)) for _, p in routes)
+def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int]:
+    """Numbers of routes, points, grips and sheaves."""
+    points = sum(len(p) for _, p in routes)
+    return (
+        len(routes),
+        points,
+        sum(len(_bodies(p)) for _, p in routes),
+        sum(len(c.sheaves) for c in cables),
+    )
+
+
+def _axes(axis: np.ndarray) -> np.ndarray:
+    """A right-handed frame with this third axis, (3, 3)."""
+    z = np.asarray(axis, float) / np.linalg.norm(axis)
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
 
 
 def path_of(world: memory.World, k: int) -> list[tuple[int, np.ndarray]]:
@@ -41,10 +55,14 @@ def path_of(world: memory.World, k: int) -> list[tuple[int, np.ndarray]]:
 
 
 def fill_routes(
-    world: memory.World, cables: Sequence[Cable], routes: Paths, topology: Topology
+    world: memory.World,
+    cables: Sequence[Cable],
+    routes: Paths,
+    topology: Topology,
+    turns: Mapping[int, np.ndarray],
 ) -> None:
-    """Write the rows of all routes, and mark their constraints."""
-    pins = grips = 0
+    """Write the rows of all routes, and mark their constraints; ``turns``: attitude of every member in its body."""
+    pins = grips = sheaves = 0
     for r, (k, path) in enumerate(routes):
         cable, bodies = cables[k], _bodies(path)
         world.route_int[r] = k, pins, pins + len(path), grips, grips + len(bodies)
@@ -57,8 +75,18 @@ def fill_routes(
             world.grip_int[grips + i] = body, tree, tree >= 0 and tree not in seen
             seen.add(tree)
         for p, (body, point) in enumerate(path):
-            world.pin_int[pins + p] = grips + bodies.index(body)
+            world.pin_int[pins + p] = grips + bodies.index(body), 0
             world.pins[pins + p, memory.PIN_POINT : memory.PIN_POINT + 3] = point
+        for p, sheave in cable.sheaves:
+            body, centre = path[p]
+            row = world.sheaves[sheaves]
+            row[memory.SHEAVE_CENTRE : memory.SHEAVE_CENTRE + 3] = centre
+            axes = turns[sheave.body] @ _axes(sheave.axis)
+            row[memory.SHEAVE_AXES : memory.SHEAVE_AXES + 9] = axes.ravel()
+            row[memory.SHEAVE_RADIUS], row[memory.SHEAVE_REACH] = sheave.radius, sheave.reach
+            world.sheave_int[sheaves] = body, r, pins + p, sheave.turn, sheave.turn, 0
+            sheaves += 1
+            world.pin_int[pins + p, memory.PIN_SHEAVE] = sheaves
         number = world.constraint_int[k]
         number[memory.ROUTED] = r + 1
         alive = memory.STRETCHES if cable.stiffness else memory.HOLDS

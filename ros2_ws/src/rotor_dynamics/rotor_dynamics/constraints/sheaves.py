@@ -1,0 +1,177 @@
+"""Pulleys with a size, and pegs and edges around which a cable wraps: its way over a cylinder.
+
+A sheave is a cylinder of a body, of radius zero an edge. Between the neighbours of a sheave on its path a taut cable is
+straight, or lies on the cylinder for an angle; unrolled it is straight in both cases. It begins to lie on a peg, and
+ceases to, where that angle is zero, at a located time. No friction. Equations (W.9)-(W.11), docs/theory/routes.md.
+"""
+
+from __future__ import annotations
+
+from math import acos, atan2, pi, sqrt
+
+from rotor_core._jit import inlined
+from rotor_core.math.vec3 import (
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    get3,
+    get9,
+    put3,
+    scale,
+    sub,
+)
+from rotor_dynamics import memory
+
+NEVER = -1.0
+"""Measure of a change that is not near, rad."""
+
+WHOLE_TURN = 2.0 * pi
+
+
+@inlined
+def seen_from(world, i, pin, state, slope):
+    """Place, velocity and free acceleration of a point of the path in the frame of sheave i, along its axes."""
+    b = world.sheave_int[i, memory.SHEAVE_BODY]
+    s, d, R = state[b], slope[b], get9(world.bodies[b], memory.ROTATION)
+    sheave, omega = world.sheaves[i], get3(state[b], memory.OMEGA)
+    r = apply_transposed(R, sub(get3(pin, memory.PIN_PLACE), get3(s, memory.P)))
+    v = apply_transposed(R, sub(get3(pin, memory.PIN_SPEED), get3(s, memory.V)))
+    v = sub(v, cross(omega, r))
+    a = apply_transposed(R, sub(get3(pin, memory.PIN_ACCELERATION), get3(d, memory.D_V)))
+    turning = add(cross(get3(d, memory.D_OMEGA), r), cross(omega, cross(omega, r)))
+    a = sub(a, add(turning, scale(2.0, cross(omega, v))))
+    axes = get9(sheave, memory.SHEAVE_AXES)
+    p = apply_transposed(axes, sub(r, get3(sheave, memory.SHEAVE_CENTRE)))
+    return p, apply_transposed(axes, v), apply_transposed(axes, a)
+
+
+@inlined
+def quarter(x, y, side):
+    """A vector of the plane turned by a right angle towards ``side``."""
+    return -side * y, side * x
+
+
+@inlined
+def angle_on(p, q, side, lift_p, lift_q, before):
+    """Angle for which the cable lies on a cylinder, of all its turns the one nearest to ``before`` (W.9)."""
+    turned = side * atan2(p[0] * q[1] - p[1] * q[0], p[0] * q[0] + p[1] * q[1])
+    angle = turned - lift_p - lift_q
+    return angle + WHOLE_TURN * round((before - angle) / WHOLE_TURN)
+
+
+@inlined
+def passes_within(p, q, reach):
+    """True if the straight line from p to q passes the axis between its ends, and within the length of the cylinder."""
+    x, y = q[0] - p[0], q[1] - p[1]
+    square = x * x + y * y
+    if square == 0.0:
+        return False
+    s = -(p[0] * x + p[1] * y) / square
+    return 0.0 < s < 1.0 and abs(p[2] + s * (q[2] - p[2])) <= reach
+
+
+@inlined
+def watch(world, i, p, q):
+    """Side and angle of sheave i, and how far it is from the next change (rises through zero), (W.11)."""
+    sheave, number = world.sheaves[i], world.sheave_int[i]
+    radius = sheave[memory.SHEAVE_RADIUS]
+    d_p, d_q = sqrt(p[0] * p[0] + p[1] * p[1]), sqrt(q[0] * q[0] + q[1] * q[1])
+    if d_p <= radius or d_q <= radius or d_p == 0.0 or d_q == 0.0:
+        sheave[memory.TURN] = NEVER
+        return 0.0, 0.0
+    lift_p, lift_q = acos(radius / d_p), acos(radius / d_q)
+    if number[memory.LIES_ON] != 0:
+        side = 1.0 * number[memory.SIDE]
+        angle = angle_on(p, q, side, lift_p, lift_q, sheave[memory.WRAP_ANGLE])
+        sheave[memory.WRAP_ANGLE] = angle
+        sheave[memory.TURN] = -angle
+        return side, angle
+    side = 1.0 if p[0] * q[1] - p[1] * q[0] >= 0.0 else -1.0
+    angle = angle_on(p, q, side, lift_p, lift_q, -0.5 * pi)
+    within = passes_within(p, q, sheave[memory.SHEAVE_REACH])
+    sheave[memory.TURN] = angle if within else NEVER
+    number[memory.SIDE] = int(side)
+    sheave[memory.WRAP_ANGLE] = 0.0
+    return side, angle
+
+
+@inlined
+def tangent(p, side, radius, forwards):
+    """Radial unit vector of the point where a cable from p (backwards: to p) meets a circle, and the free length."""
+    d = sqrt(p[0] * p[0] + p[1] * p[1])
+    cosine = radius / d
+    sine = sqrt(max(1.0 - cosine * cosine, 0.0))
+    x, y = p[0] / d, p[1] / d
+    across = quarter(x, y, side if forwards else -side)
+    return (cosine * x + sine * across[0], cosine * y + sine * across[1]), d * sine
+
+
+@inlined
+def over(world, i, first, state, slope):
+    """Way from pin ``first`` over sheave i to the pin behind it, where the cable lies on it.
+
+    Places the two points in which it meets the cylinder.
+
+    Returns:
+        (length, rate, free acceleration, direction in which it comes, direction in which it goes on), directions in W
+        (W.10).
+    """
+    sheave = world.sheaves[i]
+    b = world.sheave_int[i, memory.SHEAVE_BODY]
+    p, p_dot, p_ddot = seen_from(world, i, world.pins[first], state, slope)
+    q, q_dot, q_ddot = seen_from(world, i, world.pins[first + 3], state, slope)
+    radius, side = sheave[memory.SHEAVE_RADIUS], 1.0 * world.sheave_int[i, memory.SIDE]
+    (px, py), free_p = tangent(p, side, radius, True)
+    (qx, qy), free_q = tangent(q, side, radius, False)
+    come, go = quarter(px, py, side), quarter(qx, qy, side)
+    flat = free_p + free_q + radius * sheave[memory.WRAP_ANGLE]
+    z, z_dot, z_ddot = q[2] - p[2], q_dot[2] - p_dot[2], q_ddot[2] - p_ddot[2]
+    length = sqrt(flat * flat + z * z)
+    flat_dot = go[0] * q_dot[0] + go[1] * q_dot[1] - come[0] * p_dot[0] - come[1] * p_dot[1]
+    flat_ddot = go[0] * q_ddot[0] + go[1] * q_ddot[1] - come[0] * p_ddot[0] - come[1] * p_ddot[1]
+    swing_p, swing_q = px * p_dot[0] + py * p_dot[1], qx * q_dot[0] + qy * q_dot[1]
+    flat_ddot += swing_p * swing_p / free_p + swing_q * swing_q / free_q
+    rate = (flat * flat_dot + z * z_dot) / length
+    free = flat * flat_ddot + z * z_ddot + flat_dot * flat_dot + z_dot * z_dot - rate * rate
+    share, rise = flat / length, z / length
+    axes, R = get9(sheave, memory.SHEAVE_AXES), get9(world.bodies[b], memory.ROTATION)
+    centre = get3(sheave, memory.SHEAVE_CENTRE)
+    on_p = apply(axes, (radius * px, radius * py, p[2] + rise * free_p / share))
+    on_q = apply(axes, (radius * qx, radius * qy, q[2] - rise * free_q / share))
+    put3(world.pins[first + 1], memory.PIN_POINT, add(centre, on_p))
+    put3(world.pins[first + 2], memory.PIN_POINT, add(centre, on_q))
+    comes = apply(R, apply(axes, (share * come[0], share * come[1], rise)))
+    goes = apply(R, apply(axes, (share * go[0], share * go[1], rise)))
+    place = get3(state[b], memory.P)
+    put3(world.pins[first + 1], memory.PIN_PLACE, add(place, apply(R, add(centre, on_p))))
+    put3(world.pins[first + 2], memory.PIN_PLACE, add(place, apply(R, add(centre, on_q))))
+    return length, rate, free / length, comes, goes
+
+
+@inlined
+def lies_on(world, i, first, state, slope):
+    """True if the cable lies on sheave i, between pins ``first`` and ``first + 3``; the measure of its next change."""
+    p, _, _ = seen_from(world, i, world.pins[first], state, slope)
+    q, _, _ = seen_from(world, i, world.pins[first + 3], state, slope)
+    watch(world, i, p, q)
+    return world.sheave_int[i, memory.LIES_ON] != 0
+
+
+@inlined
+def begin_sheaves(world):
+    """A state is set: cables lie on pulleys, for less than a turn, and not on pegs."""
+    for i in range(world.head[memory.N_SHEAVES]):
+        number = world.sheave_int[i]
+        number[memory.LIES_ON] = 1 if number[memory.PULLEY] != 0 else 0
+        if number[memory.PULLEY] != 0:
+            number[memory.SIDE] = number[memory.PULLEY]
+        world.sheaves[i, memory.WRAP_ANGLE] = pi
+
+
+@inlined
+def turn_over(world, i):
+    """The cable begins to lie on sheave i, or ceases to."""
+    number = world.sheave_int[i]
+    number[memory.LIES_ON] = 1 - number[memory.LIES_ON]
+    world.sheaves[i, memory.WRAP_ANGLE] = 0.0

@@ -1,0 +1,264 @@
+"""Pulleys with a size, pegs and edges: closed forms, an independent solution, conservation laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
+from worlds import random_inertia, started, state
+
+from rotor_core.errors import ModelError
+from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.cable import Cable, Sheave
+from rotor_dynamics.model.system import System
+
+G = 9.81
+ORIGIN = np.zeros(3)
+Y = np.array([0.0, 1.0, 0.0])
+
+
+def points(*masses):
+    return tuple(Body(f"m{i}", m) for i, m in enumerate(masses))
+
+
+def engine_of(bodies, cables, states, **options):
+    gravity = options.pop("gravity", G)
+    return started(System(bodies, tuple(cables), gravity=gravity), np.array(states), **options)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.05, 0.3])
+def test_atwood_over_a_pulley_with_a_size(radius):
+    """a = (m2 - m1) g / (m1 + m2), T = 2 m1 m2 g / (m1 + m2); half a turn lies on the pulley."""
+    m1, m2 = 0.3, 0.5
+    # from -x over the top to +x: clockwise seen against y
+    pulley = Sheave(WORLD, ORIGIN, Y, radius, turn=1)
+    cable = Cable(0, 1, 2.0 + np.pi * radius, through=(pulley,))
+    side = max(radius, 1e-6)
+    engine = engine_of(
+        points(m1, m2), [cable], [state((-side, 0, -1.2)), state((side, 0, -0.8))]
+    )
+    assert engine.taut.all() or radius == 0.0
+    engine.run(500)
+    a = (m2 - m1) * G / (m1 + m2)
+    z = engine.update_kinematics()[:, 2]
+    tolerance = 1e-11 if radius else 1e-5  # beside an edge the strands lean
+    assert z[0] == pytest.approx(-1.2 + 0.125 * a, abs=tolerance)
+    assert z[1] == pytest.approx(-0.8 - 0.125 * a, abs=tolerance)
+    assert engine.tensions[0] == pytest.approx(2 * m1 * m2 * G / (m1 + m2), rel=max(tolerance, 1e-11))
+
+
+def unrolled(p, q, radius, side):
+    """Length of the shortest way from p to q round a cylinder about z: a search over the height of the arc's ends.
+
+    Another way than the closed form: tangents from geometry, the helix by its slope, minimized numerically.
+    """
+
+    def angles(v, sign):
+        return np.arctan2(v[1], v[0]) + sign * side * np.arccos(radius / np.hypot(*v[:2]))
+
+    on_p, on_q = angles(p, 1.0), angles(q, -1.0)
+    turn = (side * (on_q - on_p)) % (2.0 * np.pi)
+    a = p[:2] - radius * np.array([np.cos(on_p), np.sin(on_p)])
+    b = q[:2] - radius * np.array([np.cos(on_q), np.sin(on_q)])
+    arc = radius * turn
+
+    def length(z1):
+        def rest(z2):
+            return np.hypot(np.linalg.norm(a), z1 - p[2]) + np.hypot(arc, z2 - z1) + np.hypot(np.linalg.norm(b), q[2] - z2)
+
+        return minimize_scalar(rest, bounds=(-9, 9), method="bounded", options={"xatol": 1e-12}).fun
+
+    return minimize_scalar(length, bounds=(-9, 9), method="bounded", options={"xatol": 1e-12}).fun, turn
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_way_over_a_cylinder_is_the_shortest_one(seed):
+    random = np.random.default_rng(seed)
+    radius, side = random.uniform(0.05, 0.5), int(random.choice([-1, 1]))
+    R, centre = Rotation.random(random_state=seed).as_matrix(), random.normal(size=3)
+    p, q = (np.array([*(d * np.array([np.cos(t), np.sin(t)])), z])
+            for d, t, z in zip(random.uniform(0.6, 2.0, 2), random.uniform(0, 2 * np.pi, 2), random.normal(size=2), strict=True))  # fmt: skip
+    shortest, turn = unrolled(p, q, radius, side)
+    if not 0.1 < turn < 6.0:
+        return
+    cable = Cable(0, 1, 100.0, through=(Sheave(WORLD, centre, R[:, 2], radius, turn=side),))
+    engine = engine_of(points(1.0, 1.0), [cable], [state(centre + R @ p), state(centre + R @ q)])
+    assert engine.distances[0] == pytest.approx(shortest, abs=1e-7)  # of the search
+
+
+def involute(bob_angle, length, drop, radius, times):
+    """A pendulum from its pivot at the origin that wraps around a peg below it, by an independent integrator.
+
+    theta: direction of the free part, from the vertical. Before the peg it is a pendulum of the whole length; at the
+    peg it follows an involute: ``v = l theta_dot``, l the free part, which becomes shorter by the radius per angle.
+    """
+    touch = np.arcsin(radius / drop)  # there the line is a radius beside the axis
+    straight = np.sqrt(drop**2 - radius**2)
+
+    def free(theta):
+        """Free length, and the place of the bob."""
+        if theta >= touch:
+            return length, length * np.array([np.sin(theta), -np.cos(theta)])
+        wrapped = touch - theta
+        n = np.array([np.cos(theta), np.sin(theta)])  # across the free part, the way theta grows
+        meets = np.array([0.0, -drop]) + radius * n
+        rest = length - straight - radius * wrapped
+        return rest, meets + rest * np.array([np.sin(theta), -np.cos(theta)])
+
+    def slope(t, y):
+        theta, rate = y
+        l, _ = free(theta)
+        change = 0.0 if theta >= touch else radius  # d l / d theta
+        # l^2 theta'' + l l' theta'^2 = -g dz/dtheta, and dz/dtheta = l sin(theta)
+        return [rate, (-change * rate * rate - G * np.sin(theta)) / l]
+
+    out, t, y = [], 0.0, np.array([bob_angle, 0.0])
+
+    def crossing(t, y):
+        return y[0] - touch
+
+    crossing.terminal = True
+    changes = []
+    for until in times:
+        while t < until:
+            solution = solve_ivp(slope, (t, until), y, method="DOP853", rtol=1e-13, atol=1e-14, events=crossing)
+            t, y = solution.t[-1], solution.y[:, -1]
+            if solution.status == 1:
+                changes.append(t)
+                ratio = length / (length - straight)  # the bob keeps its speed, the free part turns faster
+                y = np.array([touch + 1e-15, y[1] / ratio] if y[1] > 0 else [touch - 1e-15, y[1] * ratio])
+        out.append(free(y[0])[1])
+    return np.array(out), changes
+
+
+@pytest.mark.parametrize("radius", [0.02, 0.1])
+def test_a_pendulum_on_a_peg_is_the_involute_of_an_independent_solution(radius):
+    length, drop = 1.0, 0.4
+    peg = Sheave(WORLD, np.array([0.0, 0.0, -drop]), Y, radius)
+    cable = Cable(WORLD, 0, length, through=(peg,))
+    begin = np.radians(50.0)
+    engine = engine_of(points(0.7), [cable], [state(length * np.array([np.sin(begin), 0, -np.cos(begin)]))])
+    times = np.arange(1, 16) * 0.1
+    found = []
+    for t in times:
+        engine.run(round((t - engine.time) / 1e-3))
+        found.append(engine.update_kinematics()[0, [0, 2]].copy())
+    exact, changes = involute(begin, length, drop, radius, times)
+    events = [e for e in engine.take_events() if e.type in ("touch", "leave")]
+    assert [e.type for e in events] == ["touch", "leave", "touch", "leave"][: len(events)]
+    assert len(events) == len(changes) >= 2
+    np.testing.assert_allclose([e.time for e in events], changes, atol=1e-9)
+    np.testing.assert_allclose(found, exact, atol=1e-9)
+    assert events[0].cause == "wraps"
+    assert np.linalg.norm(np.array(events[0].place) - [0, 0, -drop]) == pytest.approx(radius, abs=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-11
+
+
+def momenta(engine, masses, inertia):
+    m = engine.update_kinematics()
+    p = (masses[:, None] * m[:, 7:10]).sum(axis=0)
+    L = np.cross(m[:, :3], masses[:, None] * m[:, 7:10]).sum(axis=0)
+    w, x, y, z = m[0, 3:7]
+    R = Rotation.from_quat([x, y, z, w]).as_matrix()
+    return p, L + R @ inertia @ m[0, 10:13]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_cable_round_a_free_body_keeps_energy_and_momentum(seed):
+    """Two masses on a cable that lies on a cylinder of a free, tumbling body; nothing else acts."""
+    random = np.random.default_rng(seed)
+    inertia = random_inertia(random, 1.0) if seed % 2 else np.diag([0.02, 0.03, 0.025])
+    masses = np.array([1.0, 0.4, 0.6])
+    bodies = (Body("drum", 1.0, inertia), Body("a", 0.4), Body("b", 0.6))
+    centre, axis = 0.1 * random.normal(size=3), random.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    x = np.cross(axis, [0.3, -0.5, 0.8])
+    x /= np.linalg.norm(x)
+    y = np.cross(axis, x)
+    radius = 0.0 if seed % 3 == 0 else 0.15
+    a = centre + 0.9 * x + 0.2 * axis - 0.4 * y
+    b = centre - 0.7 * x - 0.1 * axis - 0.5 * y
+    sheave = Sheave(0, centre, axis, radius, turn=1)
+    probe = engine_of(bodies, [Cable(1, 2, 100.0, through=(sheave,))], [state(), state(a), state(b)], gravity=0.0)
+    cable = Cable(1, 2, float(probe.distances[0]), through=(sheave,))
+    omega = random.normal(size=3)
+    states = [state(w=omega), state(a, v=0.3 * random.normal(size=3) + 0.6 * x), state(b, v=-0.5 * x)]
+    engine = engine_of(bodies, [cable], states, gravity=0.0)
+    engine.run(1)
+    before = momenta(engine, masses, inertia)
+    energy = engine.accuracy.energy_error_j
+    engine.run(600)
+    after = momenta(engine, masses, inertia)
+    np.testing.assert_allclose(after[0], before[0], atol=1e-11)
+    np.testing.assert_allclose(after[1], before[1], atol=1e-9)
+    assert abs(engine.accuracy.energy_error_j - energy) < 1e-8
+
+
+def test_the_order_of_the_integrator_survives_pegs():
+    """Halving the step takes the error of a wrapping pendulum down by about 2^4, events inside steps and all."""
+    length, drop, radius, begin = 1.0, 0.4, 0.1, np.radians(50.0)
+    peg = Sheave(WORLD, np.array([0.0, 0.0, -drop]), Y, radius)
+    errors = []
+    (exact,), _ = involute(begin, length, drop, radius, [1.0])
+    for step in (0.02, 0.01):
+        engine = engine_of(
+            points(0.7), [Cable(WORLD, 0, length, through=(peg,))],
+            [state(length * np.array([np.sin(begin), 0, -np.cos(begin)]))], step=step, tolerance=np.inf,
+        )  # fmt: skip
+        engine.run(round(1.0 / step))
+        errors.append(np.linalg.norm(engine.update_kinematics()[0, [0, 2]] - exact))
+    assert 9.0 < errors[0] / errors[1] < 40.0
+
+
+def test_a_snap_over_a_pulley_shares_the_impulse():
+    """p = closing speed / (1/m1 + 1/m2) along the strands."""
+    radius = 0.2
+    pulley = Sheave(WORLD, ORIGIN, Y, radius, turn=1)
+    cable = Cable(0, 1, 2.0 + np.pi * radius, through=(pulley,))
+    engine = engine_of(
+        points(0.5, 0.3), [cable],
+        [state((-radius, 0, -0.9)), state((radius, 0, -1.0), v=(0.0, 0.0, -2.0))], gravity=0.0,
+    )  # fmt: skip
+    engine.run(200)
+    (snap,) = [e for e in engine.take_events() if e.type == "snap"]
+    assert snap.time == pytest.approx(0.05, abs=1e-12)
+    assert snap.impulses[0] == pytest.approx(2.0 / (1 / 0.5 + 1 / 0.3), rel=1e-12)
+
+
+def test_a_line_that_passes_through_a_peg_lies_on_its_nearer_side():
+    peg = Sheave(WORLD, np.array([0.02, 0.0, -0.5]), Y, 0.1)
+    cable = Cable(WORLD, 0, 2.0, through=(peg,))
+    engine = engine_of(points(1.0), [cable], [state((0.0, 0.0, -1.0))])
+    straight = engine_of(points(1.0), [Cable(WORLD, 0, 2.0, winds=True)], [state((0.0, 0.0, -1.0))])
+    assert engine.distances[0] > straight.distances[0] + 1e-3
+    assert engine.world.sheave_int[0, memory.LIES_ON] == 1
+    assert engine.world.pins[1, memory.PIN_PLACE] < 0.02  # the pivot is left of the middle of the peg
+
+
+def test_a_short_peg_is_passed_by():
+    """A cable that swings past the end of a peg does not touch it."""
+    events = []
+    for reach in (0.5, 0.05):
+        peg = Sheave(WORLD, np.array([0.0, 0.2, -0.4]), Y, 0.05, reach=reach)
+        begin = np.array([0.8, 0.0, -0.6])
+        engine = engine_of(points(1.0), [Cable(WORLD, 0, 1.0, through=(peg,))], [state(begin)])
+        engine.run(600)
+        events.append([e.type for e in engine.take_events()])
+    assert events[0][:1] == ["touch"]
+    assert events[1] == []
+
+
+def test_sheaves_are_checked():
+    peg = Sheave(WORLD, ORIGIN, Y, 0.1)
+    with pytest.raises(ModelError, match="two sheaves follow each other"):
+        System(points(1.0), (Cable(WORLD, 0, 1.0, through=(peg, peg)),))
+    with pytest.raises(ModelError, match="an axis with a length"):
+        Sheave(WORLD, ORIGIN, ORIGIN, 0.1)
+    with pytest.raises(ModelError, match="turn must be"):
+        Sheave(WORLD, ORIGIN, Y, 0.1, turn=2)
+    assert Engine is not None
