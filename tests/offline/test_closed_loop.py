@@ -144,6 +144,7 @@ OPEN_LOOP_OR_WINDY = (
     "lift",
     "tackle",
     "tether",
+    "peg",
 )
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
 that the air shakes, that drop something, that fly missions, or that show what goes wrong."""
@@ -159,7 +160,10 @@ def test_every_shipped_scenario_flies(name):
     summary = flight.summary()
     assert np.isfinite(flight.states).all()
     assert summary["limited_periods"] == 0
-    assert summary["events"] == {"snap": 0, "slack": 0, "settle": 0, "cut": 0}
+    events = dict(summary["events"])
+    if scenario.verdict.may_touch:
+        events = {kind: n for kind, n in events.items() if kind not in ("touch", "leave")}
+    assert events == {"snap": 0, "slack": 0, "settle": 0, "cut": 0}
     for figures in summary["teams"].values():
         assert figures["position_error_max_m"] < 0.35
         assert figures["attitude_rmse_deg"] is None or figures["attitude_rmse_deg"] < 7.0

@@ -38,9 +38,7 @@ def test_atwood_over_a_pulley_with_a_size(radius):
     pulley = Sheave(WORLD, ORIGIN, Y, radius, turn=1)
     cable = Cable(0, 1, 2.0 + np.pi * radius, through=(pulley,))
     side = max(radius, 1e-6)
-    engine = engine_of(
-        points(m1, m2), [cable], [state((-side, 0, -1.2)), state((side, 0, -0.8))]
-    )
+    engine = engine_of(points(m1, m2), [cable], [state((-side, 0, -1.2)), state((side, 0, -0.8))])
     assert engine.taut.all() or radius == 0.0
     engine.run(500)
     a = (m2 - m1) * G / (m1 + m2)
@@ -48,7 +46,9 @@ def test_atwood_over_a_pulley_with_a_size(radius):
     tolerance = 1e-11 if radius else 1e-5  # beside an edge the strands lean
     assert z[0] == pytest.approx(-1.2 + 0.125 * a, abs=tolerance)
     assert z[1] == pytest.approx(-0.8 - 0.125 * a, abs=tolerance)
-    assert engine.tensions[0] == pytest.approx(2 * m1 * m2 * G / (m1 + m2), rel=max(tolerance, 1e-11))
+    assert engine.tensions[0] == pytest.approx(
+        2 * m1 * m2 * G / (m1 + m2), rel=max(tolerance, 1e-11)
+    )
 
 
 def unrolled(p, q, radius, side):
@@ -68,11 +68,17 @@ def unrolled(p, q, radius, side):
 
     def length(z1):
         def rest(z2):
-            return np.hypot(np.linalg.norm(a), z1 - p[2]) + np.hypot(arc, z2 - z1) + np.hypot(np.linalg.norm(b), q[2] - z2)
+            return (
+                np.hypot(np.linalg.norm(a), z1 - p[2])
+                + np.hypot(arc, z2 - z1)
+                + np.hypot(np.linalg.norm(b), q[2] - z2)
+            )
 
         return minimize_scalar(rest, bounds=(-9, 9), method="bounded", options={"xatol": 1e-12}).fun
 
-    return minimize_scalar(length, bounds=(-9, 9), method="bounded", options={"xatol": 1e-12}).fun, turn
+    return minimize_scalar(
+        length, bounds=(-9, 9), method="bounded", options={"xatol": 1e-12}
+    ).fun, turn
 
 
 @settings(max_examples=40, deadline=None)
@@ -126,12 +132,18 @@ def involute(bob_angle, length, drop, radius, times):
     changes = []
     for until in times:
         while t < until:
-            solution = solve_ivp(slope, (t, until), y, method="DOP853", rtol=1e-13, atol=1e-14, events=crossing)
+            solution = solve_ivp(
+                slope, (t, until), y, method="DOP853", rtol=1e-13, atol=1e-14, events=crossing
+            )
             t, y = solution.t[-1], solution.y[:, -1]
             if solution.status == 1:
                 changes.append(t)
-                ratio = length / (length - straight)  # the bob keeps its speed, the free part turns faster
-                y = np.array([touch + 1e-15, y[1] / ratio] if y[1] > 0 else [touch - 1e-15, y[1] * ratio])
+                ratio = length / (
+                    length - straight
+                )  # the bob keeps its speed, the free part turns faster
+                y = np.array(
+                    [touch + 1e-15, y[1] / ratio] if y[1] > 0 else [touch - 1e-15, y[1] * ratio]
+                )
         out.append(free(y[0])[1])
     return np.array(out), changes
 
@@ -142,7 +154,9 @@ def test_a_pendulum_on_a_peg_is_the_involute_of_an_independent_solution(radius):
     peg = Sheave(WORLD, np.array([0.0, 0.0, -drop]), Y, radius)
     cable = Cable(WORLD, 0, length, through=(peg,))
     begin = np.radians(50.0)
-    engine = engine_of(points(0.7), [cable], [state(length * np.array([np.sin(begin), 0, -np.cos(begin)]))])
+    engine = engine_of(
+        points(0.7), [cable], [state(length * np.array([np.sin(begin), 0, -np.cos(begin)]))]
+    )
     times = np.arange(1, 16) * 0.1
     found = []
     for t in times:
@@ -155,7 +169,9 @@ def test_a_pendulum_on_a_peg_is_the_involute_of_an_independent_solution(radius):
     np.testing.assert_allclose([e.time for e in events], changes, atol=1e-9)
     np.testing.assert_allclose(found, exact, atol=1e-9)
     assert events[0].cause == "wraps"
-    assert np.linalg.norm(np.array(events[0].place) - [0, 0, -drop]) == pytest.approx(radius, abs=1e-9)
+    assert np.linalg.norm(np.array(events[0].place) - [0, 0, -drop]) == pytest.approx(
+        radius, abs=1e-9
+    )
     assert abs(engine.accuracy.energy_error_j) < 1e-11
 
 
@@ -184,10 +200,16 @@ def test_a_cable_round_a_free_body_keeps_energy_and_momentum(seed):
     a = centre + 0.9 * x + 0.2 * axis - 0.4 * y
     b = centre - 0.7 * x - 0.1 * axis - 0.5 * y
     sheave = Sheave(0, centre, axis, radius, turn=1)
-    probe = engine_of(bodies, [Cable(1, 2, 100.0, through=(sheave,))], [state(), state(a), state(b)], gravity=0.0)
+    probe = engine_of(
+        bodies, [Cable(1, 2, 100.0, through=(sheave,))], [state(), state(a), state(b)], gravity=0.0
+    )
     cable = Cable(1, 2, float(probe.distances[0]), through=(sheave,))
     omega = random.normal(size=3)
-    states = [state(w=omega), state(a, v=0.3 * random.normal(size=3) + 0.6 * x), state(b, v=-0.5 * x)]
+    states = [
+        state(w=omega),
+        state(a, v=0.3 * random.normal(size=3) + 0.6 * x),
+        state(b, v=-0.5 * x),
+    ]
     engine = engine_of(bodies, [cable], states, gravity=0.0)
     engine.run(1)
     before = momenta(engine, masses, inertia)
@@ -237,7 +259,9 @@ def test_a_line_that_passes_through_a_peg_lies_on_its_nearer_side():
     straight = engine_of(points(1.0), [Cable(WORLD, 0, 2.0, winds=True)], [state((0.0, 0.0, -1.0))])
     assert engine.distances[0] > straight.distances[0] + 1e-3
     assert engine.world.sheave_int[0, memory.LIES_ON] == 1
-    assert engine.world.pins[1, memory.PIN_PLACE] < 0.02  # the pivot is left of the middle of the peg
+    assert (
+        engine.world.pins[1, memory.PIN_PLACE] < 0.02
+    )  # the pivot is left of the middle of the peg
 
 
 def test_a_short_peg_is_passed_by():

@@ -21,7 +21,7 @@ from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hanging import ends_of, hang_down, lay_strands, masses_of
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import WRAPS, Event
 from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
 from rotor_sim.actuation.helicopter import Helicopters
@@ -539,7 +539,23 @@ class Simulation:
         ]
         return np.array([self._wind.sample(t - self._begin) for t in times]).reshape(-1, 3)
 
+    def _named(self, event: Event) -> Event:
+        """With the names of a cable and of what it begins or ceases to lie on."""
+        if event.cause != WRAPS:
+            return event
+        model, k = self.scenario.model, event.cables[0]
+        cable = model.cables[k]
+        names = [r.entity for r in cable.through if r.turn] + [
+            p.obstacle or p.entity for p in cable.around
+        ]
+        places = [np.array(c.centre) for c in cable.cylinders if c.turn] + [
+            np.array(c.centre) for c in cable.cylinders if not c.turn
+        ]
+        nearest = int(np.argmin([np.linalg.norm(p - event.place) for p in places]))
+        return replace(event, bodies=(model.cable_names[k], names[nearest]))
+
     def take_events(self) -> list[Event]:
         """Hybrid events since the last call."""
-        events, self._events = [*self._events, *self.engine.take_events()], []
+        found = [self._named(event) for event in self.engine.take_events()]
+        events, self._events = [*self._events, *found], []
         return sorted(events, key=lambda event: event.time)

@@ -305,8 +305,10 @@ class _Pairs:
             parts = self._add(cable_solids(cable, k, self._rows, masses))
             if not parts:
                 continue
+            around = {peg.obstacle for peg in cable.around}
             for obstacle, solids in standing.items():
-                self._pair(name, obstacle, parts, solids)
+                if obstacle not in around:
+                    self._pair(name, obstacle, parts, solids)
             if not n:  # masses lie on the ground
                 self._pair(name, GROUND, parts, ground)
             ends = {body for body, _ in cable.path}

@@ -139,7 +139,7 @@ def ground_solid(height: float) -> Solid:
 def cable_solids(
     cable: CableAttachment, number: int, rows: dict[str, int], masses: list[int]
 ) -> list[Solid]:
-    """Its straight parts; none of a cable that is at a link of an arm.
+    """Its straight parts, without those over pulleys; none of a cable that is at a link of an arm.
 
     Args:
         cable: which.
@@ -148,14 +148,16 @@ def cable_solids(
         masses: rows of its masses, of a heavy one.
     """
     known = {"world": WORLD, **rows}
-    if any(body not in known for body, _ in cable.path):
+    if any(body not in known for body, _ in cable.nodes):
         return []
-    path = [(known[body], np.array(point)) for body, point in cable.path]
+    path = [(known[body], np.array(point)) for body, point in cable.nodes]
     path[-1:-1] = [(row, np.zeros(3)) for row in masses]
     ball = 0.5 * cable.diameter_m
+    bent = {c.part for c in cable.cylinders if c.turn}
     return [
         Solid(np.array([a[1], b[1]]), np.array([a[0], b[0]]), ball=ball, cable=number)
-        for a, b in pairwise(path)
+        for part, (a, b) in enumerate(pairwise(path))
+        if part not in bent
     ]
 
 

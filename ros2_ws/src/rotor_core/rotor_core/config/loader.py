@@ -22,6 +22,7 @@ from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.obstacles.files import with_obstacle_files
+from rotor_core.config.obstacles.pegs import with_pegs
 from rotor_core.config.schema import Scenario
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller
@@ -164,7 +165,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     if "environment" in root:
         root["environment"] = with_obstacle_files(root["environment"])
     root.setdefault("name", tree.with_value(name))
-    scenario = build(Scenario, tree.with_value(root))
+    scenario = with_pegs(build(Scenario, tree.with_value(root)), tree)
     check_references(scenario, tree)
     if scenario.model.cables:
         from rotor_core.config.initial import initial_states  # it needs plant_model

@@ -16,6 +16,9 @@ EVENT_TYPES = {**_BOTH, 6: "break", 7: "touch", 8: "leave"}
 EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break"}
 """Types by their codes in messages."""
 
+WRAPS = "wraps"
+"""Cause of a cable that begins or ceases to lie on a peg."""
+
 PLACED = (int(impact.TOUCH), int(impact.LEAVE))
 """Codes of the log that have a place."""
 
@@ -25,7 +28,7 @@ EVENT_CAUSES = {
     2: "impact",
     3: "acceleration",
     4: "input_jump",
-    5: "wraps",
+    5: WRAPS,
 }
 
 

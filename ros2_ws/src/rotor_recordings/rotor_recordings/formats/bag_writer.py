@@ -22,7 +22,7 @@ from rotor_recordings.formats.message_store import STORAGE_VERSION, message_stor
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
 from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
-from rotor_sim.shapes.shapes import drawn_path
+from rotor_sim.shapes.shapes import drawn_path, laid
 
 ALL_VALID = 511
 WORLD = "world"
@@ -216,9 +216,8 @@ class _Messages:
         for k, (name, cable) in enumerate(
             zip(self._model.cable_names, self._model.cables, strict=True)
         ):
-            parts = np.diff(
-                [end(entity, point) for entity, point in drawn_path(cable, name)], axis=0
-            )
+            points = np.array([end(entity, point) for entity, point in drawn_path(cable, name)])
+            parts = np.diff(laid(points, cable), axis=0)
             spans = np.linalg.norm(parts, axis=1)
             distance = float(spans.sum())
             direction = parts[0] / spans[0] if spans[0] > 0.0 else np.array([0.0, 0.0, -1.0])

@@ -155,8 +155,10 @@ class SteadyWorld:
             names = [end.split("/")[0] for end, _ in cable.path]
             if not any(name in vehicles for name in names):
                 continue
-            if cable.through or cable.stiffness_n_per_m:
-                what = "runs through rings" if cable.through else "stretches"
+            if cable.through or cable.around or cable.stiffness_n_per_m:
+                what = (
+                    "stretches" if cable.stiffness_n_per_m else "runs through rings or around pegs"
+                )
                 raise ModelError(
                     f"trim: cable{k + 1} {what}, which is not supported. Let the flight settle (`./rotor fly`), or "
                     "give it neither rings nor stiffness."

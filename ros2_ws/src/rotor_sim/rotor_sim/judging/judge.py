@@ -118,7 +118,7 @@ class Judge:
                 if not self._criteria.may_touch:
                     self._lose(event.time, "{} went through {}".format(*event.bodies))
                 continue
-            if event.type != "touch" or event.bodies[1] != "world":
+            if event.type != "touch" or "world" not in event.bodies[1:]:
                 continue
             if event.bodies[0] not in self._vehicles:
                 continue

@@ -15,6 +15,7 @@ from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.cable import Sheave
 from rotor_dynamics.model.system import WORLD, Cable, Drag, Force, Rotor, System, Weld
 from rotor_sim.plant.contact_pairs import contacts_from_scenario, contacts_of_masses
 from rotor_sim.plant.heavy_cables import heavy_cables
@@ -137,10 +138,18 @@ def system_from_scenario(scenario: Scenario) -> System:
 
 def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
     """A cable as its configuration gives it; ``index``: number of a body by its name."""
-    (a, r_a), *through, (b, r_b) = ((index(name), np.array(point)) for name, point in keys.path)
+    nodes = [(index(name), np.array(point)) for name, point in keys.nodes]
+    on_part = {c.part: c for c in keys.cylinders}
+    through: list[tuple[int, np.ndarray] | Sheave] = []
+    for part in range(len(nodes) - 1):
+        if c := on_part.get(part):
+            centre, axis = np.array(c.centre), np.array(c.axis)
+            through.append(Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach))
+        through += nodes[part + 1 : part + 2]
+    (a, r_a), (b, r_b) = nodes[0], nodes[-1]
     breaking = np.inf if keys.breaking_load_n is None else keys.breaking_load_n
     return Cable(
-        a, b, keys.length_m, r_a, r_b, tuple(through), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking,
+        a, b, keys.length_m, r_a, r_b, tuple(through[:-1]), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking,
         keys.winch is not None,
     )  # fmt: skip
 

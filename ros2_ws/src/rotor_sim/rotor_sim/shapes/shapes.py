@@ -23,6 +23,7 @@ from rotor_core.config.vehicles.arm import Visual, link_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_sim.shapes.arcs import arc_over
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -80,6 +81,30 @@ class Shape:
     text: str = ""
 
 
+def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
+    """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
+
+    On a cylinder there are always as many points, close together where the cable does not lie on it.
+    """
+    cylinders = cable.cylinders
+    if not cylinders:
+        return points
+    n = len(points) - 2 * len(cylinders)
+    nodes, marks = points[:n], points[n:].reshape(-1, 2, 3)
+    out = [nodes[:1]]
+    on_part = {c.part: (c, *marks[i]) for i, c in enumerate(cylinders)}
+    for part in range(n - 1):
+        if part in on_part:
+            c, centre, tip = on_part[part]
+            out.append(
+                arc_over(
+                    nodes[part], nodes[part + 1], centre, tip - centre, c.radius, c.turn, c.reach
+                )
+            )
+        out.append(nodes[part + 1 : part + 2])
+    return np.concatenate(out)
+
+
 def cable_points(path: np.ndarray, length: float) -> np.ndarray:
     """Polyline of a cable, (m, 3), over a path from end to end, (n, 3).
 
@@ -104,14 +129,22 @@ def drawn_length(cable: CableAttachment) -> float:
 
     So is every piece of a heavy one.
     """
-    return 0.0 if cable.winch or cable.mass_kg_per_m else cable.length_m
+    return 0.0 if cable.winch or cable.mass_kg_per_m or cable.cylinders else cable.length_m
 
 
 def drawn_path(cable: CableAttachment, name: str) -> list[tuple[str, np.ndarray]]:
-    """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses."""
-    path = [(body, np.array(point)) for body, point in cable.path]
+    """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses.
+
+    Behind them two points for every pulley and peg: its middle, and one along its axis.
+    """
+    path = [(body, np.array(point)) for body, point in cable.nodes]
     n = cable.segments if cable.mass_kg_per_m else 0
-    return [*path[:-1], *((f"{name}/{i + 1}", np.zeros(3)) for i in range(n)), path[-1]]
+    marks = [
+        (c.entity, np.array(c.centre) + side * np.array(c.axis))
+        for c in cable.cylinders
+        for side in (0.0, 1.0)
+    ]
+    return [*path[:-1], *((f"{name}/{i + 1}", np.zeros(3)) for i in range(n)), path[-1], *marks]
 
 
 def _name(entity: str, height: float) -> Shape:

@@ -30,6 +30,7 @@ from rotor_sim.shapes.shapes import (
     cable_points,
     drawn_length,
     drawn_path,
+    laid,
     scenario_shapes,
 )
 from rotor_viewer.browser.world import World
@@ -98,7 +99,10 @@ class Scene:
             [(rows.get(name, -1), point) for name, point in drawn_path(c, n)]
             for c, n in zip(model.cables, model.cable_names, strict=True)
         ]
-        self._cables = [self._cable(k, len(path) - 1) for k, path in enumerate(self._paths)]
+        self._cables = [
+            self._cable(k, len(laid(np.zeros((len(path), 3)), c)) - 1)
+            for k, (path, c) in enumerate(zip(self._paths, model.cables, strict=True))
+        ]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
         gravity = max(scenario.environment.gravity_m_s2, 1.0)
         self._arrow_scales = [
@@ -196,7 +200,8 @@ class Scene:
     def _show_cable(self, k: int, path: np.ndarray, taut: bool, cut: bool) -> None:
         whole, pieces = self._cables[k]
         taut = taut or not pieces
-        length = drawn_length(self._scenario.model.cables[k])
+        cable = self._scenario.model.cables[k]
+        length, path = drawn_length(cable), laid(path, cable)
         line = cable_points(path, length if not taut else 0.0)
         if len(line) == len(path) and not taut:  # as long as it is, but without tension
             parts = [np.linspace(a, b, SAG_POINTS + 1)[1:] for a, b in pairwise(path)]

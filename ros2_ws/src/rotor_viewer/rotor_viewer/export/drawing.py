@@ -29,6 +29,7 @@ from rotor_sim.shapes.shapes import (
     cable_points,
     drawn_length,
     drawn_path,
+    laid,
     scenario_shapes,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -185,7 +186,7 @@ class _Drawing:
                 for name, point in drawn_path(cable, self._model.cable_names[k])
             ]
             taut = bool(picture.taut[k])
-            line = cable_points(np.array(path), 0.0 if taut else drawn_length(cable))
+            line = cable_points(laid(np.array(path), cable), 0.0 if taut else drawn_length(cable))
             colour = (TAUT_COLOUR if taut else SLACK_COLOUR)[:3]
             self._axes.plot(*line.T, color=colour, linewidth=1.2)
 

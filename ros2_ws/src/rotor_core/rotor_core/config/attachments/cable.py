@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,11 +21,68 @@ MOST_SEGMENTS = 200
 class Ring:
     """A ring (or a small pulley) through which a cable runs without friction.
 
-    A point of an entity, in body axes from its centre of mass, of a link of an arm, or of the ``world``.
+    A point of an entity, in body axes from its centre of mass, of a link of an arm, or of the ``world``. With
+    ``radius_m`` it is a pulley about that point: the cable lies on it, ``ccw`` or ``cw`` (``turn``) about ``axis`` on
+    the way from ``a`` to ``b``.
     """
 
     entity: str
     point_m: Vector = (0.0, 0.0, 0.0)
+    radius_m: float = bounded(0.0, ge=0.0)
+    axis: Vector = (0.0, 1.0, 0.0)
+    turn: Literal["ccw", "cw"] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.turn is None) != (self.radius_m == 0.0):
+            raise ValueError(
+                "a pulley has radius_m > 0 and turn (ccw or cw about its axis); a ring has neither. Give both or none."
+            )
+        if not any(self.axis):
+            raise ValueError(f"axis must have a length, got {list(self.axis)}.")
+
+
+@dataclass(frozen=True)
+class Peg:
+    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge. No friction.
+
+    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or a cylinder among the obstacles.
+    ``part``: of the way between rings, from 1, that may come to lie on it.
+    """
+
+    obstacle: str = ""
+    entity: str = "world"
+    ends_m: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    radius_m: float = bounded(0.0, ge=0.0)
+    part: int = bounded(1, ge=1)
+
+    def __post_init__(self) -> None:
+        if not self.obstacle and self.ends_m[0] == self.ends_m[1]:
+            raise ValueError(
+                "a peg needs ends_m, two points that differ, or the name of an obstacle."
+            )
+        if self.obstacle and self.entity != "world":
+            raise ValueError("obstacles stand in the world. Leave out entity.")
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A pulley or peg on the way of a cable.
+
+    Attributes:
+        entity: whose axes the rest is in.
+        centre, axis: m, and along it.
+        radius, reach: m; half its length.
+        turn: of a pulley, +1 (ccw) or -1; 0: a peg.
+        part: number of the straight part, from 0, that it is in.
+    """
+
+    entity: str
+    centre: Vector
+    axis: Vector
+    radius: float
+    reach: float
+    turn: int
+    part: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +111,8 @@ class CableAttachment:
 
     Points in body axes from the centre of mass. ``through``: rings on its way, in order from ``a``;
     ``length_m`` is that of the whole cable. With ``stiffness_n_per_m`` (0: it does not stretch) it is
-    elastic, with ``damping_n_s_per_m``, and breaks at ``breaking_load_n``. ``winch``: winds it.
+    elastic, with ``damping_n_s_per_m``, and breaks at ``breaking_load_n``. ``winch``: winds it. ``around``: pegs and
+    edges around which it wraps.
 
     With ``mass_kg_per_m`` it is heavy: ``segments`` equal parts (20 by default), each with its mass in its middle. With
     ``diameter_m`` the air pushes across it, with ``drag_coefficient`` of a cylinder.
@@ -74,13 +133,26 @@ class CableAttachment:
     segments: int = bounded(20, ge=2, le=MOST_SEGMENTS)
     diameter_m: float = bounded(0.0, ge=0.0, le=1.0)
     drag_coefficient: float = bounded(1.1, ge=0.0)
+    around: tuple[Peg, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.mass_kg_per_m and (self.through or self.winch or self.stiffness_n_per_m):
+        if self.mass_kg_per_m and (
+            self.through or self.winch or self.stiffness_n_per_m or self.around
+        ):
             raise ValueError(
-                "mass_kg_per_m: a heavy cable runs through no rings, has no winch and does not stretch. Leave out one "
-                "or the other."
+                "mass_kg_per_m: a heavy cable runs through no rings and around no pegs, has no winch and does not "
+                "stretch. Leave out one or the other."
             )
+        parts = [c.part for c in self.cylinders]
+        for part in parts:
+            if part > len(self.nodes) - 2:
+                raise ValueError(
+                    f"around: there are {len(self.nodes) - 1} parts between rings, got part {part + 1}."
+                )
+            if parts.count(part) > 1:
+                raise ValueError(
+                    f"part {part + 1} of the way meets two pulleys or pegs, at most one is allowed. Put a ring between."
+                )
         if self.diameter_m and not self.mass_kg_per_m:
             raise ValueError(
                 "diameter_m needs mass_kg_per_m: the air pushes on the mass of a cable. Give it one."
@@ -105,9 +177,36 @@ class CableAttachment:
         return (self.a, self.a_point_m), *rings, (self.b, self.b_point_m)
 
     @property
+    def nodes(self) -> tuple[tuple[str, Vector], ...]:
+        """The path without its pulleys: between neighbours it is straight, or lies on one cylinder."""
+        rings = ((ring.entity, ring.point_m) for ring in self.through if ring.turn is None)
+        return (self.a, self.a_point_m), *rings, (self.b, self.b_point_m)
+
+    @property
+    def cylinders(self) -> tuple[Cylinder, ...]:
+        """Pulleys and pegs, in the order of the way."""
+        out, part = [], 0
+        for ring in self.through:
+            if ring.turn is None:
+                part += 1
+                continue
+            turn = 1 if ring.turn == "ccw" else -1
+            out.append(
+                Cylinder(ring.entity, ring.point_m, ring.axis, ring.radius_m, math.inf, turn, part)
+            )
+        for peg in self.around:
+            first, last = peg.ends_m
+            centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
+            axis = tuple(b - a for a, b in zip(first, last, strict=True))
+            reach = 0.5 * math.hypot(*axis)
+            out.append(Cylinder(peg.entity, centre, axis, peg.radius_m, reach, 0, peg.part - 1))  # type: ignore[arg-type]
+        return tuple(sorted(out, key=lambda c: c.part))
+
+    @property
     def is_line(self) -> bool:
-        """True if it is a line of one length between two points: no rings, winch, mass, and it does not stretch."""
-        return not (self.through or self.winch or self.stiffness_n_per_m or self.mass_kg_per_m)
+        """True if it is a line of one length between two points: no rings, pegs, winch, mass, and no stretch."""
+        more = self.through or self.around or self.winch
+        return not (more or self.stiffness_n_per_m or self.mass_kg_per_m)
 
     @property
     def mass_kg(self) -> float:

@@ -28,6 +28,7 @@ from rotor_sim.shapes.shapes import (
     cable_points,
     drawn_length,
     drawn_path,
+    laid,
 )
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
@@ -61,6 +62,7 @@ class MarkerPublisher:
             marker(WORLD_FRAME, "text", k, Marker.TEXT_VIEW_FACING, TAUT_COLOUR, height)
             for k in range(len(model.cables))
         ]
+        self._cable_keys = model.cables
         self._lengths = [drawn_length(c) for c in model.cables]
         self._paths = [
             drawn_path(c, n) for c, n in zip(model.cables, model.cable_names, strict=True)
@@ -134,7 +136,9 @@ class MarkerPublisher:
             if not alive[k]:
                 continue
             rgba = colour(TAUT_COLOUR if taut[k] else SLACK_COLOUR)
-            for a, b in pairwise(cable_points(paths[k], self._lengths[k])):
+            for a, b in pairwise(
+                cable_points(laid(paths[k], self._cable_keys[k]), self._lengths[k])
+            ):
                 self._cables.points += [point(a), point(b)]
                 self._cables.colors += [rgba, rgba]
         self._cables.action = Marker.ADD if self._cables.points else Marker.DELETE
