@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.system import Cable, System
+from rotor_dynamics.model.cable import Cable, Sheave
+from rotor_dynamics.model.system import System
+from validation.cables.involute import G, on_peg
 
-G = 9.81
 TOP = np.array([0.0, 0.0, 0.0])
 ASIDE = np.array([0.3, 0.0, 0.0])
 
@@ -25,7 +27,7 @@ class Case:
         name: in the table.
         masses: kg.
         places: at the start, (n, 3) m, at rest.
-        path: points of the cable: a mass by its number, or a place in the world.
+        path: points of the cable: a mass by its number, a place in the world, or a peg or pulley.
         length: of the cable, m.
         until: time at which places are compared, s.
         truth: places then, (n, 3) m.
@@ -36,7 +38,7 @@ class Case:
     name: str
     masses: tuple[float, ...]
     places: np.ndarray
-    path: tuple[int | np.ndarray, ...]
+    path: tuple[int | np.ndarray | Sheave, ...]
     length: float
     until: float
     truth: np.ndarray
@@ -46,8 +48,13 @@ class Case:
 
     def engine(self) -> Engine:
         """The case in this engine, at its start."""
-        points = [
-            (p, np.zeros(3)) if isinstance(p, int) else (WORLD, np.asarray(p)) for p in self.path
+        points: list[Any] = [
+            p
+            if isinstance(p, Sheave)
+            else (p, np.zeros(3))
+            if isinstance(p, int)
+            else (WORLD, np.asarray(p))
+            for p in self.path
         ]
         (a, r_a), *through, (b, r_b) = points
         cable = Cable(a, b, self.length, r_a, r_b, tuple(through), self.stiffness, self.damping)
@@ -110,6 +117,29 @@ def pendulum() -> Case:
     return Case("swinging Atwood", (m1, m2), start, (0, TOP, 1), length, t, truth, tension)
 
 
+def pulley() -> Case:
+    """Two weights over a pulley of 0.3 m: that of the Atwood machine, half a turn of the cable lies on it."""
+    case, radius = atwood(), 0.15
+    aside = radius * np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    wheel = Sheave(WORLD, TOP, np.array([0.0, 1.0, 0.0]), radius, turn=1)
+    return replace(
+        case, name="Atwood, pulley of 0.3 m", places=case.places + aside, truth=case.truth + aside,
+        path=(0, wheel, 1), length=case.length + np.pi * radius,
+    )  # fmt: skip
+
+
+def peg() -> Case:
+    """A pendulum of 1 m from 50 degrees, a peg of 0.2 m halfway: independent solution of the involute."""
+    mass, angle, drop, radius, t = 0.5, np.radians(50.0), 0.4, 0.1, 1.0
+    (bob,), _ = on_peg(angle, 1.0, drop, radius, [t])
+    wheel = Sheave(WORLD, np.array([0.0, 0.0, -drop]), np.array([0.0, 1.0, 0.0]), radius)
+    start = np.array([[np.sin(angle), 0.0, -np.cos(angle)]])
+    truth = np.array([[bob.place[0], 0.0, bob.place[1]]])
+    return Case(
+        "pendulum on a peg", (mass,), start, (TOP, wheel, 0), 1.0, t, truth, mass * bob.tension
+    )
+
+
 def snap(stiffness: float) -> Case:
     """A mass falls 0.2 m into an elastic cable; at its lowest point T = m g (1 + sqrt(1 + 2 k h / (m g)))."""
     m, h, length = 0.5, 0.2, 1.0
@@ -123,5 +153,5 @@ def snap(stiffness: float) -> Case:
 
 
 CASES: tuple[Callable[[], Case], ...] = (
-    atwood, tackle, pendulum, lambda: snap(200.0), lambda: snap(1e4),
+    atwood, tackle, pendulum, pulley, peg, lambda: snap(200.0), lambda: snap(1e4),
 )  # fmt: skip

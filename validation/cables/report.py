@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rotor_core.state import State
+from rotor_dynamics.model.cable import Sheave
 from validation.cables.cases import CASES, Case, G
 from validation.speed.peers import installed
 from validation.speed.timing import medians
@@ -21,15 +22,15 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "cables.md"
 STEP = 1e-3
 ROUNDS, STEPS = 7, 300
 
-HEAD = """# Cables through rings, and elastic ones
+HEAD = """# Cables through rings, over pulleys, around pegs, and elastic ones
 
-Point masses on one cable whose motion has a closed form (of the swinging Atwood machine: DOP853 at 1e-13),
+Point masses on one cable whose motion has a closed form (of the swinging Atwood machine and the peg: DOP853 at 1e-13),
 at steps of 1 ms. Made by `./rotor python -m validation.cables.report`; systems: `validation/cables/cases.py`;
 theory: [routes](../theory/routes.md).
 
-MuJoCo {version}: spatial tendons through sites, RK4, without damping. A cable that does not stretch is a limit
-of the length, as stiff as the step allows (`solreflimit` of two steps, as in [the engine's page](engine.md));
-an elastic one is `stiffness` with `springlength 0 l`.
+MuJoCo {version}: spatial tendons through sites and around cylinders, RK4, without damping. A cable that
+does not stretch is a limit of the length, as stiff as the step allows (`solreflimit` of two steps, as in
+[the engine's page](engine.md)); an elastic one is `stiffness` with `springlength 0 l`.
 
 | case | | error of places, m | of the tension, N | of the energy, J | us a step |
 |---|---|---|---|---|---|
@@ -63,6 +64,14 @@ def mjcf(case: Case) -> str:
             f'<inertial pos="0 0 0" mass="{mass}" diaginertia="1e-6 1e-6 1e-6"/><site name="m{i}"/></body>'
         )
     for k, point in enumerate(case.path):
+        if isinstance(point, Sheave):
+            x, y, z = point.centre
+            # it wraps on the side of a site above, as a pulley, or beside, as a peg that is met from +x
+            side = (x, y, z + 2.0 * point.radius) if point.turn else (x + 2.0 * point.radius, y, z)
+            sites += f'<geom name="g{k}" type="cylinder" size="{point.radius} 0.1" pos="{x} {y} {z}" euler="90 0 0"/>'
+            sites += f'<site name="s{k}" pos="{side[0]} {side[1]} {side[2]}"/>'
+            path += f'<geom geom="g{k}" sidesite="s{k}"/>'
+            continue
         name = f"m{point}" if isinstance(point, int) else f"w{k}"
         if not isinstance(point, int):
             sites += f'<site name="{name}" pos="{point[0]} {point[1]} {point[2]}"/>'

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 from worlds import random_inertia, started, state
@@ -15,6 +14,7 @@ from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Sheave
 from rotor_dynamics.model.system import System
+from validation.cables.involute import on_peg
 
 G = 9.81
 ORIGIN = np.zeros(3)
@@ -97,57 +97,6 @@ def test_the_way_over_a_cylinder_is_the_shortest_one(seed):
     assert engine.distances[0] == pytest.approx(shortest, abs=1e-7)  # of the search
 
 
-def involute(bob_angle, length, drop, radius, times):
-    """A pendulum from its pivot at the origin that wraps around a peg below it, by an independent integrator.
-
-    theta: direction of the free part, from the vertical. Before the peg it is a pendulum of the whole length; at the
-    peg it follows an involute: ``v = l theta_dot``, l the free part, which becomes shorter by the radius per angle.
-    """
-    touch = np.arcsin(radius / drop)  # there the line is a radius beside the axis
-    straight = np.sqrt(drop**2 - radius**2)
-
-    def free(theta):
-        """Free length, and the place of the bob."""
-        if theta >= touch:
-            return length, length * np.array([np.sin(theta), -np.cos(theta)])
-        wrapped = touch - theta
-        n = np.array([np.cos(theta), np.sin(theta)])  # across the free part, the way theta grows
-        meets = np.array([0.0, -drop]) + radius * n
-        rest = length - straight - radius * wrapped
-        return rest, meets + rest * np.array([np.sin(theta), -np.cos(theta)])
-
-    def slope(t, y):
-        theta, rate = y
-        l, _ = free(theta)
-        change = 0.0 if theta >= touch else radius  # d l / d theta
-        # l^2 theta'' + l l' theta'^2 = -g dz/dtheta, and dz/dtheta = l sin(theta)
-        return [rate, (-change * rate * rate - G * np.sin(theta)) / l]
-
-    out, t, y = [], 0.0, np.array([bob_angle, 0.0])
-
-    def crossing(t, y):
-        return y[0] - touch
-
-    crossing.terminal = True
-    changes = []
-    for until in times:
-        while t < until:
-            solution = solve_ivp(
-                slope, (t, until), y, method="DOP853", rtol=1e-13, atol=1e-14, events=crossing
-            )
-            t, y = solution.t[-1], solution.y[:, -1]
-            if solution.status == 1:
-                changes.append(t)
-                ratio = length / (
-                    length - straight
-                )  # the bob keeps its speed, the free part turns faster
-                y = np.array(
-                    [touch + 1e-15, y[1] / ratio] if y[1] > 0 else [touch - 1e-15, y[1] * ratio]
-                )
-        out.append(free(y[0])[1])
-    return np.array(out), changes
-
-
 @pytest.mark.parametrize("radius", [0.02, 0.1])
 def test_a_pendulum_on_a_peg_is_the_involute_of_an_independent_solution(radius):
     length, drop = 1.0, 0.4
@@ -162,7 +111,8 @@ def test_a_pendulum_on_a_peg_is_the_involute_of_an_independent_solution(radius):
     for t in times:
         engine.run(round((t - engine.time) / 1e-3))
         found.append(engine.update_kinematics()[0, [0, 2]].copy())
-    exact, changes = involute(begin, length, drop, radius, times)
+    bobs, changes = on_peg(begin, length, drop, radius, times)
+    exact = [bob.place for bob in bobs]
     events = [e for e in engine.take_events() if e.type in ("touch", "leave")]
     assert [e.type for e in events] == ["touch", "leave", "touch", "leave"][: len(events)]
     assert len(events) == len(changes) >= 2
@@ -226,14 +176,14 @@ def test_the_order_of_the_integrator_survives_pegs():
     length, drop, radius, begin = 1.0, 0.4, 0.1, np.radians(50.0)
     peg = Sheave(WORLD, np.array([0.0, 0.0, -drop]), Y, radius)
     errors = []
-    (exact,), _ = involute(begin, length, drop, radius, [1.0])
+    (bob,), _ = on_peg(begin, length, drop, radius, [1.0])
     for step in (0.02, 0.01):
         engine = engine_of(
             points(0.7), [Cable(WORLD, 0, length, through=(peg,))],
             [state(length * np.array([np.sin(begin), 0, -np.cos(begin)]))], step=step, tolerance=np.inf,
         )  # fmt: skip
         engine.run(round(1.0 / step))
-        errors.append(np.linalg.norm(engine.update_kinematics()[0, [0, 2]] - exact))
+        errors.append(np.linalg.norm(engine.update_kinematics()[0, [0, 2]] - bob.place))
     assert 9.0 < errors[0] / errors[1] < 40.0
 
 

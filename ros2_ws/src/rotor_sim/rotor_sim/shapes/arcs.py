@@ -9,18 +9,11 @@ ARC_POINTS = 12
 
 
 def arc_over(
-    p: np.ndarray,
-    q: np.ndarray,
-    centre: np.ndarray,
-    axis: np.ndarray,
-    radius: float,
-    turn: int,
-    reach: float,
+    p: np.ndarray, q: np.ndarray, centre: np.ndarray, axis: np.ndarray, radius: float, turn: int
 ) -> np.ndarray:
     """Points at which the way from p to q lies on a cylinder, (ARC_POINTS, 3) m (W.9).
 
-    Of a peg (``turn`` 0) on the side that the straight line passes, where it passes through; else all in one place of
-    that line.
+    ``turn``: which way round the axis, +1 or -1; 0: it does not lie on it, and all are in the middle between p and q.
     """
     z = axis / np.linalg.norm(axis)
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
@@ -28,21 +21,12 @@ def arc_over(
     axes = np.column_stack([x, np.cross(z, x), z])
     a, b = (p - centre) @ axes, (q - centre) @ axes
     d_a, d_b = np.hypot(*a[:2]), np.hypot(*b[:2])
-    middle = np.tile(0.5 * (p + q), (ARC_POINTS, 1))
-    if min(d_a, d_b) <= max(radius, 1e-12):
-        return middle
-    way = b[:2] - a[:2]
-    s = float(-(a[:2] @ way) / max(way @ way, 1e-300))
-    side = turn or (1 if a[0] * b[1] - a[1] * b[0] >= 0.0 else -1)
+    if turn == 0 or min(d_a, d_b) <= max(radius, 1e-12):
+        return np.tile(0.5 * (p + q), (ARC_POINTS, 1))
     lift = np.arccos(radius / d_a), np.arccos(radius / d_b)
-    begin, end = np.arctan2(a[1], a[0]) + side * lift[0], np.arctan2(b[1], b[0]) - side * lift[1]
-    angle = (side * (end - begin)) % (2.0 * np.pi)
-    foot = a[2] + s * (b[2] - a[2])
-    passes = 0.0 < s < 1.0 and abs(foot) <= reach and angle < np.pi
-    clear = np.linalg.norm(a[:2] + s * way) >= radius
-    if turn == 0 and (not passes or clear):
-        return middle
-    angles = begin + side * np.linspace(0.0, angle, ARC_POINTS)
+    begin, end = np.arctan2(a[1], a[0]) + turn * lift[0], np.arctan2(b[1], b[0]) - turn * lift[1]
+    angle = (turn * (end - begin)) % (2.0 * np.pi)
+    angles = begin + turn * np.linspace(0.0, angle, ARC_POINTS)
     free = np.sqrt(d_a**2 - radius**2), np.sqrt(d_b**2 - radius**2)
     flat = free[0] + free[1] + radius * angle
     heights = a[2] + (b[2] - a[2]) * (free[0] + radius * np.linspace(0.0, angle, ARC_POINTS)) / flat

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -84,23 +85,28 @@ class Shape:
 def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
     """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
 
-    On a cylinder there are always as many points, close together where the cable does not lie on it.
+    On a cylinder there are always as many points, close together where the cable does not lie on it. On which side it
+    lies on pegs nobody tells: of all ways it is the one that is as long as the cable.
     """
     cylinders = cable.cylinders
     if not cylinders:
         return points
-    n = len(points) - 2 * len(cylinders)
+    sides = [(c.turn,) if c.turn else (0, 1, -1) for c in cylinders]
+    ways = [_way_over(points, cable, turns) for turns in product(*sides)]
+    lengths = np.array([np.linalg.norm(np.diff(way, axis=0), axis=1).sum() for way in ways])
+    return ways[int(np.argmin(np.abs(lengths - cable.length_m)))]
+
+
+def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) -> np.ndarray:
+    """One of the ways of :func:`laid`: which way round each cylinder; 0: not on it."""
+    n = len(points) - 2 * len(turns)
     nodes, marks = points[:n], points[n:].reshape(-1, 2, 3)
     out = [nodes[:1]]
-    on_part = {c.part: (c, *marks[i]) for i, c in enumerate(cylinders)}
+    on_part = {c.part: (c.radius, turns[i], *marks[i]) for i, c in enumerate(cable.cylinders)}
     for part in range(n - 1):
         if part in on_part:
-            c, centre, tip = on_part[part]
-            out.append(
-                arc_over(
-                    nodes[part], nodes[part + 1], centre, tip - centre, c.radius, c.turn, c.reach
-                )
-            )
+            radius, turn, centre, tip = on_part[part]
+            out.append(arc_over(nodes[part], nodes[part + 1], centre, tip - centre, radius, turn))
         out.append(nodes[part + 1 : part + 2])
     return np.concatenate(out)
 

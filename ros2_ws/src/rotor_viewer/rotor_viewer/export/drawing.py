@@ -105,15 +105,20 @@ class _Drawing:
         self._solids = [
             (shape.body, triangles, shape.colour)
             for shape in shapes
-            if shape.body != "world" and (triangles := _triangles(shape)) is not None
+            if shape.group != "ground" and (triangles := _triangles(shape)) is not None
         ]
         names = [e.name for e in self._model.entities]
         self._planned = [names.index(n) for n in planned_names(scenario)]
         places = State(flight.states).position.reshape(-1, 3)
         anchors = [p for c in self._model.cables for name, p in c.path if name == "world"]
-        places = np.vstack([places, np.reshape(anchors, (-1, 3)), flight.masses.reshape(-1, 3)])
+        standing = [t.reshape(-1, 3) for body, t, _ in self._solids if body == "world"]
+        places = np.vstack(
+            [places, np.reshape(anchors, (-1, 3)), flight.masses.reshape(-1, 3), *standing]
+        )
         places = places[np.isfinite(places).all(axis=1)]
-        reach = [float(np.linalg.norm(t, axis=2).max()) for _, t, _ in self._solids]
+        reach = [
+            float(np.linalg.norm(t, axis=2).max()) for body, t, _ in self._solids if body != "world"
+        ]
         margin = max([MARGIN, *reach])
         self._low, self._high = places.min(axis=0) - margin, places.max(axis=0) + margin
         self.figure = plt.figure(figsize=(8, 6))
@@ -159,15 +164,18 @@ class _Drawing:
         """All bodies as one collection of shaded triangles, so that the nearer hide the farther."""
         corners, colours = [], []
         for body, triangles, colour in self._solids:
-            i = rows[body]
-            placed = turned[i].apply(triangles.reshape(-1, 3)).reshape(-1, 3, 3)
+            i = rows.get(body, -1)
+            placed, place = triangles, np.zeros(3)
+            if i >= 0:  # else it stands in the world
+                placed = turned[i].apply(triangles.reshape(-1, 3)).reshape(-1, 3, 3)
+                place = Pose(poses).position[i]
             normals = np.cross(placed[:, 1] - placed[:, 0], placed[:, 2] - placed[:, 0])
             normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
             bright = AMBIENT + (1.0 - AMBIENT) * np.abs(normals @ LIGHT)
             shaded = np.ones((len(placed), 4))
             shaded[:, :3] = bright[:, None] * np.array(colour[:3])
             shaded[:, 3] = colour[3]
-            corners.append(placed + Pose(poses).position[i])
+            corners.append(placed + place)
             colours.append(shaded)
         if corners:
             solids = Poly3DCollection(np.concatenate(corners), facecolors=np.concatenate(colours))

@@ -1,0 +1,101 @@
+"""Pulleys, pegs and edges in scenarios: read, checked, drawn, named."""
+
+import numpy as np
+import pytest
+
+from rotor_core.config.loader import load_scenario, scenario_from_text
+from rotor_core.errors import ConfigError
+from rotor_core.state import State
+from rotor_flight.fly import fly
+from rotor_sim.shapes.arcs import arc_over
+from rotor_sim.shapes.shapes import drawn_path, laid
+
+SCENE = """
+schema: 1
+model:
+  payloads: [{{use: point_mass, name: bob, mass_kg: 0.3}}]
+  attachments: [{{type: cable, a: world, a_point_m: [0, 0, 2], b: bob, length_m: 1.2, {keys}}}]
+environment:
+  obstacles:
+    - {{name: peg, shape: {{type: cylinder, radius_m: 0.08, height_m: 0.6}}, position_m: [0, 0, 1.5], rpy_deg: [90, 0, 0]}}
+    - {{name: ball, shape: {{type: sphere, radius_m: 0.1}}, position_m: [9, 0, 0]}}
+initial: [{{entity: bob, position_m: [0.848528137423857, 0.0, 1.151471862576143]}}]
+controller: {{type: open_loop}}
+trajectory: {{type: hover, duration_s: 1.0}}
+settle_s: 0.0
+"""
+
+
+def test_a_cable_lies_on_the_peg_that_it_names_and_passes_through_others():
+    wraps = fly(scenario_from_text(SCENE.format(keys="around: [{obstacle: peg}]")))
+    (touch,) = wraps.events
+    assert (touch.type, touch.cause, touch.bodies) == ("touch", "wraps", ("cable1", "peg"))
+    assert wraps.verdict().kind == "flown"
+    passes = fly(scenario_from_text(SCENE.format(keys="")))
+    assert passes.events[0].cause == "passes_through"
+    assert passes.verdict().text == "cable1 went through peg"
+    assert touch.time == pytest.approx(
+        passes.events[0].time, abs=1e-7
+    )  # the same instant, found in two ways
+    np.testing.assert_allclose(
+        np.linalg.norm(np.array(touch.place) - [0.0, 0.0, 1.5]), 0.08, atol=1e-9
+    )
+
+
+def test_a_peg_by_its_ends_is_the_obstacle():
+    named = fly(scenario_from_text(SCENE.format(keys="around: [{obstacle: peg}]")))
+    ends = fly(
+        scenario_from_text(
+            SCENE.format(keys="around: [{ends_m: [[0, -0.3, 1.5], [0, 0.3, 1.5]], radius_m: 0.08}]").replace(
+                "    - {name: peg", "    - {name: other"
+            ).replace("position_m: [0, 0, 1.5]", "position_m: [5, 0, 1.5]")
+        )
+    )  # fmt: skip
+    np.testing.assert_allclose(ends.states, named.states, atol=1e-12)
+    assert ends.events[0].bodies == ("cable1", "world")
+
+
+def test_what_is_drawn_is_as_long_as_the_cable_wherever_it_lies():
+    """Arcs have twelve chords: short of the arc by about angle^3 radius / 24 / 11^2."""
+    flight = fly(load_scenario("pendulum_on_peg"))
+    for row in range(0, len(flight.time), 7):
+        for k, cable in enumerate(flight.scenario.model.cables):
+            points = []
+            for name, point in drawn_path(cable, f"cable{k + 1}"):
+                at = np.zeros(3) if name == "world" else State(flight[name].array[row]).position
+                points.append(at + point)
+            line = laid(np.array(points), cable)
+            length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+            assert length == pytest.approx(cable.length_m, abs=3e-3)
+
+
+def test_an_arc_leaves_in_the_direction_of_the_line():
+    p, q = np.array([-1.0, 0.0, -0.3]), np.array([0.8, 0.1, -0.9])
+    arc = arc_over(p, q, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.2, 1)
+    assert np.allclose(np.hypot(arc[:, 0], arc[:, 2]), 0.2)
+    for end, at in ((p, arc[0]), (q, arc[-1])):
+        assert (at - end) @ (at * [1.0, 0.0, 1.0]) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            "around: [{obstacle: ball}]",
+            r"model\.attachments\[0\]\.around: there is no cylinder 'ball'.*Known: peg",
+        ),
+        (
+            "around: [{obstacle: peg}, {obstacle: peg}]",
+            "part 1 of the way meets two pulleys or pegs",
+        ),
+        ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
+        ("around: [{}]", "a peg needs ends_m"),
+        ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),
+        ("through: [{entity: world, radius_m: 0.1}]", "a pulley has radius_m > 0 and turn"),
+        ("through: [{entity: world, radius_m: 0.1, turn: left}]", "turn: must be one of ccw, cw"),
+        ("around: [{obstacle: peg}], mass_kg_per_m: 0.1", "around no pegs"),
+    ],
+)
+def test_pegs_are_checked(keys, message):
+    with pytest.raises(ConfigError, match=message):
+        scenario_from_text(SCENE.format(keys=keys))
