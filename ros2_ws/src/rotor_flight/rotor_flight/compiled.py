@@ -244,7 +244,7 @@ def fly_compiled(
             progress(engine.time - START_TIME, duration)
     took = wall.perf_counter() - began
     seen = np.concatenate([states[:, :n_entities], states[:, heavy]], axis=1)
-    passed = simulation.passing.take(times, seen, taut, simulation)
+    passed = simulation.passing.take(times, seen, taut)
     return Flight(
         scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
         sorted([*simulation.take_events(), *passed], key=lambda event: event.time), took, limited,

@@ -10,7 +10,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
-from rotor_core.state import FULL_STATE
+from rotor_core.state import FULL_STATE, State
 from rotor_flight.compiled import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
@@ -85,6 +85,7 @@ def fly(
             loop.pilot,
             loop.arms,
         )
+    simulation.passing.watches = False  # all rows are kept, and looked at in the end
     n = max(1, round(total / scenario.time.control_s))
     entities, cables = len(simulation.names), len(scenario.model.cables)
     times = np.empty(n + 1)
@@ -128,6 +129,10 @@ def fly(
         if i == last:
             break
     kept = slice(0, last + 1)
+    still = np.zeros((*masses[kept].shape[:2], 13))
+    State(still).position[:], State(still).attitude[:] = masses[kept], (1.0, 0.0, 0.0, 0.0)
+    seen = np.concatenate([states[kept], still], axis=1)
+    passed = simulation.passing.take(times[kept], seen, taut[kept])
     flight = Flight(
         scenario,
         times[kept],
@@ -136,7 +141,7 @@ def fly(
         commands[kept],
         tensions[kept],
         taut[kept],
-        simulation.take_events(),
+        sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
         wall.perf_counter() - began,
         limited,
         {

@@ -392,7 +392,8 @@ class Simulation:
             self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
-        self._events += self.passing.look(self)
+        if self.passing.watches:
+            self._events += self.passing.look(self)
         for change in self._changes.due(self.time - self._begin):
             self._make(change)
         if len(self.winches):
@@ -479,6 +480,7 @@ class Simulation:
         other = rebuilt(self.engine, system, states, joints)
         self._events += [*self.engine.take_events(), event]
         self.engine = other
+        self.passing.relink(self)
         self._apply_externals()
 
     def push(self, entity: str, force: np.ndarray, moment: np.ndarray) -> None:
@@ -554,8 +556,13 @@ class Simulation:
         nearest = int(np.argmin([np.linalg.norm(p - event.place) for p in places]))
         return replace(event, bodies=(model.cable_names[k], names[nearest]))
 
-    def take_events(self) -> list[Event]:
-        """Hybrid events since the last call."""
+    def take_events(self, *, complete: bool = True) -> list[Event]:
+        """Hybrid events since the last call.
+
+        ``complete``: with what has passed through each other up to now; else that may come some periods later.
+        """
+        if complete:
+            self._events += self.passing.flush()
         found = [self._named(event) for event in self.engine.take_events()]
         events, self._events = [*self._events, *found], []
         return sorted(events, key=lambda event: event.time)

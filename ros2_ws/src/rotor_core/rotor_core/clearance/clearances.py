@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation, Slerp
 
 from rotor_core.clearance import look as compiled
-from rotor_core.clearance.solids import (
-    Solid,
-    cable_solids,
-    depth_inside,
-    ground_solid,
-    hull_of_vehicle,
-    obstacle_solids,
-    payload_solid,
-    rotor_discs,
-    shrunk,
-)
-from rotor_core.config.model import Payload, Vehicle
-from rotor_core.config.obstacles.obstacle import Obstacle
+from rotor_core.clearance.pairs import Names, Owner, Pairs
+from rotor_core.clearance.solids import Solid
 from rotor_core.config.schema import Scenario
-from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.state import State, V
-
-GROUND = "ground"
-"""Name of the ground in a pair."""
-
-OFF_THE_SURFACE = 0.02
-"""A cable is looked at from this share of its part on where it leaves its own payload."""
-
-INSIDE = 1e-9
-"""A point deeper than this inside a payload is where a cable is tied inside it, m."""
 
 BISECTIONS = 30
 """Of the time between two states in which something meets."""
-
-Names = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -70,59 +47,71 @@ class Clearances:
 
     Args:
         scenario: who is there.
+        margins: whether :attr:`margins` are wanted; without them only what touches is looked at closely.
 
     Attributes:
         pairs: names of every pair.
         tied: those of a cable and what it is tied to, which are always near.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._found = _Pairs(scenario)
-        self.pairs: tuple[Names, ...] = tuple(self._found.groups)
-        self.tied = frozenset(self._found.tied)
-        solids = sorted(
-            range(len(self._found.solids)),
-            key=lambda i: bool((self._found.solids[i].bodies < 0).all()),
-        )
-        place = {old: new for new, old in enumerate(solids)}
-        listed = [self._found.solids[i] for i in solids]
-        self._n_moving = sum(bool((s.bodies >= 0).any()) for s in listed)
-        ends = np.cumsum([0, *(len(s.points) for s in listed)])
+    def __init__(self, scenario: Scenario, *, margins: bool = True) -> None:
+        found = Pairs(scenario)
+        self.pairs: tuple[Names, ...] = tuple(found.groups)
+        self.tied = frozenset(found.tied)
+        self._margins = margins
+        solids, owners = found.solids, found.owners
+        ends = np.cumsum([0, *(len(s.points) for s in solids)])
         self._solids = np.array(
-            [
-                (a, b, s.bodies[0], s.cable)
-                for a, b, s in zip(ends[:-1], ends[1:], listed, strict=True)
-            ],
+            [(a, b, s.bodies[0]) for a, b, s in zip(ends[:-1], ends[1:], solids, strict=True)],
             np.int64,
-        ).reshape(-1, 4)
-        self._numbers = np.array([(*s.axis, s.disc, s.ball, *s.short) for s in listed]).reshape(
+        ).reshape(-1, 3)
+        self._numbers = np.array([(*s.axis, s.disc, s.ball, *s.short) for s in solids]).reshape(
             -1, 7
         )
-        self._points = np.vstack([np.zeros((0, 3)), *(s.points for s in listed)])
-        self._bodies = np.concatenate([np.zeros(0, np.int64), *(s.bodies for s in listed)]).astype(
+        self._points = np.vstack([np.zeros((0, 3)), *(s.points for s in solids)])
+        self._bodies = np.concatenate([np.zeros(0, np.int64), *(s.bodies for s in solids)]).astype(
             np.int64
         )
-        self._table = np.array(
-            [(place[i], place[j], g) for i, j, g in self._found.table], np.int64
+        self._owners = np.array(
+            [(o.body, o.first, o.end, o.cable) for o in owners], np.int64
+        ).reshape(-1, 4)
+        self._owner_balls = np.array([_ball(o, solids) for o in owners]).reshape(-1, 4)
+        sizes = [o.end - o.first for o in owners]
+        counts = [sizes[a] * sizes[b] for a, b in found.groups.values()]
+        firsts = np.cumsum([0, *counts])
+        self._groups = np.array(
+            [
+                (*group, first)
+                for group, first in zip(found.groups.values(), firsts[:-1], strict=True)
+            ],
+            np.int64,
         ).reshape(-1, 3)
-        self._placed, self._where = self._points.copy(), np.zeros((len(listed), 7))
+        self._ways = np.zeros((int(firsts[-1]), 3))
+        self._placed, self._where = self._points.copy(), np.zeros((len(solids), 7))
+        self._balls, self._is_placed = np.zeros((len(owners), 4)), np.zeros(len(owners), np.int64)
         self._work, self._nearest = np.zeros((14, 4)), np.zeros((2, 3))
+        nobody = np.zeros((1, int(V)))
+        for o in owners:
+            if o.body == compiled.STANDS:
+                compiled.place_all(
+                    self._solids, self._numbers, self._points, self._bodies, nobody, o.first, o.end, self._placed,
+                    self._where,
+                )  # fmt: skip
         self.reset()
+        self._look(
+            np.zeros((0, 1, int(V))), np.zeros((0, 0), bool)
+        )  # loaded now, not in the first period
 
     def reset(self) -> None:
         """Begin anew: nothing has been seen."""
         n = len(self.pairs)
-        self._best, self._best_row = np.full(n, np.inf), np.zeros(n, np.int64)
+        self._best = np.full(n, np.inf) if self._margins else np.zeros(n)
+        self._best_row = np.zeros(n, np.int64)
         self._times: list[np.ndarray] = []
         self._rows = 0
         self._touching = np.zeros(n, bool)
-        self._ways = np.zeros((len(self._table), 3))
+        self._ways[:] = 0.0
         self._last: tuple[float, np.ndarray, np.ndarray] | None = None
-        nobody = np.zeros((1, int(V)))
-        compiled.place_all(
-            self._solids, self._numbers, self._points, self._bodies, nobody, self._n_moving, len(self._solids),
-            self._placed, self._where,
-        )  # fmt: skip
 
     def see(self, time: np.ndarray, states: np.ndarray, taut: np.ndarray) -> list[Meeting]:
         """Take up states.
@@ -138,14 +127,10 @@ class Clearances:
         if not len(time) or not self.pairs:
             return []
         poses = np.ascontiguousarray(states[:, :, :V])
-        out = np.empty((len(time), len(self.pairs)))
-        compiled.look(
-            poses, np.ascontiguousarray(taut, bool), self._solids, self._numbers, self._points, self._bodies,
-            self._n_moving, self._table, self._rows, self._placed, self._where, self._ways, self._work, self._nearest,
-            self._best, self._best_row, out,
-        )  # fmt: skip
-        self._times.append(np.array(time, float))
-        self._rows += len(time)
+        out = self._look(poses, np.ascontiguousarray(taut, bool))
+        if self._margins:
+            self._times.append(np.array(time, float))
+            self._rows += len(time)
         meetings = []
         touching = out <= 0.0
         before = np.vstack([self._touching[None], touching[:-1]])
@@ -157,6 +142,16 @@ class Clearances:
         self._last = float(time[-1]), np.array(states[-1]), np.array(taut[-1])
         return sorted(meetings, key=lambda m: m.time)
 
+    def _look(self, poses: np.ndarray, taut: np.ndarray) -> np.ndarray:
+        """Distances of all pairs in a row of states, (N, n_pairs) m; see :func:`rotor_core.clearance.look.look`."""
+        out = np.empty((len(poses), len(self.pairs)))
+        compiled.look(
+            poses, taut, self._solids, self._numbers, self._points, self._bodies,
+            self._owners, self._owner_balls, self._groups, self._rows, self._placed, self._where, self._balls,
+            self._is_placed, self._ways, self._work, self._nearest, self._best, self._best_row, out,
+        )  # fmt: skip
+        return out
+
     @property
     def margins(self) -> list[Margin]:
         """The smallest distance of every pair so far, the smallest first; without pairs never seen."""
@@ -164,7 +159,7 @@ class Clearances:
         found = [
             Margin(names, float(self._best[g]), float(times[self._best_row[g]]))
             for g, names in enumerate(self.pairs)
-            if np.isfinite(self._best[g])
+            if self._margins and np.isfinite(self._best[g])
         ]
         return sorted(found, key=lambda m: m.distance)
 
@@ -178,52 +173,35 @@ class Clearances:
             groups: numbers of the pairs to look at.
             within: m.
         """
-        self._put(poses)
-        found = ((self.pairs[g], *self._nearest_of(g)) for g in groups)
+        found = ((self.pairs[g], *self._nearest_of(g, poses)) for g in groups)
         return [(names, d, points) for names, d, points in found if d < within]
 
-    def _put(self, poses: np.ndarray) -> None:
-        compiled.place_all(
-            self._solids, self._numbers, self._points, self._bodies, np.ascontiguousarray(poses[:, :V]),
-            0, self._n_moving, self._placed, self._where,
-        )  # fmt: skip
-
-    def _nearest_of(self, group: int) -> tuple[float, np.ndarray]:
+    def _nearest_of(self, group: int, poses: np.ndarray) -> tuple[float, np.ndarray]:
         found = np.zeros((2, 3))
-        rows = self._table[self._table[:, 2] == group]
+        a, b, _ = self._groups[group]
         d = compiled.nearest_of_group(
-            self._solids,
-            self._numbers,
-            rows,
-            group,
-            self._placed,
-            self._where,
-            self._work,
-            self._nearest,
-            found,
-        )
+            np.ascontiguousarray(poses[:, :V]), self._solids, self._numbers, self._points, self._bodies, self._owners,
+            a, b, self._placed, self._where, self._work, self._nearest, found,
+        )  # fmt: skip
         return float(d), found
 
     def _meet(self, group: int, there: tuple | None, here: tuple, begins: bool) -> Meeting:
         """When and where, between two states: places by cubics, attitudes by slerp."""
         t, states, taut = here
-        cables = {int(self._solids[i, compiled.CABLE]) for i, _, g in self._table if g == group}
+        cables = {int(self._owners[o, compiled.OWNER_CABLE]) for o in self._groups[group, :2]}
         whole = all(k < 0 or (there is not None and there[2][k] and taut[k]) for k in cables)
         if there is not None and whole and there[0] < t:
             between = _Between(there[0], there[1], t, states)
             low, high = 0.0, 1.0
             for _ in range(BISECTIONS):
                 middle = 0.5 * (low + high)
-                self._put(between(middle))
-                if (self._nearest_of(group)[0] <= 0.0) == begins:
+                if (self._nearest_of(group, between(middle))[0] <= 0.0) == begins:
                     high = middle
                 else:
                     low = middle
-            self._put(between(high))
-            t = there[0] + high * (t - there[0])
-        else:  # it was there at once: put there, or drawn taut there
-            self._put(states)
-        place = self._nearest_of(group)[1].mean(axis=0)
+            t, states = there[0] + high * (t - there[0]), between(high)
+        # else it was there at once: put there, or drawn taut there
+        place = self._nearest_of(group, states)[1].mean(axis=0)
         return Meeting(self.pairs[group], t, begins, tuple(float(x) for x in place))  # type: ignore[arg-type]
 
 
@@ -241,97 +219,15 @@ class _Between:
         return np.column_stack([self._path(share), q])
 
 
-class _Pairs:
-    """The solids of a scenario, and which of them can meet."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        model, environment = scenario.model, scenario.environment
-        self.solids: list[Solid] = []
-        self.groups: dict[Names, int] = {}
-        self.table: list[tuple[int, int, int]] = []
-        self.tied: set[Names] = set()
-        self._model = model
-        rows = {e.name: i for i, e in enumerate(model.entities)}
-        self._rows = rows
-        self._discs = {v.name: self._add(rotor_discs(v, rows[v.name])) for v in model.vehicles}
-        hulls = {v.name: self._add([hull_of_vehicle(v, rows[v.name])]) for v in model.vehicles}
-        self._whole = {name: self._discs[name] + hull for name, hull in hulls.items()}
-        self._whole |= {p.name: self._add([payload_solid(p, rows[p.name])]) for p in model.payloads}
-        standing = {o.name: self._add(obstacle_solids(o)) for o in environment.obstacles}
-        carries = environment.contact is not None
-        self._entities(environment.obstacles, standing, carries)
-        ground = self._add([ground_solid(environment.ground_m)]) if carries else []
-        self._cables(standing, ground)
-
-    def _add(self, solids: list[Solid]) -> list[int]:
-        first = len(self.solids)
-        self.solids += solids
-        return list(range(first, len(self.solids)))
-
-    def _pair(self, a: str, b: str, first: list[int], second: list[int]) -> None:
-        if first and second:
-            group = self.groups.setdefault((a, b), len(self.groups))
-            self.table += [(i, j, group) for i in first for j in second]
-
-    def _entities(
-        self, obstacles: tuple[Obstacle, ...], standing: dict[str, list[int]], carries: bool
-    ) -> None:
-        for i, entity in enumerate(self._model.entities):
-            a = entity.name
-            for obstacle in obstacles:
-                held_off = carries and bool(obstacle.boxes)
-                self._pair(a, obstacle.name, self._part(entity, held_off), standing[obstacle.name])
-            linked = linked_places(self._model, a)
-            for other in self._model.entities[:i]:
-                held_off = carries and Payload in (type(entity), type(other))
-                if other.name not in linked:
-                    parts = (self._part(e, held_off) for e in (other, entity))
-                    self._pair(other.name, a, *parts)
-
-    def _part(self, entity: Vehicle | Payload, held_off: bool) -> list[int]:
-        """Solids of an entity that can pass through something; of what contact holds off only the rotors can."""
-        if held_off:
-            return self._discs.get(entity.name, [])
-        return self._whole[entity.name]
-
-    def _cables(self, standing: dict[str, list[int]], ground: list[int]) -> None:
-        first_mass = len(self._rows)
-        for k, (name, cable) in enumerate(
-            zip(self._model.cable_names, self._model.cables, strict=True)
-        ):
-            n = cable.segments if cable.mass_kg_per_m else 0
-            masses = list(range(first_mass, first_mass + n))
-            first_mass += n
-            parts = self._add(cable_solids(cable, k, self._rows, masses))
-            if not parts:
-                continue
-            around = {peg.obstacle for peg in cable.around}
-            for obstacle, solids in standing.items():
-                if obstacle not in around:
-                    self._pair(name, obstacle, parts, solids)
-            if not n:  # masses lie on the ground
-                self._pair(name, GROUND, parts, ground)
-            ends = {body for body, _ in cable.path}
-            for entity in self._rows:
-                if entity not in ends:
-                    self._pair(name, entity, parts, self._whole[entity])
-                    continue
-                self.tied.add((name, entity))
-                if entity in self._discs:
-                    self._pair(name, entity, parts, self._discs[entity])
-                else:
-                    self._own_payload(name, entity, parts)
-
-    def _own_payload(self, cable: str, name: str, parts: list[int]) -> None:
-        """A cable against the payload that it is tied to, or runs through: from a bit beside its surface on."""
-        payload = self._model.entities[self._rows[name]]
-        assert isinstance(payload, Payload)
-        row = self._rows[name]
-        for i in parts:
-            solid = self.solids[i]
-            on_it = solid.bodies == row
-            if on_it.all() or any(depth_inside(payload, p) > INSIDE for p in solid.points[on_it]):
-                continue
-            first, last = (OFF_THE_SURFACE if there else 0.0 for there in on_it)
-            part = self._add([replace(solid, short=(first, last))])
-            self._pair(cable, name, part, self._add([shrunk(payload_solid(payload, row))]))
+def _ball(owner: Owner, solids: list[Solid]) -> tuple[float, float, float, float]:
+    """Middle and radius of a ball about its solids: of a body about its origin, of a cable nothing yet."""
+    own = solids[owner.first : owner.end]
+    if owner.body == compiled.STRETCHED_OUT:
+        return 0.0, 0.0, 0.0, 0.0
+    points = np.vstack([s.points for s in own])
+    middle = points.mean(axis=0) if owner.body == compiled.STANDS else np.zeros(3)
+    reach = max(
+        float(np.linalg.norm(s.points - middle, axis=1).max()) + s.disc + s.ball for s in own
+    )
+    x, y, z = middle
+    return float(x), float(y), float(z), reach

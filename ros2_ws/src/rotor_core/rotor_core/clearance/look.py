@@ -9,8 +9,14 @@ from rotor_core.clearance.gjk import distance, support
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, dot, get3, put3, scale, sub
 
-FIRST, END, AXIS_BODY, CABLE = 0, 1, 2, 3
-"""Columns of the integers of a solid: its points, the body of its axis, its cable or -1."""
+FIRST, END, AXIS_BODY = 0, 1, 2
+"""Columns of the integers of a solid: its points, the body of its axis."""
+
+OWNER_BODY, OWNER_FIRST, OWNER_END, OWNER_CABLE = 0, 1, 2, 3
+"""Columns of an owner: the row of its body, its solids, its cable or -1."""
+
+STANDS, STRETCHED_OUT = -1, -2
+"""In place of the body of an owner: of an obstacle, and of a cable between bodies."""
 
 DISC, BALL, SHORT_FIRST, SHORT_LAST = 3, 4, 5, 6
 """Columns of the numbers of a solid, behind its axis; the last two draw in the ends of a line."""
@@ -79,10 +85,35 @@ def apart_along(solids, numbers, placed, where, i, j, along):
     return dot(sub(near, far), along) - numbers[i, BALL] - numbers[j, BALL]
 
 
+@inlined
+def ball_about(owner, owner_ball, solids, numbers, points, bodies, pose, placed, where, ball):
+    """Ball about all solids of an owner: one body, something that stands still, or the parts of a cable."""
+    b = owner[OWNER_BODY]
+    if b >= 0:
+        put3(ball, CENTRE, get3(pose[b], 0))
+        ball[RADIUS] = owner_ball[RADIUS]
+    elif b == STANDS:
+        put3(ball, CENTRE, get3(owner_ball, CENTRE))
+        ball[RADIUS] = owner_ball[RADIUS]
+    else:
+        first, end = owner[OWNER_FIRST], owner[OWNER_END]
+        middle = (0.0, 0.0, 0.0)
+        for i in range(first, end):
+            put_in_place(solids[i], numbers[i], points, bodies, pose, placed, where[i])
+            middle = add(middle, get3(where[i], CENTRE))
+        middle = scale(1.0 / (end - first), middle)
+        reach = 0.0
+        for i in range(first, end):
+            way = sub(get3(where[i], CENTRE), middle)
+            reach = max(reach, sqrt(dot(way, way)) + where[i, RADIUS])
+        put3(ball, CENTRE, middle)
+        ball[RADIUS] = reach
+
+
 @kernel
 def look(
-    poses, pulls, solids, numbers, points, bodies, n_moving, pairs, first_row, placed, where, ways,
-    work, nearest, best, best_row, out,
+    poses, pulls, solids, numbers, points, bodies, owners, owner_balls, groups, first_row,
+    placed, where, balls, is_placed, ways, work, nearest, best, best_row, out,
 ):  # fmt: skip
     """Distances of groups of pairs in a row of states.
 
@@ -92,54 +123,86 @@ def look(
         poses: (N, n, 7), position and attitude of every body.
         pulls: (N, n_cables), whether a cable is taut; slack ones have no shape.
         solids, numbers, points, bodies: of all solids; see :class:`rotor_core.clearance.clearances.Clearances`.
-        n_moving: solids that move come first; the others are in place already.
-        pairs: (n_pairs, 3): two solids and their group.
+        owners, owner_balls: (n_owners, 4) and (n_owners, 4): bodies, cables and obstacles, with their solids.
+        groups: (n_groups, 3): two owners, all of whose solids are pairs, and the row of the first in ``ways``.
         first_row: number of the first state.
-        placed, where, work, nearest: scratch.
+        placed, where, balls, is_placed, work, nearest: scratch; obstacles are in place.
         ways: (n_pairs, 3), a direction that kept each pair apart, changed.
-        best, best_row: (n_groups,), smallest distance so far and its state, changed.
+        best, best_row: (n_groups,), smallest distance so far and its state, changed. Zeros: only what touches counts.
         out: (N, n_groups), written: distances, m; ``inf`` where nothing is to be seen.
     """
     for s in range(poses.shape[0]):
-        for i in range(n_moving):
-            put_in_place(solids[i], numbers[i], points, bodies, poses[s], placed, where[i])
-        for g in range(out.shape[1]):
+        for o in range(owners.shape[0]):
+            ball_about(
+                owners[o],
+                owner_balls[o],
+                solids,
+                numbers,
+                points,
+                bodies,
+                poses[s],
+                placed,
+                where,
+                balls[o],
+            )
+            is_placed[o] = 1 if owners[o, OWNER_BODY] < 0 else 0
+        for g in range(groups.shape[0]):
+            a, b = groups[g, 0], groups[g, 1]
             out[s, g] = inf
-        for p in range(pairs.shape[0]):
-            i, j, g = pairs[p, 0], pairs[p, 1], pairs[p, 2]
-            cable = solids[i, CABLE]
+            cable = owners[a, OWNER_CABLE]
             if cable >= 0 and not pulls[s, cable]:
                 continue
-            way = sub(get3(where[i], CENTRE), get3(where[j], CENTRE))
-            least = sqrt(dot(way, way)) - where[i, RADIUS] - where[j, RADIUS]
-            if least >= out[s, g]:
-                continue
+            way = sub(get3(balls[a], CENTRE), get3(balls[b], CENTRE))
+            least = sqrt(dot(way, way)) - balls[a, RADIUS] - balls[b, RADIUS]
             if least > 0.0 and least >= best[g]:
                 out[s, g] = least
                 continue
-            least = apart_along(solids, numbers, placed, where, i, j, get3(ways[p], 0))
-            if least > 0.0 and least >= best[g]:
-                out[s, g] = min(out[s, g], least)
-                continue
-            found = apart(solids, numbers, placed, where, i, j, work, nearest)
-            out[s, g] = min(out[s, g], found)
-            way = sub(get3(nearest[0], 0), get3(nearest[1], 0))
-            if dot(way, way) > 0.0:
-                put3(ways[p], 0, scale(1.0 / sqrt(dot(way, way)), way))
-            if found < best[g]:
-                best[g], best_row[g] = found, first_row + s
+            for o in (a, b):
+                if is_placed[o] == 0:
+                    is_placed[o] = 1
+                    for i in range(owners[o, OWNER_FIRST], owners[o, OWNER_END]):
+                        put_in_place(
+                            solids[i], numbers[i], points, bodies, poses[s], placed, where[i]
+                        )
+            n_b = owners[b, OWNER_END] - owners[b, OWNER_FIRST]
+            for k in range((owners[a, OWNER_END] - owners[a, OWNER_FIRST]) * n_b):
+                i, j = owners[a, OWNER_FIRST] + k // n_b, owners[b, OWNER_FIRST] + k % n_b
+                p = groups[g, 2] + k
+                way = sub(get3(where[i], CENTRE), get3(where[j], CENTRE))
+                least = sqrt(dot(way, way)) - where[i, RADIUS] - where[j, RADIUS]
+                if least >= out[s, g]:
+                    continue
+                if least > 0.0 and least >= best[g]:
+                    out[s, g] = least
+                    continue
+                least = apart_along(solids, numbers, placed, where, i, j, get3(ways[p], 0))
+                if least > 0.0 and least >= best[g]:
+                    out[s, g] = min(out[s, g], least)
+                    continue
+                found = apart(solids, numbers, placed, where, i, j, work, nearest)
+                out[s, g] = min(out[s, g], found)
+                way = sub(get3(nearest[0], 0), get3(nearest[1], 0))
+                if dot(way, way) > 0.0:
+                    put3(ways[p], 0, scale(1.0 / sqrt(dot(way, way)), way))
+                if found < best[g]:
+                    best[g], best_row[g] = found, first_row + s
 
 
 @kernel
-def nearest_of_group(solids, numbers, pairs, group, placed, where, work, nearest, found):
-    """Distance of a group in place, m, and its nearest points on the hulls into ``found`` (2, 3)."""
+def nearest_of_group(
+    poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+):
+    """Smallest distance of the solids of two owners in one state, m, and its nearest points into ``found`` (2, 3)."""
+    for o in (a, b):
+        if owners[o, OWNER_BODY] != STANDS:
+            for i in range(owners[o, OWNER_FIRST], owners[o, OWNER_END]):
+                put_in_place(solids[i], numbers[i], points, bodies, poses, placed, where[i])
     least = inf
-    for p in range(pairs.shape[0]):
-        if pairs[p, 2] != group:
-            continue
-        d = apart(solids, numbers, placed, where, pairs[p, 0], pairs[p, 1], work, nearest)
-        if d < least:
-            least = d
-            for i in range(2):
-                put3(found[i], 0, get3(nearest[i], 0))
+    for i in range(owners[a, OWNER_FIRST], owners[a, OWNER_END]):
+        for j in range(owners[b, OWNER_FIRST], owners[b, OWNER_END]):
+            d = apart(solids, numbers, placed, where, i, j, work, nearest)
+            if d < least:
+                least = d
+                for k in range(2):
+                    put3(found[k], 0, get3(nearest[k], 0))
     return least

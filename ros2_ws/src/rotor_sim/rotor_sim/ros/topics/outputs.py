@@ -107,7 +107,7 @@ class Outputs:
 
     def events(self) -> list[Event]:
         """Publish the hybrid events since the last call, and return them."""
-        events = self._simulation.take_events()
+        events = self._simulation.take_events(complete=False)
         self._world.events(events)
         return events
 

@@ -1,0 +1,169 @@
+"""Who can meet whom in a scenario: solids, their owners, and pairs of owners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rotor_core.clearance.look import STANDS, STRETCHED_OUT
+from rotor_core.clearance.solids import (
+    Solid,
+    cable_solids,
+    depth_inside,
+    ground_solid,
+    hull_of_vehicle,
+    obstacle_solids,
+    payload_solid,
+    rotor_discs,
+    shrunk,
+)
+from rotor_core.config.model import Payload, Vehicle
+from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.outline import linked_places
+
+GROUND = "ground"
+"""Name of the ground in a pair."""
+
+OFF_THE_SURFACE = 0.02
+"""A cable is looked at from this share of its part on where it leaves its own payload."""
+
+INSIDE = 1e-9
+"""A point deeper than this inside a payload is where a cable is tied inside it, m."""
+
+Names = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Solids that belong together: of a body, an obstacle, or a cable.
+
+    Attributes:
+        body: row of the body; STANDS of an obstacle, STRETCHED_OUT of a cable.
+        first, end: its solids.
+        cable: number of the cable, or -1.
+    """
+
+    body: int
+    first: int
+    end: int
+    cable: int = -1
+
+
+class Pairs:
+    """Owners of a scenario, and which of them can meet.
+
+    Attributes:
+        solids: of all owners.
+        owners: of pairs.
+        groups: two owners, by their names.
+        tied: names of cables with what they are tied to.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        model, environment = scenario.model, scenario.environment
+        self.solids: list[Solid] = []
+        self.owners: list[Owner] = []
+        self.groups: dict[Names, tuple[int, int]] = {}
+        self.tied: set[Names] = set()
+        self._model = model
+        self._rows = {e.name: i for i, e in enumerate(model.entities)}
+        self._whole: dict[str, int] = {}
+        self._discs: dict[str, int] = {}
+        for name, row in self._rows.items():
+            self._add_entity(name, row)
+        standing = {o.name: self._add(obstacle_solids(o), STANDS) for o in environment.obstacles}
+        carries = environment.contact is not None
+        for i, entity in enumerate(model.entities):
+            for obstacle in environment.obstacles:
+                held_off = carries and bool(obstacle.boxes)
+                self._pair(
+                    (entity.name, obstacle.name),
+                    self._part(entity, held_off),
+                    standing[obstacle.name],
+                )
+            linked = linked_places(model, entity.name)
+            for other in model.entities[:i]:
+                held_off = carries and Payload in (type(entity), type(other))
+                if other.name not in linked:
+                    self._pair(
+                        (other.name, entity.name),
+                        self._part(other, held_off),
+                        self._part(entity, held_off),
+                    )
+        ground = self._add([ground_solid(environment.ground_m)], STANDS) if carries else None
+        self._add_cables(standing, ground)
+
+    def _add(self, solids: list[Solid], body: int, cable: int = -1) -> int | None:
+        """Number of a new owner; None without solids."""
+        if not solids:
+            return None
+        first = len(self.solids)
+        self.solids += solids
+        self.owners.append(Owner(body, first, len(self.solids), cable))
+        return len(self.owners) - 1
+
+    def _pair(self, names: Names, a: int | None, b: int | None) -> None:
+        if a is not None and b is not None:
+            self.groups[names] = a, b
+
+    def _add_entity(self, name: str, row: int) -> None:
+        entity = self._model.entities[row]
+        if isinstance(entity, Payload):
+            owner = self._add([payload_solid(entity, row)], row)
+        else:
+            discs = rotor_discs(entity, row)
+            owner = self._add([*discs, hull_of_vehicle(entity, row)], row)
+            first = len(self.solids) - len(discs) - 1
+            self.owners.append(Owner(row, first, first + len(discs)))
+            self._discs[name] = len(self.owners) - 1
+        assert owner is not None
+        self._whole[name] = owner
+
+    def _part(self, entity: Vehicle | Payload, held_off: bool) -> int | None:
+        """An entity as it can pass through something: of what contact holds off only the rotors can."""
+        return self._discs.get(entity.name) if held_off else self._whole[entity.name]
+
+    def _add_cables(self, standing: dict[str, int | None], ground: int | None) -> None:
+        first_mass = len(self._rows)
+        for k, (name, cable) in enumerate(
+            zip(self._model.cable_names, self._model.cables, strict=True)
+        ):
+            n = cable.segments if cable.mass_kg_per_m else 0
+            masses = list(range(first_mass, first_mass + n))
+            first_mass += n
+            parts = cable_solids(cable, k, self._rows, masses)
+            owner = self._add(parts, STRETCHED_OUT, k)
+            around = {peg.obstacle for peg in cable.around}
+            for obstacle, stands in standing.items():
+                if obstacle not in around:
+                    self._pair((name, obstacle), owner, stands)
+            if not n:  # masses lie on the ground
+                self._pair((name, GROUND), owner, ground)
+            ends = {body for body, _ in cable.path}
+            for entity in self._rows:
+                if entity not in ends:
+                    self._pair((name, entity), owner, self._whole[entity])
+                    continue
+                self.tied.add((name, entity))
+                if entity in self._discs:
+                    self._pair((name, entity), owner, self._discs[entity])
+                else:
+                    self._pair((name, entity), *self._beside(entity, parts, k))
+
+    def _beside(self, name: str, parts: list[Solid], k: int) -> tuple[int | None, int | None]:
+        """A cable and the payload that it is tied to: from a bit beside its surface on."""
+        row = self._rows[name]
+        payload = self._model.entities[row]
+        assert isinstance(payload, Payload)
+        short = []
+        for solid in parts:
+            on_it = solid.bodies == row
+            if not on_it.all() and all(
+                depth_inside(payload, p) <= INSIDE for p in solid.points[on_it]
+            ):
+                first, last = (OFF_THE_SURFACE if there else 0.0 for there in on_it)
+                short.append(replace(solid, short=(first, last)))
+        if not short:
+            return None, None
+        return self._add(short, STRETCHED_OUT, k), self._add(
+            [shrunk(payload_solid(payload, row))], row
+        )
