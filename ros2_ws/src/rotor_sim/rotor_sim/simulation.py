@@ -171,6 +171,7 @@ class Simulation:
         for i in np.flatnonzero(self.engine.joints.is_driven):
             self.engine.joints.hold(int(i), joints[i, 0])
         self.helicopters.start(self.engine)
+        self.winches.start(self.engine)
         states = self._with_links(initial)
         if self.engine.system.strands:
             placed = self.engine.place(states, joints)[:, FULL_STATE].copy()  # links may hold ends
@@ -417,9 +418,11 @@ class Simulation:
         if change.cut is not None:
             self.engine.cut(change.cut - 1)
         if change.wind is not None:
-            self.winches.ask(
-                change.wind.cable - 1, length=change.wind.length_m, rate=change.wind.rate_m_s
-            )
+            k, wanted = change.wind.cable - 1, change.wind
+            if wanted.torque_n_m is not None:
+                self.winches.turn(k, wanted.torque_n_m)
+            else:
+                self.winches.ask(k, length=wanted.length_m, rate=wanted.rate_m_s)
         if change.release is not None:
             self.release(change.release)
         if change.attach is not None:

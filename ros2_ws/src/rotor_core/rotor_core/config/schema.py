@@ -113,11 +113,21 @@ class BatterySag:
 
 @dataclass(frozen=True)
 class WindTo:
-    """From then on the winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``."""
+    """From then on the winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``.
+
+    Or the motor of its drum turns with ``torque_n_m``, positive to reel in.
+    """
 
     cable: int = bounded(ge=1)
-    length_m: float = bounded(gt=0.0)
+    length_m: float | None = bounded(None, gt=0.0)
     rate_m_s: float | None = bounded(None, gt=0.0)
+    torque_n_m: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.length_m is None) == (self.torque_n_m is None):
+            raise ValueError("wind is to a length_m or with a torque_n_m. Give one of them.")
+        if self.torque_n_m is not None and self.rate_m_s is not None:
+            raise ValueError("rate_m_s belongs to length_m: a torque gives no rate. Leave it out.")
 
 
 @dataclass(frozen=True)

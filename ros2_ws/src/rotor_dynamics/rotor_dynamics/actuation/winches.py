@@ -31,6 +31,9 @@ class WinchDrive:
         self._rows = np.where(np.array(winds, bool), rows, -1) if winds else np.zeros(0, int)
         self.cables = tuple(int(k) for k in np.flatnonzero(self._rows >= 0))
         """Cables that wind."""
+        drums = world.constraint_int[: len(winds), memory.DRUM_JOINT] - 1
+        self.drums = {k: int(drums[k]) for k in self.cables if drums[k] >= 0}
+        """Those with a drum, and its joint in the world."""
 
     def _row(self, k: int) -> np.ndarray:
         if k not in self.cables:
@@ -51,12 +54,16 @@ class WinchDrive:
     def length(self, k: int) -> float:
         """Length of cable k now, m."""
         row = self._row(k)
+        if k in self.drums:
+            return float(row[memory.WOUND_LENGTH] + self._drum(k)[memory.P])
         angle = row[memory.WAVE_FREQUENCY] * self._now + row[memory.WAVE_PHASE]
         return self._motion(row)[0] + float(row[memory.WAVE] * np.sin(angle))
 
     def rate(self, k: int) -> float:
         """Rate at which cable k becomes longer now, m/s."""
         row = self._row(k)
+        if k in self.drums:
+            return float(self._drum(k)[memory.V])
         w = row[memory.WAVE_FREQUENCY]
         angle = w * self._now + row[memory.WAVE_PHASE]
         return self._motion(row)[1] + float(w * row[memory.WAVE] * np.cos(angle))
@@ -73,6 +80,8 @@ class WinchDrive:
             ContractError: the cable has no winch, or a number is not finite; nothing is changed then.
         """
         row = self._row(k)
+        if k in self.drums:
+            raise ContractError(f"winch of cable{k + 1}: a torque drives its drum. Pull at it.")
         length, now = self._motion(row)
         jumps = rate is not None and rate != now
         wanted = now if rate is None else rate
@@ -104,8 +113,59 @@ class WinchDrive:
     def place(self, k: int, length: float) -> None:
         """Let cable k be this long, at rest, before a state is set, m."""
         row = self._row(k)
-        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length
+        turned = float(self._drum(k)[memory.P]) if k in self.drums else 0.0
+        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length - turned
         row[memory.WOUND_RATE] = row[memory.WOUND_ACCELERATION] = 0.0
+
+    def _drum(self, k: int) -> np.ndarray:
+        """State of the drum of cable k."""
+        return self._world.start[self._world.joint_int[self.drums[k], memory.JOINT_ROW]]
+
+    def inertia(self, k: int) -> float:
+        """Inertia of the drum of cable k over the square of its radius, kg."""
+        return float(self._world.joints[self.drums[k], memory.ARMATURE])
+
+    def acceleration(self, k: int) -> float:
+        """Acceleration of the length of cable k, which has a drum, now, m/s^2."""
+        row = self._world.joint_int[self.drums[k], memory.JOINT_ROW]
+        return float(self._world.slopes[memory.FIRST_SLOPE, row, memory.D_V])
+
+    def is_locked(self, k: int) -> bool:
+        """True while the brake holds the drum of cable k."""
+        return bool(self._world.joint_int[self.drums[k], memory.DRIVEN])
+
+    def pull(self, k: int, force: float) -> None:
+        """From now on the motor of the drum of cable k pushes it out with ``force``, N at its rim; negative reels in.
+
+        The brake is let go.
+
+        Raises:
+            ContractError: the cable has no drum, or the force is not finite; nothing is changed then.
+        """
+        if k not in self.drums:
+            raise ContractError(f"cable{k + 1}: has no drum that a torque drives.")
+        if not np.isfinite(force):
+            raise ContractError(f"drum of cable{k + 1}: the force must be finite, got {force}.")
+        row = self._world.joints[self.drums[k]]
+        row[memory.EFFORT_BIAS], row[memory.EFFORT_OFFSET] = force, 0.0
+        row[memory.EFFORT_SINCE] = self._now
+        self._world.joint_int[self.drums[k], memory.DRIVEN] = 0
+        self._restart(impact.INPUT_CHANGED)
+
+    def lock(self, k: int, *, take_up: bool = True) -> None:
+        """The brake holds the drum of cable k from now on; where it turns, taut cables snap.
+
+        ``take_up``: False before a state is set.
+        """
+        joint, drum = self.drums[k], self._drum(k)
+        turns, drum[memory.V] = drum[memory.V] != 0.0, 0.0
+        row = self._world.joints[joint]
+        row[memory.COEFFICIENTS : memory.HOLDS_AFTER] = 0.0
+        row[memory.COEFFICIENTS], row[memory.HOLDS_AFTER] = drum[memory.P], np.inf
+        row[memory.EFFORT_OFFSET] = 0.0
+        self._world.joint_int[joint, memory.DRIVEN] = 1
+        if take_up:
+            self._restart(impact.WINCH_JUMPED if turns else impact.INPUT_CHANGED)
 
     def lay_out(self) -> None:
         """Write the lengths at the present time into the constraints, before cables are looked at."""
@@ -126,3 +186,6 @@ class WinchDrive:
         for k in self.cables:
             if k in other.cables:
                 self._row(k)[winding] = other._row(k)[winding]
+            if k in self.drums and k in other.drums:
+                held = other._world.joint_int[other.drums[k], memory.DRIVEN]
+                self._world.joint_int[self.drums[k], memory.DRIVEN] = held

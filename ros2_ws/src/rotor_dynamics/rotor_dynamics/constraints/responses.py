@@ -68,6 +68,8 @@ def sweep_in(world, tree, k):
             effort = -dot(get3(joint, memory.S), moment) - dot(get3(joint, memory.S + 3), force)
             if world.constraint_int[k, memory.STOP_JOINT] == j:
                 effort += float(world.constraint_int[k, memory.STOP_SIDE])
+            if world.constraint_int[k, memory.DRUM_JOINT] == j + 1:
+                effort -= 1.0  # what its drum gives, a cable needs not be longer (W.12)
             joint[memory.DRIVE] = effort
             effort *= joint[memory.D_INV]
             moment = add(moment, scale(effort, get3(joint, memory.U)))

@@ -47,8 +47,34 @@ COINCIDENT = 1e-12
 
 
 @inlined
+def drum_of(world, r):
+    """Joint that is the drum of route r, or -1."""
+    return world.constraint_int[world.route_int[r, memory.ROUTE_CONSTRAINT], memory.DRUM_JOINT] - 1
+
+
+@inlined
+def given_rate(world, r):
+    """Rate at which a winch without a drum makes route r longer, m/s: work is done with it."""
+    return 0.0 if drum_of(world, r) >= 0 else world.routes[r, memory.LENGTH_RATE]
+
+
+@inlined
+def turn_drum(world, r, state, slope):
+    """Length that the drum of route r gives, its rate and free acceleration (W.12)."""
+    drum = drum_of(world, r)
+    if drum >= 0:
+        row, route = world.joint_int[drum, memory.JOINT_ROW], world.routes[r]
+        length = route[memory.WOUND_LENGTH] + state[row, memory.P]
+        world.constraints[world.route_int[r, memory.ROUTE_CONSTRAINT], memory.LENGTH] = length
+        route[memory.LENGTH_RATE] = state[row, memory.V]
+        route[memory.LENGTH_ACCELERATION] = slope[row, memory.D_V]
+
+
+@inlined
 def wind(world, r, t):
-    """Length of route r at time t, its rate and acceleration (W.3)."""
+    """Length of route r at time t, its rate and acceleration (W.3); of a drum they are part of the state."""
+    if drum_of(world, r) >= 0:
+        return
     route = world.routes[r]
     s = t - route[memory.WINDS_FROM]
     acceleration = route[memory.WOUND_ACCELERATION]
@@ -99,6 +125,7 @@ def measure(world, r, state, slope):
     for g in range(row[memory.FIRST_GRIP], row[memory.END_GRIP]):
         put3(world.grips[g], memory.GRIP_LINEAR, (0.0, 0.0, 0.0))
         put3(world.grips[g], memory.GRIP_ANGULAR, (0.0, 0.0, 0.0))
+    turn_drum(world, r, state, slope)
     move_pins(world, r, state, slope)
     length, rate, free = 0.0, 0.0, 0.0
     c[memory.NEXT_TURN] = NEVER
@@ -189,6 +216,11 @@ def along_route(world, r, e, tree):
             moved = world.responses[e, b - world.head[memory.N_FREE]]
             value += dot(get3(world.grips[g], memory.GRIP_LINEAR), get3(moved, 0))
             value += dot(get3(world.grips[g], memory.GRIP_ANGULAR), get3(moved, 3))
+            drum = drum_of(world, r)
+            if drum >= 0 and world.joint_int[drum, memory.LINK_ROW] == b:
+                value -= world.responses[
+                    e, world.joint_int[drum, memory.JOINT_ROW] - world.head[memory.N_FREE], 0
+                ]
     return value
 
 
@@ -313,7 +345,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
         c = world.constraints[k]
         power -= (
             law(world, r)
-            * (c[memory.RATE] + world.routes[r, memory.LENGTH_RATE])
+            * (c[memory.RATE] + given_rate(world, r))
             * (world.constraint_int[k, memory.STRETCHED])
         )
         stretch_measures(world, r)
@@ -361,7 +393,7 @@ def note_winding(ints, floats, n):
         k = world.order[0, i]
         r = world.constraint_int[k, memory.ROUTED] - 1
         if r >= 0:
-            rate = world.routes[r, memory.LENGTH_RATE]
+            rate = given_rate(world, r)
             world.scalars[memory.POWER_NOW] -= world.constraints[k, memory.TENSION] * rate
 
 

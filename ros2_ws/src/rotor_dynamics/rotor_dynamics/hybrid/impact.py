@@ -13,7 +13,7 @@ from rotor_core.math.complementarity import ALWAYS, solve_complementarity
 from rotor_core.math.factor import solve_shifted
 from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.routes import PART, law, measure, wind
+from rotor_dynamics.constraints.routes import PART, given_rate, law, measure, wind
 from rotor_dynamics.constraints.sheaves import turn_over
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
@@ -351,9 +351,9 @@ def join_impact(world, colliding, settles):
 
 @inlined
 def wound_rate(world, k):
-    """Rate at which a winch makes constraint k longer, m/s."""
+    """Rate at which a winch without a drum makes constraint k longer, m/s."""
     r = world.constraint_int[k, memory.ROUTED] - 1
-    return world.routes[r, memory.LENGTH_RATE] if r >= 0 else 0.0
+    return given_rate(world, r) if r >= 0 else 0.0
 
 
 @inlined

@@ -56,6 +56,7 @@ STOP_SIDE = constraint_int("", "+1: largest angle, -1: smallest")
 COUPLED_FROM = constraint_int("", "first constraint that acts on what it acts on")
 ROUTED = constraint_int("", "1 + its route, or 0 for a line between two points")
 STRETCHED = constraint_int("", "1 while an elastic cable pulls")
+DRUM_JOINT = constraint_int("", "1 + the joint that is the drum of its winch, or 0")
 CONSTRAINT_INT = constraint_int.width
 
 HOLDS, STRETCHES, JOINS = constants(1, 2, 3)

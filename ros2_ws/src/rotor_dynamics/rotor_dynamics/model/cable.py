@@ -61,6 +61,7 @@ class Cable:
         stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
         breaking_load: tension at which an elastic cable breaks, N.
         winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).
+        drum: joint that is the drum of its winch, whose travel is what it has paid out; -1: there is none.
         rod: it does not become shorter either: a massless rod with ball joints at its ends.
     """
 
@@ -75,6 +76,7 @@ class Cable:
     breaking_load: float = np.inf
     winds: bool = False
     rod: bool = False
+    drum: int = -1
 
     @property
     def path(self) -> tuple[tuple[int, np.ndarray], ...]:

@@ -22,12 +22,8 @@ def _bodies(path: list[tuple[int, np.ndarray]]) -> list[int]:
 def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int]:
     """Numbers of routes, points, grips and sheaves."""
     points = sum(len(p) for _, p in routes)
-    return (
-        len(routes),
-        points,
-        sum(len(_bodies(p)) for _, p in routes),
-        sum(len(c.sheaves) for c in cables),
-    )
+    grips = sum(len(_bodies(p)) for _, p in routes) + sum(c.drum >= 0 for c in cables)
+    return len(routes), points, grips, sum(len(c.sheaves) for c in cables)
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
@@ -70,6 +66,11 @@ def fill_routes(
         row[memory.CABLE_STIFFNESS], row[memory.CABLE_DAMPING] = cable.stiffness, cable.damping
         row[memory.BREAKING], row[memory.WOUND_LENGTH] = cable.breaking_load, cable.length
         seen: set[int] = set()
+        if cable.drum >= 0:
+            number = topology.joints.index(cable.drum)
+            bodies.append(topology.n_bodies + number)
+            world.constraint_int[k, memory.DRUM_JOINT] = number + 1
+        world.route_int[r, memory.END_GRIP] = grips + len(bodies)
         for i, body in enumerate(bodies):
             tree = topology.tree_of(body)
             world.grip_int[grips + i] = body, tree, tree >= 0 and tree not in seen

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rotor_core.config.attachments.cable import CableAttachment, Winch
+from rotor_core.config.attachments.cable import CableAttachment, Drum, Winch
 from rotor_core.errors import ContractError
 from rotor_dynamics.engine import Engine
 
 THERE = 1e-9
 """A length this close to the one that is asked for is that one, m (and at rest: m/s)."""
+
+BRAKED, BRAKED_RATE = 1e-4, 0.01
+"""A drum this close to its length, m, and this slow, m/s, is held by its brake: no servo ends exactly at rest."""
 
 
 def acceleration_to(
@@ -38,6 +41,25 @@ def acceleration_to(
     return float(np.clip((side * min(brakes, fastest) - rate) / period, -strongest, strongest))
 
 
+def _servo(engine: Engine, k: int, drum: Drum, acceleration: float) -> None:
+    """Let the motor of a drum give its cable this acceleration now, m/s^2, as far as its torque goes.
+
+    What the cable pulls follows from the acceleration, and is linear in the force: two tries tell how.
+    """
+    winches = engine.winches
+    first = -float(engine.tensions[k])  # against the pull alone
+    winches.pull(k, float(np.clip(first, -drum.force, drum.force)))
+    before = winches.acceleration(k)
+    second = first + drum.mass * (acceleration - before)
+    if second == first:
+        return
+    winches.pull(k, float(np.clip(second, -drum.force, drum.force)))
+    slope = (winches.acceleration(k) - before) / (second - first)
+    if slope > 0.0:
+        wanted = first + (acceleration - before) / slope
+        winches.pull(k, float(np.clip(wanted, -drum.force, drum.force)))
+
+
 class Winches:
     """Winches of a world, by the number of their cable.
 
@@ -55,13 +77,35 @@ class Winches:
         """Lengths that are asked for, m; NaN where it is a rate."""
         self._rates = np.full(len(cables), np.nan)
         """Rates that are asked for, or at most on the way, m/s, positive pays out; NaN where nothing is."""
+        self._torques = np.full(len(cables), np.nan)
+        """Torques of the motors of drums that are asked for, N m, positive reels in; NaN where it is none."""
 
     def __len__(self) -> int:
         return len(self._winches)
 
     def reset(self) -> None:
         """Nothing has been asked for."""
-        self._goals[:] = self._rates[:] = np.nan
+        self._goals[:] = self._rates[:] = self._torques[:] = np.nan
+
+    def start(self, engine: Engine) -> None:
+        """Brakes hold all drums, before a state is set."""
+        for k in engine.winches.drums:
+            engine.winches.lock(k, take_up=False)
+
+    def turn(self, k: int, torque: float) -> None:
+        """Ask the motor of the drum of cable k (from 0) for a torque, N m; positive reels in.
+
+        Raises:
+            ContractError: it has no drum, or not so much torque; the old order stays.
+        """
+        drum = self._winches[k].drum if k in self._winches else None
+        if drum is None:
+            raise ContractError(f"cable{k + 1} has no winch with a drum that a torque drives.")
+        if not abs(torque) <= drum.torque_n_m:
+            raise ContractError(
+                f"winch of cable{k + 1}: torque must be at most {drum.torque_n_m:g} N m, got {torque:g}."
+            )
+        self._goals[k], self._rates[k], self._torques[k] = np.nan, 0.0, torque
 
     def ask(self, k: int, *, length: float | None = None, rate: float | None = None) -> None:
         """Ask the winch of cable k (from 0) for a length, at most at ``rate``; or for a rate alone.
@@ -90,6 +134,17 @@ class Winches:
             )
         self._goals[k] = np.nan if length is None else length
         self._rates[k] = winch.rate_m_s if rate is None else rate
+        self._torques[k] = np.nan
+
+    def _holds(self, k: int, length: float, rate: float) -> bool:
+        """True where the brake of a drum takes over: it is where it should be, or at the end of its cable."""
+        shortest, longest = self._winches[k].lengths_m
+        if (length <= shortest and rate < 0.0) or (length >= longest and rate > 0.0):
+            return True
+        if not np.isnan(self._torques[k]):
+            return False
+        at_rest = abs(rate) < BRAKED_RATE
+        return at_rest and (self._rates[k] == 0.0 or abs(self._goals[k] - length) < BRAKED)
 
     def act(self, engine: Engine) -> None:
         """Let every winch that is asked for something accelerate for one control period."""
@@ -99,6 +154,13 @@ class Winches:
                 continue
             winch, asked, goal = self._winches[k], float(self._rates[k]), float(self._goals[k])
             length, rate = engine.winches.length(k), engine.winches.rate(k)
+            if winch.drum is not None and self._holds(k, length, rate):
+                engine.winches.lock(k)
+                self._rates[k] = self._torques[k] = np.nan
+                continue
+            if winch.drum is not None and not np.isnan(self._torques[k]):
+                engine.winches.pull(k, -float(self._torques[k]) / winch.drum.radius_m)
+                continue
             if np.isnan(goal):  # a rate ends at the limit that it leads to
                 goal = winch.lengths_m[int(asked > 0.0)]
             strongest = winch.acceleration_m_s2
@@ -108,7 +170,9 @@ class Winches:
                 acceleration = acceleration_to(
                     goal - length, rate, self._period, abs(asked), strongest
                 )
-            if abs(rate) < THERE and (abs(goal - length) < THERE or asked == 0.0):
+            if winch.drum is not None:
+                _servo(engine, k, winch.drum, acceleration)
+            elif abs(rate) < THERE and (abs(goal - length) < THERE or asked == 0.0):
                 engine.winches.stop(k)
                 self._rates[k] = np.nan
             else:

@@ -18,6 +18,7 @@ from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.cable import Sheave
 from rotor_dynamics.model.system import WORLD, Cable, Drag, Force, Rotor, System, Weld
 from rotor_sim.plant.contact_pairs import contacts_from_scenario, contacts_of_masses
+from rotor_sim.plant.drums import drums
 from rotor_sim.plant.heavy_cables import heavy_cables
 from rotor_sim.plant.helicopter import RotorParts, rotor_parts
 from rotor_sim.plant.links import link_bodies, link_joints, link_welds
@@ -104,6 +105,8 @@ def system_from_scenario(scenario: Scenario) -> System:
     masses, cables, strands = heavy_cables(model, cables, len(bodies), environment.air.density)
     contacts += contacts_of_masses(scenario, masses, len(bodies), strands)
     bodies += masses
+    wheels, turning, cables = drums(model, cables, len(bodies), len(joints))
+    bodies, joints = bodies + wheels, joints + turning
     stored = tuple(
         Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
         for i, e in enumerate(model.entities)

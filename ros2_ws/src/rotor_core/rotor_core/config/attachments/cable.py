@@ -86,16 +86,39 @@ class Cylinder:
 
 
 @dataclass(frozen=True)
+class Drum:
+    """The drum of a winch, which a motor turns with at most ``torque_n_m``.
+
+    While nothing is asked of it a brake holds it. ``inertia_kg_m2``: of drum, gear and motor about its axis.
+    """
+
+    radius_m: float = bounded(gt=0.0)
+    inertia_kg_m2: float = bounded(gt=0.0)
+    torque_n_m: float = bounded(gt=0.0)
+
+    @property
+    def mass(self) -> float:
+        """Inertia over the square of the radius: what the cable feels of it, kg."""
+        return self.inertia_kg_m2 / self.radius_m**2
+
+    @property
+    def force(self) -> float:
+        """Largest force of the motor at the rim, N."""
+        return self.torque_n_m / self.radius_m
+
+
+@dataclass(frozen=True)
 class Winch:
     """A winch at end ``a`` of a cable, and its limits.
 
     ``lengths_m``: the shortest and the longest that it leaves of the cable. ``rate_m_s``, ``acceleration_m_s2``: at
-    most.
+    most. Without a ``drum`` it does what it is told, whatever pulls; with one as far as its motor can.
     """
 
     lengths_m: tuple[float, float]
     rate_m_s: float = bounded(0.5, gt=0.0)
     acceleration_m_s2: float = bounded(1.0, gt=0.0)
+    drum: Drum | None = None
 
     def __post_init__(self) -> None:
         shortest, longest = self.lengths_m

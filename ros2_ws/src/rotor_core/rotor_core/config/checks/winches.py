@@ -18,8 +18,8 @@ class Winding(Protocol):
         ...
 
     @property
-    def length_m(self) -> float:
-        """Length to which it goes, m."""
+    def length_m(self) -> float | None:
+        """Length to which it goes, m; None: a torque is asked for."""
         ...
 
     @property
@@ -55,7 +55,16 @@ def check_winding(model: Model, wanted: Winding, where: str) -> None:
         raise ConfigError(f"{where}.cable: cable {wanted.cable} has no winch. With one: {known}.")
     winch = model.cables[wanted.cable - 1].winch
     assert winch is not None
-    check_length(model.cables[wanted.cable - 1], wanted.length_m, f"{where}.length_m")
+    if wanted.length_m is not None:
+        check_length(model.cables[wanted.cable - 1], wanted.length_m, f"{where}.length_m")
+    torque = getattr(wanted, "torque_n_m", None)
+    if torque is not None and (winch.drum is None or abs(torque) > winch.drum.torque_n_m):
+        limit = (
+            "there is no drum"
+            if winch.drum is None
+            else f"at most {winch.drum.torque_n_m:g} (that of the drum)"
+        )
+        raise ConfigError(f"{where}.torque_n_m: {limit}, got {torque:g}.")
     if wanted.rate_m_s is not None and wanted.rate_m_s > winch.rate_m_s:
         raise ConfigError(
             f"{where}.rate_m_s: must be at most {winch.rate_m_s:g} (rate_m_s of the winch), got {wanted.rate_m_s:g}."
