@@ -155,6 +155,20 @@ class AttachStep:
 
 
 @dataclass(frozen=True)
+class HookStep:
+    """Wait until a hook (an entity, such as a small payload on a winch) is at a payload, and fix it there.
+
+    ``within_m``: of their middles.
+    """
+
+    type: Literal["hook"]
+    payload: str
+    to: str
+    within_m: float = bounded(0.1, gt=0.0)
+    timeout_s: float = bounded(20.0, gt=0.0)
+
+
+@dataclass(frozen=True)
 class ReleaseStep:
     """Let go of a payload: what holds it is opened, its cables are cut. Vehicles of a team then fly alone."""
 
@@ -173,6 +187,7 @@ Step = (
     | Slacken
     | Wind
     | AttachStep
+    | HookStep
     | ReleaseStep
 )
 

@@ -10,6 +10,7 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.config.mission import (
     AttachStep,
     GoTo,
+    HookStep,
     HoverStep,
     Land,
     ReleaseStep,
@@ -239,6 +240,22 @@ def attach(pilot: Pilot, step: AttachStep) -> Flow:
     yield from pilot.answer(pilot.orders.attach(step.to, step.payload))
 
 
+def hook(pilot: Pilot, step: HookStep) -> Flow:
+    """Until a hook is at a payload; then an order, and its answer."""
+    rows = [pilot.model.index(name) for name in (step.to, step.payload)]
+
+    def apart() -> float:
+        hook, load = (State(pilot.view.states[row]).position for row in rows)
+        return float(np.linalg.norm(hook - load))
+
+    yield from pilot.wait(
+        lambda: apart() <= step.within_m,
+        step.timeout_s,
+        f"{step.to} did not come within {step.within_m:g} m of {step.payload}",
+    )
+    yield from pilot.answer(pilot.orders.attach(step.to, step.payload))
+
+
 def release(pilot: Pilot, step: ReleaseStep) -> Flow:
     """Vehicles of a team begin to fly alone; then an order, and its answer."""
     team = pilot.teams.get(step.payload)
@@ -266,6 +283,7 @@ FLOWS: dict[type, Callable[..., Flow]] = {
     Slacken: slacken,
     Wind: wind,
     AttachStep: attach,
+    HookStep: hook,
     ReleaseStep: release,
 }
 """The flow of every kind of step."""

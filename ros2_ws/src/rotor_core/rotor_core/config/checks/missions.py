@@ -6,6 +6,7 @@ from rotor_core.config.checks.winches import check_winding
 from rotor_core.config.mission import (
     AttachStep,
     Condition,
+    HookStep,
     Land,
     Mission,
     ReleaseStep,
@@ -46,13 +47,17 @@ def check_mission(
         if isinstance(step, Wind):
             check_winding(model, step, f"{place}{where}")
             continue
-        if isinstance(step, (AttachStep, ReleaseStep)):
+        if isinstance(step, (AttachStep, HookStep, ReleaseStep)):
             known.append((f"{where}.payload", step.payload, payloads))
             if isinstance(step, ReleaseStep) and step.payload in on_cables:
                 gone.add(step.payload)
             if isinstance(step, AttachStep):
                 links = [link_name(v.name, k.name) for v in model.vehicles for k in v.links]
                 known.append((f"{where}.to", step.to, everyone + links))
+            if isinstance(step, HookStep):
+                known.append(
+                    (f"{where}.to", step.to, [name for name in everyone if name != step.payload])
+                )
             continue
         if isinstance(step, Land) and not has_ground:
             raise ConfigError(f"{place}{where}: {NO_GROUND}")
