@@ -136,7 +136,7 @@ def measure(world, r, state, slope):
         if i >= 0:
             after = p + 3
             wraps = lies_on(world, i, p, state, slope)
-            c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.TURN])
+            c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE])
             if wraps:
                 part, part_rate, part_free, comes, goes = over(world, i, p, state, slope)
                 length, rate, free = length + part, rate + part_rate, free + part_free
@@ -378,7 +378,7 @@ def lay_routes(ints, floats, anew):
     for r in range(world.head[memory.N_ROUTES]):
         measure(world, r, state, slope)
     for i in range(world.head[memory.N_SHEAVES]):
-        if anew and world.sheaves[i, memory.TURN] > 0.0:
+        if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
             turn_over(world, i)
     if anew and world.head[memory.N_SHEAVES] != 0:
         for r in range(world.head[memory.N_ROUTES]):

@@ -78,19 +78,19 @@ def watch(world, i, p, q):
     radius = sheave[memory.SHEAVE_RADIUS]
     d_p, d_q = sqrt(p[0] * p[0] + p[1] * p[1]), sqrt(q[0] * q[0] + q[1] * q[1])
     if d_p <= radius or d_q <= radius or d_p == 0.0 or d_q == 0.0:
-        sheave[memory.TURN] = NEVER
+        sheave[memory.CHANGE_ANGLE] = NEVER
         return 0.0, 0.0
     lift_p, lift_q = acos(radius / d_p), acos(radius / d_q)
     if number[memory.LIES_ON] != 0:
         side = 1.0 * number[memory.SIDE]
         angle = angle_on(p, q, side, lift_p, lift_q, sheave[memory.WRAP_ANGLE])
         sheave[memory.WRAP_ANGLE] = angle
-        sheave[memory.TURN] = -angle
+        sheave[memory.CHANGE_ANGLE] = -angle
         return side, angle
     side = 1.0 if p[0] * q[1] - p[1] * q[0] >= 0.0 else -1.0
     angle = angle_on(p, q, side, lift_p, lift_q, -0.5 * pi)
     within = passes_within(p, q, sheave[memory.SHEAVE_REACH])
-    sheave[memory.TURN] = angle if within else NEVER
+    sheave[memory.CHANGE_ANGLE] = angle if within else NEVER
     number[memory.SIDE] = int(side)
     sheave[memory.WRAP_ANGLE] = 0.0
     return side, angle

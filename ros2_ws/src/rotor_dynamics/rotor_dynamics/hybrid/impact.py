@@ -498,7 +498,7 @@ def turn_sheaves(ints, floats, t, k):
     pulls = world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] != 0
     for i in range(world.head[memory.N_SHEAVES]):
         number = world.sheave_int[i]
-        if number[memory.SHEAVE_ROUTE] != r or world.sheaves[i, memory.TURN] < -AT_PEG:
+        if number[memory.SHEAVE_ROUTE] != r or world.sheaves[i, memory.CHANGE_ANGLE] < -AT_PEG:
             continue
         leaves = number[memory.LIES_ON] != 0
         turn_over(world, i)

@@ -52,7 +52,7 @@ SHEAVE_RADIUS = sheave("m", "of the cylinder; 0: an edge")
 SHEAVE_REACH = sheave("m", "half its length")
 sheave.group("work")
 WRAP_ANGLE = sheave("rad", "for which the cable lies on it")
-TURN = sheave("rad", "how far the next change is: it rises through zero")
+CHANGE_ANGLE = sheave("rad", "how far the next change is: it rises through zero")
 SHEAVE = sheave.width
 
 sheave_int = Row("sheave_int", "Integers of a sheave.")
