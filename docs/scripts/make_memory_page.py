@@ -14,6 +14,7 @@ from rotor_dynamics.memory import (
     constraints,
     contacts,
     discs,
+    hulls,
     joints,
     rotors,
     routes,
@@ -21,7 +22,7 @@ from rotor_dynamics.memory import (
 )
 
 PAGE = Path(__file__).resolve().parents[1] / "memory.md"
-FILES = (world, bodies, constraints, routes, joints, rotors, contacts, discs)
+FILES = (world, bodies, constraints, routes, joints, rotors, contacts, discs, hulls)
 SHARED = (state, reference, command)
 
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from rotor_core._jit import COMPILED
 from rotor_core._link import entry
-from rotor_core.errors import ContractError, SolverError
+from rotor_core.errors import ContractError, ModelError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import JointDrive
 from rotor_dynamics.actuation.rotors import RotorDrive
 from rotor_dynamics.actuation.swashplates import SwashDrive
 from rotor_dynamics.actuation.winches import WinchDrive
+from rotor_dynamics.collisions.looking import find_overlap
 from rotor_dynamics.constraints.routes import lay_routes
 from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
@@ -32,6 +33,7 @@ from rotor_dynamics.integrators.methods import method
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.kinematics.trees import move_links
 from rotor_dynamics.model.assembly import assemble
+from rotor_dynamics.model.solid import CORE_MARGIN
 from rotor_dynamics.model.system import System
 
 RUN = entry(stepper.run)
@@ -90,7 +92,7 @@ class Engine(EngineState):
         self.ints[memory.ESTIMATED] = int(found.controlled)
         # what blades feel depends on the steps before, and their sections on tables: no estimate is one of their error
         self.ints[memory.CONTROLLED] = int(found.controlled and not system.discs)
-        self.ints[memory.KINKED] = int(bool(system.contacts or system.forces))
+        self.ints[memory.KINKED] = int(bool(system.contacts or system.forces or system.solids))
         self.ints[memory.KEEPS_LOG] = 1
         routes = [c for c in system.cables if not c.is_line]
         for what, there in (
@@ -98,8 +100,9 @@ class Engine(EngineState):
             ("contacts", system.contacts),
             ("cables that run through rings, wind or stretch", routes),
             ("rods and heavy cables", [c for c in system.cables if c.rod]),
+            ("rigid contact", system.solids),
         ):
-            if there and found.symplectic:
+            if there and (found.symplectic or (there is system.solids and found.adaptive)):
                 raise ContractError(
                     f"integrator {integrator!r}: does not support {what}. Use rkmk4."
                 )
@@ -145,8 +148,8 @@ class Engine(EngineState):
 
         Raises:
             ContractError: wrong shape or not finite.
-            ModelError: a cable is longer than it can be, or welded members do not fit their rigid
-                links.
+            ModelError: a cable is longer than it can be, welded members do not fit their rigid
+                links, or solids overlap.
         """
         states = checked_states(self.system, states)
         world = self.world
@@ -164,6 +167,12 @@ class Engine(EngineState):
         world.contacts[:, memory.DEPTH :] = 0.0
         if self.system.contacts:
             note_places(self.ints, self.floats, self.time)
+        self._begin_touches()
+        if two := self.find_overlap():
+            raise ModelError(
+                f"{two[0]!r} and {two[1]!r} are inside each other, which rigid contact does not allow. Put one of them "
+                "elsewhere."
+            )
         self.winches.lay_out()
         if len(world.routes):
             lay_routes(self.ints, self.floats, True)
@@ -171,6 +180,16 @@ class Engine(EngineState):
         self._restart(impact.STATE_SET)
         open_books(self.ints, self.floats)
         self.update_kinematics()
+
+    def _begin_touches(self) -> None:
+        """Rigid contact begins anew: nothing presses yet, and everything is looked at."""
+        world = self.world
+        world.meeting_int[:, memory.IN_TOUCH :] = 0
+        world.meetings[:, memory.MEETING_NORMAL :] = 0.0
+        world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6] = 0.0
+        world.scalars[memory.ODOMETER] = world.scalars[memory.NEXT_LOOK] = 0.0
+        world.scalars[memory.STRUCK_AT] = np.nan
+        self.ints[memory.PRESSED] = 0
 
     def trial(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> Engine:
         """Another engine with the same cables cut, in the state that ``leaders`` (members) and joints give.
@@ -210,6 +229,20 @@ class Engine(EngineState):
     def _move_links(self) -> None:
         if self.system.joints:
             move_links(self.ints, self.floats, memory.START)
+
+    def find_overlap(self) -> tuple[str, str] | None:
+        """Names of two bodies whose solids overlap by more than a tenth of a millimetre now; None if none do."""
+        m = find_overlap(self.ints, self.floats, CORE_MARGIN) if self.system.solids else -1
+        if m < 0:
+            return None
+        one, other = self.world.meeting_int[m, [memory.HULL_ON_A, memory.HULL_ON_B]]
+        return self._solid_names[int(one)], self._solid_names[int(other)]
+
+    @property
+    def _solid_names(self) -> list[str]:
+        """Name of the body of every solid."""
+        bodies = self.system.bodies
+        return ["world" if s.body < 0 else bodies[s.body].name for s in self.system.solids]
 
     def deepest_contact(self) -> tuple[tuple[int, int], float] | None:
         """Bodies of the deepest contact now (probe and surface), and its depth, m; None without contacts."""
@@ -461,4 +494,6 @@ class Engine(EngineState):
         if n == 0:
             return
         self.ints[memory.N_LOGGED] = 0
-        self._events += events_from_log(self.world, n, self.n_cables, self.first_stop)
+        self._events += events_from_log(
+            self.world, n, self.n_cables, self.first_stop, self._solid_names
+        )

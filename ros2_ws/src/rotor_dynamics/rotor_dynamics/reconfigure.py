@@ -116,6 +116,7 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         drags=(),
         inputs=(),
         contacts=(),
+        solids=(),
         discs=(),
         blades=(),
         surfaces=(),

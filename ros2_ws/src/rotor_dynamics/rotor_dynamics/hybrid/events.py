@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,7 +48,7 @@ class Event:
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump; for ``touch`` and ``leave``:
             passes_through where nothing holds the two apart, wraps where a cable begins or ceases to lie on a peg.
         at_length: cables that took part in an impact.
-        impulses: N s, per cable of ``at_length``.
+        impulses: N s, per cable of ``at_length``; of an impact of bodies the one between the two.
         closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
             ``at_length``.
         tensions_before, tensions_after: N, per cable of the system.
@@ -71,8 +72,10 @@ class Event:
     def energy_change(self) -> float:
         """Change of kinetic energy in an impact, J.
 
-        ``-p . (d_dot- + d_dot+) / 2``, never positive.
+        ``-p . (d_dot- + d_dot+) / 2``, never positive. Of cables; 0 for an impact of bodies.
         """
+        if self.bodies:
+            return 0.0
         return -0.5 * sum(
             p * (before + after)
             for p, before, after in zip(
@@ -81,8 +84,10 @@ class Event:
         )
 
 
-def events_from_log(world: memory.World, n: int, n_cables: int, first_stop: int) -> list[Event]:
-    """Events of the first n rows of the log of a world.
+def events_from_log(
+    world: memory.World, n: int, n_cables: int, first_stop: int, solids: Sequence[str] = ()
+) -> list[Event]:
+    """Events of the first n rows of the log of a world; ``solids``: names of the bodies of its solids.
 
     Its first ``n_cables`` constraints are cables, then come the inner pieces of heavy ones, which are not told, from
     ``first_stop`` on stops.
@@ -95,6 +100,17 @@ def events_from_log(world: memory.World, n: int, n_cables: int, first_stop: int)
     events = []
     for row in world.log[:n]:
         event = _event(row, n_cables)
+        if meeting := int(row[memory.EVENT_MEETING]):
+            hulls = world.meeting_int[meeting - 1, [memory.HULL_ON_A, memory.HULL_ON_B]]
+            impulse = float(row[memory.EVENT_IMPULSE])
+            events.append(
+                replace(
+                    event,
+                    bodies=tuple(solids[int(h)] for h in hulls),
+                    impulses=(impulse,) if impulse else (),
+                )
+            )
+            continue
         involved = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[
             first_stop:, memory.INVOLVED
         ]

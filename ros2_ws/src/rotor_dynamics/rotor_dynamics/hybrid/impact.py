@@ -94,6 +94,7 @@ def log_event(world, t, kind, cause):
     e[memory.EVENT_TYPE] = kind
     e[memory.EVENT_CAUSE] = cause
     put3(e, memory.EVENT_PLACE, (0.0, 0.0, 0.0))
+    e[memory.EVENT_MEETING] = e[memory.EVENT_IMPULSE] = 0.0
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k

@@ -13,8 +13,10 @@ from math import ceil, inf, isfinite, nan
 from rotor_core._jit import constants, inlined, kernel
 from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_dynamics import memory
+from rotor_dynamics.collisions.press import SHORTEST_WAY, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
+from rotor_dynamics.hybrid.contact_impact import end_in_contact, strike_hulls
 from rotor_dynamics.hybrid.guards import (
     BREAKS,
     GAP_ZERO,
@@ -152,6 +154,8 @@ def take_end(world):
 @inlined
 def accept(ints, floats, world, t):
     """The end of the trial step, at time t, becomes the start of the next."""
+    if world.head[memory.N_MEETINGS] != 0:
+        end_in_contact(ints, floats, t)
     take_end(world)
     if world.head[memory.N_CONTACTS] != 0:
         move_anchors(ints, floats, memory.START, t)
@@ -209,6 +213,18 @@ def run_to(ints, floats, t_end, times, out):
     while True:
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
+        if world.head[memory.N_MEETINGS] != 0:
+            pressed = press(ints, floats, t, h)
+            if pressed == 0.0:  # something hits before any time goes by
+                strike_hulls(ints, floats, t)
+                book_jump(ints, floats, False)
+                if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
+                    return TOO_MANY_EVENTS
+                kind = NONE
+                h = trial_length(world, t, t_end)
+                continue
+            if pressed < h:  # something meets
+                h, kind = pressed, NONE
         finite = audit_end(world)
         if world.head[memory.N_CONTACTS] != 0 and finite and h > COARSEST_RETRY:
             if passed_through(ints, floats):
@@ -238,6 +254,10 @@ def run_to(ints, floats, t_end, times, out):
                 world.scalars[memory.NEXT_STEP] = longer
             elif estimated:
                 over = excess(world, h, allowed)
+                if world.head[memory.PRESSED] != 0 and h < SHORTEST_WAY:
+                    over = (
+                        0.0  # pieces between impacts: what presses there presses hard, for no time
+                    )
                 if controlled and over > 1.0:
                     if h > shortest:
                         world.scalars[memory.NEXT_STEP] = max(h * factor_of(over), shortest)

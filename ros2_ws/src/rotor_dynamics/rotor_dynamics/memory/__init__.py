@@ -9,6 +9,7 @@ from rotor_dynamics.memory.bodies import *
 from rotor_dynamics.memory.constraints import *
 from rotor_dynamics.memory.contacts import *
 from rotor_dynamics.memory.discs import *
+from rotor_dynamics.memory.hulls import *
 from rotor_dynamics.memory.joints import *
 from rotor_dynamics.memory.rotors import *
 from rotor_dynamics.memory.routes import *

@@ -44,6 +44,10 @@ body.group("work, continued")
 OUTER_WRENCH = body(
     "N, N m", "of contacts and registered forces about the centre of mass, body axes", shape=(6,)
 )
+CONTACT_PUSH = body(
+    "N, N m", "of rigid contact over the step, about the centre of mass, in W", shape=(6,)
+)
+PUSH_BEFORE = body("N, N m", "the same in the trial before (work)", shape=(6,))
 BODY = body.width
 
 body_int = Row("body_int", "Rows of the force elements of a body; ends are exclusive.")

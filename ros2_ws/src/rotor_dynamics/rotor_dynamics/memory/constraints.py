@@ -79,6 +79,8 @@ EVENT_TIME = event("s", "time")
 EVENT_TYPE = event("", "type")
 EVENT_CAUSE = event("", "cause")
 EVENT_PLACE = event("m", "place in W, where it has one", shape=(3,))
+EVENT_MEETING = event("", "1 + the two hulls that it is about, or 0")
+EVENT_IMPULSE = event("N s", "between them")
 EVENT_HEAD = event.width
 
 event_block = Row("event_block", "One constraint in a row of the event log.")

@@ -56,6 +56,17 @@ from rotor_dynamics.memory.discs import (
     SECTION,
     STATION,
 )
+from rotor_dynamics.memory.hulls import (
+    CORNER,
+    GJK_ROWS,
+    HULL,
+    HULL_INT,
+    MEETING,
+    MEETING_INT,
+    NEAREST_ROWS,
+    TOUCH,
+    TOUCH_INT,
+)
 from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
 from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
 from rotor_dynamics.memory.routes import (
@@ -69,7 +80,7 @@ from rotor_dynamics.memory.routes import (
     SHEAVE_INT,
 )
 
-N_TABLES = 47
+N_TABLES = 57
 """Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
@@ -94,6 +105,11 @@ N_ROUTES = header("", "cables that run through rings, wind or stretch")
 N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
 N_SHEAVES = header("", "pulleys with a size, pegs and edges")
+N_HULLS = header("", "solids in rigid contact")
+N_CORNERS = header("", "their points")
+N_MEETINGS = header("", "pairs of them")
+N_TOUCHES = header("", "room for points at which they touch")
+N_SCRATCH = header("", "rows of work for geometry")
 SHAPE = header.width
 """Leading entries of the header that fix the sizes."""
 header.group("state and counters")
@@ -127,6 +143,12 @@ SUBSTEPS = header("", "steps that were added because the estimated error was too
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(8,))
+N_TOUCHING = header("", "points at which hulls touch in the trial step")
+PRESSED = header("", "1 where bodies pushed each other in the step before or do in the trial step")
+DEEP = header(
+    "", "1 where cores overlap at the end of the trial step: their direction is not known"
+)
+UNSETTLED = header("", "steps in which forces of rigid contact were not found to rounding")
 header.group("places")
 FIRST = header(
     "", "where every table begins in its array, in the order of World", shape=(N_TABLES,)
@@ -175,6 +197,12 @@ TAKEN = scalar("J", "energy that the impacts of the present change took, by thei
 WOUND = scalar("J", "work of winches in the impacts of the present change")
 WORK = scalar("J", "their work since the state was set")
 LOST = scalar("J", "energy that impacts have taken since then, by their impulses")
+scalar.group("rigid contact")
+ODOMETER = scalar("m", "more than any two points have come nearer since the state was set")
+TRAVEL = scalar("m", "the same in the trial step")
+NEXT_LOOK = scalar("m", "the least LOOK_AT of all meetings")
+STRUCK_AT = scalar("s", "time of the last impact of hulls")
+REST_SPEED = scalar("m/s", "what comes together more slowly does not bounce")
 SCALARS = scalar.width
 
 
@@ -281,6 +309,16 @@ class World(NamedTuple):
     sheaves: Annotated[
         Array, Table(FLOATS, ("n_sheaves", SHEAVE), "pulleys with a size, pegs and edges")
     ]
+    hull_int: Annotated[Array, Table(INTS, ("n_hulls", HULL_INT), "integers of hulls")]
+    hulls: Annotated[Array, Table(FLOATS, ("n_hulls", HULL), "solids in rigid contact")]
+    corners: Annotated[Array, Table(FLOATS, ("n_corners", CORNER), "points of hulls")]
+    meeting_int: Annotated[Array, Table(INTS, ("n_meetings", MEETING_INT), "integers of meetings")]
+    meetings: Annotated[Array, Table(FLOATS, ("n_meetings", MEETING), "pairs of hulls")]
+    touch_int: Annotated[Array, Table(INTS, ("n_touches", TOUCH_INT), "integers of touches")]
+    touches: Annotated[Array, Table(FLOATS, ("n_touches", TOUCH), "points where hulls touch")]
+    scratch: Annotated[Array, Table(FLOATS, ("n_scratch", 4), "features of hulls (work)")]
+    gjk: Annotated[Array, Table(FLOATS, (GJK_ROWS, 4), "work of distances")]
+    nearest: Annotated[Array, Table(FLOATS, (NEAREST_ROWS, 3), "nearest points (work)")]
 
     @property
     def start(self) -> np.ndarray:
@@ -290,7 +328,8 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_hulls", "n_corners",
+         "n_meetings", "n_touches", "n_scratch")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 

@@ -15,6 +15,7 @@ from rotor_dynamics.model.body import WORLD
 from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.contact import fill_contacts
 from rotor_dynamics.model.route import fill_routes, route_sizes
+from rotor_dynamics.model.solid import fill_solids, meetings_of, solid_sizes
 from rotor_dynamics.model.strand import drag_count, fill_strand_drags
 from rotor_dynamics.model.system import Group, System, merge_welds
 from rotor_dynamics.model.topology import (
@@ -96,12 +97,15 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         ends.append((a, r_a, b, r_b))
     pairs = _pairs(ends, len(topology.free))
     limits = stops(topology, system)
+    rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
+    meetings = meetings_of(system.solids, rows, ground)
     shape = (
         topology.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
         len(system.discs), len(system.forces) + drag_count(system.strands), *route_sizes(system.cables, routes),
+        *solid_sizes(system.solids, len(meetings)),
     )  # fmt: skip
     ints, floats = memory.blank(shape)
     world = memory.world_of(ints, floats)
@@ -148,9 +152,9 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
     _fill_drags(world, system, member_body, member_pose)
     _fill_forces(world, system, member_body, member_pose)
     _fill_ranges(world)
-    rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
     poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
     fill_contacts(world, system.contacts, rows, poses)
+    fill_solids(world, system.solids, system.rigid, meetings, rows, poses)
     fill_blades(world, system.discs, system.blades, member_body, topology.joints)
     return Assembly(groups, topology, member_body, member_pose, ints, floats, world)
 

@@ -19,6 +19,7 @@ from rotor_dynamics.model.body import WORLD, Body, Placement, merge
 from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.contact import Contact, check_contacts
 from rotor_dynamics.model.joint import Joint
+from rotor_dynamics.model.solid import RigidContact, Solid, check_solids
 from rotor_dynamics.model.strand import Strand
 
 
@@ -121,6 +122,8 @@ class System:
             body, (3,) m. Their fourth channel is its force to the left, the others do nothing.
         forces: that are registered.
         strands: heavy cables among the cables.
+        solids: of bodies and the world, in rigid contact where they touch.
+        rigid: law of that.
     """
 
     bodies: tuple[Body, ...]
@@ -139,6 +142,8 @@ class System:
     tails: Mapping[int, np.ndarray] = field(default_factory=dict)
     forces: tuple[Force, ...] = ()
     strands: tuple[Strand, ...] = ()
+    solids: tuple[Solid, ...] = ()
+    rigid: RigidContact = field(default_factory=RigidContact)
 
     @property
     def n_cables(self) -> int:
@@ -228,6 +233,8 @@ class System:
                 )
         self._check_joints()
         check_contacts(self.contacts, self.bodies)
+        jointed = {body for j in self.joints for body in (j.parent, j.child)} - {WORLD}
+        check_solids(self.solids, self.bodies, self._all_held_with(jointed))
         check_blades(self.discs, self.blades, self.surfaces, self.bodies, self.joints)
 
     def _check_joints(self) -> None:
@@ -273,6 +280,17 @@ class System:
                     f"rotors of {body.name!r}: their inertia must not exceed that of the body, which includes it. "
                     "Reduce it, or add it to that of the body."
                 )
+
+    def _all_held_with(self, bodies: set[int]) -> set[int]:
+        """These bodies and all that welds connect with them."""
+        found = set(bodies)
+        while True:
+            more = {
+                b for w in self.welds if found & {w.parent, w.child} for b in (w.parent, w.child)
+            }
+            if more <= found:
+                return found
+            found |= more
 
     def _is_held(self, body: int) -> bool:
         """True if a weld or a joint gives the body its attitude."""

@@ -43,7 +43,7 @@ class Packs:
             not COMPILED
             or len(ints) < 2
             or engine.integrator != DEFAULT
-            or bool(system.joints or system.contacts or system.discs)
+            or bool(system.joints or system.contacts or system.discs or system.solids)
             or head[memory.N_FORCES] != 0
             or head[memory.N_ROUTES] != 0
             or any(c.rod for c in system.cables)
