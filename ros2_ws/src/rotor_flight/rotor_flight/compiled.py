@@ -171,6 +171,7 @@ def can_compile(loop: ClosedLoop) -> bool:
         and _acts_simply(simulation)
         and not simulation.power
         and not simulation.engine.system.contacts
+        and not simulation.engine.system.solids
         and not len(simulation.engine.joints)
     )
 

@@ -16,6 +16,7 @@ from rotor_core.clearance.solids import (
     rotor_discs,
     shrunk,
 )
+from rotor_core.config.environment import RIGID
 from rotor_core.config.model import Payload, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.outline import linked_places
@@ -72,9 +73,10 @@ class Pairs:
             self._add_entity(name, row)
         standing = {o.name: self._add(obstacle_solids(o), STANDS) for o in environment.obstacles}
         carries = environment.contact is not None
+        rigid = environment.contact is not None and environment.contact.law == RIGID
         for i, entity in enumerate(model.entities):
             for obstacle in environment.obstacles:
-                held_off = carries and bool(obstacle.boxes)
+                held_off = rigid or (carries and bool(obstacle.boxes))
                 self._pair(
                     (entity.name, obstacle.name),
                     self._part(entity, held_off),
@@ -82,7 +84,7 @@ class Pairs:
                 )
             linked = linked_places(model, entity.name)
             for other in model.entities[:i]:
-                held_off = carries and Payload in (type(entity), type(other))
+                held_off = rigid or (carries and Payload in (type(entity), type(other)))
                 if other.name not in linked:
                     self._pair(
                         (other.name, entity.name),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rotor_core.config.obstacles.obstacle import Obstacle
 from rotor_core.config.vehicles.body import Vector
@@ -61,6 +61,10 @@ class Air:
         return 1.293 * 273.0 * pressure / kelvin
 
 
+RIGID = "rigid"
+"""Law of contact between bodies that do not give way."""
+
+
 @dataclass(frozen=True)
 class Contact:
     """Vehicles and payloads touch the ground, obstacles that are boxes or gates, and each other's boxes.
@@ -69,6 +73,11 @@ class Contact:
     ``stiffness_n_per_m`` is that of one point of contact; left out, it suits the smallest mass that
     it can meet. ``dissipation_s_per_m``: what comes with speed v bounces back with about
     v / (1 + dissipation v).
+
+    ``law: rigid``: bodies do not give way, and all shapes touch all others, obstacles of every shape too. Impacts are
+    located in time; what comes with v bounces back with ``restitution`` times v. Friction is Coulomb's with
+    ``friction_static`` alone. Not for vehicles with arms, spinning propellers or rotor blades. Heavy cables keep the
+    compliant law.
     """
 
     FORMER: ClassVar = {"obstacles": "environment.obstacles"}
@@ -78,8 +87,29 @@ class Contact:
     stiction_speed_m_s: float = bounded(0.05, gt=0.0)
     stiffness_n_per_m: float | None = bounded(None, gt=0.0)
     dissipation_s_per_m: float = bounded(3.0, ge=0.0, le=100.0)
+    law: Literal["compliant", "rigid"] = "compliant"
+    restitution: float = bounded(0.0, ge=0.0, le=1.0)
 
     def __post_init__(self) -> None:
+        if self.law != RIGID and self.restitution:
+            raise EntryError(
+                ("restitution",),
+                "belongs to law: rigid; bodies that give way have dissipation_s_per_m.",
+            )
+        for key in (
+            "friction_dynamic",
+            "stiction_speed_m_s",
+            "stiffness_n_per_m",
+            "dissipation_s_per_m",
+        ):
+            default = type(self).__dataclass_fields__[key].default
+            if self.law == RIGID and getattr(self, key) != default:
+                raise EntryError(
+                    (key,),
+                    "belongs to law: compliant; rigid contact has friction_static and restitution alone.",
+                )
+        if self.law == RIGID:
+            return
         if self.friction_dynamic > self.friction_static:
             raise ValueError(
                 "friction_dynamic must be at most friction_static, got "

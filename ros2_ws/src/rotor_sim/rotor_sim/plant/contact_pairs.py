@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.environment import RIGID, Environment
 from rotor_core.config.environment import Contact as ContactConfig
-from rotor_core.config.environment import Environment
 from rotor_core.config.model import Box, Model, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES, corners, feet, linked_places
@@ -75,7 +75,7 @@ def contacts_from_scenario(
         ModelError: a stiffness that the step cannot follow.
     """
     config = scenario.environment.contact
-    if config is None:
+    if config is None or config.law == RIGID:
         return ()
     ground = Surface(WORLD, np.array([0.0, 0.0, scenario.environment.ground_m]), is_box=False)
     standing, carried = obstacles(scenario.environment), boxes(model)

@@ -28,6 +28,7 @@ from rotor_sim.plant.propellers import (
     propeller_elements,
     propeller_joints,
 )
+from rotor_sim.plant.solids import rigid_law, solids_from_scenario
 
 
 def system_from_scenario(scenario: Scenario) -> System:
@@ -136,6 +137,8 @@ def system_from_scenario(scenario: Scenario) -> System:
             for keys in scenario.forces
         ),
         strands,
+        solids_from_scenario(scenario, model),
+        rigid_law(scenario),
     )
 
 
