@@ -189,7 +189,7 @@ class Engine(EngineState):
         world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6] = 0.0
         world.scalars[memory.ODOMETER] = world.scalars[memory.NEXT_LOOK] = 0.0
         world.scalars[memory.STRUCK_AT] = np.nan
-        self.ints[memory.PRESSED] = 0
+        self.ints[memory.PRESSED] = self.ints[memory.N_NEAR] = 0
 
     def trial(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> Engine:
         """Another engine with the same cables cut, in the state that ``leaders`` (members) and joints give.

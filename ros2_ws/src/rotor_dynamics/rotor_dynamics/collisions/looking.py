@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from rotor_core._jit import inlined
+from rotor_core._jit import constants, inlined
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, dot, get3, scale, sub
@@ -23,6 +23,8 @@ from rotor_dynamics.collisions.features import (
     place_hull,
     sphere_gap,
 )
+
+(NONE_YET,) = constants(0)
 
 SPARE = 1.25
 """Travel in a step over that at the larger speed of its two ends: what is between them is smooth."""
@@ -38,23 +40,33 @@ GRAZES = 2e-3
 
 
 @inlined
-def travel_of(world, h):
-    """How far any point of a hull can go in a trial step of length h, per hull; twice the most of all (N.4)."""
-    most = 0.0
+def squares_of(world, i):
+    """Squares of the larger speed, and of the larger rate times arm, of hull i at the two ends of the trial step."""
+    b = world.hull_int[i, memory.HULL_BODY]
+    arm = world.hulls[i, memory.HULL_ARM]
+    start, end = world.states[memory.START, b], world.states[memory.END, b]
+    v, w = get3(start, memory.V), get3(start, memory.OMEGA)
+    v_end, w_end = get3(end, memory.V), get3(end, memory.OMEGA)
+    turn = max(dot(w, w), dot(w_end, w_end))
+    return max(dot(v, v), dot(v_end, v_end)), arm * arm * turn
+
+
+@inlined
+def most_travel(world, h):
+    """More than any two points can come nearer in a trial step of length h, m (N.4)."""
+    speed, rim = 0.0, 0.0
     for i in range(world.head[memory.N_HULLS]):
-        b = world.hull_int[i, memory.HULL_BODY]
-        if world.bodies[b, memory.INV_MASS] == 0.0:
-            world.hulls[i, memory.HULL_TRAVEL] = 0.0
-            continue
-        speed, rate = 0.0, 0.0
-        for which in range(2):
-            state = world.states[memory.START if which == 0 else memory.END, b]
-            v, omega = get3(state, memory.V), get3(state, memory.OMEGA)
-            speed, rate = max(speed, dot(v, v)), max(rate, dot(omega, omega))
-        travel = SPARE * h * (sqrt(speed) + sqrt(rate) * world.hulls[i, memory.HULL_ARM])
-        world.hulls[i, memory.HULL_TRAVEL] = travel
-        most = max(most, travel)
-    return 2.0 * most
+        squared, around = squares_of(world, i)
+        speed, rim = max(speed, squared), max(rim, around)
+    return 2.0 * SPARE * h * (sqrt(speed) + sqrt(rim))
+
+
+@inlined
+def note_travels(world, h):
+    """How far any point of each hull can go in a trial step of length h."""
+    for i in range(world.head[memory.N_HULLS]):
+        squared, around = squares_of(world, i)
+        world.hulls[i, memory.HULL_TRAVEL] = SPARE * h * (sqrt(squared) + sqrt(around))
 
 
 @inlined
@@ -117,14 +129,17 @@ def first_meeting(ints, floats, world, m, gap, most):
 def look(ints, floats, h):
     """Mark the meetings that may touch in the trial step of length h; the share of it in which none closes anew."""
     world = memory.views(ints, floats)
-    travel = travel_of(world, h)
+    travel = most_travel(world, h)
     world.scalars[memory.TRAVEL] = travel
     odometer = world.scalars[memory.ODOMETER]
-    share = 1.0
+    share, near = 1.0, NONE_YET
     if odometer + travel < world.scalars[memory.NEXT_LOOK]:
-        for m in range(world.head[memory.N_MEETINGS]):
-            world.meeting_int[m, memory.IS_NEAR] = 0
+        if world.head[memory.N_NEAR] != 0:
+            for m in range(world.head[memory.N_MEETINGS]):
+                world.meeting_int[m, memory.IS_NEAR] = world.meeting_int[m, memory.WARM_POINTS] = 0
+        world.head[memory.N_NEAR] = 0
         return share
+    note_travels(world, h)
     next_look = inf
     for m in range(world.head[memory.N_MEETINGS]):
         number, row = world.meeting_int[m], world.meetings[m]
@@ -140,9 +155,11 @@ def look(ints, floats, h):
             if gap <= world.hulls[a, memory.HULL_TRAVEL] + world.hulls[b, memory.HULL_TRAVEL]:
                 number[memory.IS_NEAR] = 1
                 share = first_meeting(ints, floats, world, m, gap, share)
+        near += number[memory.IS_NEAR]
         next_look = min(next_look, row[memory.LOOK_AT])
         if number[memory.IN_TOUCH] != 0:
             next_look = -inf
+    world.head[memory.N_NEAR] = near
     world.scalars[memory.NEXT_LOOK] = next_look
     return share
 

@@ -463,18 +463,16 @@ def press(ints, floats, t, h):
     """
     world = memory.views(ints, floats)
     share = look(ints, floats, h)
-    near = False
-    for m in range(world.head[memory.N_MEETINGS]):
-        if world.meeting_int[m, memory.IS_NEAR] != 0:
-            near = True
-            begin_trial(world, m)
-    if not near:
+    if world.head[memory.N_NEAR] == 0:
         world.head[memory.N_TOUCHING] = 0
         if world.head[memory.PRESSED] != 0:
             world.head[memory.PRESSED] = 0
             forget_pushes(world)
             again(ints, floats, t, h)
         return h
+    for m in range(world.head[memory.N_MEETINGS]):
+        if world.meeting_int[m, memory.IS_NEAR] != 0:
+            begin_trial(world, m)
     if share < 1.0:
         h = max(share * h, SHORTEST_CUT)
         advance(ints, floats, t, h)

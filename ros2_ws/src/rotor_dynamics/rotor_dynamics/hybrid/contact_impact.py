@@ -244,6 +244,8 @@ def end_in_contact(ints, floats, t):
     if world.head[memory.PRESSED] != 0:
         mend_velocities(ints, floats, world, t)
     world.scalars[memory.ODOMETER] += world.scalars[memory.TRAVEL]
+    if world.head[memory.N_NEAR] == 0:
+        return
     if world.head[memory.KEEPS_LOG] == 0:
         world.head[memory.N_LOGGED] = 0
     for m in range(world.head[memory.N_MEETINGS]):

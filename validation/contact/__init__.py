@@ -1,0 +1,1 @@
+"""Rigid contact beside another simulator."""
