@@ -31,10 +31,10 @@ SIZES = (2, 4, 8, 16, 32, 100)
 
 HEAD = """# Rigid contact
 
-Cubes of 0.2 m and 1 kg on the ground, and a ball, at steps of 1 ms; theory: [rigid contact](../theory/rigid_contact.md). Made by
-`./rotor python -m validation.contact.report`.
+Cubes of 0.2 m and 1 kg on the ground and a ball, at steps of 1 ms. Theory: [rigid contact](../theory/rigid_contact.md).
+Made by `./rotor python -m validation.contact.report`.
 
-MuJoCo {version}: RK4, pyramidal cones, as many points as it finds; contacts as stiff as the step allows (`solref` of two
+MuJoCo {version}: RK4, pyramidal cones, contacts as stiff as the step allows (`solref` of two
 steps), `impratio` 10, tolerance 1e-12. What is called error is the largest distance from where the motion should be.
 
 | case | | error, m | energy that appears, J | us a step |
