@@ -81,6 +81,35 @@ def test_service_and_rate_wind_a_cable(tmp_path):
         bench.until(lambda: length(states) == 0.5, "the length of the beginning")
 
 
+def test_a_torque_turns_a_drum(tmp_path):
+    """More than the weight reels in, less lets the weight pull; too much is refused; without messages it stops."""
+    path = tmp_path / "drum.yaml"
+    drum = "drum: {radius_m: 0.03, inertia_kg_m2: 1.0e-4, torque_n_m: 0.06}"
+    path.write_text(
+        STANDING.replace("acceleration_m_s2: 2.0}", "acceleration_m_s2: 2.0, " + drum + "}")
+    )
+    weight = 0.05 * 9.81 * 0.03  # of the load, as a torque
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        torque = bench.node.create_publisher(Float64, "/cable1/cmd/torque", qos.COMMAND)
+        for node in ("planner", "controller", "simulator"):
+            bench.start(node, scenario=str(path))
+        bench.until(lambda: states and states[-1].step > 40, "flight")
+        bench.until(lambda: torque.get_subscription_count() > 0, "subscription")
+        log = tmp_path / "log" / "simulator.log"
+        torque.publish(Float64(data=1.0))
+        bench.until(lambda: "cmd/torque of 'cable1'" in log.read_text(), "the refusal")
+        assert "at most 0.06 N m" in log.read_text()
+        torque.publish(Float64(data=0.5 * weight))
+        bench.until(lambda: length(states) > 0.55, "paying out")
+        torque.publish(Float64(data=0.06))
+        bench.until(lambda: length(states) < 0.5, "reeling in")
+        bench.spin(1.5)
+        stopped = length(states)
+        bench.spin(0.5)
+        assert length(states) == pytest.approx(stopped, abs=1e-9)
+
+
 def test_a_parcel_is_lowered_and_let_go(tmp_path):
     """The shipped mission: reel in, fly, lower, release; the vehicle comes home.
 

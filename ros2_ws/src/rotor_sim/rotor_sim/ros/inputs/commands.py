@@ -158,28 +158,46 @@ def subscribe_efforts(
     entities.subscribe(JointState, f"{vehicle}/cmd/joints", by_name, qos.COMMAND)
 
 
-class WinchRates:
-    """``<cable>/cmd/rate``: m/s, positive pays out; a winch stops when messages stop."""
+class WinchOrders:
+    """``<cable>/cmd/rate``, m/s, positive pays out, and of drums ``cmd/torque``, N m, positive reels in.
+
+    A winch stops when messages stop.
+    """
 
     def __init__(
         self, entities: Entities, simulation: Simulation, reject: Callable[[str], None]
     ) -> None:
         self._simulation = simulation
         self._since: dict[int, float] = {}
+        winches = simulation.winches
         model = simulation.scenario.model
         for k, (name, cable) in enumerate(zip(model.cable_names, model.cables, strict=True)):
             if cable.winch is None:
                 continue
+            orders = {"rate": lambda k, value: winches.ask(k, rate=value)}
+            if cable.winch.drum is not None:
+                orders["torque"] = winches.turn
+            for what, order in orders.items():
+                self._subscribe(entities, k, f"{name}/cmd/{what}", order, reject)
 
-            def callback(message: Float64, k: int = k, name: str = name) -> None:
-                try:
-                    simulation.winches.ask(k, rate=message.data)
-                except ContractError as error:
-                    reject(f"cmd/rate of {name!r}: {error}")
-                    return
-                self._since[k] = simulation.time
+    def _subscribe(
+        self,
+        entities: Entities,
+        k: int,
+        topic: str,
+        order: Callable[[int, float], None],
+        reject: Callable[[str], None],
+    ) -> None:
+        def callback(message: Float64) -> None:
+            try:
+                order(k, message.data)
+            except ContractError as error:
+                name, what = topic.split("/", 1)
+                reject(f"{what} of {name!r}: {error}")
+                return
+            self._since[k] = self._simulation.time
 
-            entities.subscribe(Float64, f"{name}/cmd/rate", callback, qos.COMMAND)
+        entities.subscribe(Float64, topic, callback, qos.COMMAND)
 
     def apply(self) -> None:
         """Stop the winches that have heard nothing for long."""

@@ -15,7 +15,7 @@ from rotor_sim.period import Decision
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.commands import (
     ExternalWrenches,
-    WinchRates,
+    WinchOrders,
     subscribe_efforts,
     subscribe_motor_speeds,
     subscribe_swashplates,
@@ -77,7 +77,7 @@ class CommandIntake:
         else:
             subscribe_motor_speeds(entities, simulation, self._on_own, self.reject)
         self._pushes = ExternalWrenches(entities, simulation, self.reject)
-        self._winches = WinchRates(entities, simulation, self.reject)
+        self._winches = WinchOrders(entities, simulation, self.reject)
 
     def _subscribe_efforts(self, entities: Entities, model: Model) -> None:
         first = 0
