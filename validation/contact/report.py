@@ -1,4 +1,4 @@
-"""Write docs/results/contact.md: rigid contact of this engine and MuJoCo's contacts on systems whose motion is known.
+"""Write docs/results/contact.md: rigid contact of this engine, MuJoCo and Newton where the motion is known.
 
 ./rotor python -m validation.contact.report
 """
@@ -25,7 +25,7 @@ from validation.speed.timing import medians
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "contact.md"
 STEP, G = 1e-3, 9.81
-ROUNDS = 5
+ROUNDS = 3
 SIZES = (2, 4, 8, 16, 32, 100)
 """Numbers of bodies that fly apart from each other."""
 
@@ -34,8 +34,10 @@ HEAD = """# Rigid contact
 Cubes of 0.2 m and 1 kg on the ground and a ball, at steps of 1 ms. Theory: [rigid contact](../theory/rigid_contact.md).
 Made by `./rotor python -m validation.contact.report`.
 
-MuJoCo {version}: RK4, pyramidal cones, contacts as stiff as the step allows (`solref` of two
-steps), `impratio` 10, tolerance 1e-12. What is called error is the largest distance from where the motion should be.
+MuJoCo {mujoco}: RK4, pyramidal cones, contacts as stiff as the step allows (`solref` of two steps), `impratio` 10,
+tolerance 1e-12. Newton {newton}: XPBD with ten iterations on the CPU, in single precision; it is made for thousands of
+worlds on a GPU, so its time per step of one world says little. What is called error is the largest distance from where
+the motion should be.
 
 | case | | error, m | energy that appears, J | us a step |
 |---|---|---|---|---|
@@ -190,14 +192,58 @@ class _Mujoco:
         return np.hstack([self.data.qpos.reshape(-1, 7), self.data.qvel.reshape(-1, 6)])
 
 
-def theirs(case: Case) -> tuple[float, float]:
-    """The same of MuJoCo."""
-    world = _Mujoco(case)
+class _Newton:
+    """The case in Newton on the CPU, at its start: XPBD with ten iterations, in single precision."""
+
+    def __init__(self, case: Case) -> None:
+        newton: Any = importlib.import_module("newton")
+        wp: Any = importlib.import_module("warp")
+        wp.config.quiet = True
+        builder = newton.ModelBuilder(up_axis=newton.Axis.Z, gravity=wp.vec3(0.0, 0.0, -G))
+        shape = newton.ModelBuilder.ShapeConfig()
+        volume = 4.0 / 3.0 * np.pi * case.half**3 if case.is_ball else 8.0 * case.half**3
+        shape.mu, shape.density = case.friction, 1.0 / volume
+        builder.add_ground_plane(cfg=shape)
+        for row in case.starts:
+            w, x, y, z = row[3:7]
+            body = builder.add_body(xform=wp.transform(wp.vec3(*row[:3]), wp.quat(x, y, z, w)))
+            if case.is_ball:
+                builder.add_shape_sphere(body, radius=case.half, cfg=shape)
+            else:
+                builder.add_shape_box(body, hx=case.half, hy=case.half, hz=case.half, cfg=shape)
+        self._model = builder.finalize(device="cpu")
+        self._solver = newton.solvers.SolverXPBD(self._model, iterations=10)
+        self._now, self._next = self._model.state(), self._model.state()
+        self._control = self._model.control()
+        self._pipeline = newton.CollisionPipeline(self._model)
+        self._contacts = self._pipeline.contacts()
+        speeds = np.zeros((len(case.starts), 6), np.float32)
+        speeds[:, :3] = State(case.starts).velocity
+        self._now.body_qd.assign(speeds)
+
+    def run(self, n: int) -> np.ndarray:
+        """Steps; the states."""
+        for _ in range(n):
+            self._now.clear_forces()
+            self._pipeline.collide(self._now, self._contacts)
+            self._solver.step(self._now, self._next, self._control, self._contacts, STEP)
+            self._now, self._next = self._next, self._now
+        poses = self._now.body_q.numpy().astype(float)
+        return np.hstack([poses[:, :3], poses[:, [6, 3, 4, 5]], self._now.body_qd.numpy()])
+
+
+PEERS = {"MuJoCo": ("mujoco", _Mujoco), "Newton": ("newton", _Newton)}
+"""Other simulators: module and world of a case."""
+
+
+def theirs(case: Case, name: str) -> tuple[float, float]:
+    """The same of another simulator."""
+    world = PEERS[name][1](case)
     return _follow(case, lambda: world.run(1))
 
 
-def times(case: Case) -> dict[str, float]:
-    """Microseconds a step."""
+def times(case: Case, names: list[str]) -> dict[str, float]:
+    """Microseconds a step of this engine and of others."""
     n = round(0.5 / STEP)
 
     def mine() -> Callable[[], Any]:
@@ -205,12 +251,16 @@ def times(case: Case) -> dict[str, float]:
         engine.run(50)
         return lambda: engine.run(n)
 
-    def mujoco() -> Callable[[], Any]:
-        world = _Mujoco(case)
-        world.run(50)
-        return lambda: world.run(n)
+    def other(name: str) -> Callable[[], Callable[[], Any]]:
+        def make() -> Callable[[], Any]:
+            world = PEERS[name][1](case)
+            world.run(50)
+            return lambda: world.run(n)
 
-    return {k: 1e6 * t / n for k, t in medians({"rotor": mine, "MuJoCo": mujoco}, ROUNDS).items()}
+        return make
+
+    tasks = {"rotor": mine} | {name: other(name) for name in names}
+    return {name: 1e6 * t / n for name, t in medians(tasks, ROUNDS).items()}
 
 
 def looking(n: int) -> dict[str, float]:
@@ -235,12 +285,16 @@ def looking(n: int) -> dict[str, float]:
 
 def main() -> None:
     """Run everything and write the page."""
-    if not installed("mujoco"):
-        raise SystemExit("error: needs MuJoCo. Install it (pip install mujoco) and run this again.")
-    text = HEAD.format(version=version("mujoco"))
+    missing = [module for module, _ in PEERS.values() if not installed(module)]
+    if missing:
+        raise SystemExit(
+            f"error: needs {' and '.join(missing)}. Install them (pip install {' '.join(missing)}) and run this again."
+        )
+    text = HEAD.format(mujoco=version("mujoco"), newton=version("newton"))
     for case in cases():
-        spent = times(case)
-        for name, (miss, risen) in (("rotor", ours(case)), ("MuJoCo", theirs(case))):
+        spent = times(case, list(PEERS))
+        found = {"rotor": ours(case)} | {name: theirs(case, name) for name in PEERS}
+        for name, (miss, risen) in found.items():
             label = case.name if name == "rotor" else ""
             text += f"| {label} | {name} | {miss:.1e} | {risen:.1e} | {spent[name]:.1f} |\n"
     text += TAIL.format(rounds=ROUNDS)
