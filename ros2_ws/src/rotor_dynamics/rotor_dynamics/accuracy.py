@@ -25,6 +25,8 @@ class Accuracy:
             where the integrator keeps no account.
         energy_error_share: the same over the scale of the energy: kinetic, and that of all bodies at 1 m/s and in a
             fall of 1 m.
+        unsettled: steps in which forces of rigid contact were not found to rounding; what is left is below what the
+            sweeps of a step could do.
     """
 
     substeps: int
@@ -33,6 +35,7 @@ class Accuracy:
     error_time_s: float
     energy_error_j: float
     energy_error_share: float
+    unsettled: int = 0
 
     def after(self, earlier: Accuracy | None) -> Accuracy:
         """Both together, of a flight whose world was rebuilt between them."""
@@ -44,6 +47,7 @@ class Accuracy:
             substeps=self.substeps + earlier.substeps,
             energy_error_j=self.energy_error_j + earlier.energy_error_j,
             energy_error_share=self.energy_error_share + earlier.energy_error_share,
+            unsettled=self.unsettled + earlier.unsettled,
         )
 
     def figures(self) -> dict[str, object]:
@@ -69,5 +73,6 @@ def accuracy_of(ints: np.ndarray, floats: np.ndarray, world: memory.World) -> tu
         float(scalars[memory.LARGEST_ERROR_AT]) if largest > 0.0 else nan,
         error,
         error / float(scalars[memory.ENERGY_SCALE]),
+        int(head[memory.UNSETTLED]),
     )
     return found, int(scalars[memory.LARGEST_BODY]) if largest > 0.0 else -1

@@ -124,11 +124,6 @@ class EngineState:
         return self.world.contacts[:, memory.NORMAL_FORCE]
 
     @property
-    def unsettled(self) -> int:
-        """Steps since the world was built in which forces of rigid contact were not found to rounding."""
-        return int(self.ints[memory.UNSETTLED])
-
-    @property
     def contact_energy(self) -> float:
         """Energy in the springs of all contacts, J (K.6)."""
         c = self.world.contacts

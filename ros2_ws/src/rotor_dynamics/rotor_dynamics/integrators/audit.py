@@ -109,7 +109,7 @@ def open_books(ints, floats):
     scalars[memory.WORK] = scalars[memory.LOST] = scalars[memory.TAKEN] = 0.0
     scalars[memory.WOUND] = 0.0
     scalars[memory.LARGEST_SQUARED] = 0.0
-    world.head[memory.SUBSTEPS] = 0
+    world.head[memory.SUBSTEPS] = world.head[memory.UNSETTLED] = 0
     scalars[memory.ENERGY] = energy_of(world, memory.START)[0]
     scalars[memory.OPENING_ENERGY] = scalars[memory.ENERGY]
     scalars[memory.POWER] = scalars[memory.POWER_NOW]

@@ -94,7 +94,7 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
 
 
 def _accuracy(integration: dict) -> str:
-    """Largest estimated error, substeps and energy balance, in a line."""
+    """Largest estimated error, substeps, energy balance and what contact left open, in a line."""
     parts = []
     if (rate := integration["error_rate_max"]) is not None:
         of = f" ({integration['error_body']})" if integration["error_body"] else ""
@@ -102,6 +102,8 @@ def _accuracy(integration: dict) -> str:
     parts.append(f"{integration['substeps']} substeps")
     if (share := integration["energy_error_share"]) is not None:
         parts.append(f"energy balanced to {abs(share):.1e}")
+    if unsettled := integration.get("unsettled"):
+        parts.append(f"forces of contact not found to rounding in {unsettled} steps")
     return ", ".join(parts)
 
 
