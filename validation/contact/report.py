@@ -205,7 +205,7 @@ class _Newton:
         shape.mu, shape.density = case.friction, 1.0 / volume
         builder.add_ground_plane(cfg=shape)
         for row in case.starts:
-            w, x, y, z = row[3:7]
+            w, x, y, z = State(row).attitude
             body = builder.add_body(xform=wp.transform(wp.vec3(*row[:3]), wp.quat(x, y, z, w)))
             if case.is_ball:
                 builder.add_shape_sphere(body, radius=case.half, cfg=shape)
