@@ -411,7 +411,7 @@ def note_power(ints, floats, which_state, which_slope, n):
 @inlined
 def unpulled(ints, floats, world, which_state, which_slope, t):
     """Slope of the mechanism if no cable pulled."""
-    if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
+    if world.head[memory.IS_PUSHED] != 0:
         outer_wrenches(ints, floats, which_state, t)
     free_motion(ints, floats, which_state, which_slope, t)
     if world.head[memory.N_JOINTS] != 0:

@@ -1,4 +1,4 @@
-"""Forces that are summed before the motion: contacts, :data:`rotor_core.config.extensions.FORCES`, heavy cables."""
+"""Forces that are summed before the motion: contacts of both laws, registered forces, drag of heavy cables."""
 
 from __future__ import annotations
 
@@ -67,9 +67,21 @@ def registered_wrenches(world, state, t):
         put3(body, memory.OUTER_WRENCH + 3, add(get3(body, memory.OUTER_WRENCH + 3), moment))
 
 
+@inlined
+def pushes(world):
+    """Add what presses bodies in rigid contact over the step to the column OUTER_WRENCH (N.9)."""
+    for b in range(world.head[memory.N_BODIES]):
+        body = world.bodies[b]
+        R = get9(body, memory.ROTATION)
+        for column in (0, 3):
+            pushed = apply_transposed(R, get3(body, memory.CONTACT_PUSH + column))
+            at = memory.OUTER_WRENCH + column
+            put3(body, at, add(get3(body, at), pushed))
+
+
 @linked(*WORLD, INT, FLOAT, part="contacts and forces")
 def outer_wrenches(ints, floats, which_state, t):
-    """Sum of contacts and registered forces on every body in a state, into the column OUTER_WRENCH.
+    """Sum of contacts of both laws and registered forces on every body in a state, into the column OUTER_WRENCH.
 
     A call of its own: inlined into the motion of free bodies and of links it costs a fifth more compiling.
     """
@@ -78,3 +90,5 @@ def outer_wrenches(ints, floats, which_state, t):
     begin_wrenches(world, state, t)
     contact_wrenches(world, state, t)
     registered_wrenches(world, state, t)
+    if world.head[memory.N_HULLS] != 0:
+        pushes(world)

@@ -144,6 +144,7 @@ KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(8,))
 N_TOUCHING = header("", "points at which hulls touch in the trial step")
+IS_PUSHED = header("", "1 where contacts, registered forces or solids push bodies")
 N_NEAR = header("", "meetings that may touch in the trial step")
 PRESSED = header("", "1 where bodies pushed each other in the step before or do in the trial step")
 DEEP = header(

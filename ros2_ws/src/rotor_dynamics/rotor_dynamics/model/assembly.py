@@ -153,6 +153,8 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
     _fill_forces(world, system, member_body, member_pose)
     _fill_ranges(world)
     poses = {WORLD: AT_ORIGIN, **dict(enumerate(member_pose))}
+    pushes = (memory.N_CONTACTS, memory.N_FORCES, memory.N_HULLS)
+    world.head[memory.IS_PUSHED] = int(any(world.head[n] for n in pushes))
     fill_contacts(world, system.contacts, rows, poses)
     fill_solids(world, system.solids, system.rigid, meetings, rows, poses)
     fill_blades(world, system.discs, system.blades, member_body, topology.joints)

@@ -97,12 +97,9 @@ def body_wrench(world, state, b, R, has_rotors, has_drags):
     force = get3(body, memory.COMMAND)
     moment = get3(body, memory.COMMAND + 3)
     spin = (0.0, 0.0, 0.0)
-    if world.head[memory.N_CONTACTS] + world.head[memory.N_FORCES] != 0:
+    if world.head[memory.IS_PUSHED] != 0:
         force = add(force, get3(body, memory.OUTER_WRENCH))
         moment = add(moment, get3(body, memory.OUTER_WRENCH + 3))
-    if world.head[memory.N_HULLS] != 0:
-        force = add(force, apply_transposed(R, get3(body, memory.CONTACT_PUSH)))
-        moment = add(moment, apply_transposed(R, get3(body, memory.CONTACT_PUSH + 3)))
     if has_rotors:
         force = add(force, get3(body, memory.ROTOR_WRENCH))
         moment = add(moment, get3(body, memory.ROTOR_WRENCH + 3))
