@@ -88,32 +88,28 @@ def corner_along(world, h, n):
 
 
 @inlined
-def hull_gap(world, a, b):
-    """Distance of two placed hulls, m; 0 where they overlap without their balls. Nearest points in ``nearest``."""
+def gap_of_rows(world, a, b, first, end, disc):
+    """Distance of two placed hulls by the points between two of their integers and a disc, m."""
     rows, numbers = world.hulls, world.hull_int
-    far = gap_of(
+    return gap_of(
         world.corners,
-        numbers[a, memory.FIRST_CORNER], numbers[a, memory.END_CORNER],
-        get3(rows[a], memory.HULL_AXIS_W), rows[a, memory.HULL_DISC],
-        numbers[b, memory.FIRST_CORNER], numbers[b, memory.END_CORNER],
-        get3(rows[b], memory.HULL_AXIS_W), rows[b, memory.HULL_DISC],
+        numbers[a, first], numbers[a, end], get3(rows[a], memory.HULL_AXIS_W), rows[a, disc],
+        numbers[b, first], numbers[b, end], get3(rows[b], memory.HULL_AXIS_W), rows[b, disc],
         world.gjk, world.nearest,
     )  # fmt: skip
-    return far - rows[a, memory.HULL_BALL] - rows[b, memory.HULL_BALL]
+
+
+@inlined
+def hull_gap(world, a, b):
+    """Distance of two placed hulls, m; 0 where they overlap without their balls. Nearest points in ``nearest``."""
+    far = gap_of_rows(world, a, b, memory.FIRST_CORNER, memory.END_CORNER, memory.HULL_DISC)
+    return far - world.hulls[a, memory.HULL_BALL] - world.hulls[b, memory.HULL_BALL]
 
 
 @inlined
 def core_gap(world, a, b):
     """Distance of the cores of two placed hulls, m; nearest points in ``nearest``."""
-    rows, numbers = world.hulls, world.hull_int
-    return gap_of(
-        world.corners,
-        numbers[a, memory.END_CORNER], numbers[a, memory.END_CORE],
-        get3(rows[a], memory.HULL_AXIS_W), rows[a, memory.CORE_DISC],
-        numbers[b, memory.END_CORNER], numbers[b, memory.END_CORE],
-        get3(rows[b], memory.HULL_AXIS_W), rows[b, memory.CORE_DISC],
-        world.gjk, world.nearest,
-    )  # fmt: skip
+    return gap_of_rows(world, a, b, memory.END_CORNER, memory.END_CORE, memory.CORE_DISC)
 
 
 @inlined

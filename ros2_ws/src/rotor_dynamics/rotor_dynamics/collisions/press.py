@@ -78,19 +78,24 @@ TURNED = 1e-12
 
 
 @inlined
+def force_of(world, i, h):
+    """Force on b in W that has the impulse of touch i over a step of length h, N."""
+    row = world.touches[i]
+    force = (0.0, 0.0, 0.0)
+    for j in range(3):
+        size = row[memory.TOUCH_IMPULSE + j] / h
+        force = add(force, scale(size, get3(row, memory.DIRECTIONS + 3 * j)))
+    return force
+
+
+@inlined
 def remember_force(world, m, n, count, h):
     """Impulses of the first ``count`` touches from n on, over the step, as forces of meeting m in the trial."""
     row = world.meetings[m]
     for i in range(count):
-        touch = world.touches[n + i]
-        force = (0.0, 0.0, 0.0)
-        for j in range(3):
-            part = scale(
-                touch[memory.TOUCH_IMPULSE + j] / h, get3(touch, memory.DIRECTIONS + 3 * j)
-            )
-            force = add(force, part)
-        put3(row, memory.TRIAL_PLACES + 3 * i, get3(touch, memory.TOUCH_PLACE))
-        put3(row, memory.TRIAL_FORCES + 3 * i, force)
+        place = get3(world.touches[n + i], memory.TOUCH_PLACE)
+        put3(row, memory.TRIAL_PLACES + 3 * i, place)
+        put3(row, memory.TRIAL_FORCES + 3 * i, force_of(world, n + i, h))
     world.meeting_int[m, memory.TRIAL_POINTS] = count
 
 
@@ -314,15 +319,13 @@ def set_pushes(world, n, h):
         row, number = world.touches[i], world.touch_int[i]
         if row[memory.TOUCH_IMPULSE] <= 0.0:
             continue
+        on_b = force_of(world, i, h)
         for side in range(2):
             b = number[memory.TOUCH_BODY_A + side]
             body = world.bodies[b]
             if body[memory.INV_MASS] == 0.0:
                 continue
-            force = (0.0, 0.0, 0.0)
-            for j in range(3):
-                size = (-1.0 if side == 0 else 1.0) * row[memory.TOUCH_IMPULSE + j] / h
-                force = add(force, scale(size, get3(row, memory.DIRECTIONS + 3 * j)))
+            force = scale(-1.0 if side == 0 else 1.0, on_b)
             put3(body, memory.CONTACT_PUSH, add(get3(body, memory.CONTACT_PUSH), force))
             moment = moment_of(world, i, side, force, h)
             put3(body, memory.CONTACT_PUSH + 3, add(get3(body, memory.CONTACT_PUSH + 3), moment))
