@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.cable import Cable, Sheave
+from rotor_dynamics.model.cable import Cable, Ring, Sheave
 from rotor_dynamics.model.system import System
 from validation.cables.involute import G, on_peg
 
@@ -51,13 +51,15 @@ class Case:
         points: list[Any] = [
             p
             if isinstance(p, Sheave)
-            else (p, np.zeros(3))
+            else Ring(p, np.zeros(3))
             if isinstance(p, int)
-            else (WORLD, np.asarray(p))
+            else Ring(WORLD, np.asarray(p))
             for p in self.path
         ]
-        (a, r_a), *through, (b, r_b) = points
-        cable = Cable(a, b, self.length, r_a, r_b, tuple(through), self.stiffness, self.damping)
+        first, *through, last = points
+        cable = Cable(
+            first.body, last.body, self.length, first.point, last.point, tuple(through), self.stiffness, self.damping
+        )  # fmt: skip
         system = System(tuple(Body(f"m{i}", m) for i, m in enumerate(self.masses)), (cable,))
         engine = Engine(system)
         rows = np.zeros((len(self.masses), 13))

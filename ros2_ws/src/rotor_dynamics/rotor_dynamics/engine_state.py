@@ -46,10 +46,13 @@ class EngineState:
 
     @property
     def tensions_at_b(self) -> np.ndarray:
-        """Tensions at the ends b, (n_cables,) N: others than at a only on heavy cables."""
+        """Tensions at the ends b, (n_cables,) N: others than at a only of heavy cables and where they rub (W.13)."""
         out = self.tensions.copy()
         for strand in self.system.strands:
             out[strand.cable] = self.world.constraints[strand.chain[-1], memory.TENSION_0]
+        for capstan in self.world.route_int[len(self.world.route_int) - self._n_capstans :]:
+            k = self.world.route_int[capstan[memory.RUBBED_BY] - 1, memory.ROUTE_CONSTRAINT]
+            out[k] += self.world.constraints[capstan[memory.ROUTE_CONSTRAINT], memory.TENSION_0]
         return out
 
     def _along(self, column: int) -> np.ndarray:
@@ -85,7 +88,7 @@ class EngineState:
         out = self.directions.copy()
         for strand in self.system.strands:
             out[strand.cable] = self.world.constraints[strand.chain[-1], memory.XI : memory.XI + 3]
-        for route in self.world.route_int:
+        for route in self.world.route_int[: len(self.world.route_int) - self._n_capstans]:
             k, last = route[memory.ROUTE_CONSTRAINT], route[memory.END_PIN] - 1
             if last - route[memory.FIRST_PIN] > 1:
                 part = np.diff(
@@ -101,12 +104,31 @@ class EngineState:
         return len(self.system.cables)
 
     @property
+    def _n_capstans(self) -> int:
+        return int(self.world.head[memory.N_CAPSTANS])
+
+    @property
+    def _stops(self) -> slice:
+        """Rows of constraints that are stops of joints."""
+        return slice(self.first_stop, len(self.world.constraints) - self._n_capstans)
+
+    @property
+    def slides(self) -> np.ndarray:
+        """Ways in which cables slide over the places where they rub, cable by cable along their paths, (n_capstans,).
+
+        +1 towards end b, -1 towards end a, 0 where they stick or are slack.
+        """
+        return self.world.constraint_int[
+            len(self.world.constraint_int) - self._n_capstans :, memory.SLIDES
+        ]
+
+    @property
     def stop_efforts(self) -> np.ndarray:
         """Efforts of the stops on their joints, (n_joints,) N m or N; zero where a joint is off its stops."""
         efforts = np.zeros(len(self.joints))
         for row, cable in zip(
-            self.world.constraints[self.first_stop :],
-            self.world.constraint_int[self.first_stop :],
+            self.world.constraints[self._stops],
+            self.world.constraint_int[self._stops],
             strict=True,
         ):
             i = self.topology.joints[cable[memory.STOP_JOINT]]

@@ -113,7 +113,7 @@ def gap_of(world: memory.World, k: int) -> float:
     if number[memory.STOP_JOINT] >= 0:
         angle = world.start[world.joint_int[number[memory.STOP_JOINT], memory.JOINT_ROW], memory.P]
         return float(number[memory.STOP_SIDE] * angle - c[memory.LENGTH])
-    if number[memory.ROUTED]:
+    if number[memory.ROUTED]:  # a capstan: 0
         return float(c[memory.GAP])  # of the measurement when the state was set
     points = []
     for body, point in path_of(world, k):
@@ -151,3 +151,4 @@ def mark_taut(world: memory.World, cables: Sequence[Cable], joints: JointDrive) 
             )
         able = number[memory.ALIVE] in (memory.HOLDS, memory.JOINS)
         number[memory.TAUT] = int(able and abs(gap) <= INITIAL_GAP)
+        number[memory.SLIDES] = 0

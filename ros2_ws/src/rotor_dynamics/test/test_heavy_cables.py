@@ -18,9 +18,10 @@ from rotor_dynamics.batch import Batch
 from rotor_dynamics.hanging import hanging, lay_strands
 from rotor_dynamics.linearization import linearize
 from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.strand import Strand, divided
-from rotor_dynamics.model.system import Cable, System
+from rotor_dynamics.model.system import System
 
 G = 9.81
 LENGTH, DENSITY = 2.0, 0.05
@@ -215,7 +216,7 @@ def test_a_cable_that_does_not_reach_is_refused():
     with pytest.raises(ModelError, match=r"cable1: its ends are 2\.5 m"):
         laid(chain(4, [2.5, 0.0, 0.0]))
     with pytest.raises(ModelError, match="runs through no rings"):
-        divided(Cable(WORLD, WORLD, 1.0, through=((WORLD, ORIGIN),)), "cable1", 1.0, 3, 0)
+        divided(Cable(WORLD, WORLD, 1.0, through=(Ring(WORLD, ORIGIN),)), "cable1", 1.0, 3, 0)
     with pytest.raises(ModelError, match="segments >= 1 and a mass > 0"):
         divided(Cable(WORLD, WORLD, 1.0), "cable1", 0.0, 3, 0)
 

@@ -17,7 +17,8 @@ from rotor_dynamics import memory
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.system import Cable, System
+from rotor_dynamics.model.cable import Cable, Ring
+from rotor_dynamics.model.system import System
 from validation.cables.cases import CASES
 from validation.cables.report import ours
 
@@ -86,7 +87,7 @@ def test_a_line_between_trees_computed_as_a_route_moves_as_a_line(seed):
 def test_atwood():
     """a = (m2 - m1) g / (m1 + m2), T = 2 m1 m2 g / (m1 + m2)."""
     m1, m2 = 0.3, 0.5
-    cable = Cable(0, 1, 2.0, through=((WORLD, ORIGIN),))
+    cable = Cable(0, 1, 2.0, through=(Ring(WORLD, ORIGIN),))
     engine = engine_of(points(m1, m2), [cable], [state((0, 0, -1.2)), state((0, 0, -0.8))])
     engine.run(500)
     a = (m2 - m1) * G / (m1 + m2)
@@ -105,7 +106,7 @@ def test_block_and_tackle(parts):
         -1 - parts :
     ]  # ends at the top, from where the weight hangs
     length = parts * 1.0 + 0.7
-    cable = Cable(path[0][0], 1, length, through=tuple(path[1:]))
+    cable = Cable(path[0][0], 1, length, through=tuple(Ring(*point) for point in path[1:]))
     engine = engine_of(points(load, weight), [cable], [state((0, 0, -1.0)), state((0, 0, -0.7))])
     engine.run(200)
     a = G * (parts * weight - load) / (load + parts**2 * weight)
@@ -117,7 +118,7 @@ def test_block_and_tackle(parts):
 
 def test_a_snap_through_a_ring_shares_the_impulse():
     """p = (closing speed) / (1/m1 + 1/m2); both masses stop where they are equal."""
-    cable = Cable(0, 1, 2.0, through=((WORLD, ORIGIN),))
+    cable = Cable(0, 1, 2.0, through=(Ring(WORLD, ORIGIN),))
     start = [state((0, 0, -0.9), v=(0, 0, -1.0)), state((0, 0, -1.0), v=(0, 0, -0.5))]
     engine = engine_of(points(0.2, 0.3), [cable], start)
     engine.run(200)
@@ -212,11 +213,11 @@ def test_rings_on_bodies_against_an_independent_solution(seed):
     bodies.append(Body("point", 0.3))
 
     def spot(body):
-        return body, (np.zeros(3) if body == 3 else rng.uniform(-0.15, 0.15, 3))
+        return Ring(body, np.zeros(3) if body == 3 else rng.uniform(-0.15, 0.15, 3))
 
-    high, higher = (WORLD, np.array([0.0, 0.3, 2.5])), (WORLD, np.array([0.4, -0.2, 2.6]))
-    (a, r_a), *one = [spot(0), high, spot(1), spot(1), higher]
-    first = Cable(a, 3, 1.0, r_a, ORIGIN, tuple(one))
+    high, higher = Ring(WORLD, np.array([0.0, 0.3, 2.5])), Ring(WORLD, np.array([0.4, -0.2, 2.6]))
+    begin, *one = [spot(0), high, spot(1), spot(1), higher]
+    first = Cable(begin.body, 3, 1.0, begin.point, ORIGIN, tuple(one))
     second = Cable(2, WORLD, 1.0, spot(2)[1], np.array([0.1, 0.9, 2.4]), (spot(0), spot(2)))
     states = np.array(
         [
@@ -264,7 +265,7 @@ def test_rings_on_an_arm_keep_length_and_energy():
         point = next(
             i for i, b in enumerate(system.bodies) if b.name == f"b{len(system.bodies) - 2}"
         )
-        rings = tuple((b, np.array([0.05, 0.02, 0.1])) for b in links)
+        rings = tuple(Ring(b, np.array([0.05, 0.02, 0.1])) for b in links)
         cable = Cable(point, WORLD, 1.0, ORIGIN, np.array([0.5, 0.0, 3.0]), rings)
         motion = planted(system, states, joints).motion
         R = Rotation.from_quat(motion[:, [4, 5, 6, 3]]).as_matrix()
@@ -289,7 +290,7 @@ def test_worlds_of_a_batch_are_the_same_as_alone():
     """A ring and a spring in three worlds at once, to the bit; events are counted by their types."""
     bodies = points(0.3, 0.5, 0.2)
     cables = (
-        Cable(0, 1, 2.0, through=((WORLD, ORIGIN),)),
+        Cable(0, 1, 2.0, through=(Ring(WORLD, ORIGIN),)),
         Cable(1, 2, 0.5, stiffness=40.0, damping=0.1),
     )
     start = np.array([state((0.1, 0, -1.1)), state((0, 0, -0.8)), state((0, 0.1, -1.4))])
@@ -521,14 +522,14 @@ def test_impossible_cables_are_refused():
         ({"stiffness": -1.0}, "stiffness"),
         ({"damping": 1.0}, "Give it a stiffness"),
         ({"breaking_load": 5.0}, "Give it a stiffness"),
-        ({"through": ((7, ORIGIN),)}, "body index"),
-        ({"through": ((0, np.array([0.1, 0, 0])),)}, "point mass"),
+        ({"through": (Ring(7, ORIGIN),)}, "body index"),
+        ({"through": (Ring(0, np.array([0.1, 0, 0])),)}, "point mass"),
     ):
         with pytest.raises(ModelError, match=text):
             System(points(1.0, 1.0), (Cable(0, 1, 1.0, **changes),))
     with pytest.raises(ModelError, match="is only"):
         engine_of(
-            points(0.3, 0.5), [Cable(0, 1, 1.5, through=((WORLD, ORIGIN),))],
+            points(0.3, 0.5), [Cable(0, 1, 1.5, through=(Ring(WORLD, ORIGIN),))],
             [state((0, 0, -1.2)), state((0, 0, -0.8))],
         )  # fmt: skip
     with pytest.raises(ContractError, match="run through rings"):

@@ -309,7 +309,7 @@ class Flight:
         }
         counts |= {
             kind: found
-            for kind in ("attach", "release", "touch", "leave")
+            for kind in ("attach", "release", "touch", "leave", "break", "stick", "slip")
             if (found := sum(e.type == kind for e in self.events))
         }
         slack = SlackTimes(self.taut.shape[1])

@@ -214,6 +214,37 @@ def solve(A, L, n, redundant, b, x, residual, low):
             x[i] += residual[i]
 
 
+@inlined
+def eliminate(rows, first, n, x):
+    """Solve a small system without symmetry, in place: Gauss with the largest pivot of each column.
+
+    The matrix stands in columns ``first`` to ``first + n`` of the first n ``rows``; x is the right side, then the
+    solution.
+    """
+    for j in range(n):
+        best = j
+        for i in range(j + 1, n):
+            if abs(rows[i, first + j]) > abs(rows[best, first + j]):
+                best = i
+        if best != j:
+            for m in range(j, n):
+                rows[j, first + m], rows[best, first + m] = (
+                    rows[best, first + m],
+                    rows[j, first + m],
+                )
+            x[j], x[best] = x[best], x[j]
+        for i in range(j + 1, n):
+            share = rows[i, first + j] / rows[j, first + j]
+            for m in range(j, n):
+                rows[i, first + m] -= share * rows[j, first + m]
+            x[i] -= share * x[j]
+    for back in range(n):
+        j = n - 1 - back
+        for m in range(j + 1, n):
+            x[j] -= rows[j, first + m] * x[m]
+        x[j] /= rows[j, first + j]
+
+
 @linked(ROWS, ROWS, ROWS, INT, FLOAT, FLOATS, FLOATS, FLOATS, INTS, part="settling cables")
 def solve_shifted(A, L, block, n, shift, b, x, residual, low):
     """Solve A x = b with the diagonal raised by the share ``shift``, and refine.

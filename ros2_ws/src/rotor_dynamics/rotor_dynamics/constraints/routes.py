@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt
 
-from rotor_core._jit import inlined
+from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, FLOAT, INT, ROWS, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
@@ -42,8 +42,16 @@ from rotor_dynamics.kinematics.trees import articulated_row
 
 PART = "routed, winding and elastic cables"
 
+(SAME_ROWS,) = constants(0)
+
 COINCIDENT = 1e-12
 """Distance of neighbouring points, m, under which the part between them has no direction and does not pull."""
+
+
+@inlined
+def cable_routes(world):
+    """Number of routes that are cables; capstans stand behind them."""
+    return world.head[memory.N_ROUTES] - world.head[memory.N_CAPSTANS]
 
 
 @inlined
@@ -107,9 +115,9 @@ def move_pins(world, r, state, slope):
 
 
 @inlined
-def hold(world, p, direction):
-    """Point p makes the route longer in this direction: add that to the grip on its body (W.2)."""
-    grip = world.grips[world.pin_int[p, memory.PIN_GRIP]]
+def hold(world, p, direction, shift):
+    """Point p makes a route longer in this direction: add that to the grip on its body (W.2), ``shift`` rows behind."""
+    grip = world.grips[world.pin_int[p, memory.PIN_GRIP] + shift]
     b = world.grip_int[world.pin_int[p, memory.PIN_GRIP], memory.GRIP_BODY]
     R = get9(world.bodies[b], memory.ROTATION)
     arm = cross(get3(world.pins[p], memory.PIN_POINT), apply_transposed(R, direction))
@@ -118,18 +126,33 @@ def hold(world, p, direction):
 
 
 @inlined
-def measure(world, r, state, slope):
-    """Gap, rate, free acceleration and grips of route r (W.1), (W.2)."""
-    row = world.route_int[r]
-    c = world.constraints[row[memory.ROUTE_CONSTRAINT]]
-    for g in range(row[memory.FIRST_GRIP], row[memory.END_GRIP]):
+def clear_grips(world, r):
+    """Route r owes nothing to any body."""
+    for g in range(world.route_int[r, memory.FIRST_GRIP], world.route_int[r, memory.END_GRIP]):
         put3(world.grips[g], memory.GRIP_LINEAR, (0.0, 0.0, 0.0))
         put3(world.grips[g], memory.GRIP_ANGULAR, (0.0, 0.0, 0.0))
-    turn_drum(world, r, state, slope)
-    move_pins(world, r, state, slope)
+
+
+@inlined
+def respond_grips(world, r):
+    """What the bodies that route r grips turn by for its pull."""
+    for g in range(world.route_int[r, memory.FIRST_GRIP], world.route_int[r, memory.END_GRIP]):
+        grip = world.grips[g]
+        J_inverse = get9(world.bodies[world.grip_int[g, memory.GRIP_BODY]], memory.INV_INERTIA)
+        put3(grip, memory.GRIP_RESPONSE, apply(J_inverse, get3(grip, memory.GRIP_ANGULAR)))
+
+
+@inlined
+def follow(world, r, first, shift, state, slope):
+    """Length of route r from point ``first`` to its end, its rate and free acceleration; adds to the grips (W.1).
+
+    Grips ``shift`` rows behind those of the route. Notes the direction in which the cable leaves its end a, and the
+    next change at its sheaves.
+    """
+    row = world.route_int[r]
+    c = world.constraints[row[memory.ROUTE_CONSTRAINT]]
     length, rate, free = 0.0, 0.0, 0.0
-    c[memory.NEXT_TURN] = NEVER
-    after = row[memory.FIRST_PIN]
+    after = first
     while after < row[memory.END_PIN] - 1:
         p, after = after, after + 1
         i = world.pin_int[after, memory.PIN_SHEAVE] - 1
@@ -138,12 +161,12 @@ def measure(world, r, state, slope):
             wraps = lies_on(world, i, p, state, slope)
             c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE])
             if wraps:
-                part, part_rate, part_free, comes, goes = over(world, i, p, state, slope)
+                part, part_rate, part_free, comes, goes, _, _, _ = over(world, i, p, state, slope)
                 length, rate, free = length + part, rate + part_rate, free + part_free
-                hold(world, p, scale(-1.0, comes))
-                hold(world, p + 1, comes)
-                hold(world, p + 2, scale(-1.0, goes))
-                hold(world, after, goes)
+                hold(world, p, scale(-1.0, comes), shift)
+                hold(world, p + 1, comes, shift)
+                hold(world, p + 2, scale(-1.0, goes), shift)
+                hold(world, after, goes, shift)
                 if p == row[memory.FIRST_PIN]:
                     put3(c, memory.XI, comes)
                 continue
@@ -159,14 +182,25 @@ def measure(world, r, state, slope):
         length += d
         rate += part
         free += dot(xi, D_ddot) + (dot(D_dot, D_dot) - part * part) / d
-        hold(world, after, xi)
-        hold(world, p, scale(-1.0, xi))
+        hold(world, after, xi, shift)
+        hold(world, p, scale(-1.0, xi), shift)
         if p == row[memory.FIRST_PIN]:
             put3(c, memory.XI, xi)
-    for g in range(row[memory.FIRST_GRIP], row[memory.END_GRIP]):
-        grip = world.grips[g]
-        J_inverse = get9(world.bodies[world.grip_int[g, memory.GRIP_BODY]], memory.INV_INERTIA)
-        put3(grip, memory.GRIP_RESPONSE, apply(J_inverse, get3(grip, memory.GRIP_ANGULAR)))
+    return length, rate, free
+
+
+@inlined
+def measure(world, r, state, slope):
+    """Gap, rate, free acceleration and grips of route r (W.1), (W.2)."""
+    c = world.constraints[world.route_int[r, memory.ROUTE_CONSTRAINT]]
+    clear_grips(world, r)
+    turn_drum(world, r, state, slope)
+    move_pins(world, r, state, slope)
+    c[memory.NEXT_TURN] = NEVER
+    length, rate, free = follow(
+        world, r, world.route_int[r, memory.FIRST_PIN], SAME_ROWS, state, slope
+    )
+    respond_grips(world, r)
     route = world.routes[r]
     c[memory.DISTANCE] = length
     c[memory.GAP] = length - c[memory.LENGTH]
@@ -336,7 +370,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
     world = memory.views(ints, floats)
     state, slope = world.states[which_state], world.slopes[which_slope]
     power = 0.0
-    for r in range(world.head[memory.N_ROUTES]):
+    for r in range(cable_routes(world)):
         k = world.route_int[r, memory.ROUTE_CONSTRAINT]
         wind(world, r, t)
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
@@ -356,7 +390,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
                 if world.grip_int[g, memory.GRIP_LEADS] != 0:
                     respond_route(world, r, world.grip_int[g, memory.GRIP_TREE])
             pull_route(ints, floats, k, c[memory.TENSION], slope, memory.D_V, memory.D_OMEGA)
-    for r in range(world.head[memory.N_ROUTES]):
+    for r in range(cable_routes(world)):
         k = world.route_int[r, memory.ROUTE_CONSTRAINT]
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
             measure(world, r, state, slope)
@@ -375,13 +409,13 @@ def lay_routes(ints, floats, anew):
         put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
     if anew:
         begin_sheaves(world)
-    for r in range(world.head[memory.N_ROUTES]):
+    for r in range(cable_routes(world)):
         measure(world, r, state, slope)
     for i in range(world.head[memory.N_SHEAVES]):
         if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
             turn_over(world, i)
     if anew and world.head[memory.N_SHEAVES] != 0:
-        for r in range(world.head[memory.N_ROUTES]):
+        for r in range(cable_routes(world)):
             measure(world, r, state, slope)
 
 

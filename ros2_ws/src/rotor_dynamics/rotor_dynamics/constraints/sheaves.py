@@ -2,7 +2,7 @@
 
 A sheave is a cylinder of a body, of radius zero an edge. Between the neighbours of a sheave on its path a taut cable is
 straight, or lies on the cylinder for an angle; unrolled it is straight in both cases. It begins to lie on a peg, and
-ceases to, where that angle is zero, at a located time. No friction. Equations (W.9)-(W.11), docs/theory/routes.md.
+ceases to, where that angle is zero, at a located time. Equations (W.9)-(W.11), docs/theory/routes.md.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ def watch(world, i, p, q):
     d_p, d_q = sqrt(p[0] * p[0] + p[1] * p[1]), sqrt(q[0] * q[0] + q[1] * q[1])
     if d_p <= radius or d_q <= radius or d_p == 0.0 or d_q == 0.0:
         sheave[memory.CHANGE_ANGLE] = NEVER
+        if number[memory.LIES_ON] != 0:
+            route = number[memory.SHEAVE_ROUTE]
+            world.head[memory.ARRIVED] = 1 + world.route_int[route, memory.ROUTE_CONSTRAINT]
         return 0.0, 0.0
     lift_p, lift_q = acos(radius / d_p), acos(radius / d_q)
     if number[memory.LIES_ON] != 0:
@@ -114,8 +117,9 @@ def over(world, i, first, state, slope):
     Places the two points in which it meets the cylinder.
 
     Returns:
-        (length, rate, free acceleration, direction in which it comes, direction in which it goes on), directions in W
-        (W.10).
+        (length, rate, free acceleration, direction in which it comes, direction in which it goes on, rate and free
+        acceleration of what it gives off there, share of its angle on the cylinder by which it bends), directions
+        in W (W.10), (W.13).
     """
     sheave = world.sheaves[i]
     b = world.sheave_int[i, memory.SHEAVE_BODY]
@@ -146,7 +150,14 @@ def over(world, i, first, state, slope):
     place = get3(state[b], memory.P)
     put3(world.pins[first + 1], memory.PIN_PLACE, add(place, apply(R, add(centre, on_p))))
     put3(world.pins[first + 2], memory.PIN_PLACE, add(place, apply(R, add(centre, on_q))))
-    return length, rate, free / length, comes, goes
+    slides, turned = (
+        go[0] * q_dot[0] + go[1] * q_dot[1],
+        go[0] * q_ddot[0] + go[1] * q_ddot[1] + swing_q * swing_q / free_q,
+    )
+    given = share * slides + rise * q_dot[2]
+    given_free = share * turned + rise * q_ddot[2]
+    given_free += ((flat_dot - share * rate) * slides + (z_dot - rise * rate) * q_dot[2]) / length
+    return length, rate, free / length, comes, goes, given, given_free, share
 
 
 @inlined

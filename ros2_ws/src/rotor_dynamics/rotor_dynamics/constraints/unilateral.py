@@ -27,6 +27,13 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
+from rotor_dynamics.constraints.capstans import (
+    list_sliding,
+    measure_capstans,
+    pull_sliding,
+    rub,
+    watch_capstans,
+)
 from rotor_dynamics.constraints.responses import assemble_trees, pull_trees
 from rotor_dynamics.constraints.routes import (
     assemble_routes,
@@ -335,8 +342,8 @@ def note_inconsistency(world, n, gap):
         if abs(left) > longest:
             longest = abs(left)
             marked = -1
-        rod = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.JOINS
-        if left < shortest and not rod:
+        holds = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.HOLDS
+        if left < shortest and holds:
             shortest = left
             chosen = world.order[0, i]
     # what no motion closes is a multiple of how dependent cables load each other: where it has both
@@ -450,18 +457,25 @@ def constrain(ints, floats, which_state, which_slope, t, what):
     tension, gap, rate = world.small[TENSIONS], world.small[GAPS], world.small[RATES]
     trees, routes = world.head[memory.N_JOINTS] != 0, world.head[memory.N_ROUTES] != 0
     more = trees or routes
-    n = NONE_YET
+    rubs = world.head[memory.N_CAPSTANS] != 0
+    n, sliding = NONE_YET, NONE_YET
     for repeat in range(1 if what == TAUT_ONLY else PROJECTIONS):
         if repeat > 0:
             unpulled(ints, floats, world, which_state, which_slope, t)
         if routes:
             measure_routes(ints, floats, which_state, which_slope, t)
+            if rubs:
+                measure_capstans(ints, floats, which_state, which_slope)
             if trees:
                 note_power(ints, floats, which_state, which_slope, NONE_YET)
         n = update_geometry(world, state, slope, what, more)
         if n == 0:
+            if rubs:
+                watch_capstans(ints, floats)
             return
-        assemble(ints, floats, world, n, more)
+        if rubs:
+            sliding = list_sliding(ints, floats, n, memory.TAUT)
+        assemble(ints, floats, world, n + sliding, more)
         redundant = factorize(world.matrix, world.factor, n, world.order[3])
         world.head[memory.DEPENDENT] = 1 if redundant else 0
         world.head[memory.INCONSISTENT] = 0
@@ -475,6 +489,9 @@ def constrain(ints, floats, which_state, which_slope, t, what):
         else:
             substitute_three(world.factor, n, tension, gap, rate, world.order[3])
         if what != ALIGN:
+            if sliding != 0:
+                rub(ints, floats, n, sliding, redundant)
+                pull_sliding(ints, floats, n, sliding, which_slope)
             for i in range(n):
                 k = world.order[0, i]
                 world.constraints[k, memory.TENSION] = tension[i]
@@ -483,6 +500,8 @@ def constrain(ints, floats, which_state, which_slope, t, what):
                 note_power(ints, floats, which_state, which_slope, n)
             elif routes:
                 note_winding(ints, floats, n)
+            if rubs:
+                watch_capstans(ints, floats)
         if what == TAUT_ONLY:
             return
         clear_correction(world)

@@ -27,18 +27,17 @@ from rotor_dynamics.constraints.unilateral import EVERYTHING, evaluate
 from rotor_dynamics.hybrid.impact import (
     ACCELERATION,
     AT_LENGTH,
-    AT_REST,
     IMPACT,
     LEAVE,
     NO_CAUSE,
     SLACK,
     SNAP,
     TOUCH,
-    candidates,
     choose_taut,
     involve,
     log_event,
 )
+from rotor_dynamics.hybrid.pulling import AT_REST, candidates
 
 (NONE_YET,) = constants(0)
 

@@ -11,16 +11,16 @@ from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
 
 _BOTH = {1: "snap", 2: "slack", 3: "settle", 4: "cut", 5: "release"}
-EVENT_TYPES = {**_BOTH, 6: "break", 7: "touch", 8: "leave"}
+EVENT_TYPES = {**_BOTH, 6: "break", 7: "touch", 8: "leave", 9: "stick", 10: "slip"}
 """Types by their codes in the compiled log."""
 
-EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break"}
+EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break", 10: "stick", 11: "slip"}
 """Types by their codes in messages."""
 
 WRAPS = "wraps"
 """Cause of a cable that begins or ceases to lie on a peg."""
 
-PLACED = (int(impact.TOUCH), int(impact.LEAVE))
+PLACED = tuple(int(i) for i in (impact.TOUCH, impact.LEAVE, impact.STICK, impact.SLIP))
 """Codes of the log that have a place."""
 
 EVENT_CAUSES = {
@@ -92,7 +92,8 @@ def events_from_log(
     Its first ``n_cables`` constraints are cables, then come the inner pieces of heavy ones, which are not told, from
     ``first_stop`` on stops.
     """
-    stops = world.constraint_int[first_stop:]
+    end = len(world.constraint_int) - int(world.head[memory.N_CAPSTANS])
+    stops = world.constraint_int[first_stop:end]
     sides = [(int(row[memory.STOP_JOINT]), int(row[memory.STOP_SIDE])) for row in stops]
     joints = {
         k: int(world.joint_int[joint, memory.JOINT_NUMBER]) for k, (joint, _) in enumerate(sides)
@@ -112,7 +113,7 @@ def events_from_log(
             )
             continue
         involved = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[
-            first_stop:, memory.INVOLVED
+            first_stop:end, memory.INVOLVED
         ]
         touched = tuple(joints[int(k)] for k in np.flatnonzero(involved == 1.0))
         if not (event.cables or touched) and first_stop > n_cables:

@@ -33,6 +33,17 @@ def failure_text(
             f"cables at t = {t:.6f} s: those at their length ({[int(k) for k in taut]}) are redundant "
             f"and contradict each other. Use fewer cables, or lengths that agree."
         )
+    if status == stepper.AT_SHEAVE:
+        return (
+            f"step after t = {t:.6f} s: an end of a cable, or a ring on its way, has come to the surface of the pulley "
+            f"or peg beside it; cables at their length now: {[int(k) for k in taut]}. Stop it before, with a longer "
+            f"cable, a winch that stops earlier, or contact between the bodies."
+        )
+    if status == stepper.ROUGH:
+        return (
+            f"cables at t = {t:.6f} s: no way in which those at their length ({[int(k) for k in taut]}) stick to what "
+            f"they rub on, or slide over it, agrees with the tensions. Use less friction."
+        )
     if status == stepper.DRIVEN_CABLE:
         return (
             f"cables at t = {t:.6f} s: one of those at their length ({[int(k) for k in taut]}) is held by driven "

@@ -112,10 +112,13 @@ def earliest(ints, floats, h, skipped):
         if k == skipped or alive == 0 or alive == memory.JOINS:
             continue
         c = world.constraints[k]
-        if world.head[memory.N_SHEAVES] != 0 and c[memory.NEXT_TURN] > 0.0:
+        turning = world.head[memory.N_SHEAVES] + world.head[memory.N_CAPSTANS]
+        if turning != 0 and c[memory.NEXT_TURN] > 0.0:
             t0, t1 = min(c[memory.NEXT_TURN_0], 0.0), c[memory.NEXT_TURN]
             if kind == NONE or -t0 * h < when * (t1 - t0):
                 kind, cable, when, past = TURNS, k, -t0 * h / (t1 - t0), True
+        if alive == memory.RUBS:
+            continue
         if world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] == 0:
             over = max(
                 c[memory.GAP_0], 0.0

@@ -9,25 +9,40 @@ from __future__ import annotations
 
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
-from rotor_core.math.complementarity import ALWAYS, solve_complementarity
 from rotor_core.math.factor import solve_shifted
 from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.routes import PART, given_rate, law, measure, wind
+from rotor_dynamics.constraints.capstans import PART as RUBBING
+from rotor_dynamics.constraints.capstans import cable_on
+from rotor_dynamics.constraints.routes import (
+    PART,
+    cable_routes,
+    given_rate,
+    law,
+    measure,
+    wind,
+)
 from rotor_dynamics.constraints.sheaves import turn_over
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
     EVERYTHING,
-    NONE_YET,
-    assemble,
     evaluate,
     has_more,
     pull,
     solve_redundant,
 )
 from rotor_dynamics.hybrid.guards import NO_CABLE
+from rotor_dynamics.hybrid.pulling import AT_REST, candidates, complement, listed, takes_part
+from rotor_dynamics.hybrid.rubbing import (
+    any_capstan_turns,
+    hold_capstans,
+    release_capstans,
+    solve_pulls,
+    turn_capstan,
+)
 
 SNAP, SLACK, SETTLE, CUT, RELEASE, BREAK, TOUCH, LEAVE = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
+STICK, SLIP = 9.0, 10.0
 NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP, WRAPS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 (
@@ -50,9 +65,6 @@ SIMULTANEOUS = 1e-9
 
 AT_LENGTH = 1e-12
 """A slack cable this close to its length takes part in an impact, m."""
-
-AT_REST = 1e-10
-"""Gap rates below this count as zero when the taut set is chosen, m/s."""
 
 SETTLE_SPEED = 1e-6
 """Closing speed below which a cascade of snaps is closed at once, m/s."""
@@ -118,70 +130,6 @@ def involve(world, row, k, how):
 
 
 @inlined
-def candidates(ints, floats, world):
-    """List the cables with CANDIDATE set in ``world.order[0]`` and assemble A over them.
-
-    Their number.
-    """
-    n = NONE_YET
-    for k in range(world.head[memory.N_CONSTRAINTS]):
-        if world.constraint_int[k, memory.CANDIDATE] != 0:
-            world.order[0, n] = k
-            n += 1
-    assemble(ints, floats, world, n, has_more(world))
-    return n
-
-
-@inlined
-def takes_part(world, k):
-    """True if constraint k pulls after a complementarity problem was solved, or is a rod (S.3)."""
-    rod = world.constraint_int[k, memory.ALIVE] == memory.JOINS
-    return rod or world.constraints[k, memory.MULTIPLIER] > 0.0
-
-
-@linked(*WORLD, INT, INT)
-def complement(ints, floats, n, column):
-    """Solve the complementarity problem of the n listed cables with right side ``column``.
-
-    Multipliers in MULTIPLIER.
-    """
-    world = memory.views(ints, floats)
-    b = world.small[0]
-    inside = world.order[2]
-    for i in range(n):
-        b[i] = world.constraints[world.order[0, i], column]
-        rod = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.JOINS
-        inside[i] = ALWAYS if rod else 1
-    place = world.order[1]
-    z = world.small[1]
-    w = world.small[2]
-    exchanges = solve_complementarity(
-        world.matrix,
-        b,
-        n,
-        z,
-        w,
-        inside,
-        place,
-        world.order[3],
-        world.order[4],
-        world.block,
-        world.factor,
-        world.small[3:6],
-    )
-    if exchanges < 0:
-        world.head[memory.UNSOLVED] = 1
-    else:
-        world.head[memory.EXCHANGES] += exchanges
-    for k in range(world.head[memory.N_CONSTRAINTS]):
-        world.constraints[k, memory.MULTIPLIER] = 0.0
-    for i in range(n):
-        k = world.order[0, i]
-        world.constraints[k, memory.MULTIPLIER] = z[i]
-        world.constraints[k, memory.RATE_PLUS] = -w[i]
-
-
-@inlined
 def begin_step(world):
     """Make the measurements just taken the values at the start of the next step."""
     for k in range(world.head[memory.N_CONSTRAINTS]):
@@ -237,7 +185,10 @@ def let_go(world, t, cause, quiet):
 
 @inlined
 def all_pull(world):
-    """True if no taut cable pushes."""
+    """True if no taut cable pushes, and none is beyond what a capstan holds."""
+    if world.head[memory.N_CAPSTANS] != 0:
+        if any_capstan_turns(world):
+            return False
     for k in range(world.head[memory.N_CONSTRAINTS]):
         holds = world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         if holds and world.constraints[k, memory.TENSION] < 0.0:
@@ -279,15 +230,19 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
         for k in range(n_cables):
             world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
             world.constraint_int[k, memory.TAUT] = 0
+        if world.head[memory.N_CAPSTANS] != 0:
+            release_capstans(world)
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         # every cable is slack now: FREE is the free d_ddot
         for k in range(n_cables):
             # others may pull it, whatever FREE is
             if rests_at_length(world, k, memory.GAP, memory.RATE):
                 world.constraint_int[k, memory.CANDIDATE] |= 2
-        complement(ints, floats, candidates(ints, floats, world), memory.FREE)
+        solve_pulls(ints, floats, world, memory.FREE)
         for k in range(n_cables):
             world.constraint_int[k, memory.TAUT] = 1 if takes_part(world, k) else 0
+        if world.head[memory.N_CAPSTANS] != 0:
+            hold_capstans(world)
         let_go(world, t, cause, quiet)
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         shortest = world.head[memory.INCONSISTENT] - 1
@@ -326,7 +281,7 @@ def find_collision(ints, floats, t):
     evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
     for k in range(world.head[memory.N_CONSTRAINTS]):
         rate = closing_speed(world, k)
-        if world.constraint_int[k, memory.CANDIDATE] != 0 and rate >= -AT_REST:
+        if listed(world, k) and rate >= -AT_REST:
             world.constraint_int[k, memory.TAUT] = 1
             if rate > fastest:
                 fastest, colliding = rate, k
@@ -369,8 +324,7 @@ def strike(ints, floats, t, colliding, settles):
     """Impulses of an impact of cable ``colliding`` on all that are at their length (H.1), logged."""
     world = memory.views(ints, floats)
     join_impact(world, colliding, settles)
-    n = candidates(ints, floats, world)
-    complement(ints, floats, n, memory.RATE)
+    n = solve_pulls(ints, floats, world, memory.RATE)
     for i in range(n):
         j = world.order[0, i]
         c = world.constraints[j]
@@ -439,6 +393,8 @@ def log_impact(world, t, n, colliding, settles):
     thrown_off = 0
     for i in range(n):
         k = world.order[0, i]
+        if world.constraint_int[k, memory.ALIVE] == memory.RUBS:
+            continue
         c = world.constraints[k]
         was_taut = world.constraint_int[k, memory.TAUT] != 0
         involve(world, row, k, 1.0 if k == colliding or c[memory.RATE] > AT_REST else 2.0)
@@ -511,6 +467,21 @@ def turn_sheaves(ints, floats, t, k):
             put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
 
 
+@linked(*WORLD, FLOAT, part=RUBBING)
+def tell_ways(ints, floats, t):
+    """Log cables that stick now where they slid, and that slide another way than before the change."""
+    world = memory.views(ints, floats)
+    for c in range(cable_routes(world), world.head[memory.N_ROUTES]):
+        k, cable = world.route_int[c, memory.ROUTE_CONSTRAINT], cable_on(world, c)
+        way, before = world.constraint_int[k, memory.SLIDES], world.constraint_int[k, memory.SLID]
+        taut = world.constraint_int[cable, memory.TAUT] != 0
+        if taut and way != before and world.constraints[cable, memory.TENSION_OLD] > 0.0:
+            row = log_event(world, t, STICK if way == 0 else SLIP, NO_CAUSE)
+            involve(world, row, cable, 1.0)
+            pin = world.route_int[c, memory.LAST_PIN]
+            put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
+
+
 @linked(*WORLD, FLOAT, INT, INT)
 def change(ints, floats, t, what, k):
     """Something happens to the taut set at time t in the start.
@@ -549,13 +520,17 @@ def change(ints, floats, t, what, k):
         c = world.constraints[j]
         c[memory.IMPULSE] = 0.0
         c[memory.RATE_PLUS] = c[memory.RATE]
+        world.constraint_int[j, memory.SLID] = world.constraint_int[j, memory.SLIDES]
         c[memory.TENSION_OLD] = (
             c[memory.TENSION]
             if world.constraint_int[j, memory.TAUT] + world.constraint_int[j, memory.STRETCHED] != 0
             else 0.0
         )
     if what == TURNED:
-        turn_sheaves(ints, floats, t, k)
+        if world.constraint_int[k, memory.ALIVE] == memory.RUBS:
+            turn_capstan(ints, floats, k)
+        else:
+            turn_sheaves(ints, floats, t, k)
     stretches = what == REACHED_LENGTH and world.constraint_int[k, memory.ALIVE] == memory.STRETCHES
     if stretches:
         involve(world, log_event(world, t, SNAP, NO_CAUSE), k, 1.0)
@@ -595,8 +570,11 @@ def change(ints, floats, t, what, k):
         if k >= 0:  # tensions undid what impulses did (nearly dependent cables): a plain impact
             strike(ints, floats, t, k, False)
     if not settles or k >= 0:
-        may_keep = what == INPUT_CHANGED or what == TURNED or stretches
+        turns_freely = what == TURNED and world.head[memory.N_CAPSTANS] == 0
+        may_keep = what == INPUT_CHANGED or turns_freely or stretches
         choose_taut(ints, floats, t, cause, quiet and not impact, may_keep)
+    if world.head[memory.N_CAPSTANS] != 0:
+        tell_ways(ints, floats, t)
     for row in range(first_row, world.head[memory.N_LOGGED]):
         for j in range(n_cables):
             o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j

@@ -62,7 +62,9 @@ from rotor_dynamics.motion.free import sum_inputs
     CONTRADICTION,
     TOO_SMALL,
     DRIVEN_CABLE,
-) = constants(*range(8))
+    AT_SHEAVE,
+    ROUGH,
+) = constants(*range(10))
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -238,7 +240,7 @@ def run_to(ints, floats, t_end, times, out):
                 continue
             if not finite:
                 world.head[memory.BAD_BODY] = first_not_finite(world)
-                return NOT_FINITE
+                return AT_SHEAVE if world.head[memory.ARRIVED] != 0 else NOT_FINITE
         if kind == NONE:
             if adaptive:
                 error = estimated_error(ints, floats, h)
@@ -369,7 +371,7 @@ def conflict(world):
     if world.head[memory.IMMOVABLE] != 0:
         return DRIVEN_CABLE
     if world.head[memory.INCONSISTENT] < 0 or world.head[memory.UNSOLVED] != 0:
-        return CONTRADICTION
+        return ROUGH if world.head[memory.N_CAPSTANS] != 0 else CONTRADICTION
     return OK
 
 
@@ -395,6 +397,7 @@ def run(ints, floats, n_steps):
     world.head[memory.STEPS_DONE] = 0
     world.head[memory.INCONSISTENT] = 0
     world.head[memory.UNSOLVED] = 0
+    world.head[memory.ARRIVED] = 0
     world.head[memory.IMMOVABLE] = 0
     what = world.head[memory.WHAT]
     if what != NOTHING:

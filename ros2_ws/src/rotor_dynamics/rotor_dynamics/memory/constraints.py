@@ -43,7 +43,9 @@ CONSTRAINT = constraint.width
 constraint_int = Row("constraint_int", "Integers of a constraint.")
 BODY_A = constraint_int("", "row of the body at end a")
 BODY_B = constraint_int("", "row of the body at end b")
-ALIVE = constraint_int("", "0 after a cut, 1 if it holds its length, 2 if it stretches")
+ALIVE = constraint_int(
+    "", "0 after a cut, 1 if it holds its length, 2 if it stretches, 3 a rod, 4 a capstan"
+)
 TAUT = constraint_int("", "1 in the taut set")
 CANDIDATE = constraint_int("", "1 while a change of the taut set considers it")
 IGNORED = constraint_int("", "1 where it depends on others and is left out of the system")
@@ -57,10 +59,15 @@ COUPLED_FROM = constraint_int("", "first constraint that acts on what it acts on
 ROUTED = constraint_int("", "1 + its route, or 0 for a line between two points")
 STRETCHED = constraint_int("", "1 while an elastic cable pulls")
 DRUM_JOINT = constraint_int("", "1 + the joint that is the drum of its winch, or 0")
+SLIDES = constraint_int(
+    "", "way in which a cable slides over this capstan: +1 to end b, -1 to end a, 0"
+)
+SLID = constraint_int("", "the same before a change")
 CONSTRAINT_INT = constraint_int.width
 
-HOLDS, STRETCHES, JOINS = constants(1, 2, 3)
-"""Values of ALIVE: a cable that does not stretch, one that does, a rod (it pulls and pushes, and is always taut)."""
+HOLDS, STRETCHES, JOINS, RUBS = constants(1, 2, 3, 4)
+"""Values of ALIVE: a cable that does not stretch, one that does, a rod (it pulls and pushes, and is always taut), a
+capstan (in the taut set while the cable sticks to it)."""
 
 pair = Row("pair", "Two constraints k > j that share a body.")
 PAIR_K = pair("", "constraint k")

@@ -1,4 +1,8 @@
-"""Cables that are more than a line between two points: routed through rings, wound by winches, elastic."""
+"""Cables that are more than a line between two points: routed through rings, wound by winches, elastic.
+
+Rows of cables come first, then those of capstans: places at which a cable rubs. A capstan has grips of its own, and
+no points.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,8 @@ WAVE_PHASE = route("rad", "of the sinusoid")
 route.group("work")
 LENGTH_RATE = route("m/s", "rate of the length now")
 LENGTH_ACCELERATION = route("m/s^2", "acceleration of the length now")
+route.group("capstan")
+HOLDS_RATIO = route("", "logarithm of the largest ratio of the tensions on both sides of it (work)")
 ROUTE = route.width
 
 route_int = Row("route_int", "Integers of a route.")
@@ -28,10 +34,22 @@ FIRST_PIN = route_int("", "its first point")
 END_PIN = route_int("", "the one behind its last")
 FIRST_GRIP = route_int("", "the first body that it touches")
 END_GRIP = route_int("", "the one behind the last")
+FIRST_CAPSTAN = route_int("", "row of the first of its capstans, in the order of its path")
+END_CAPSTAN = route_int("", "the one behind the last")
+RUBBED_BY = route_int("", "1 + the route that rubs on it, of a capstan; 0 for a cable")
+CAPSTAN_PIN = route_int(
+    "", "its first point on that route: a ring, or the first of two on a sheave"
+)
+LAST_PIN = route_int(
+    "", "its last one, on the same body; rings and sheaves between them are one capstan"
+)
 ROUTE_INT = route_int.width
 
 pin = Row("pin", "A point of a route, in the order of its path.")
 PIN_POINT = pin("m", "from the centre of mass, body axes", shape=(3,))
+PIN_FRICTION = pin(
+    "", "coefficient of friction of the cable there; of a sheave at the first of its two points"
+)
 PIN_PLACE = pin("m", "place in W (work)", shape=(3,))
 PIN_SPEED = pin("m/s", "velocity in W (work)", shape=(3,))
 PIN_ACCELERATION = pin("m/s^2", "acceleration in W if nothing pulled (work)", shape=(3,))

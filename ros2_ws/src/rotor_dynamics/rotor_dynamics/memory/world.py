@@ -86,7 +86,7 @@ N_TABLES = 57
 header = Row("header", "Integers of a world.")
 header.group("sizes")
 N_BODIES = header("", "rows that are integrated: free bodies, then roots of trees")
-N_CONSTRAINTS = header("", "unilateral constraints: cables, then stops of joints")
+N_CONSTRAINTS = header("", "unilateral constraints: cables, then stops of joints; then capstans")
 N_PAIRS = header("", "pairs of constraints that share a body")
 N_INPUTS = header("", "inputs")
 N_EXTERNAL = header("", "room for external wrenches")
@@ -101,10 +101,11 @@ N_STATIONS = header("", "stations of blades")
 N_POINTS = header("", "points of section tables")
 N_DISCS = header("", "discs")
 N_FORCES = header("", "registered forces, and masses of heavy cables in the air")
-N_ROUTES = header("", "cables that run through rings, wind or stretch")
+N_ROUTES = header("", "cables that run through rings, wind or stretch; then capstans")
 N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
 N_SHEAVES = header("", "pulleys with a size, pegs and edges")
+N_CAPSTANS = header("", "rings and sheaves on which cables rub")
 N_HULLS = header("", "solids in rigid contact")
 N_CORNERS = header("", "their points")
 N_MEETINGS = header("", "pairs of them")
@@ -129,6 +130,7 @@ INCONSISTENT = header(
     "", "1 + the dependent constraint that cannot be taut, or negative where there is none"
 )
 UNSOLVED = header("", "1 where a complementarity problem was not solved")
+ARRIVED = header("", "1 + the cable whose neighbour of a sheave has come into it")
 COARSE = header("", "1 while projections do not find the lengths of cables")
 DEPENDENT = header("", "1 while the taut constraints are dependent")
 REDUNDANT = header("", "1 where they ever were")
@@ -142,7 +144,7 @@ KINKED = header("", "1 where forces may have kinks that no step resolves")
 SUBSTEPS = header("", "steps that were added because the estimated error was too large")
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
-EVENT_COUNTS = header("", "of them, by type", shape=(8,))
+EVENT_COUNTS = header("", "of them, by type", shape=(10,))
 N_TOUCHING = header("", "points at which hulls touch in the trial step")
 IS_PUSHED = header("", "1 where contacts, registered forces or solids push bodies")
 N_NEAR = header("", "meetings that may touch in the trial step")
@@ -330,8 +332,8 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_hulls", "n_corners",
-         "n_meetings", "n_touches", "n_scratch")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_capstans", "n_hulls",
+         "n_corners", "n_meetings", "n_touches", "n_scratch")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 

@@ -14,7 +14,7 @@ from rotor_dynamics.model.blade import Surface, fill_blades
 from rotor_dynamics.model.body import WORLD
 from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.contact import fill_contacts
-from rotor_dynamics.model.route import fill_routes, route_sizes
+from rotor_dynamics.model.route import capstan_count, fill_capstans, fill_routes, route_sizes
 from rotor_dynamics.model.solid import fill_solids, meetings_of, solid_sizes
 from rotor_dynamics.model.strand import drag_count, fill_strand_drags
 from rotor_dynamics.model.system import Group, System, merge_welds
@@ -100,7 +100,8 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
     rows = {WORLD: ground, **{m: int(row) for m, row in enumerate(member_body)}}
     meetings = meetings_of(system.solids, rows, ground)
     shape = (
-        topology.n_bodies, len(ends) + len(limits), len(pairs), len(system.inputs), max_external,
+        topology.n_bodies, len(ends) + len(limits) + capstan_count(system.cables, routes), len(pairs),
+        len(system.inputs), max_external,
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
@@ -133,6 +134,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         tree = topology.tree_of(topology.n_bodies + number)
         world.constraint_int[k, memory.TREE_A : memory.COUPLED_FROM] = tree, -1, number, side
         world.constraints[k, memory.LENGTH] = side * angle
+    fill_capstans(world, system.cables, routes, ground)
     _couple(world, len(topology.free))
     for i, pair in enumerate(
         sorted(pairs, key=lambda p: (p[memory.PAIR_K], p[memory.PAIR_ARM], p[memory.PAIR_SIGN]))

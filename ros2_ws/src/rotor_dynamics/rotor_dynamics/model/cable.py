@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,23 @@ INITIAL_GAP = 1e-9
 """A cable this close to its length when the state is set counts as taut; longer is an error, m."""
 
 
+class Ring(NamedTuple):
+    """A ring through which a cable runs.
+
+    Attributes:
+        body: index, or WORLD.
+        point: in the frame of the body (for WORLD: world coordinates), (3,) m.
+        friction: coefficient of friction of the cable on it.
+    """
+
+    body: int
+    point: np.ndarray
+    friction: float = 0.0
+
+
 @dataclass(frozen=True)
 class Sheave:
-    """A cylinder on the way of a cable: a pulley with a size, a peg, or (radius 0) an edge. It has no friction.
+    """A cylinder on the way of a cable: a pulley with a size, a peg, or (radius 0) an edge.
 
     Attributes:
         body: index, or WORLD.
@@ -24,6 +39,7 @@ class Sheave:
         turn: of a pulley, on which the cable lies from the start: +1 if it goes round the axis counter-clockwise from
             end a to end b, -1 clockwise. 0: a peg, on which it may come to lie.
         reach: half the length of the cylinder, m; a cable that lies on it is not looked at again.
+        friction: coefficient of friction of the cable on it.
     """
 
     body: int
@@ -32,6 +48,7 @@ class Sheave:
     radius: float
     turn: int = 0
     reach: float = np.inf
+    friction: float = 0.0
 
     def __post_init__(self) -> None:
         numbers = np.concatenate([self.centre, self.axis, [self.radius]])
@@ -56,8 +73,7 @@ class Cable:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
         r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
-        through: what it runs through on its way, without friction: rings (body and point as of an end), and sheaves,
-            no two of them without a ring between.
+        through: what it runs through on its way: rings and sheaves, no two of the latter without a ring between.
         stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
         breaking_load: tension at which an elastic cable breaks, N.
         winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).
@@ -70,7 +86,7 @@ class Cable:
     length: float
     r_a: np.ndarray = field(default_factory=lambda: np.zeros(3))
     r_b: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    through: tuple[tuple[int, np.ndarray] | Sheave, ...] = ()
+    through: tuple[Ring | Sheave, ...] = ()
     stiffness: float = 0.0
     damping: float = 0.0
     breaking_load: float = np.inf
@@ -82,7 +98,7 @@ class Cable:
     def path(self) -> tuple[tuple[int, np.ndarray], ...]:
         """Bodies and points from end to end; twice the middle of a sheave, for the points in which they meet it."""
         ways = [
-            ((way.body, way.centre),) * 2 if isinstance(way, Sheave) else (way,)
+            ((way.body, way.centre),) * 2 if isinstance(way, Sheave) else ((way.body, way.point),)
             for way in self.through
         ]
         return (self.a, self.r_a), *(point for way in ways for point in way), (self.b, self.r_b)
@@ -94,6 +110,16 @@ class Cable:
         for way in self.through:
             if isinstance(way, Sheave):
                 out.append((at, way))
+            at += 2 if isinstance(way, Sheave) else 1
+        return tuple(out)
+
+    @property
+    def rubs(self) -> tuple[tuple[int, float], ...]:
+        """Places in :attr:`path` where the cable rubs, each with its coefficient of friction."""
+        out, at = [], 1
+        for way in self.through:
+            if way.friction:
+                out.append((at, way.friction))
             at += 2 if isinstance(way, Sheave) else 1
         return tuple(out)
 

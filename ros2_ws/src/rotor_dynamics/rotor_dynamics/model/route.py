@@ -19,11 +19,36 @@ def _bodies(path: list[tuple[int, np.ndarray]]) -> list[int]:
     return list(dict.fromkeys(body for body, _ in path))
 
 
-def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int]:
-    """Numbers of routes, points, grips and sheaves."""
+def capstans_of(cable: Cable, path: list[tuple[int, np.ndarray]]) -> list[tuple[int, int]]:
+    """First and last points of the capstans of a cable on its path.
+
+    Neighbours on one rigid body are one, for the cable slides over all of them alike. Left out is where it cannot
+    slide: all that is before, or behind, is on one body too.
+    """
+    found: list[tuple[int, int]] = []
+    rigid = [body for body, _ in path]
+    for at, _ in cable.rubs:
+        if len(set(rigid[at:])) == 1 or (len(set(rigid[: at + 1])) == 1 and not cable.winds):
+            continue
+        if found and len(set(rigid[found[-1][1] : at + 1])) == 1:
+            found[-1] = found[-1][0], at
+        else:
+            found.append((at, at))
+    return found
+
+
+def capstan_count(cables: Sequence[Cable], routes: Paths) -> int:
+    """Number of capstans."""
+    return sum(len(capstans_of(cables[k], path)) for k, path in routes)
+
+
+def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int, int]:
+    """Numbers of routes (with capstans), points, grips, sheaves and capstans."""
+    capstans = capstan_count(cables, routes)
     points = sum(len(p) for _, p in routes)
-    grips = sum(len(_bodies(p)) for _, p in routes) + sum(c.drum >= 0 for c in cables)
-    return len(routes), points, grips, sum(len(c.sheaves) for c in cables)
+    grips = sum(len(_bodies(p)) * (1 + len(capstans_of(cables[k], p))) for k, p in routes)
+    grips += sum(c.drum >= 0 for c in cables)
+    return len(routes) + capstans, points, grips, sum(len(c.sheaves) for c in cables), capstans
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
@@ -61,7 +86,7 @@ def fill_routes(
     pins = grips = sheaves = 0
     for r, (k, path) in enumerate(routes):
         cable, bodies = cables[k], _bodies(path)
-        world.route_int[r] = k, pins, pins + len(path), grips, grips + len(bodies)
+        world.route_int[r, : memory.FIRST_CAPSTAN] = k, pins, pins + len(path), grips, 0
         row = world.routes[r]
         row[memory.CABLE_STIFFNESS], row[memory.CABLE_DAMPING] = cable.stiffness, cable.damping
         row[memory.BREAKING], row[memory.WOUND_LENGTH] = cable.breaking_load, cable.length
@@ -78,6 +103,8 @@ def fill_routes(
         for p, (body, point) in enumerate(path):
             world.pin_int[pins + p] = grips + bodies.index(body), 0
             world.pins[pins + p, memory.PIN_POINT : memory.PIN_POINT + 3] = point
+        for at, friction in cable.rubs:
+            world.pins[pins + at, memory.PIN_FRICTION] = friction
         for p, sheave in cable.sheaves:
             body, centre = path[p]
             row = world.sheaves[sheaves]
@@ -93,3 +120,28 @@ def fill_routes(
         alive = memory.STRETCHES if cable.stiffness else memory.HOLDS
         number[memory.ALIVE] = alive if len(bodies) > 1 else 0  # on one rigid body it never pulls
         pins, grips = pins + len(path), grips + len(bodies)
+
+
+def fill_capstans(world: memory.World, cables: Sequence[Cable], routes: Paths, ground: int) -> None:
+    """Write the rows of all capstans behind those of the routes that rub on them, and of all other constraints."""
+    n = int(world.head[memory.N_CAPSTANS])
+    c, k = len(world.route_int) - n, len(world.constraint_int) - n
+    grips = max((int(row[memory.END_GRIP]) for row in world.route_int[:c]), default=0)
+    for r, (cable, path) in enumerate(routes):
+        row = world.route_int[r]
+        row[memory.FIRST_CAPSTAN] = c
+        first, end = row[[memory.FIRST_GRIP, memory.END_GRIP]]
+        end -= world.constraint_int[row[memory.ROUTE_CONSTRAINT], memory.DRUM_JOINT] != 0
+        for at, last in capstans_of(cables[cable], path):
+            own = world.route_int[c]
+            own[memory.ROUTE_CONSTRAINT], own[memory.RUBBED_BY] = k, r + 1
+            own[memory.FIRST_GRIP], own[memory.END_GRIP] = grips, grips + end - first
+            own[memory.CAPSTAN_PIN] = row[memory.FIRST_PIN] + at
+            own[memory.LAST_PIN] = row[memory.FIRST_PIN] + last
+            world.grip_int[grips : grips + end - first] = world.grip_int[first:end]
+            number = world.constraint_int[k]
+            number[[memory.BODY_A, memory.BODY_B]] = ground
+            number[[memory.TREE_A, memory.TREE_B, memory.STOP_JOINT]] = -1
+            number[memory.ALIVE], number[memory.ROUTED] = memory.RUBS, c + 1
+            c, k, grips = c + 1, k + 1, grips + end - first
+        row[memory.END_CAPSTAN] = c

@@ -164,6 +164,18 @@ class System:
                 raise ModelError(
                     f"{place}: two sheaves follow each other. Put a ring between them, or leave one out."
                 )
+            frictions = [way.friction for way in c.through]
+            if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
+                raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
+            if any(frictions) and c.stiffness:
+                raise ModelError(
+                    f"{place}: a cable that stretches does not rub. Leave out stiffness or friction."
+                )
+            if any(frictions) and self.solids:
+                raise ModelError(
+                    f"{place}: cables do not rub where bodies are in rigid contact. Leave out friction, or use the "
+                    "compliant law of contact."
+                )
             elastic = (c.stiffness, c.damping)
             if not (np.isfinite(elastic).all() and min(elastic) >= 0.0 and c.breaking_load > 0.0):
                 raise ModelError(

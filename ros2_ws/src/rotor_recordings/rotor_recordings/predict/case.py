@@ -24,8 +24,9 @@ from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
-from rotor_dynamics.model.system import Cable, Rotor, System, Weld
+from rotor_dynamics.model.system import Rotor, System, Weld
 
 CHANNELS = 4
 
@@ -146,14 +147,19 @@ def system_from_case(case: dict) -> System:
 def _rope(rope: dict) -> Cable:
     """A cable that runs through points, winds or stretches."""
     path = [
-        (WORLD if p["body"] < 0 else int(p["body"]), np.array(p.get("r", (0.0, 0.0, 0.0)), float))
+        Ring(
+            WORLD if p["body"] < 0 else int(p["body"]),
+            np.array(p.get("r", (0.0, 0.0, 0.0)), float),
+        )
         for p in rope["path"]
     ]
-    (a, r_a), *through, (b, r_b) = path
+    first, *through, last = path
     winds = isinstance(rope["l"], dict)
     length = rope["l"]["bias"] if winds else rope["l"]
     stiffness, damping = float(rope.get("stiffness", 0.0)), float(rope.get("damping", 0.0))
-    return Cable(a, b, float(length), r_a, r_b, tuple(through), stiffness, damping, winds=winds)
+    return Cable(
+        first.body, last.body, float(length), first.point, last.point, tuple(through), stiffness, damping, winds=winds
+    )  # fmt: skip
 
 
 def initial_states(case: dict) -> np.ndarray:

@@ -15,8 +15,8 @@ from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
-from rotor_dynamics.model.cable import Sheave
-from rotor_dynamics.model.system import WORLD, Cable, Drag, Force, Rotor, System, Weld
+from rotor_dynamics.model.cable import Cable, Ring, Sheave
+from rotor_dynamics.model.system import WORLD, Drag, Force, Rotor, System, Weld
 from rotor_sim.plant.contact_pairs import contacts_from_scenario, contacts_of_masses
 from rotor_sim.plant.drums import drums
 from rotor_sim.plant.heavy_cables import heavy_cables
@@ -144,19 +144,22 @@ def system_from_scenario(scenario: Scenario) -> System:
 
 def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
     """A cable as its configuration gives it; ``index``: number of a body by its name."""
-    nodes = [(index(name), np.array(point)) for name, point in keys.nodes]
+    rings = [r for r in keys.through if r.turn is None]
     on_part = {c.part: c for c in keys.cylinders}
-    through: list[tuple[int, np.ndarray] | Sheave] = []
-    for part in range(len(nodes) - 1):
+    through: list[Ring | Sheave] = []
+    for part in range(len(rings) + 1):
         if c := on_part.get(part):
             centre, axis = np.array(c.centre), np.array(c.axis)
-            through.append(Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach))
-        through += nodes[part + 1 : part + 2]
-    (a, r_a), (b, r_b) = nodes[0], nodes[-1]
+            through.append(
+                Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach, c.friction)
+            )
+        through += [
+            Ring(index(r.entity), np.array(r.point_m), r.friction) for r in rings[part : part + 1]
+        ]
     breaking = np.inf if keys.breaking_load_n is None else keys.breaking_load_n
     return Cable(
-        a, b, keys.length_m, r_a, r_b, tuple(through[:-1]), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking,
-        keys.winch is not None,
+        index(keys.a), index(keys.b), keys.length_m, np.array(keys.a_point_m), np.array(keys.b_point_m),
+        tuple(through), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking, keys.winch is not None,
     )  # fmt: skip
 
 

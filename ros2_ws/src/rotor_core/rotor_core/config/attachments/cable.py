@@ -13,17 +13,21 @@ from rotor_core.registry import Kind
 STIFFEST = 1e6
 """Largest stiffness of a cable, N/m; what is stiffer is better left inextensible."""
 
+ROUGHEST = 2.0
+"""Largest coefficient of friction of a cable: half a turn holds 500 times the tension then."""
+
 MOST_SEGMENTS = 200
 """Parts of a heavy cable: more of them need steps that cost more than they tell."""
 
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring (or a small pulley) through which a cable runs without friction.
+    """A ring (or a small pulley) through which a cable runs.
 
     A point of an entity, in body axes from its centre of mass, of a link of an arm, or of the ``world``. With
     ``radius_m`` it is a pulley about that point: the cable lies on it, ``ccw`` or ``cw`` (``turn``) about ``axis`` on
-    the way from ``a`` to ``b``.
+    the way from ``a`` to ``b``. With ``friction`` it does not turn, and the cable rubs on it: it sticks while the ratio
+    of the tensions on both sides is below e^(friction times angle of the bend), and slides at that ratio.
     """
 
     entity: str
@@ -31,6 +35,7 @@ class Ring:
     radius_m: float = bounded(0.0, ge=0.0)
     axis: Vector = (0.0, 1.0, 0.0)
     turn: Literal["ccw", "cw"] | None = None
+    friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
 
     def __post_init__(self) -> None:
         if (self.turn is None) != (self.radius_m == 0.0):
@@ -43,10 +48,10 @@ class Ring:
 
 @dataclass(frozen=True)
 class Peg:
-    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge. No friction.
+    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge.
 
     Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or a cylinder among the obstacles.
-    ``part``: of the way between rings, from 1, that may come to lie on it.
+    ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as of rings.
     """
 
     obstacle: str = ""
@@ -54,6 +59,7 @@ class Peg:
     ends_m: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     radius_m: float = bounded(0.0, ge=0.0)
     part: int = bounded(1, ge=1)
+    friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
 
     def __post_init__(self) -> None:
         if not self.obstacle and self.ends_m[0] == self.ends_m[1]:
@@ -74,6 +80,7 @@ class Cylinder:
         radius, reach: m; half its length.
         turn: of a pulley, +1 (ccw) or -1; 0: a peg.
         part: number of the straight part, from 0, that it is in.
+        friction: of the cable on it.
     """
 
     entity: str
@@ -83,6 +90,7 @@ class Cylinder:
     reach: float
     turn: int
     part: int
+    friction: float
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,10 @@ class CableAttachment:
                 raise ValueError(
                     f"part {part + 1} of the way meets two pulleys or pegs, at most one is allowed. Put a ring between."
                 )
+        if self.stiffness_n_per_m and any(w.friction for w in (*self.through, *self.around)):
+            raise ValueError(
+                "friction: a cable that stretches does not rub. Leave out stiffness_n_per_m or the friction."
+            )
         if self.diameter_m and not self.mass_kg_per_m:
             raise ValueError(
                 "diameter_m needs mass_kg_per_m: the air pushes on the mass of a cable. Give it one."
@@ -214,15 +226,17 @@ class CableAttachment:
                 part += 1
                 continue
             turn = 1 if ring.turn == "ccw" else -1
-            out.append(
-                Cylinder(ring.entity, ring.point_m, ring.axis, ring.radius_m, math.inf, turn, part)
-            )
+            shape = ring.point_m, ring.axis, ring.radius_m, math.inf
+            out.append(Cylinder(ring.entity, *shape, turn, part, ring.friction))
         for peg in self.around:
             first, last = peg.ends_m
             centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
             axis = tuple(b - a for a, b in zip(first, last, strict=True))
             reach = 0.5 * math.hypot(*axis)
-            out.append(Cylinder(peg.entity, centre, axis, peg.radius_m, reach, 0, peg.part - 1))  # type: ignore[arg-type]
+            part = peg.part - 1
+            out.append(
+                Cylinder(peg.entity, centre, axis, peg.radius_m, reach, 0, part, peg.friction)
+            )  # type: ignore[arg-type]
         return tuple(sorted(out, key=lambda c: c.part))
 
     @property
