@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
-from scipy.optimize import brentq, root
+from scipy.optimize import brentq, minimize_scalar, root
 from scipy.special import j0, jn_zeros
 from transforms3d.quaternions import quat2mat
 from trees import planted
@@ -30,12 +30,12 @@ LENGTH, DENSITY = 2.0, 0.05
 ORIGIN = np.zeros(3)
 
 
-def strung(bodies, cable, segments, *, mass=DENSITY * LENGTH, drag=0.0, gravity=G):
+def strung(bodies, cable, segments, *, mass=DENSITY * LENGTH, drag=0.0, gravity=G, bending=0.0):
     """A system of ``bodies`` and one heavy cable."""
     n = len(bodies)
     masses, pieces = divided(cable, "cable1", mass, segments, n)
     numbers = tuple(range(n, n + segments))
-    strand = Strand(0, numbers, tuple(range(1, segments + 1)), drag)
+    strand = Strand(0, numbers, tuple(range(1, segments + 1)), drag, bending=bending)
     return System((*bodies, *masses), pieces, strands=(strand,), gravity=gravity)
 
 
@@ -523,3 +523,104 @@ def test_integrators_that_cannot_say_so(integrator):
     engine.run(100)
     drift = engine.update_kinematics()[:, :3] - laid(system)[:, :3]
     assert np.abs(drift).max() < 1e-9
+
+
+# --- bending --------------------------------------------------------------------------------------
+
+
+def beam_frequency(segments, n, tension, bending, density, length):
+    """Frequency of the n-th mode of a stretched beam with pinned ends, from a flight that begins in its shape, rad/s."""
+    mass = density * length
+    weight = Body("weight", tension / G)
+    cable = Cable(WORLD, 0, length)
+    system = strung((weight,), cable, segments, mass=mass, bending=bending)
+    along = (np.arange(segments) + 0.5) / segments
+    shape = np.sin(n * np.pi * along)
+    states = at_rest(segments + 1)
+    amplitude = 1e-5 * length / n
+    nodes = np.concatenate([[0.0], amplitude * shape, [0.0]])
+    parts = length / segments * np.concatenate([[0.5], np.ones(segments - 1), [0.5]])
+    down = np.cumsum(np.sqrt(parts**2 - np.diff(nodes) ** 2))
+    states[1:, 0], states[1:, 2] = nodes[1:-1], -down[:-1]
+    states[0, 2] = -down[-1]
+    wave = (n * np.pi / length) ** 2
+    wanted = np.sqrt(wave * (tension + bending * wave) / density)
+    step = 0.1 / wanted
+    engine = started(system, states, step=step, tolerance=1.0)
+    seen = []
+    for _ in range(400):
+        engine.run(1)
+        seen.append(engine.update_kinematics()[1 : segments + 1, 0] @ shape)
+    times = step * np.arange(1, 401)
+
+    def left(w):
+        basis = np.column_stack([np.cos(w * times), np.sin(w * times)])
+        return float(np.linalg.lstsq(basis, np.array(seen), rcond=None)[1][0])
+
+    return minimize_scalar(
+        left, bounds=(0.9 * wanted, 1.1 * wanted), method="bounded", options={"xatol": 1e-6}
+    ).x, wanted
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_frequencies_of_a_stretched_beam(n):
+    """Halving the parts quarters the error; the weight of the cable is a ten-thousandth of its tension."""
+    errors = []
+    for segments in (8, 16):
+        found, wanted = beam_frequency(segments, n, 10.0, 0.5, 1e-3, 0.5)
+        errors.append(abs(found / wanted - 1.0))
+    assert errors[1] < 0.012 * n
+    assert 2.8 < errors[0] / errors[1] < 5.5
+
+
+def test_bending_forces_are_the_slope_of_their_energy():
+    """On masses and on the bodies at both ends: a tumbling bar and a plate on a stiff cable in space keep all they have."""
+    rng = np.random.default_rng(3)
+    bodies = (
+        Body("bar", 0.5, random_inertia(rng, 0.5)),
+        Body("plate", 0.3, random_inertia(rng, 0.3)),
+    )
+    cable = Cable(0, 1, 0.6, np.array([0.1, 0.0, 0.05]), np.array([-0.05, 0.02, 0.0]))
+    system = strung(bodies, cable, 6, mass=0.12, gravity=0.0, bending=0.02)
+    states = at_rest(8)
+    states[0, 10:], states[1, 10:] = (0.5, -1.0, 0.3), (-0.4, 0.2, 0.8)
+    states[1, :3] = (0.4, 0.1, -0.35)
+    lay_strands(system, states, -np.inf)
+    states[2:, 7:10] = 0.1 * rng.normal(size=(6, 3))
+    engine = started(system, states)
+    masses = np.array([b.mass for b in system.bodies])
+
+    def kept(motion):
+        spin = np.zeros(3)
+        for body, row in zip(system.bodies, motion, strict=True):
+            spin += body.mass * np.cross(row[:3], row[7:10])
+            if body.inertia_B is not None:
+                spin += quat2mat(row[3:7]) @ body.inertia_B @ row[10:13]
+        return np.concatenate([masses @ motion[:, 7:10], spin])
+
+    def energy(motion):
+        """Kinetic, and of the bends (S.5), from places alone."""
+        total = 0.0
+        for body, row in zip(system.bodies, motion, strict=True):
+            total += 0.5 * body.mass * row[7:10] @ row[7:10]
+            if body.inertia_B is not None:
+                total += 0.5 * row[10:13] @ body.inertia_B @ row[10:13]
+        ends = [
+            motion[b, :3] + quat2mat(motion[b, 3:7]) @ r
+            for b, r in ((0, cable.r_a), (1, cable.r_b))
+        ]
+        nodes = np.array([ends[0], *motion[2:, :3], ends[1]])
+        parts = np.diff(nodes, axis=0)
+        lengths = np.linalg.norm(parts, axis=1)
+        u = parts / lengths[:, None]
+        return total + sum(
+            0.02 / (0.5 * (lengths[i] + lengths[i + 1])) * (1.0 - u[i] @ u[i + 1]) for i in range(6)
+        )
+
+    engine.run(1)
+    before, work = kept(engine.update_kinematics()), energy(engine.update_kinematics())
+    engine.run(500)
+    motion = engine.update_kinematics()
+    np.testing.assert_allclose(kept(motion), before, atol=1e-10)
+    assert energy(motion) == pytest.approx(work, abs=1e-8)
+    assert abs(engine.accuracy.energy_error_j) < 1e-8

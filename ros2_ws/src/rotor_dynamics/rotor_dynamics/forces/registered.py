@@ -19,7 +19,7 @@ from rotor_core.math.vec3 import (
 from rotor_dynamics import memory
 from rotor_dynamics.forces.contact import begin_wrenches, contact_wrenches
 from rotor_dynamics.forces.element import Motion
-from rotor_dynamics.forces.strands import strand_drag
+from rotor_dynamics.forces.strands import strand_bend, strand_drag
 
 
 def _make_formula():  # type: ignore[no-untyped-def]
@@ -38,11 +38,14 @@ formula = inlined(_make_formula())
 
 @inlined
 def registered_wrenches(world, state, t):
-    """Add the registered forces, and drag of heavy cables, on every body in a state to the column OUTER_WRENCH."""
+    """Add registered forces, and drag and bending of heavy cables, in a state to the column OUTER_WRENCH."""
     for k in range(world.head[memory.N_FORCES]):
         b = world.force_int[k, memory.FORCE_BODY]
         row, s, body = world.forces[k], state[b], world.bodies[b]
-        if world.force_int[k, memory.FORCE_CODE] < 0:
+        if world.force_int[k, memory.FORCE_CODE] == memory.STRAND_BEND:
+            strand_bend(world, state, k)
+            continue
+        if world.force_int[k, memory.FORCE_CODE] == memory.STRAND_DRAG:
             pushed = apply_transposed(get9(body, memory.ROTATION), strand_drag(world, state, k))
             put3(body, memory.OUTER_WRENCH, add(get3(body, memory.OUTER_WRENCH), pushed))
             continue

@@ -109,7 +109,8 @@ PARAMETERS = constants(16)[0]
 """Numbers that a registered force may have."""
 
 force = Row(
-    "force", "A registered force on a member, or drag of a heavy cable on one of its masses."
+    "force",
+    "A registered force on a member, or drag or bending of a heavy cable at one of its masses.",
 )
 FORCE_PLACE = force("m", "origin of the member, from the centre of mass of its body", shape=(3,))
 FORCE_TURN = force("", "rotation member to body", shape=(3, 3))
@@ -118,7 +119,14 @@ FORCE = force.width
 
 force_int = Row("force_int", "Integers of a force.")
 FORCE_BODY = force_int("", "row of its body")
-FORCE_CODE = force_int("", "its kind, by the order of registration; -1: drag of a heavy cable")
-NODE_BEFORE = force_int("", "row of the mass before it on its cable, or its own")
-NODE_AFTER = force_int("", "row of the mass after it, or its own")
+FORCE_CODE = force_int(
+    "", "its kind, by the order of registration; -1: drag of a heavy cable, -2: its bending"
+)
+NODE_BEFORE = force_int(
+    "", "row of the mass before it on its cable, or its own; of bending that of an end"
+)
+NODE_AFTER = force_int("", "row of the mass after it, or its own; of bending that of an end")
 FORCE_INT = force_int.width
+
+STRAND_DRAG, STRAND_BEND = constants(-1, -2)
+"""Values of FORCE_CODE that are not registered."""

@@ -16,7 +16,7 @@ from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.contact import fill_contacts
 from rotor_dynamics.model.route import capstan_count, fill_capstans, fill_routes, route_sizes
 from rotor_dynamics.model.solid import fill_solids, meetings_of, solid_sizes
-from rotor_dynamics.model.strand import drag_count, fill_strand_drags
+from rotor_dynamics.model.strand import fill_strand_forces, strand_forces
 from rotor_dynamics.model.system import Group, System, merge_welds
 from rotor_dynamics.model.topology import (
     AT_ORIGIN,
@@ -105,7 +105,7 @@ def assemble(system: System, max_external: int, log_rows: int = memory.EVENTS) -
         len(system.rotors), len(system.drags) + len(system.surfaces), log_rows, len(topology.trees),
         len(topology.joints), len(system.contacts), len(system.blades),
         sum(len(b.stations) for b in system.blades), sum(len(b.section) for b in system.blades),
-        len(system.discs), len(system.forces) + drag_count(system.strands), *route_sizes(system.cables, routes),
+        len(system.discs), len(system.forces) + strand_forces(system.strands), *route_sizes(system.cables, routes),
         *solid_sizes(system.solids, len(meetings)),
     )  # fmt: skip
     ints, floats = memory.blank(shape)
@@ -230,7 +230,7 @@ def _fill_forces(
         first = memory.FORCE_PARAMETERS
         numbers[first : first + len(force.parameters)] = force.parameters
         world.force_int[row] = member_body[force.body], codes.index(force.type), -1, -1
-    fill_strand_drags(world, system.strands, member_body, len(system.forces))
+    fill_strand_forces(world, system.strands, member_body, len(system.forces))
 
 
 def _fill_ranges(world: memory.World) -> None:

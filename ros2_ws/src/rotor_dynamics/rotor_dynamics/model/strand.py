@@ -12,9 +12,6 @@ from rotor_dynamics import memory
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.cable import Cable
 
-STRAND_DRAG = -1
-"""Kind of such a force, where registered ones have their number."""
-
 
 @dataclass(frozen=True)
 class Strand:
@@ -26,6 +23,7 @@ class Strand:
         pieces: numbers of the other pieces, from ``a`` to ``b``; they stand behind all cables that users name.
         drag: force of the air across the cable on one mass, over its speed squared, N s^2/m^2.
         radius: of the cable, m; its masses lie that high on a floor.
+        bending: stiffness against bending, N m^2.
     """
 
     cable: int
@@ -33,6 +31,7 @@ class Strand:
     pieces: tuple[int, ...]
     drag: float = 0.0
     radius: float = 0.0
+    bending: float = 0.0
 
     @property
     def chain(self) -> tuple[int, ...]:
@@ -76,19 +75,35 @@ def divided(
     return bodies, pieces
 
 
-def drag_count(strands: Sequence[Strand]) -> int:
-    """Masses that the air pushes."""
-    return sum(len(s.bodies) for s in strands if s.drag)
+def strand_forces(strands: Sequence[Strand]) -> int:
+    """Number of forces at the masses of heavy cables: of the air, and of bending."""
+    return sum(len(s.bodies) * (bool(s.drag) + bool(s.bending)) for s in strands)
 
 
-def fill_strand_drags(
+def fill_strand_forces(
     world: memory.World, strands: Sequence[Strand], member_body: np.ndarray, row: int
 ) -> None:
-    """Write the drag on the masses of heavy cables as forces, from ``row`` on."""
+    """Write drag and bending at the masses of heavy cables as forces, from ``row`` on; constraints are filled."""
     for strand in strands:
         rows = member_body[list(strand.bodies)]
         for i, body in enumerate(rows if strand.drag else ()):
             before, after = rows[max(i - 1, 0)], rows[min(i + 1, len(rows) - 1)]
-            world.force_int[row] = body, STRAND_DRAG, before, after
+            world.force_int[row] = body, memory.STRAND_DRAG, before, after
             world.forces[row, memory.FORCE_PARAMETERS] = strand.drag
+            row += 1
+        if not strand.bending:
+            continue
+        chain = strand.chain
+        lengths = world.constraints[list(chain), memory.LENGTH]
+        first, last = world.constraint_int[chain[0]], world.constraint_int[chain[-1]]
+        nodes = [int(first[memory.BODY_A]), *rows, int(last[memory.BODY_B])]
+        for i, body in enumerate(rows):
+            world.force_int[row] = body, memory.STRAND_BEND, nodes[i], nodes[i + 2]
+            numbers = world.forces[row, memory.FORCE_PARAMETERS :]
+            numbers[0] = strand.bending / (0.5 * (lengths[i] + lengths[i + 1]))
+            if i == 0:
+                numbers[1:4] = world.constraints[chain[0], memory.R_A : memory.R_A + 3]
+            if i == len(rows) - 1:
+                numbers[4:7] = world.constraints[chain[-1], memory.R_B : memory.R_B + 3]
+            numbers[7:9] = chain[i], chain[i + 1]
             row += 1

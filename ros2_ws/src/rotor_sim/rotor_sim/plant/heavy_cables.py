@@ -35,7 +35,7 @@ def heavy_cables(
         strands.append(
             Strand(
                 k, tuple(range(first, first + len(own))), tuple(range(len(out), len(out) + len(own))),
-                0.5 * density * keys.drag_coefficient * width, 0.5 * keys.diameter_m,
+                0.5 * density * keys.drag_coefficient * width, 0.5 * keys.diameter_m, keys.bending_stiffness_n_m2,
             )
         )  # fmt: skip
         out[k] = pieces[0]

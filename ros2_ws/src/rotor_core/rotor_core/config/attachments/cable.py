@@ -51,7 +51,8 @@ class Peg:
     """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge.
 
     Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or a cylinder among the obstacles.
-    ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as of rings.
+    ``part``: of the way between rings, from 1, that may come to lie on it; where there are several it meets them in
+    their order, after the pulleys of that part. ``friction``: as of rings.
     """
 
     obstacle: str = ""
@@ -81,6 +82,7 @@ class Cylinder:
         turn: of a pulley, +1 (ccw) or -1; 0: a peg.
         part: number of the straight part, from 0, that it is in.
         friction: of the cable on it.
+        name: of the obstacle or entity.
     """
 
     entity: str
@@ -91,6 +93,7 @@ class Cylinder:
     turn: int
     part: int
     friction: float
+    name: str
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ class CableAttachment:
     edges around which it wraps.
 
     With ``mass_kg_per_m`` it is heavy: ``segments`` equal parts (20 by default), each with its mass in its middle. With
-    ``diameter_m`` the air pushes across it, with ``drag_coefficient`` of a cylinder.
+    ``diameter_m`` the air pushes across it, with ``drag_coefficient`` of a cylinder. ``bending_stiffness_n_m2``: its
+    modulus times the second moment of its section; it turns freely at its ends.
     """
 
     type: Literal["cable"]
@@ -165,6 +169,7 @@ class CableAttachment:
     diameter_m: float = bounded(0.0, ge=0.0, le=1.0)
     drag_coefficient: float = bounded(1.1, ge=0.0)
     around: tuple[Peg, ...] = ()
+    bending_stiffness_n_m2: float = bounded(0.0, ge=0.0)
 
     def __post_init__(self) -> None:
         if self.mass_kg_per_m and (
@@ -174,15 +179,10 @@ class CableAttachment:
                 "mass_kg_per_m: a heavy cable runs through no rings and around no pegs, has no winch and does not "
                 "stretch. Leave out one or the other."
             )
-        parts = [c.part for c in self.cylinders]
-        for part in parts:
+        for part in (c.part for c in self.cylinders):
             if part > len(self.nodes) - 2:
                 raise ValueError(
                     f"around: there are {len(self.nodes) - 1} parts between rings, got part {part + 1}."
-                )
-            if parts.count(part) > 1:
-                raise ValueError(
-                    f"part {part + 1} of the way meets two pulleys or pegs, at most one is allowed. Put a ring between."
                 )
         if self.stiffness_n_per_m and any(w.friction for w in (*self.through, *self.around)):
             raise ValueError(
@@ -191,6 +191,10 @@ class CableAttachment:
         if self.diameter_m and not self.mass_kg_per_m:
             raise ValueError(
                 "diameter_m needs mass_kg_per_m: the air pushes on the mass of a cable. Give it one."
+            )
+        if self.bending_stiffness_n_m2 and not self.mass_kg_per_m:
+            raise ValueError(
+                "bending_stiffness_n_m2 needs mass_kg_per_m: only a heavy cable bends. Give it one."
             )
         if not self.stiffness_n_per_m and (self.damping_n_s_per_m or self.breaking_load_n):
             raise ValueError(
@@ -227,16 +231,15 @@ class CableAttachment:
                 continue
             turn = 1 if ring.turn == "ccw" else -1
             shape = ring.point_m, ring.axis, ring.radius_m, math.inf
-            out.append(Cylinder(ring.entity, *shape, turn, part, ring.friction))
+            out.append(Cylinder(ring.entity, *shape, turn, part, ring.friction, ring.entity))
         for peg in self.around:
             first, last = peg.ends_m
             centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
             axis = tuple(b - a for a, b in zip(first, last, strict=True))
             reach = 0.5 * math.hypot(*axis)
-            part = peg.part - 1
-            out.append(
-                Cylinder(peg.entity, centre, axis, peg.radius_m, reach, 0, part, peg.friction)
-            )  # type: ignore[arg-type]
+            place = centre, axis, peg.radius_m, reach
+            named = peg.obstacle or peg.entity
+            out.append(Cylinder(peg.entity, *place, 0, peg.part - 1, peg.friction, named))  # type: ignore[arg-type]
         return tuple(sorted(out, key=lambda c: c.part))
 
     @property
