@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.loader import (
@@ -87,6 +88,24 @@ def test_the_teams_payload_is_lifted_flown_set_down_and_let_go():
     assert speeds.max() < 0.05 and flight.states[-1, :3, 2].min() > 0.7
     assert np.isnan(flight.references[0]).all() and np.isfinite(flight.references[2000]).all()
     assert flight.summary()["teams"]["payload"]["position_error_max_m"] < 0.35
+
+
+def test_a_drone_lands_on_what_others_carry_and_rides_on_it():
+    """It touches the deck and nothing else, moves with it by the same metre, and takes off again; all in closed loop."""
+    flight = fly(load_scenario("deck_landing"))
+    assert flight.extra["mission"]["status"] == "succeeded", flight.extra["mission"]
+    touches = [e for e in flight.events if e.type in ("touch", "leave")]
+    assert {e.bodies for e in touches} == {("quad5", "deck")}
+    assert touches[0].type == "touch" and touches[-1].type == "leave"
+    entities = [e.name for e in flight.scenario.model.entities]
+    drone, deck = (flight.states[:, entities.index(name)] for name in ("quad5", "deck"))
+    on = (flight.time > touches[-2].time + 1.0) & (flight.time < touches[-1].time - 0.1)
+    attitudes = Rotation.from_quat(np.roll(deck[on, 3:7], -1, axis=1))
+    apart = attitudes.inv().apply(drone[on, :3] - deck[on, :3])
+    assert np.ptp(apart, axis=0).max() < 5e-3  # it rides, and does not slide
+    assert deck[on, 0].max() - deck[on, 0].min() > 0.9
+    assert flight.taut[on].all()
+    np.testing.assert_allclose(drone[-1, 7:10], 0.0, atol=0.05)
 
 
 def test_a_step_that_cannot_end_well_fails_and_says_why():
