@@ -14,7 +14,7 @@ from rotor_dynamics.collisions.press import gather
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.joint import Joint
-from rotor_dynamics.model.solid import RigidContact, Solid
+from rotor_dynamics.model.solid import CORE_MARGIN, RigidContact, Solid
 from rotor_dynamics.model.system import Cable, System, Weld
 
 G = 9.81
@@ -225,6 +225,10 @@ def test_points_of_a_touch_have_the_distance_of_the_solids(one, two, q, towards)
     far, _ = distance(p)
     # the rim of a cylinder that lies nearly flat is a polygon of sixteen corners: r (1 - cos(pi/16)) / 2 at 2.6 degrees
     rim = 0.1 * 0.0096 * 0.045 if "cylinder" in (one, two) else 0.0
+    if (
+        one == two == "cylinder"
+    ):  # rims that cross at a shallow angle: rim or face, the cores decide that
+        rim = CORE_MARGIN
     assert gaps.min() == pytest.approx(far, abs=2e-9 + rim)
     normal = world.touches[int(np.argmin(gaps)), memory.DIRECTIONS : memory.DIRECTIONS + 3]
     assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-12)
