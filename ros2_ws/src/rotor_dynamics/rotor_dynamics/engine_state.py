@@ -91,12 +91,22 @@ class EngineState:
         for route in self.world.route_int[: len(self.world.route_int) - self._n_capstans]:
             k, last = route[memory.ROUTE_CONSTRAINT], route[memory.END_PIN] - 1
             if last - route[memory.FIRST_PIN] > 1:
-                part = np.diff(
-                    self.world.pins[last - 1 : last + 1, memory.PIN_PLACE : memory.PIN_PLACE + 3],
-                    axis=0,
-                )[0]
+                places = self.world.pins[:, memory.PIN_PLACE : memory.PIN_PLACE + 3]
+                part = places[last] - places[self._contact_before(last)]
                 out[k] = part / max(float(np.linalg.norm(part)), np.finfo(float).tiny)
         return out
+
+    def _contact_before(self, p: int) -> int:
+        """The point of a path before its point p to which it is straight: not on a peg on which it does not lie."""
+        sheaves = self.world.pin_int[:, memory.PIN_SHEAVE]
+        q = p - 1
+        while (
+            q > 0
+            and sheaves[q - 1]
+            and not self.world.sheave_int[sheaves[q - 1] - 1, memory.LIES_ON]
+        ):
+            q -= 2
+        return q
 
     @property
     def first_stop(self) -> int:

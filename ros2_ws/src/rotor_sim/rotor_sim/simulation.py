@@ -550,14 +550,9 @@ class Simulation:
             return event
         model, k = self.scenario.model, event.cables[0]
         cable = model.cables[k]
-        names = [r.entity for r in cable.through if r.turn] + [
-            p.obstacle or p.entity for p in cable.around
-        ]
-        places = [np.array(c.centre) for c in cable.cylinders if c.turn] + [
-            np.array(c.centre) for c in cable.cylinders if not c.turn
-        ]
-        nearest = int(np.argmin([np.linalg.norm(p - event.place) for p in places]))
-        return replace(event, bodies=(model.cable_names[k], names[nearest]))
+        apart = [float(np.linalg.norm(np.array(c.centre) - event.place)) for c in cable.cylinders]
+        nearest = cable.cylinders[int(np.argmin(apart))]
+        return replace(event, bodies=(model.cable_names[k], nearest.name))
 
     def take_events(self, *, complete: bool = True) -> list[Event]:
         """Hybrid events since the last call.

@@ -84,10 +84,6 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
             "around: [{obstacle: ball}]",
             r"model\.attachments\[0\]\.around: there is no cylinder 'ball'.*Known: peg",
         ),
-        (
-            "around: [{obstacle: peg}, {obstacle: peg}]",
-            "part 1 of the way meets two pulleys or pegs",
-        ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
         ("around: [{}]", "a peg needs ends_m"),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),

@@ -22,6 +22,7 @@ from rotor_dynamics.constraints.routes import (
     pull_route,
     respond_grips,
 )
+from rotor_dynamics.constraints.sheave_rows import last_contact, next_contact
 from rotor_dynamics.constraints.sheaves import NEVER, over
 
 PART = "cables that rub"
@@ -44,13 +45,7 @@ def cable_on(world, c):
 @inlined
 def bend_at(world, p):
     """Angle between the directions in which a cable comes to the ring at point p and goes on (W.13)."""
-    before, after = p - 1, p + 1
-    last = world.pin_int[p - 2, memory.PIN_SHEAVE] - 1 if p > 1 else -1
-    if last >= 0 and world.sheave_int[last, memory.LIES_ON] == 0:
-        before = p - 3
-    following = world.pin_int[after, memory.PIN_SHEAVE] - 1
-    if following >= 0 and world.sheave_int[following, memory.LIES_ON] == 0:
-        after = p + 3
+    before, after = last_contact(world, p), next_contact(world, p)
     here = get3(world.pins[p], memory.PIN_PLACE)
     come = sub(here, get3(world.pins[before], memory.PIN_PLACE))
     go = sub(get3(world.pins[after], memory.PIN_PLACE), here)
@@ -68,6 +63,9 @@ def grasp(world, c, state, slope):
             continue
         if i < 0:
             total += friction * bend_at(world, p)
+        elif world.pin_int[p, memory.IN_ROW] != 0:
+            lies = world.sheave_int[i, memory.LIES_ON]
+            total += friction * lies * world.sheaves[i, memory.BENDS]
         elif world.sheave_int[i, memory.LIES_ON] != 0:
             _, _, _, _, _, _, _, share = over(world, i, p - 1, state, slope)
             total += friction * share * world.sheaves[i, memory.WRAP_ANGLE]
@@ -83,7 +81,9 @@ def measure_capstan(world, c, state, slope):
     clear_grips(world, c)
     rate, free = 0.0, 0.0
     i = world.pin_int[p, memory.PIN_SHEAVE] - 1
-    if i >= 0:
+    if i >= 0 and world.pin_int[p, memory.IN_ROW] != 0:
+        p += 1
+    elif i >= 0:
         if world.sheave_int[i, memory.LIES_ON] != 0:
             _, _, _, _, goes, rate, free, _ = over(world, i, p - 1, state, slope)
             hold(world, p + 1, scale(-1.0, goes), shift)

@@ -36,6 +36,7 @@ from rotor_dynamics.constraints.responses import (
     sweep_out,
     touches,
 )
+from rotor_dynamics.constraints.sheave_rows import lay_row, next_contact
 from rotor_dynamics.constraints.sheaves import NEVER, begin_sheaves, lies_on, over, turn_over
 from rotor_dynamics.kinematics.spatial import add3
 from rotor_dynamics.kinematics.trees import articulated_row
@@ -155,8 +156,10 @@ def follow(world, r, first, shift, state, slope):
     after = first
     while after < row[memory.END_PIN] - 1:
         p, after = after, after + 1
+        if world.pin_int[p, memory.IN_ROW] != 0:
+            after = next_contact(world, p)
         i = world.pin_int[after, memory.PIN_SHEAVE] - 1
-        if i >= 0:
+        if i >= 0 and world.pin_int[p, memory.IN_ROW] == 0:
             after = p + 3
             wraps = lies_on(world, i, p, state, slope)
             c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE])
@@ -176,27 +179,39 @@ def follow(world, r, first, shift, state, slope):
         if d <= COINCIDENT:
             continue
         xi = scale(1.0 / d, D)
-        D_dot = sub(get3(there, memory.PIN_SPEED), get3(here, memory.PIN_SPEED))
-        D_ddot = sub(get3(there, memory.PIN_ACCELERATION), get3(here, memory.PIN_ACCELERATION))
-        part = dot(xi, D_dot)
-        length += d
-        rate += part
-        free += dot(xi, D_ddot) + (dot(D_dot, D_dot) - part * part) / d
         hold(world, after, xi, shift)
         hold(world, p, scale(-1.0, xi), shift)
         if p == row[memory.FIRST_PIN]:
             put3(c, memory.XI, xi)
+        length += d
+        if world.pin_int[p, memory.IN_ROW] != 0:
+            rate += world.pins[p, memory.PART_RATE]
+            free += world.pins[p, memory.PART_FREE]
+            if i >= 0:
+                length += world.sheaves[i, memory.ARC]
+                after += 1
+            continue
+        D_dot = sub(get3(there, memory.PIN_SPEED), get3(here, memory.PIN_SPEED))
+        D_ddot = sub(get3(there, memory.PIN_ACCELERATION), get3(here, memory.PIN_ACCELERATION))
+        part = dot(xi, D_dot)
+        rate += part
+        free += dot(xi, D_ddot) + (dot(D_dot, D_dot) - part * part) / d
     return length, rate, free
 
 
 @inlined
-def measure(world, r, state, slope):
+def measure(ints, floats, world, r, which_state, which_slope):
     """Gap, rate, free acceleration and grips of route r (W.1), (W.2)."""
+    state, slope = world.states[which_state], world.slopes[which_slope]
     c = world.constraints[world.route_int[r, memory.ROUTE_CONSTRAINT]]
     clear_grips(world, r)
     turn_drum(world, r, state, slope)
     move_pins(world, r, state, slope)
     c[memory.NEXT_TURN] = NEVER
+    if world.head[memory.N_WAYS] != 0:
+        for p in range(world.route_int[r, memory.FIRST_PIN], world.route_int[r, memory.END_PIN]):
+            if world.pin_int[p, memory.IN_ROW] == 1:
+                lay_row(ints, floats, p, which_state, which_slope)
     length, rate, free = follow(
         world, r, world.route_int[r, memory.FIRST_PIN], SAME_ROWS, state, slope
     )
@@ -368,14 +383,14 @@ def stretch_measures(world, r):
 def measure_routes(ints, floats, which_state, which_slope, t):
     """Wind and measure all routes in a state; elastic ones pull on the slope, and their power counts (E.1)."""
     world = memory.views(ints, floats)
-    state, slope = world.states[which_state], world.slopes[which_slope]
+    slope = world.slopes[which_slope]
     power = 0.0
     for r in range(cable_routes(world)):
         k = world.route_int[r, memory.ROUTE_CONSTRAINT]
         wind(world, r, t)
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
             continue
-        measure(world, r, state, slope)
+        measure(ints, floats, world, r, which_state, which_slope)
         c = world.constraints[k]
         power -= (
             law(world, r)
@@ -393,7 +408,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
     for r in range(cable_routes(world)):
         k = world.route_int[r, memory.ROUTE_CONSTRAINT]
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
-            measure(world, r, state, slope)
+            measure(ints, floats, world, r, which_state, which_slope)
     world.scalars[memory.POWER_NOW] += power
 
 
@@ -404,19 +419,21 @@ def lay_routes(ints, floats, anew):
     Straight lines that pass through a peg lie on it then, on the side that they pass.
     """
     world = memory.views(ints, floats)
-    state, slope = world.states[memory.START], world.slopes[memory.FIRST_SLOPE]
+    state = world.states[memory.START]
     for b in range(world.head[memory.N_FREE]):
         put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
     if anew:
         begin_sheaves(world)
-    for r in range(cable_routes(world)):
-        measure(world, r, state, slope)
-    for i in range(world.head[memory.N_SHEAVES]):
-        if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
-            turn_over(world, i)
-    if anew and world.head[memory.N_SHEAVES] != 0:
+    for _ in range(1 + world.head[memory.N_SHEAVES]):
+        turned = False
         for r in range(cable_routes(world)):
-            measure(world, r, state, slope)
+            measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
+        for i in range(world.head[memory.N_SHEAVES]):
+            if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
+                turn_over(world, i)
+                turned = True
+        if not turned:
+            break
 
 
 @linked(*WORLD, INT, part=PART)

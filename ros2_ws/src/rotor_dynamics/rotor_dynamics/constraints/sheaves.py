@@ -72,6 +72,20 @@ def passes_within(p, q, reach):
 
 
 @inlined
+def beside(p, q, side, within):
+    """Side on which a straight line passes an edge, from that of before, and its angle: above zero it is past it.
+
+    It changes sides unhindered around the ends of the line, and beyond the ends of the edge.
+    """
+    angle = angle_on(p, q, side, 0.5 * pi, 0.5 * pi, -0.5 * pi)
+    if angle > 0.0 and not within:
+        return -side, -angle
+    if angle < -pi:
+        return -side, -WHOLE_TURN - angle
+    return side, angle
+
+
+@inlined
 def watch(world, i, p, q):
     """Side and angle of sheave i, and how far it is from the next change (rises through zero), (W.11)."""
     sheave, number = world.sheaves[i], world.sheave_int[i]
@@ -91,8 +105,11 @@ def watch(world, i, p, q):
         sheave[memory.CHANGE_ANGLE] = -angle
         return side, angle
     side = 1.0 if p[0] * q[1] - p[1] * q[0] >= 0.0 else -1.0
-    angle = angle_on(p, q, side, lift_p, lift_q, -0.5 * pi)
     within = passes_within(p, q, sheave[memory.SHEAVE_REACH])
+    if radius == 0.0 and number[memory.SIDE] != 0:
+        side, angle = beside(p, q, 1.0 * number[memory.SIDE], within)
+    else:
+        angle = angle_on(p, q, side, lift_p, lift_q, -0.5 * pi)
     sheave[memory.CHANGE_ANGLE] = angle if within else NEVER
     number[memory.SIDE] = int(side)
     sheave[memory.WRAP_ANGLE] = 0.0
@@ -175,9 +192,9 @@ def begin_sheaves(world):
     for i in range(world.head[memory.N_SHEAVES]):
         number = world.sheave_int[i]
         number[memory.LIES_ON] = 1 if number[memory.PULLEY] != 0 else 0
-        if number[memory.PULLEY] != 0:
-            number[memory.SIDE] = number[memory.PULLEY]
+        number[memory.SIDE] = number[memory.PULLEY]
         world.sheaves[i, memory.WRAP_ANGLE] = pi
+        number[memory.FRESH] = memory.FROM_START
 
 
 @inlined
@@ -185,4 +202,5 @@ def turn_over(world, i):
     """The cable begins to lie on sheave i, or ceases to."""
     number = world.sheave_int[i]
     number[memory.LIES_ON] = 1 - number[memory.LIES_ON]
+    number[memory.FRESH] = memory.FROM_TOUCH
     world.sheaves[i, memory.WRAP_ANGLE] = 0.0

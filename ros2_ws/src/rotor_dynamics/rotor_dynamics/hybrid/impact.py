@@ -435,7 +435,7 @@ def choose_stretched(ints, floats, t, quiet):
         if world.constraint_int[k, memory.ALIVE] != memory.STRETCHES:
             continue
         wind(world, r, t)
-        measure(world, r, world.states[memory.START], world.slopes[memory.FIRST_SLOPE])
+        measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         tension = law(world, r)
         if abs(tension) <= AT_LENGTH * world.routes[r, memory.CABLE_STIFFNESS]:
             continue
@@ -459,7 +459,7 @@ def turn_sheaves(ints, floats, t, k):
             continue
         leaves = number[memory.LIES_ON] != 0
         turn_over(world, i)
-        measure(world, r, world.states[memory.START], world.slopes[memory.FIRST_SLOPE])
+        measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         if pulls:
             row = log_event(world, t, LEAVE if leaves else TOUCH, WRAPS)
             involve(world, row, k, 1.0)

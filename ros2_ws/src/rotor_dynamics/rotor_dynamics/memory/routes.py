@@ -6,6 +6,7 @@ no points.
 
 from __future__ import annotations
 
+from rotor_core._jit import constants
 from rotor_core.rows import Row
 
 route = Row("route", "A cable that runs through rings, that a winch winds, or that stretches.")
@@ -53,12 +54,17 @@ PIN_FRICTION = pin(
 PIN_PLACE = pin("m", "place in W (work)", shape=(3,))
 PIN_SPEED = pin("m/s", "velocity in W (work)", shape=(3,))
 PIN_ACCELERATION = pin("m/s^2", "acceleration in W if nothing pulled (work)", shape=(3,))
+PART_RATE = pin("m/s", "rate of the straight part that begins there, in a row of sheaves (work)")
+PART_FREE = pin("m/s^2", "acceleration of it if nothing pulled (work)")
 PIN = pin.width
 
 pin_int = Row("pin_int", "Integers of a point of a route.")
 PIN_GRIP = pin_int("", "the body that it is on, as a row of grips")
 
 PIN_SHEAVE = pin_int("", "1 + its sheave where it is the first of the two points on one, or 0")
+IN_ROW = pin_int(
+    "", "1 where a part begins that runs over several sheaves, 2 on these, 0 elsewhere"
+)
 PIN_INT = pin_int.width
 
 sheave = Row(
@@ -71,6 +77,13 @@ SHEAVE_REACH = sheave("m", "half its length")
 sheave.group("work")
 WRAP_ANGLE = sheave("rad", "for which the cable lies on it")
 CHANGE_ANGLE = sheave("rad", "how far the next change is: it rises through zero")
+CONTACTS = sheave(
+    "rad, m, rad, m",
+    "in a row: angle and height where the cable comes to it, then where it goes on",
+    shape=(4,),
+)
+ARC = sheave("m", "in a row: length of the cable on it")
+BENDS = sheave("rad", "in a row: angle by which the cable bends on it")
 SHEAVE = sheave.width
 
 sheave_int = Row("sheave_int", "Integers of a sheave.")
@@ -80,7 +93,14 @@ SHEAVE_PIN = sheave_int("", "the first of the two points in which the cable meet
 PULLEY = sheave_int("", "way round of a cable that lies on it from the start, +1 or -1; 0: a peg")
 SIDE = sheave_int("", "way round of the cable about the axis, +1 or -1")
 LIES_ON = sheave_int("", "1 while the cable lies on it")
+FRESH = sheave_int(
+    "", "in a row: where the cable meets it is not known, 1 from the start, 2 since a touch; or 0"
+)
+WAY_AT = sheave_int("", "in a row: the first of its four unknowns (work)")
 SHEAVE_INT = sheave_int.width
+
+FROM_START, FROM_TOUCH = constants(1, 2)
+"""Values of FRESH."""
 
 grip = Row("grip", "What the length of a route owes to the motion of one body (work).")
 GRIP_LINEAR = grip("", "slope of the length per displacement, W", shape=(3,))

@@ -80,7 +80,7 @@ from rotor_dynamics.memory.routes import (
     SHEAVE_INT,
 )
 
-N_TABLES = 57
+N_TABLES = 58
 """Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
@@ -106,6 +106,7 @@ N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
 N_SHEAVES = header("", "pulleys with a size, pegs and edges")
 N_CAPSTANS = header("", "rings and sheaves on which cables rub")
+N_WAYS = header("", "unknowns of the longest row of sheaves")
 N_HULLS = header("", "solids in rigid contact")
 N_CORNERS = header("", "their points")
 N_MEETINGS = header("", "pairs of them")
@@ -161,6 +162,7 @@ ROWS_IN_ALL = header("", "rows of bodies: those that are integrated, joints, the
 N_ARTICULATED = header("", "articulated bodies")
 TREE_ROWS = header("", "rows of trees")
 EVENT_WIDTH = header("", "columns of the event log")
+WAY_ROWS = header("", "rows of the matrix of a row of sheaves, with its right side")
 HEADER = header.width
 
 scalar = Row("scalar", "Numbers of a world.")
@@ -227,6 +229,7 @@ SUMS = {
     "n_articulated": "n_trees + n_joints",
     "n_tree_rows": "n_articulated + n_joints",
     "event_width": f"{EVENT_HEAD} + {EVENT_PER_CONSTRAINT} * n_constraints",
+    "way_rows": "n_ways + 1",
 }
 """Sizes that follow from those of the header: rows of bodies (and joints, then the ground), and so on."""
 Array = np.ndarray
@@ -323,6 +326,9 @@ class World(NamedTuple):
     scratch: Annotated[Array, Table(FLOATS, ("n_scratch", 4), "features of hulls (work)")]
     gjk: Annotated[Array, Table(FLOATS, (GJK_ROWS, 4), "work of distances")]
     nearest: Annotated[Array, Table(FLOATS, (NEAREST_ROWS, 3), "nearest points (work)")]
+    ways: Annotated[
+        Array, Table(FLOATS, ("way_rows", "n_ways"), "slopes of a way over sheaves in a row (work)")
+    ]
 
     @property
     def start(self) -> np.ndarray:
@@ -332,8 +338,8 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_capstans", "n_hulls",
-         "n_corners", "n_meetings", "n_touches", "n_scratch")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_capstans", "n_ways",
+         "n_hulls", "n_corners", "n_meetings", "n_touches", "n_scratch")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 
@@ -362,7 +368,7 @@ def blank(shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
 def _places() -> dict[str, Place]:
     """Places of all tables, as the header tells them."""
     sizes: dict[str, Size] = {name: Size(i) for i, name in enumerate(SIZES)}
-    sums = (ROWS_IN_ALL, N_ARTICULATED, TREE_ROWS, EVENT_WIDTH)
+    sums = (ROWS_IN_ALL, N_ARTICULATED, TREE_ROWS, EVENT_WIDTH, WAY_ROWS)
     sizes |= {name: Size(int(at)) for name, at in zip(SUMS, sums, strict=True)}
     found: dict[str, Place] = {}
     for number, (name, table) in enumerate(tables().items()):

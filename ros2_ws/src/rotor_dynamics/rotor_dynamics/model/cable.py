@@ -73,7 +73,7 @@ class Cable:
         a, b: body indices, or WORLD. The direction xi and the tension are counted from a to b.
         length: unstretched length, m.
         r_a, r_b: attachment points in the frames of the bodies (for WORLD: world coordinates), (3,) m.
-        through: what it runs through on its way: rings and sheaves, no two of the latter without a ring between.
+        through: what it runs through on its way: rings and sheaves.
         stiffness, damping: of an elastic cable, N/m and N s/m; without stiffness it does not stretch.
         breaking_load: tension at which an elastic cable breaks, N.
         winds: a winch may change its length (:class:`rotor_dynamics.actuation.winches.WinchDrive`).

@@ -19,6 +19,17 @@ def _bodies(path: list[tuple[int, np.ndarray]]) -> list[int]:
     return list(dict.fromkeys(body for body, _ in path))
 
 
+def rows_of(cable: Cable) -> list[list[int]]:
+    """Points of a path at which rows of several sheaves begin on each of their sheaves."""
+    rows: list[list[int]] = []
+    for at, _ in cable.sheaves:
+        if rows and rows[-1][-1] == at - 2:
+            rows[-1].append(at)
+        else:
+            rows.append([at])
+    return [row for row in rows if len(row) > 1]
+
+
 def capstans_of(cable: Cable, path: list[tuple[int, np.ndarray]]) -> list[tuple[int, int]]:
     """First and last points of the capstans of a cable on its path.
 
@@ -42,13 +53,15 @@ def capstan_count(cables: Sequence[Cable], routes: Paths) -> int:
     return sum(len(capstans_of(cables[k], path)) for k, path in routes)
 
 
-def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int, int]:
-    """Numbers of routes (with capstans), points, grips, sheaves and capstans."""
+def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int, int, int]:
+    """Numbers of routes (with capstans), points, grips, sheaves, capstans; unknowns of the longest row."""
     capstans = capstan_count(cables, routes)
     points = sum(len(p) for _, p in routes)
     grips = sum(len(_bodies(p)) * (1 + len(capstans_of(cables[k], p))) for k, p in routes)
     grips += sum(c.drum >= 0 for c in cables)
-    return len(routes) + capstans, points, grips, sum(len(c.sheaves) for c in cables), capstans
+    sheaves = sum(len(c.sheaves) for c in cables)
+    longest = max((len(row) for c in cables for row in rows_of(c)), default=0)
+    return len(routes) + capstans, points, grips, sheaves, capstans, 4 * longest
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
@@ -101,8 +114,11 @@ def fill_routes(
             world.grip_int[grips + i] = body, tree, tree >= 0 and tree not in seen
             seen.add(tree)
         for p, (body, point) in enumerate(path):
-            world.pin_int[pins + p] = grips + bodies.index(body), 0
+            world.pin_int[pins + p] = grips + bodies.index(body), 0, 0
             world.pins[pins + p, memory.PIN_POINT : memory.PIN_POINT + 3] = point
+        for row in rows_of(cable):
+            world.pin_int[pins + row[0] - 1, memory.IN_ROW] = 1
+            world.pin_int[pins + row[0] : pins + row[-1] + 2, memory.IN_ROW] = 2
         for at, friction in cable.rubs:
             world.pins[pins + at, memory.PIN_FRICTION] = friction
         for p, sheave in cable.sheaves:
@@ -112,7 +128,14 @@ def fill_routes(
             axes = turns[sheave.body] @ _axes(sheave.axis)
             row[memory.SHEAVE_AXES : memory.SHEAVE_AXES + 9] = axes.ravel()
             row[memory.SHEAVE_RADIUS], row[memory.SHEAVE_REACH] = sheave.radius, sheave.reach
-            world.sheave_int[sheaves] = body, r, pins + p, sheave.turn, sheave.turn, 0
+            world.sheave_int[sheaves, : memory.FRESH] = (
+                body,
+                r,
+                pins + p,
+                sheave.turn,
+                sheave.turn,
+                0,
+            )
             sheaves += 1
             world.pin_int[pins + p, memory.PIN_SHEAVE] = sheaves
         number = world.constraint_int[k]

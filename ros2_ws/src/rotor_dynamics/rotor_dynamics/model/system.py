@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
@@ -159,11 +158,6 @@ class System:
             for end, _ in c.path:
                 if not (end == WORLD or 0 <= end < n):
                     raise ModelError(f"{place}: body index must be 0..{n - 1} or WORLD, got {end}.")
-            sheaves = [at for at, _ in c.sheaves]
-            if any(b - a == 2 for a, b in pairwise(sheaves)):
-                raise ModelError(
-                    f"{place}: two sheaves follow each other. Put a ring between them, or leave one out."
-                )
             frictions = [way.friction for way in c.through]
             if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
                 raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")

@@ -145,10 +145,9 @@ def system_from_scenario(scenario: Scenario) -> System:
 def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
     """A cable as its configuration gives it; ``index``: number of a body by its name."""
     rings = [r for r in keys.through if r.turn is None]
-    on_part = {c.part: c for c in keys.cylinders}
     through: list[Ring | Sheave] = []
     for part in range(len(rings) + 1):
-        if c := on_part.get(part):
+        for c in (c for c in keys.cylinders if c.part == part):
             centre, axis = np.array(c.centre), np.array(c.axis)
             through.append(
                 Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach, c.friction)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 ARC_POINTS = 12
 """Points of an arc."""
+
+ROUNDS = 6
+"""Times that a way over several cylinders is laid on each in turn; the error falls several times with each."""
 
 
 def arc_over(
@@ -32,3 +37,25 @@ def arc_over(
     heights = a[2] + (b[2] - a[2]) * (free[0] + radius * np.linspace(0.0, angle, ARC_POINTS)) / flat
     on = np.column_stack([radius * np.cos(angles), radius * np.sin(angles), heights])
     return centre + on @ axes.T
+
+
+def arcs_over(
+    p: np.ndarray, q: np.ndarray, row: Sequence[tuple[np.ndarray, np.ndarray, float, int]]
+) -> list[np.ndarray]:
+    """Points of the way from p to q over cylinders in a row: :func:`arc_over` of each between its neighbours.
+
+    ``row``: middle, axis, radius and turn of every cylinder.
+    """
+    ends = [(p, p), *((middle, middle) for middle, _, _, _ in row), (q, q)]
+    arcs: list[np.ndarray] = []
+    on = [k for k, (_, _, _, turn) in enumerate(row, 1) if turn != 0]
+    for _ in range(ROUNDS if len(on) > 1 else 1):
+        arcs = []
+        for k, cylinder in enumerate(row, 1):
+            before = max((i for i in on if i < k), default=0)
+            after = min((i for i in on if i > k), default=len(row) + 1)
+            arc = arc_over(ends[before][1], ends[after][0], *cylinder)
+            arcs.append(arc)
+            if cylinder[3] != 0:
+                ends[k] = arc[0], arc[-1]
+    return arcs

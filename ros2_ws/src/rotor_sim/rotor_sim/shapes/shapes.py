@@ -24,7 +24,7 @@ from rotor_core.config.vehicles.arm import Visual, link_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
-from rotor_sim.shapes.arcs import arc_over
+from rotor_sim.shapes.arcs import arcs_over
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -102,11 +102,13 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
     n = len(points) - 2 * len(turns)
     nodes, marks = points[:n], points[n:].reshape(-1, 2, 3)
     out = [nodes[:1]]
-    on_part = {c.part: (c.radius, turns[i], *marks[i]) for i, c in enumerate(cable.cylinders)}
     for part in range(n - 1):
-        if part in on_part:
-            radius, turn, centre, tip = on_part[part]
-            out.append(arc_over(nodes[part], nodes[part + 1], centre, tip - centre, radius, turn))
+        row = [
+            (middle, tip - middle, c.radius, turns[i])
+            for i, (c, (middle, tip)) in enumerate(zip(cable.cylinders, marks, strict=True))
+            if c.part == part
+        ]
+        out += arcs_over(nodes[part], nodes[part + 1], row)
         out.append(nodes[part + 1 : part + 2])
     return np.concatenate(out)
 
