@@ -33,6 +33,7 @@ class Case:
         truth: places then, (n, 3) m.
         tension: at that time, N.
         stiffness, damping: of an elastic cable, N/m and N s/m.
+        work: of friction until then, J.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Case:
     tension: float
     stiffness: float = 0.0
     damping: float = 0.0
+    work: float = 0.0
 
     def engine(self) -> Engine:
         """The case in this engine, at its start."""
@@ -154,6 +156,34 @@ def snap(stiffness: float) -> Case:
     return Case(name, (m,), start, (TOP, 0), length, float(t), truth, float(peak), stiffness)
 
 
+def capstan() -> Case:
+    """Two weights over a rough pulley that does not turn: T after over T before is e^(mu pi)."""
+    case, friction = pulley(), 0.15
+    light, heavy = case.masses
+    ratio = np.exp(friction * np.pi)
+    tension = 2.0 * light * heavy * G / (light * ratio + heavy)
+    a = tension / light - G
+    start, t = case.places, case.until
+    truth = start + 0.5 * a * t * t * np.array([[0, 0, 1], [0, 0, -1]])
+    wheel = replace(case.path[1], friction=friction)  # type: ignore[type-var]
+    work = -tension * (ratio - 1.0) * 0.5 * a * t * t
+    return replace(
+        case, name="Atwood, rough pulley", path=(0, wheel, 1), truth=truth, tension=tension, work=work
+    )  # fmt: skip
+
+
+def two_pulleys() -> Case:
+    """Two weights over two pulleys of 0.3 m, half a metre apart: that of the Atwood machine."""
+    case, radius = atwood(), 0.15
+    middles = np.array([[-0.25, 0.0, 0.0], [0.25, 0.0, 0.0]])
+    aside = middles + radius * np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    wheels = tuple(Sheave(WORLD, x, np.array([0.0, 1.0, 0.0]), radius, turn=1) for x in middles)
+    return replace(
+        case, name="Atwood, two pulleys", places=case.places + aside, truth=case.truth + aside,
+        path=(0, *wheels, 1), length=case.length + np.pi * radius + 0.5,
+    )  # fmt: skip
+
+
 CASES: tuple[Callable[[], Case], ...] = (
-    atwood, tackle, pendulum, pulley, peg, lambda: snap(200.0), lambda: snap(1e4),
+    atwood, tackle, pendulum, pulley, two_pulleys, capstan, peg, lambda: snap(200.0), lambda: snap(1e4),
 )  # fmt: skip

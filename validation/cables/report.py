@@ -1,4 +1,4 @@
-"""Write docs/results/cables.md: this engine and MuJoCo's tendons on the cases of :mod:`validation.cables.cases`.
+"""Write docs/results/cables.md: this engine, MuJoCo's tendons and Newton's on :mod:`validation.cables.cases`.
 
 ./rotor python -m validation.cables.report
 """
@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,15 @@ import numpy as np
 
 from rotor_core.state import State
 from rotor_dynamics.model.cable import Sheave
-from validation.cables.cases import CASES, Case, G
+from validation.cables.cases import CASES, TOP, Case, G
 from validation.speed.peers import installed
 from validation.speed.timing import medians
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "cables.md"
 STEP = 1e-3
 ROUNDS, STEPS = 7, 300
+COMPLIANCE = 1e-5
+"""Of cables of Newton that do not stretch, m/N: that of its examples."""
 
 HEAD = """# Cables through rings, over pulleys, around pegs, and elastic ones
 
@@ -28,9 +33,15 @@ Point masses on one cable whose motion has a closed form (of the swinging Atwood
 at steps of 1 ms. Made by `./rotor python -m validation.cables.report`; systems: `validation/cables/cases.py`;
 theory: [routes](../theory/routes.md).
 
-MuJoCo {version}: spatial tendons through sites and around cylinders, RK4, without damping. A cable that
+MuJoCo {mujoco}: spatial tendons through sites and around cylinders, RK4, without damping. A cable that
 does not stretch is a limit of the length, as stiff as the step allows (`solreflimit` of two steps, as in
-[the engine's page](engine.md)); an elastic one is `stiffness` with `springlength 0 l`.
+[the engine's page](engine.md)); an elastic one is `stiffness` with `springlength 0 l`. It knows no friction of tendons,
+and no two cylinders without a site between them.
+
+Newton {newton}: routed tendons (`add_tendon`, experimental there) over pinholes and rollers, XPBD with ten iterations
+on the CPU, in single precision; a cable that does not stretch has the compliance of its examples, 1e-5 m/N (a stiffer
+one sticks in the rings, a softer one stretches). It is made for thousands of worlds on a GPU, so its time per step of
+one world says little; it tells no tension.
 
 | case | | error of places, m | of the tension, N | of the energy, J | us a step |
 |---|---|---|---|---|---|
@@ -142,7 +153,82 @@ def theirs(case: Case) -> tuple[float, float, float]:
     return miss, abs(world.tension - case.tension), abs(world.energy - begin)
 
 
-def times(case: Case) -> dict[str, float]:
+class _Newton:
+    """The case in Newton on the CPU, at its start."""
+
+    def __init__(self, case: Case) -> None:
+        newton: Any = importlib.import_module("newton")
+        wp: Any = importlib.import_module("warp")
+        wp.config.quiet = True
+        kinds = newton.TendonGuideType
+        builder = newton.ModelBuilder(up_axis=newton.Axis.Z, gravity=wp.vec3(0.0, 0.0, -G))
+        for mass, place in zip(case.masses, case.places, strict=True):
+            pose = wp.transform(wp.vec3(*place), wp.quat_identity())
+            builder.add_body(
+                xform=pose, mass=mass, inertia=wp.mat33(np.eye(3) * 1e-3), lock_inertia=True
+            )
+        guides, last = [], len(case.path) - 1
+        for i, point in enumerate(case.path):
+            compliance = 1.0 / case.stiffness if case.stiffness else COMPLIANCE
+            stretch = {"compliance": compliance} if i else {}
+            if isinstance(point, Sheave):
+                guide = newton.TendonGuide(
+                    body=-1, guide_type=kinds.ROLLER, radius=point.radius,
+                    orientation=point.turn or 1, mu=point.friction,
+                    dynamic=point.turn == 0, offset=tuple(point.centre), axis=tuple(point.axis), **stretch,
+                )  # fmt: skip
+            else:
+                body = point if isinstance(point, int) else -1
+                offset = (0.0, 0.0, 0.0) if isinstance(point, int) else tuple(point)
+                kind = kinds.ANCHOR if i in (0, last) else kinds.PINHOLE
+                guide = newton.TendonGuide(body=body, guide_type=kind, offset=offset, **stretch)
+            guides.append(guide)
+        if case.stiffness:
+            guides[-1] = replace(guides[-1], rest_length=case.length)
+        builder.add_tendon(guides)
+        self._case = case
+        self._model = builder.finalize(device="cpu")
+        self._solver = newton.solvers.SolverXPBD(self._model, iterations=10)
+        self._now, self._next = self._model.state(), self._model.state()
+        self._control = self._model.control()
+
+    def run(self, n: int, step: float = STEP) -> None:
+        """Steps."""
+        for _ in range(n):
+            self._now.clear_forces()
+            self._solver.step(self._now, self._next, self._control, None, step)
+            self._now, self._next = self._next, self._now
+
+    @property
+    def places(self) -> np.ndarray:
+        """Places of the masses, (n, 3) m."""
+        return self._now.body_q.numpy().astype(float)[:, :3]
+
+    @property
+    def energy(self) -> float:
+        """Kinetic, of heights and of the spring, J."""
+        masses, places = np.array(self._case.masses), self.places
+        speeds = self._now.body_qd.numpy().astype(float)[:, :3]
+        total = 0.5 * masses @ np.sum(speeds**2, axis=1) + G * masses @ places[:, 2]
+        if self._case.stiffness:
+            stretch = max(float(np.linalg.norm(places[0] - TOP)) - self._case.length, 0.0)
+            total += 0.5 * self._case.stiffness * stretch**2
+        return float(total)
+
+
+def newton_errors(case: Case) -> tuple[float, float, float]:
+    """Errors of Newton; it tells no tension."""
+    world = _Newton(case)
+    begin = world.energy
+    n = int(case.until / STEP)
+    world.run(n)
+    if case.until - n * STEP > 1e-9:
+        world.run(1, case.until - n * STEP)
+    lost = case.work - (world.energy - begin)
+    return float(np.abs(world.places - case.truth).max()), np.nan, abs(lost)
+
+
+def times(case: Case, peers: Sequence[str]) -> dict[str, float]:
     """Microseconds a step, from the start."""
 
     def mine() -> object:
@@ -155,24 +241,39 @@ def times(case: Case) -> dict[str, float]:
         world.run(1)
         return lambda: world.run(STEPS)
 
-    tasks = {"rotor": mine, "MuJoCo": mujoco}
+    def newton() -> object:
+        world = _Newton(case)
+        world.run(1)
+        return lambda: world.run(STEPS)
+
+    every = {"rotor": mine, "MuJoCo": mujoco, "Newton": newton}
+    tasks = {name: every[name] for name in ("rotor", *peers)}
     return {name: 1e6 * t / STEPS for name, t in medians(tasks, ROUNDS).items()}  # type: ignore[arg-type]
+
+
+def _row(case: str, name: str, found: tuple[float, float, float], spent: dict[str, float]) -> str:
+    miss, tension, energy = (f"{x:.1e}" if np.isfinite(x) else "-" for x in found)
+    return f"| {case} | {name} | {miss} | {tension} | {energy} | {spent[name]:.2f} |\n"
 
 
 def main() -> None:
     """Run all cases and write the page."""
-    if not installed("mujoco"):
-        raise SystemExit("error: needs MuJoCo. Install it (pip install mujoco) and run this again.")
-    text = HEAD.format(version=version("mujoco"))
+    if not (installed("mujoco") and installed("newton")):
+        raise SystemExit(
+            "error: needs MuJoCo and Newton. Install them (pip install mujoco newton warp-lang) and run this again."
+        )
+    text = HEAD.format(mujoco=version("mujoco"), newton=version("newton"))
     for make in CASES:
         case = make()
-        spent = times(case)
-        for name, found in (("rotor", ours(case)), ("MuJoCo", theirs(case))):
-            miss, tension, energy = found
-            text += (
-                f"| {case.name if name == 'rotor' else ''} | {name} | {miss:.1e} | {tension:.1e} | {energy:.1e} "
-                f"| {spent[name]:.2f} |\n"
-            )
+        sheaves = [isinstance(p, Sheave) for p in case.path]
+        rough = any(isinstance(p, Sheave) and p.friction for p in case.path)
+        alone = rough or (True, True) in pairwise(sheaves)  # what MuJoCo does not know
+        peers = ["Newton"] if alone else ["MuJoCo", "Newton"]
+        spent = times(case, peers)
+        text += _row(case.name, "rotor", ours(case), spent)
+        if not alone:
+            text += _row("", "MuJoCo", theirs(case), spent)
+        text += _row("", "Newton", newton_errors(case), spent)
     text += TAIL.format(rounds=ROUNDS)
     PAGE.write_text(text)
     print(text)
