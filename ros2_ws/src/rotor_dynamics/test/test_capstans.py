@@ -327,6 +327,22 @@ def test_neighbours_on_one_body_are_one_capstan():
     assert engine.tensions[0] == pytest.approx(0.3 * G, rel=1e-12)
 
 
+def test_a_row_of_rough_pegs_rubs_only_where_the_cable_lies():
+    """The second peg of a row is out of reach: the weights move as over the first one alone."""
+    first = Sheave(WORLD, ORIGIN, Y, RADIUS, turn=1, friction=MU)
+    far = Sheave(WORLD, np.array([3.0, 0.0, 5.0]), Y, RADIUS, friction=MU)
+    starts = [state((-RADIUS, 0, -1.0)), state((RADIUS, 0, -1.0))]
+    ends = []
+    for through in ((first,), (first, far)):
+        cable = Cable(0, 1, 2.0 + np.pi * RADIUS, through=through)
+        engine = engine_of(points(0.3, 1.0), [cable], starts)
+        engine.run(300)
+        assert engine.slides.tolist() == [1]
+        ends.append((engine.update_kinematics()[:, 2], engine.tensions[0], engine.tensions_at_b[0]))
+    np.testing.assert_allclose(np.hstack(ends[1]), np.hstack(ends[0]), atol=1e-12)
+    assert ends[0][2] / ends[0][1] == pytest.approx(np.exp(MU * np.pi), rel=1e-12)
+
+
 def test_order_of_the_integrator_is_kept():
     """Errors of a swinging weight that slides fall with the fourth power of the step, across its events."""
     ends = []

@@ -27,7 +27,7 @@ from rotor_dynamics.constraints.sheaves import NEVER, over
 
 PART = "cables that rub"
 
-(NONE_YET,) = constants(0)
+NONE_YET, NOWHERE = constants(0, -1)
 
 PULLS, FORCES = constants(1, 6)
 """Rows of ``world.small``: multipliers of the taut set, forces where cables slide."""
@@ -73,25 +73,41 @@ def grasp(world, c, state, slope):
 
 
 @inlined
+def rubbing_pin(world, c):
+    """The first point of capstan c at which the cable rubs: a ring, or of a sheave on which it lies; or -1.
+
+    It slides over all of them alike.
+    """
+    for p in range(world.route_int[c, memory.CAPSTAN_PIN], world.route_int[c, memory.LAST_PIN] + 1):
+        i = world.pin_int[p, memory.PIN_SHEAVE] - 1
+        if world.pins[p, memory.PIN_FRICTION] == 0.0:
+            continue
+        if i < 0 or world.sheave_int[i, memory.LIES_ON] != 0:
+            return p
+    return NOWHERE
+
+
+@inlined
 def measure_capstan(world, c, state, slope):
     """How fast the cable slides over capstan c, its free acceleration, grips, and what holds it (W.13)."""
-    r, p = world.route_int[c, memory.RUBBED_BY] - 1, world.route_int[c, memory.LAST_PIN]
+    r, p = world.route_int[c, memory.RUBBED_BY] - 1, rubbing_pin(world, c)
     shift = world.route_int[c, memory.FIRST_GRIP] - world.route_int[r, memory.FIRST_GRIP]
     row = world.constraints[world.route_int[c, memory.ROUTE_CONSTRAINT]]
     clear_grips(world, c)
     rate, free = 0.0, 0.0
-    i = world.pin_int[p, memory.PIN_SHEAVE] - 1
-    if i >= 0 and world.pin_int[p, memory.IN_ROW] != 0:
-        p += 1
-    elif i >= 0:
-        if world.sheave_int[i, memory.LIES_ON] != 0:
+    if p >= 0:
+        i = world.pin_int[p, memory.PIN_SHEAVE] - 1
+        if i >= 0 and world.pin_int[p, memory.IN_ROW] != 0:
+            p += 1
+        elif i >= 0:
             _, _, _, _, goes, rate, free, _ = over(world, i, p - 1, state, slope)
             hold(world, p + 1, scale(-1.0, goes), shift)
             hold(world, p + 2, goes, shift)
-        p += 2
-    _, more, more_free = follow(world, r, p, shift, state, slope)
+            p += 2
+        _, more, more_free = follow(world, r, p, shift, state, slope)
+        rate, free = rate + more, free + more_free
     respond_grips(world, c)
-    row[memory.RATE], row[memory.FREE] = rate + more, free + more_free
+    row[memory.RATE], row[memory.FREE] = rate, free
     world.routes[c, memory.HOLDS_RATIO] = grasp(world, c, state, slope)
 
 

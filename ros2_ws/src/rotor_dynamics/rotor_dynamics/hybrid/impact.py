@@ -13,7 +13,7 @@ from rotor_core.math.factor import solve_shifted
 from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.capstans import PART as RUBBING
-from rotor_dynamics.constraints.capstans import cable_on
+from rotor_dynamics.constraints.capstans import cable_on, rubbing_pin
 from rotor_dynamics.constraints.routes import (
     PART,
     cable_routes,
@@ -478,8 +478,9 @@ def tell_ways(ints, floats, t):
         if taut and way != before and world.constraints[cable, memory.TENSION_OLD] > 0.0:
             row = log_event(world, t, STICK if way == 0 else SLIP, NO_CAUSE)
             involve(world, row, cable, 1.0)
-            pin = world.route_int[c, memory.LAST_PIN]
-            put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
+            pin = rubbing_pin(world, c)
+            if pin >= 0:
+                put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
 
 
 @linked(*WORLD, FLOAT, INT, INT)
