@@ -98,15 +98,16 @@ class EngineState:
 
     def _contact_before(self, p: int) -> int:
         """The point of a path before its point p to which it is straight: not on a peg on which it does not lie."""
-        sheaves = self.world.pin_int[:, memory.PIN_SHEAVE]
-        q = p - 1
-        while (
-            q > 0
-            and sheaves[q - 1]
-            and not self.world.sheave_int[sheaves[q - 1] - 1, memory.LIES_ON]
-        ):
-            q -= 2
-        return q
+        pins, q = self.world.pin_int, p - 1
+        if pins[q, memory.IN_ROW] == 2:
+            while pins[q, memory.IN_ROW] != 1:
+                q -= 1
+            while pins[q, memory.NEXT_PIN] != p:
+                q = pins[q, memory.NEXT_PIN] + 1
+            return int(q)
+        sheave = pins[q - 1, memory.PIN_SHEAVE]
+        lies = not sheave or self.world.sheave_int[sheave - 1, memory.LIES_ON]
+        return q if lies else p - 3
 
     @property
     def first_stop(self) -> int:

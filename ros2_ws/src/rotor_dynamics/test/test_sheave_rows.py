@@ -183,3 +183,53 @@ def test_a_beam_with_two_edges():
     assert kinds[:4] == ["touch", "touch", "leave", "leave"]
     assert seen == 7
     assert abs(engine.accuracy.energy_error_j) < 1e-8
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_pegs_need_no_order(order):
+    """The two edges of the beam, in either order: what the cable meets first comes first."""
+    places = np.array([[0.0, 0.0, -0.5], [-0.1, 0.0, -0.62]])
+    edges = tuple(Sheave(WORLD, places[i], Y, 0.0) for i in order)
+    angle = np.radians(45.0)
+    start = state((np.sin(angle), 0, -np.cos(angle)))
+    engine = engine_of(points(0.5), [Cable(WORLD, 0, 1.0, through=edges)], [start])
+    engine.run(700)
+    both = engine_of(
+        points(0.5),
+        [
+            Cable(
+                WORLD,
+                0,
+                1.0,
+                through=tuple(Sheave(WORLD, places[i], Y, 0.0) for i in (0, 1)),
+            )
+        ],
+        [start],
+    )
+    both.run(700)
+    np.testing.assert_allclose(engine.update_kinematics(), both.update_kinematics(), atol=1e-12)
+    assert [e.type for e in engine.take_events()][:2] == ["touch", "touch"]
+
+
+def test_a_cable_wraps_around_a_box_and_comes_off_again():
+    """A pendulum swings around a square beam on its edge, of which all edges are pegs: onto two of them, and back."""
+    far, middle = 0.085, np.array([0.0, 0.0, -0.5])
+    corners = middle + far * np.array([[-1, 0, 0], [0, 0, -1], [0, 0, 1], [1, 0, 0]])
+    edges = tuple(Sheave(WORLD, c, Y, 0.0) for c in corners)
+    cable = Cable(WORLD, 0, 1.0, r_a=np.array([0.1, 0.0, 0.0]), through=edges)
+    angle = np.radians(50.0)
+    start = state((0.1 + np.sin(angle), 0, -np.cos(angle)))
+    engine = engine_of(points(0.5), [cable], [start])
+    energy = 0.5 * G * start[2]
+    lain, most = set(), 0.0
+    for _ in range(1600):
+        engine.run(1)
+        if not engine.taut[0]:
+            break
+        x = engine.update_kinematics()[0]
+        lain |= set(np.flatnonzero(engine.world.sheave_int[:, memory.LIES_ON]).tolist())
+        most = max(most, abs(0.25 * x[7:10] @ x[7:10] + 0.5 * G * x[2] - energy))
+    kinds = [e.type for e in engine.take_events()]
+    assert lain == {1, 3}  # the right one, then the one below
+    assert kinds[:4] == ["touch", "touch", "leave", "leave"]
+    assert most < 1e-9

@@ -69,6 +69,33 @@ def test_what_is_drawn_is_as_long_as_the_cable_wherever_it_lies():
             assert length == pytest.approx(cable.length_m, abs=3e-3)
 
 
+@pytest.mark.parametrize("turned", [0.0, 45.0])
+@pytest.mark.parametrize("keys", ["around: [{obstacle: any}]", "around: [{obstacle: beam}]"])
+def test_a_cable_wraps_around_a_box_whatever_its_edges(keys, turned):
+    """The bob swings under a beam, lies on one or two of its edges, and passes through nothing."""
+    text = SCENE.format(keys=keys).replace(
+        "shape: {type: sphere, radius_m: 0.1}, position_m: [9, 0, 0]",
+        f"shape: {{type: box, size_m: [0.12, 0.6, 0.12]}}, position_m: [-0.1, 0, 1.5], rpy_deg: [0, {turned}, 0]",
+    ).replace("name: ball", "name: beam").replace("position_m: [0, 0, 1.5]", "position_m: [7, 0, 1.5]")  # fmt: skip
+    flight = fly(scenario_from_text(text))
+    kinds = [(e.type, e.bodies) for e in flight.events]
+    assert kinds[0] == ("touch", ("cable1", "beam"))
+    assert all(e.cause != "passes_through" for e in flight.events)
+    lowest = np.inf
+    for row in range(0, len(flight.time), 10):
+        cable = flight.scenario.model.cables[0]
+        points = []
+        for name, point in drawn_path(cable, "cable1"):
+            at = np.zeros(3) if name == "world" else State(flight[name].array[row]).position
+            points.append(at + point)
+        line = laid(np.array(points), cable)
+        if flight.taut[row, 0]:
+            length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+            assert length == pytest.approx(1.2, abs=3e-3)
+        lowest = min(lowest, flight["bob"].array[row, 2])
+    assert lowest < 1.0
+
+
 def test_an_arc_leaves_in_the_direction_of_the_line():
     p, q = np.array([-1.0, 0.0, -0.3]), np.array([0.8, 0.1, -0.9])
     arc = arc_over(p, q, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.2, 1)
@@ -82,7 +109,7 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
     [
         (
             "around: [{obstacle: ball}]",
-            r"model\.attachments\[0\]\.around: there is no cylinder 'ball'.*Known: peg",
+            r"model\.attachments\[0\]\.around: there is no obstacle 'ball' with a cylinder or edges.*Known: peg",
         ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
         ("around: [{}]", "a peg needs ends_m"),

@@ -36,7 +36,7 @@ from rotor_dynamics.constraints.responses import (
     sweep_out,
     touches,
 )
-from rotor_dynamics.constraints.sheave_rows import lay_row, next_contact
+from rotor_dynamics.constraints.sheave_rows import begin_row, lay_row, next_contact, relink
 from rotor_dynamics.constraints.sheaves import NEVER, begin_sheaves, lies_on, over, turn_over
 from rotor_dynamics.kinematics.spatial import add3
 from rotor_dynamics.kinematics.trees import articulated_row
@@ -424,14 +424,20 @@ def lay_routes(ints, floats, anew):
         put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
     if anew:
         begin_sheaves(world)
-    for _ in range(1 + world.head[memory.N_SHEAVES]):
+        for p in range(world.head[memory.N_PINS]):
+            if world.pin_int[p, memory.IN_ROW] == 1:
+                begin_row(world, p)
+    for _ in range(1 + 2 * world.head[memory.N_SHEAVES]):
         turned = False
         for r in range(cable_routes(world)):
             measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         for i in range(world.head[memory.N_SHEAVES]):
             if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
                 turn_over(world, i)
+                if world.pin_int[world.sheave_int[i, memory.SHEAVE_PIN], memory.IN_ROW] != 0:
+                    relink(world, i)
                 turned = True
+                break
         if not turned:
             break
 

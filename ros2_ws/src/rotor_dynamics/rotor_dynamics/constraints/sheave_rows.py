@@ -26,11 +26,11 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.sheaves import WHOLE_TURN, tangent, watch
+from rotor_dynamics.constraints.sheaves import NEVER, WHOLE_TURN, passes_within, tangent, watch
 
 PART = "pulleys in a row"
 
-NONE_YET, NO_SHEAVE = constants(0, -1)
+NONE_YET, NO_SHEAVE, ON_SHEAVE = constants(0, -1, 2)
 
 NEWTON_STEPS = 60
 """Most steps of Newton's method; two to four are usual."""
@@ -45,23 +45,59 @@ LONGEST = 0.3
 @inlined
 def next_contact(world, p):
     """The point of the path behind p to which the cable is straight: on a sheave on which it lies, a ring or an end."""
-    q = p + 1
-    while world.pin_int[q, memory.PIN_SHEAVE] != 0:
-        if world.sheave_int[world.pin_int[q, memory.PIN_SHEAVE] - 1, memory.LIES_ON] != 0:
-            return q
-        q += 2
-    return q
+    if world.pin_int[p, memory.IN_ROW] != 0:
+        return world.pin_int[p, memory.NEXT_PIN]
+    i = world.pin_int[p + 1, memory.PIN_SHEAVE] - 1
+    if i >= 0 and world.sheave_int[i, memory.LIES_ON] == 0:
+        return p + 3
+    return p + 1
 
 
 @inlined
 def last_contact(world, p):
     """The point of the path before p, a ring or an end, to which the cable is straight."""
     q = p - 1
-    while q > 0 and world.pin_int[q - 1, memory.PIN_SHEAVE] != 0:
-        if world.sheave_int[world.pin_int[q - 1, memory.PIN_SHEAVE] - 1, memory.LIES_ON] != 0:
-            return q
-        q -= 2
+    if q > 0 and world.pin_int[q, memory.IN_ROW] == ON_SHEAVE:
+        while world.pin_int[q, memory.IN_ROW] != 1:
+            q -= 1
+        while world.pin_int[q, memory.NEXT_PIN] != p:
+            q = world.pin_int[q, memory.NEXT_PIN] + 1
+        return q
+    if q > 0:
+        i = world.pin_int[q - 1, memory.PIN_SHEAVE] - 1
+        if i >= 0 and world.sheave_int[i, memory.LIES_ON] == 0:
+            return p - 3
     return q
+
+
+@inlined
+def begin_row(world, first):
+    """The cable lies on the pulleys behind point ``first``, in their order, and on no peg."""
+    p, q = first, first + 1
+    while world.pin_int[q, memory.PIN_SHEAVE] != 0:
+        if world.sheave_int[world.pin_int[q, memory.PIN_SHEAVE] - 1, memory.LIES_ON] != 0:
+            world.pin_int[p, memory.NEXT_PIN] = q
+            p = q + 1
+        q += 2
+    world.pin_int[p, memory.NEXT_PIN] = q
+
+
+@inlined
+def relink(world, i):
+    """Put sheave i, which the cable begins to lie on, or ceases to, into its row, or take it out."""
+    number = world.sheave_int[i]
+    q = number[memory.SHEAVE_PIN]
+    p = number[memory.BEHIND_PIN]
+    if number[memory.LIES_ON] != 0:
+        world.pin_int[q + 1, memory.NEXT_PIN] = world.pin_int[p, memory.NEXT_PIN]
+        world.pin_int[p, memory.NEXT_PIN] = q
+        return
+    p = q - 1
+    while world.pin_int[p, memory.IN_ROW] != 1:
+        p -= 1
+    while world.pin_int[p, memory.NEXT_PIN] != q:
+        p = world.pin_int[p, memory.NEXT_PIN] + 1
+    world.pin_int[p, memory.NEXT_PIN] = world.pin_int[q + 1, memory.NEXT_PIN]
 
 
 @inlined
@@ -214,7 +250,7 @@ def derive(world, first, last, n, state, moving):
         for y in range(n):
             world.ways[x, y] = 0.0
     p, i = first, NO_SHEAVE
-    while p < last:
+    while p != last:
         after = next_contact(world, p)
         j = world.pin_int[after, memory.PIN_SHEAVE] - 1
         pin_a, pin_b = world.pins[p], world.pins[after]
@@ -250,7 +286,7 @@ def seen_place(world, p, i, state):
 def begin_contacts(world, first, last, state):
     """Guess where the cable meets the sheaves that it is just laid on, from tangents to their neighbours."""
     p, i = first, NO_SHEAVE
-    while p < last:
+    while p != last:
         at = next_contact(world, p)
         j = world.pin_int[at, memory.PIN_SHEAVE] - 1
         if j < 0:
@@ -285,7 +321,7 @@ def begin_contacts(world, first, last, state):
             sheave[memory.CONTACTS + 3] = after[2] - climb * free_q
         p, i = at + 1, j
     p = first
-    while p < last:
+    while p != last:
         at = next_contact(world, p)
         j = world.pin_int[at, memory.PIN_SHEAVE] - 1
         if j >= 0:
@@ -308,7 +344,7 @@ def edge_angle(world, i, before, after, state):
 def read_row(world, first, last, n, state):
     """Rates and free accelerations of straight parts, arcs, bends, next changes of a way that is solved (W.18)."""
     p, i, before = first, NO_SHEAVE, first
-    while p < last:
+    while p != last:
         after = next_contact(world, p)
         j = world.pin_int[after, memory.PIN_SHEAVE] - 1
         pin_a, pin_b = world.pins[p], world.pins[after]
@@ -352,20 +388,32 @@ def read_row(world, first, last, n, state):
 
 @inlined
 def watch_row(world, first, last, state):
-    """How far sheaves on which the cable does not lie are from that, and the largest measure of a change."""
-    most = -1.0
-    p, q = first, first + 1
-    while q < last:
+    """How far sheaves on which the cable does not lie are from that, and the largest measure of a change.
+
+    Each is looked at from the straight part that passes its axis, of several the one that is nearest to it.
+    """
+    most = NEVER
+    for q in range(first + 1, last, 2):
         i = world.pin_int[q, memory.PIN_SHEAVE] - 1
-        if world.sheave_int[i, memory.LIES_ON] == 0:
-            after = next_contact(world, p)
-            here = local(world, i, get3(world.pins[p], memory.PIN_PLACE), state)
-            there = local(world, i, get3(world.pins[after], memory.PIN_PLACE), state)
-            watch(world, i, here, there)
-        else:
-            p = q + 1
-        most = max(most, world.sheaves[i, memory.CHANGE_ANGLE])
-        q += 2
+        number, sheave = world.sheave_int[i], world.sheaves[i]
+        if number[memory.LIES_ON] == 0:
+            nearest, before, side, found = NEVER, number[memory.SIDE], 0, False
+            p = first
+            while p != last:
+                after = next_contact(world, p)
+                here = local(world, i, get3(world.pins[p], memory.PIN_PLACE), state)
+                there = local(world, i, get3(world.pins[after], memory.PIN_PLACE), state)
+                if passes_within(here, there, sheave[memory.SHEAVE_REACH]):
+                    number[memory.SIDE] = before
+                    watch(world, i, here, there)
+                    if not found or sheave[memory.CHANGE_ANGLE] > nearest:
+                        nearest, side = sheave[memory.CHANGE_ANGLE], number[memory.SIDE]
+                        number[memory.BEHIND_PIN], found = p, True
+                j = world.pin_int[after, memory.PIN_SHEAVE] - 1
+                p = after if j < 0 else after + 1
+            number[memory.SIDE] = side  # 0, not known, where no part passes it
+            sheave[memory.CHANGE_ANGLE] = nearest
+        most = max(most, sheave[memory.CHANGE_ANGLE])
     return most
 
 

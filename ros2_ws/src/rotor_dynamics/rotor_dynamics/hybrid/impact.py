@@ -22,6 +22,7 @@ from rotor_dynamics.constraints.routes import (
     measure,
     wind,
 )
+from rotor_dynamics.constraints.sheave_rows import relink
 from rotor_dynamics.constraints.sheaves import turn_over
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
@@ -459,6 +460,8 @@ def turn_sheaves(ints, floats, t, k):
             continue
         leaves = number[memory.LIES_ON] != 0
         turn_over(world, i)
+        if world.pin_int[number[memory.SHEAVE_PIN], memory.IN_ROW] != 0:
+            relink(world, i)
         measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         if pulls:
             row = log_event(world, t, LEAVE if leaves else TOUCH, WRAPS)

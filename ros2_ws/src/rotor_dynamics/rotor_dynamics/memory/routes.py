@@ -65,6 +65,9 @@ PIN_SHEAVE = pin_int("", "1 + its sheave where it is the first of the two points
 IN_ROW = pin_int(
     "", "1 where a part begins that runs over several sheaves, 2 on these, 0 elsewhere"
 )
+NEXT_PIN = pin_int(
+    "", "in a row, where the cable leaves: the point at which it comes to something next"
+)
 PIN_INT = pin_int.width
 
 sheave = Row(
@@ -97,6 +100,9 @@ FRESH = sheave_int(
     "", "in a row: where the cable meets it is not known, 1 from the start, 2 since a touch; or 0"
 )
 WAY_AT = sheave_int("", "in a row: the first of its four unknowns (work)")
+BEHIND_PIN = sheave_int(
+    "", "in a row: the point at which the straight part begins that is nearest to it (work)"
+)
 SHEAVE_INT = sheave_int.width
 
 FROM_START, FROM_TOUCH = constants(1, 2)

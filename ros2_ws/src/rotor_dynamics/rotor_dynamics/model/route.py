@@ -114,7 +114,7 @@ def fill_routes(
             world.grip_int[grips + i] = body, tree, tree >= 0 and tree not in seen
             seen.add(tree)
         for p, (body, point) in enumerate(path):
-            world.pin_int[pins + p] = grips + bodies.index(body), 0, 0
+            world.pin_int[pins + p] = grips + bodies.index(body), 0, 0, 0
             world.pins[pins + p, memory.PIN_POINT : memory.PIN_POINT + 3] = point
         for row in rows_of(cable):
             world.pin_int[pins + row[0] - 1, memory.IN_ROW] = 1

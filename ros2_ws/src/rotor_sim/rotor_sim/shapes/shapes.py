@@ -49,6 +49,12 @@ GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 SAG_POINTS = 8
 """Segments of a slack cable."""
 
+MOST_WRAPS = 4
+"""Pegs on which a cable is drawn at once, at most."""
+
+LIES, NEARLY = 1e-6, 2e-3
+"""Shares of its length by which the drawn way of a taut cable misses it: is right, and may be (arcs are polygons)."""
+
 THRUST_SCALE = 0.06
 """Length of a thrust or force arrow, m/N."""
 
@@ -85,16 +91,35 @@ class Shape:
 def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
     """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
 
-    On a cylinder there are always as many points, close together where the cable does not lie on it. On which side it
-    lies on pegs nobody tells: of all ways it is the one that is as long as the cable.
+    On a cylinder there are always as many points, close together where the cable does not lie on it. On which pegs it
+    lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the cable. Where none
+    is, it is slack, and drawn without.
     """
-    cylinders = cable.cylinders
-    if not cylinders:
+    turns = [c.turn for c in cable.cylinders]
+    if not turns:
         return points
-    sides = [(c.turn,) if c.turn else (0, 1, -1) for c in cylinders]
-    ways = [_way_over(points, cable, turns) for turns in product(*sides)]
-    lengths = np.array([np.linalg.norm(np.diff(way, axis=0), axis=1).sum() for way in ways])
-    return ways[int(np.argmin(np.abs(lengths - cable.length_m)))]
+    plain = best = _way_over(points, cable, turns)
+    miss = _miss(best, cable)
+    pegs = [k for k, turn in enumerate(turns) if turn == 0]
+    for _ in range(min(len(pegs), MOST_WRAPS)):
+        if miss < LIES:
+            break
+        ways = []
+        for k, turn in product([k for k in pegs if turns[k] == 0], (1, -1)):
+            trial = [*turns[:k], turn, *turns[k + 1 :]]
+            way = _way_over(points, cable, trial)
+            ways.append((_miss(way, cable), trial, way))
+        found = min(ways, key=lambda way: way[0])
+        if found[0] >= miss:
+            break
+        miss, turns, best = found
+    return best if miss < NEARLY else plain
+
+
+def _miss(way: np.ndarray, cable: CableAttachment) -> float:
+    """Share by which a way is longer or shorter than its cable."""
+    length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+    return abs(length / cable.length_m - 1.0)
 
 
 def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) -> np.ndarray:
@@ -108,6 +133,11 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
             for i, (c, (middle, tip)) in enumerate(zip(cable.cylinders, marks, strict=True))
             if c.part == part
         ]
+        if not any(
+            c.turn for c in cable.cylinders if c.part == part
+        ):  # pegs have no order of their own
+            chord = nodes[part + 1] - nodes[part]
+            row.sort(key=lambda cylinder: float(cylinder[0] @ chord))
         out += arcs_over(nodes[part], nodes[part + 1], row)
         out.append(nodes[part + 1 : part + 2])
     return np.concatenate(out)

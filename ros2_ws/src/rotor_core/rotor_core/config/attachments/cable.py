@@ -50,9 +50,9 @@ class Ring:
 class Peg:
     """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge.
 
-    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or a cylinder among the obstacles.
-    ``part``: of the way between rings, from 1, that may come to lie on it; where there are several it meets them in
-    their order, after the pulleys of that part. ``friction``: as of rings.
+    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or an obstacle by its name: its
+    cylinder, or all edges of its boxes; ``any``: all obstacles that have such. ``part``: of the way between rings, from
+    1, that may come to lie on it. ``friction``: as of rings.
     """
 
     obstacle: str = ""
