@@ -96,6 +96,34 @@ def test_a_cable_wraps_around_a_box_whatever_its_edges(keys, turned):
     assert lowest < 1.0
 
 
+def test_a_cable_wraps_around_the_edges_of_the_box_that_it_carries(tmp_path):
+    """A box hangs by a point under its middle, tips over, and its cable lies on its own edges; energy is kept."""
+    text = """
+schema: 1
+model:
+  payloads:
+    - {name: crate, mass_kg: 0.5, inertia_kg_m2: [0.002, 0.002, 0.002], shape: {type: box, size_m: [0.2, 0.2, 0.2]}}
+  attachments:
+    - {type: cable, a: world, a_point_m: [0, 0, 2], b: crate, b_point_m: [0.101, 0, -0.05], length_m: 1.2, KEYS}
+initial: [{entity: crate, position_m: [0.3, 0.0, 0.95]}]
+controller: {type: open_loop}
+trajectory: {type: hover, duration_s: 1.5}
+settle_s: 0.0
+"""
+    flights = []
+    for keys in ("around: [{entity: crate, edges: true}]", "around: []"):
+        flight = fly(scenario_from_text(text.replace("KEYS", keys)))
+        flights.append(flight)
+    kinds = [e.type for e in flights[0].events]
+    assert "touch" in kinds
+    touch = next(e for e in flights[0].events if e.type == "touch")
+    assert touch.bodies == ("cable1", "crate")
+    row = int(np.searchsorted(flights[0].time, touch.time))
+    before = slice(0, max(row - 1, 1))
+    np.testing.assert_allclose(flights[0].states[before], flights[1].states[before], atol=1e-9)
+    assert np.abs(flights[0].states[-1] - flights[1].states[-1]).max() > 1e-3
+
+
 def test_an_arc_leaves_in_the_direction_of_the_line():
     p, q = np.array([-1.0, 0.0, -0.3]), np.array([0.8, 0.1, -0.9])
     arc = arc_over(p, q, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.2, 1)
@@ -112,7 +140,11 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
             r"model\.attachments\[0\]\.around: there is no obstacle 'ball' with a cylinder or edges.*Known: peg",
         ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
-        ("around: [{}]", "a peg needs ends_m"),
+        ("around: [{}]", "a peg needs one of ends_m"),
+        (
+            "around: [{entity: bob, edges: true}]",
+            "'bob' is no payload with the shape of a box.*Known: none",
+        ),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),
         ("through: [{entity: world, radius_m: 0.1}]", "a pulley has radius_m > 0 and turn"),
         ("through: [{entity: world, radius_m: 0.1, turn: left}]", "turn: must be one of ccw, cw"),
