@@ -118,6 +118,7 @@ settle_s: 0.0
     assert "touch" in kinds
     touch = next(e for e in flights[0].events if e.type == "touch")
     assert touch.bodies == ("cable1", "crate")
+    assert all(e.cause != "passes_through" for e in flights[0].events)
     row = int(np.searchsorted(flights[0].time, touch.time))
     before = slice(0, max(row - 1, 1))
     np.testing.assert_allclose(flights[0].states[before], flights[1].states[before], atol=1e-9)

@@ -141,7 +141,10 @@ class Pairs:
             if not n:  # masses lie on the ground
                 self._pair((name, GROUND), owner, ground)
             ends = {body for body, _ in cable.path}
+            laid_over = {peg.entity for peg in cable.around if not peg.obstacle}
             for entity in self._rows:
+                if entity in laid_over and entity not in self._discs:
+                    continue
                 if entity not in ends:
                     self._pair((name, entity), owner, self._whole[entity])
                     continue
