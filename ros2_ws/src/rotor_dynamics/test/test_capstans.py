@@ -343,6 +343,23 @@ def test_a_row_of_rough_pegs_rubs_only_where_the_cable_lies():
     assert ends[0][2] / ends[0][1] == pytest.approx(np.exp(MU * np.pi), rel=1e-12)
 
 
+def test_rough_pegs_of_one_row_are_one_capstan_whatever_is_between():
+    """Two rough pegs of the world and a smooth one of a plate between them in the list, which is out of reach."""
+    rough = [
+        Sheave(WORLD, np.array([x, 0, 0]), Y, RADIUS, turn=1, friction=MU) for x in (-0.2, 0.2)
+    ]
+    smooth = Sheave(2, np.array([0, 0, 9.0]), Y, RADIUS)
+    bodies = (*points(0.3, 1.5), Body("plate", 1.0, np.eye(3)))
+    starts = [state((-0.2 - RADIUS, 0, -1.0)), state((0.2 + RADIUS, 0, -1.0)), state((0, 5, 0))]
+    length = 2.4 + np.pi * RADIUS
+    for through in (rough, [rough[0], smooth, rough[1]]):
+        engine = engine_of(bodies, [Cable(0, 1, length, through=tuple(through))], starts)
+        engine.run(100)
+        assert len(engine.slides) == 1
+        ratio = engine.tensions_at_b[0] / engine.tensions[0]
+        assert ratio == pytest.approx(np.exp(MU * np.pi), rel=1e-12)
+
+
 def test_order_of_the_integrator_is_kept():
     """Errors of a swinging weight that slides fall with the fourth power of the step, across its events."""
     ends = []
@@ -369,5 +386,10 @@ def test_what_does_not_rub_is_refused():
     ring = Ring(WORLD, ORIGIN, 0.2)
     with pytest.raises(ModelError, match="stretches does not rub"):
         System(points(1.0, 1.0), (Cable(0, 1, 2.0, through=(ring,), stiffness=100.0),))
+    pegs = tuple(Sheave(b, ORIGIN, Y, RADIUS, friction=MU) for b in (WORLD, 2))
+    with pytest.raises(ModelError, match="rough pegs of several bodies"):
+        System(
+            (*points(1.0, 1.0), Body("plate", 1.0, np.eye(3))), (Cable(0, 1, 2.0, through=pegs),)
+        )
     with pytest.raises(ModelError, match="friction must be finite"):
         System(points(1.0, 1.0), (Cable(0, 1, 2.0, through=(ring._replace(friction=-0.1),)),))

@@ -124,6 +124,17 @@ class Cable:
         return tuple(out)
 
     @property
+    def rough_rows(self) -> tuple[tuple[Sheave, ...], ...]:
+        """Sheaves on which it rubs, of every part between two rings."""
+        parts: list[list[Sheave]] = [[]]
+        for way in self.through:
+            if not isinstance(way, Sheave):
+                parts.append([])
+            elif way.friction:
+                parts[-1].append(way)
+        return tuple(tuple(part) for part in parts)
+
+    @property
     def is_line(self) -> bool:
         """True if it is a line of one length between two points."""
         return not (self.through or self.stiffness or self.winds)

@@ -33,15 +33,18 @@ def rows_of(cable: Cable) -> list[list[int]]:
 def capstans_of(cable: Cable, path: list[tuple[int, np.ndarray]]) -> list[tuple[int, int]]:
     """First and last points of the capstans of a cable on its path.
 
-    Neighbours on one rigid body are one, for the cable slides over all of them alike. Left out is where it cannot
-    slide: all that is before, or behind, is on one body too.
+    Neighbours on one rigid body, and all of one row on it, are one, for the cable slides over all of them alike. Left
+    out is where it cannot slide: all that is before, or behind, is on one body too.
     """
     found: list[tuple[int, int]] = []
     rigid = [body for body, _ in path]
+    row_of = {at: i for i, row in enumerate(rows_of(cable)) for at in row}
     for at, _ in cable.rubs:
         if len(set(rigid[at:])) == 1 or (len(set(rigid[: at + 1])) == 1 and not cable.winds):
             continue
-        if found and len(set(rigid[found[-1][1] : at + 1])) == 1:
+        last = found[-1][1] if found else -1
+        in_row = last in row_of and row_of[last] == row_of.get(at) and rigid[last] == rigid[at]
+        if found and (in_row or len(set(rigid[last : at + 1])) == 1):
             found[-1] = found[-1][0], at
         else:
             found.append((at, at))

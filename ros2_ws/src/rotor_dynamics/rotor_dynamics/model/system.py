@@ -161,6 +161,12 @@ class System:
             frictions = [way.friction for way in c.through]
             if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
                 raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
+            for rough in c.rough_rows:
+                if len({s.body for s in rough}) > 1 and not all(s.turn for s in rough):
+                    raise ModelError(
+                        f"{place}: rough pegs of several bodies between the same two rings: which the cable meets "
+                        f"first is not known. Put a ring between, or let one body be smooth."
+                    )
             if any(frictions) and c.stiffness:
                 raise ModelError(
                     f"{place}: a cable that stretches does not rub. Leave out stiffness or friction."
