@@ -182,7 +182,8 @@ def revise_ways(world, column, once):
         fixed = number[memory.IGNORED] != 0
         fixed = fixed or (column == memory.FREE and abs(row[memory.RATE]) > AT_REST)
         if not pulls:
-            if sticks:
+            if sticks:  # it pulls behind only, which nothing holds; or not at all
+                number[memory.SLIDES] = 1 if force > 0.0 else 0
                 number[memory.CANDIDATE] = 0
                 changes += 1
         elif sticks:
