@@ -145,6 +145,7 @@ OPEN_LOOP_OR_WINDY = (
     "tackle",
     "tether",
     "peg",
+    "deck",
 )
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
 that the air shakes, that drop something, that fly missions, or that show what goes wrong."""

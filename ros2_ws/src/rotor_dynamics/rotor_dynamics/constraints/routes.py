@@ -162,9 +162,15 @@ def follow(world, r, first, shift, state, slope):
         if i >= 0 and world.pin_int[p, memory.IN_ROW] == 0:
             after = p + 3
             wraps = lies_on(world, i, p, state, slope)
-            c[memory.NEXT_TURN] = max(c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE])
+            if not wraps:
+                c[memory.NEXT_TURN] = max(
+                    c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE]
+                )
             if wraps:
                 part, part_rate, part_free, comes, goes, _, _, _ = over(world, i, p, state, slope)
+                c[memory.NEXT_TURN] = max(
+                    c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE]
+                )
                 length, rate, free = length + part, rate + part_rate, free + part_free
                 hold(world, p, scale(-1.0, comes), shift)
                 hold(world, p + 1, comes, shift)

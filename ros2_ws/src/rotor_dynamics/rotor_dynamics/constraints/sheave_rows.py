@@ -331,13 +331,14 @@ def begin_contacts(world, first, last, state):
 
 @inlined
 def edge_angle(world, i, before, after, state):
-    """Angle by which the cable turns about an edge, from the points before and behind, in (-pi, pi]."""
+    """Angle by which the cable turns about an edge, from the points before and behind: it goes on from before."""
     pin = world.sheave_int[i, memory.SHEAVE_PIN]
     here = local(world, i, get3(world.pins[pin], memory.PIN_PLACE), state)
     come = sub(here, local(world, i, get3(world.pins[before], memory.PIN_PLACE), state))
     go = sub(local(world, i, get3(world.pins[after], memory.PIN_PLACE), state), here)
     turned = atan2(come[0] * go[1] - come[1] * go[0], come[0] * go[0] + come[1] * go[1])
-    return turned * world.sheave_int[i, memory.SIDE]
+    angle = turned * world.sheave_int[i, memory.SIDE]
+    return angle + WHOLE_TURN * round((world.sheaves[i, memory.WRAP_ANGLE] - angle) / WHOLE_TURN)
 
 
 @inlined
@@ -379,7 +380,9 @@ def read_row(world, first, last, n, state):
                 steep = dot(u, axis_in_world(world, i))
                 share = sqrt(1.0 - steep * steep)
                 sheave[memory.ARC] = share * around + steep * along
-            sheave[memory.WRAP_ANGLE], sheave[memory.CHANGE_ANGLE] = angle, -angle
+            beyond = max(abs(sheave[memory.CONTACTS + 1]), abs(sheave[memory.CONTACTS + 3]))
+            sheave[memory.WRAP_ANGLE] = angle
+            sheave[memory.CHANGE_ANGLE] = max(-angle, beyond - sheave[memory.SHEAVE_REACH])
             sheave[memory.BENDS] = share * angle
         before = p
         p = after if j < 0 else after + 1

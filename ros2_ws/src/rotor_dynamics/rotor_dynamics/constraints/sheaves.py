@@ -28,6 +28,9 @@ NEVER = -1.0
 
 WHOLE_TURN = 2.0 * pi
 
+PAST = 0.3
+"""A line that is farther past an edge than this has not come to it in a step: it is on the other side, rad."""
+
 
 @inlined
 def seen_from(world, i, pin, state, slope):
@@ -78,7 +81,7 @@ def beside(p, q, side, within):
     It changes sides unhindered around the ends of the line, and beyond the ends of the edge.
     """
     angle = angle_on(p, q, side, 0.5 * pi, 0.5 * pi, -0.5 * pi)
-    if angle > 0.0 and not within:
+    if angle > 0.0 and (not within or angle > PAST):
         return -side, -angle
     if angle < -pi:
         return -side, -WHOLE_TURN - angle
@@ -131,7 +134,7 @@ def tangent(p, side, radius, forwards):
 def over(world, i, first, state, slope):
     """Way from pin ``first`` over sheave i to the pin behind it, where the cable lies on it.
 
-    Places the two points in which it meets the cylinder.
+    Places the two points in which it meets the cylinder, and looks whether they are beyond its ends.
 
     Returns:
         (length, rate, free acceleration, direction in which it comes, direction in which it goes on, rate and free
@@ -160,6 +163,9 @@ def over(world, i, first, state, slope):
     centre = get3(sheave, memory.SHEAVE_CENTRE)
     on_p = apply(axes, (radius * px, radius * py, p[2] + rise * free_p / share))
     on_q = apply(axes, (radius * qx, radius * qy, q[2] - rise * free_q / share))
+    beyond = max(abs(p[2] + rise * free_p / share), abs(q[2] - rise * free_q / share))
+    beyond -= sheave[memory.SHEAVE_REACH]
+    sheave[memory.CHANGE_ANGLE] = max(sheave[memory.CHANGE_ANGLE], beyond)
     put3(world.pins[first + 1], memory.PIN_POINT, add(centre, on_p))
     put3(world.pins[first + 2], memory.PIN_POINT, add(centre, on_q))
     comes = apply(R, apply(axes, (share * come[0], share * come[1], rise)))

@@ -92,6 +92,9 @@ CALM = 1e-8
 AT_PEG = 1e-9
 """A cable this close to beginning or ceasing to lie on a peg does so with another one, rad."""
 
+SLIPPED = 1e-9
+"""A cable that is shorter by this after it has ceased to lie on something has slipped off its end, m."""
+
 CALMINGS = 2
 """Rounds of taking out speeds and choosing who pulls."""
 
@@ -468,6 +471,11 @@ def turn_sheaves(ints, floats, t, k):
             involve(world, row, k, 1.0)
             pin = number[memory.SHEAVE_PIN]
             put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
+        if pulls and world.constraints[k, memory.GAP] < -SLIPPED:  # off the end: its way is shorter
+            if world.constraint_int[k, memory.TAUT] != 0:
+                involve(world, log_event(world, t, SLACK, WRAPS), k, 1.0)
+            world.constraint_int[k, memory.TAUT] = world.constraint_int[k, memory.STRETCHED] = 0
+            pulls = False
 
 
 @linked(*WORLD, FLOAT, part=RUBBING)

@@ -211,7 +211,7 @@ def run_to(ints, floats, t_end, times, out):
     h = trial_length(world, t, t_end)
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
-    trials = 0
+    trials, turns = 0, 0
     while True:
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
@@ -347,6 +347,9 @@ def run_to(ints, floats, t_end, times, out):
                 what = BROKEN
             elif kind == TURNS:
                 what = TURNED
+                turns += 1  # of slack cables they are no events
+                if turns > memory.MAX_EVENTS:
+                    return TOO_MANY_EVENTS
             change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:

@@ -38,7 +38,7 @@ class Sheave:
         radius: m.
         turn: of a pulley, on which the cable lies from the start: +1 if it goes round the axis counter-clockwise from
             end a to end b, -1 clockwise. 0: a peg, on which it may come to lie.
-        reach: half the length of the cylinder, m; a cable that lies on it is not looked at again.
+        reach: half the length of the cylinder, m; beyond, a cable slips off.
         friction: coefficient of friction of the cable on it.
     """
 
