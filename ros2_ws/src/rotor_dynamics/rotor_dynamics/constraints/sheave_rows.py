@@ -83,21 +83,38 @@ def begin_row(world, first):
 
 
 @inlined
+def row_before(world, first, wanted, comes):
+    """The point of a row from which the cable goes on to ``wanted`` (``comes``), or ``wanted`` itself; or -1."""
+    p = first
+    for _ in range(world.head[memory.N_SHEAVES] + 1):
+        after = world.pin_int[p, memory.NEXT_PIN]
+        if (comes and after == wanted) or (not comes and p == wanted):
+            return p
+        if world.pin_int[after, memory.PIN_SHEAVE] == 0:
+            return NO_SHEAVE
+        p = after + 1
+    return NO_SHEAVE
+
+
+@inlined
 def relink(world, i):
     """Put sheave i, which the cable begins to lie on, or ceases to, into its row, or take it out."""
     number = world.sheave_int[i]
     q = number[memory.SHEAVE_PIN]
-    p = number[memory.BEHIND_PIN]
-    if number[memory.LIES_ON] != 0:
-        world.pin_int[q + 1, memory.NEXT_PIN] = world.pin_int[p, memory.NEXT_PIN]
-        world.pin_int[p, memory.NEXT_PIN] = q
+    first = q - 1
+    while world.pin_int[first, memory.IN_ROW] != 1:
+        first -= 1
+    there = row_before(world, first, q, True)
+    if number[memory.LIES_ON] == 0:
+        if there >= 0:
+            world.pin_int[there, memory.NEXT_PIN] = world.pin_int[q + 1, memory.NEXT_PIN]
         return
-    p = q - 1
-    while world.pin_int[p, memory.IN_ROW] != 1:
-        p -= 1
-    while world.pin_int[p, memory.NEXT_PIN] != q:
-        p = world.pin_int[p, memory.NEXT_PIN] + 1
-    world.pin_int[p, memory.NEXT_PIN] = world.pin_int[q + 1, memory.NEXT_PIN]
+    p = row_before(world, first, number[memory.BEHIND_PIN], False)
+    if there >= 0 or p < 0:  # it has been taken in, or its part is gone: another look decides
+        number[memory.LIES_ON] = 1 if there >= 0 else 0
+        return
+    world.pin_int[q + 1, memory.NEXT_PIN] = world.pin_int[p, memory.NEXT_PIN]
+    world.pin_int[p, memory.NEXT_PIN] = q
 
 
 @inlined

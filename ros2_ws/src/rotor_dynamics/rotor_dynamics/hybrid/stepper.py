@@ -78,6 +78,9 @@ ROOT_ANGLE = 1e-14
 ROOT_TIME = 1e-14
 """Width of the bracket at which a root counts as located, s."""
 
+MOST_TURNS = 100
+"""Changes at pegs in one step before they count as endless: where edges meet, one may undo another."""
+
 MAX_TRIALS = 120
 
 COARSEST_RETRY = 1e-6
@@ -348,8 +351,8 @@ def run_to(ints, floats, t_end, times, out):
             elif kind == TURNS:
                 what = TURNED
                 turns += 1  # of slack cables they are no events
-                if turns > memory.MAX_EVENTS:
-                    return TOO_MANY_EVENTS
+                if turns > MOST_TURNS:
+                    return NOT_LOCATED
             change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:

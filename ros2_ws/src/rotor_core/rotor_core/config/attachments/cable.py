@@ -50,10 +50,9 @@ class Ring:
 class Peg:
     """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge.
 
-    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or an obstacle by its name: its
-    cylinder, or all edges of its boxes; ``any``: all obstacles that have such; or with ``edges`` those of a payload
-    that is a box, ``entity``. ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as
-    of rings.
+    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or the cylinder of an obstacle by its
+    name; ``any``: those of all obstacles. ``part``: of the way between rings, from 1, that may come to lie on it.
+    ``friction``: as of rings.
     """
 
     obstacle: str = ""
@@ -62,13 +61,11 @@ class Peg:
     radius_m: float = bounded(0.0, ge=0.0)
     part: int = bounded(1, ge=1)
     friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
-    edges: bool = False
 
     def __post_init__(self) -> None:
-        placed = self.ends_m[0] != self.ends_m[1]
-        if placed + self.edges != 1 and not (self.obstacle and not self.edges):
+        if not self.obstacle and self.ends_m[0] == self.ends_m[1]:
             raise ValueError(
-                "a peg needs one of ends_m, two points that differ, the name of an obstacle, or edges of an entity."
+                "a peg needs ends_m, two points that differ, or the name of an obstacle."
             )
         if self.obstacle and self.entity != "world":
             raise ValueError("obstacles stand in the world. Leave out entity.")
