@@ -37,7 +37,14 @@ from rotor_dynamics.constraints.responses import (
     touches,
 )
 from rotor_dynamics.constraints.sheave_rows import begin_row, lay_row, next_contact, relink
-from rotor_dynamics.constraints.sheaves import NEVER, begin_sheaves, lies_on, over, turn_over
+from rotor_dynamics.constraints.sheaves import (
+    NEVER,
+    begin_sheaves,
+    lies_on,
+    move_pin,
+    over,
+    turn_over,
+)
 from rotor_dynamics.kinematics.spatial import add3
 from rotor_dynamics.kinematics.trees import articulated_row
 
@@ -104,15 +111,7 @@ def wind(world, r, t):
 def move_pins(world, r, state, slope):
     """Place, velocity and free acceleration of all points of route r, in W."""
     for p in range(world.route_int[r, memory.FIRST_PIN], world.route_int[r, memory.END_PIN]):
-        pin = world.pins[p]
-        b = world.grip_int[world.pin_int[p, memory.PIN_GRIP], memory.GRIP_BODY]
-        s, d, R = state[b], slope[b], get9(world.bodies[b], memory.ROTATION)
-        point, omega = get3(pin, memory.PIN_POINT), get3(s, memory.OMEGA)
-        v = cross(omega, point)
-        turned = add(cross(get3(d, memory.D_OMEGA), point), cross(omega, v))
-        put3(pin, memory.PIN_PLACE, add(get3(s, memory.P), apply(R, point)))
-        put3(pin, memory.PIN_SPEED, add(get3(s, memory.V), apply(R, v)))
-        put3(pin, memory.PIN_ACCELERATION, add(get3(d, memory.D_V), apply(R, turned)))
+        move_pin(world, p, state, slope)
 
 
 @inlined

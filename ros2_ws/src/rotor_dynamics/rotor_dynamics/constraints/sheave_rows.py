@@ -15,7 +15,6 @@ from rotor_core.math.factor import eliminate
 from rotor_core.math.vec3 import (
     add,
     apply,
-    apply_transposed,
     column,
     cross,
     dot,
@@ -26,7 +25,15 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.sheaves import NEVER, WHOLE_TURN, passes_within, tangent, watch
+from rotor_dynamics.constraints.sheaves import (
+    NEVER,
+    WHOLE_TURN,
+    local,
+    move_pin,
+    passes_within,
+    tangent,
+    watch,
+)
 
 PART = "pulleys in a row"
 
@@ -115,18 +122,6 @@ def relink(world, i):
         return
     world.pin_int[q + 1, memory.NEXT_PIN] = world.pin_int[p, memory.NEXT_PIN]
     world.pin_int[p, memory.NEXT_PIN] = q
-
-
-@inlined
-def local(world, i, place, state):
-    """A place in W in the axes of sheave i."""
-    b = world.sheave_int[i, memory.SHEAVE_BODY]
-    R = get9(world.bodies[b], memory.ROTATION)
-    r = sub(
-        apply_transposed(R, sub(place, get3(state[b], memory.P))),
-        get3(world.sheaves[i], memory.SHEAVE_CENTRE),
-    )
-    return apply_transposed(get9(world.sheaves[i], memory.SHEAVE_AXES), r)
 
 
 @inlined
@@ -258,6 +253,15 @@ def comes(world, n, j, part, i, known, omega):
 
 
 @inlined
+def straight(world, a, b):
+    """Direction and length of the straight part from point a to b, and the difference of their velocities."""
+    pin_a, pin_b = world.pins[a], world.pins[b]
+    D = sub(get3(pin_b, memory.PIN_PLACE), get3(pin_a, memory.PIN_PLACE))
+    d = sqrt(dot(D, D))
+    return scale(1.0 / d, D), d, sub(get3(pin_b, memory.PIN_SPEED), get3(pin_a, memory.PIN_SPEED))
+
+
+@inlined
 def derive(world, first, last, n, state, moving):
     """What is left of the equations of the way from point ``first`` to ``last``, and their derivatives (W.17).
 
@@ -270,11 +274,7 @@ def derive(world, first, last, n, state, moving):
     while p != last:
         after = next_contact(world, p)
         j = world.pin_int[after, memory.PIN_SHEAVE] - 1
-        pin_a, pin_b = world.pins[p], world.pins[after]
-        D = sub(get3(pin_b, memory.PIN_PLACE), get3(pin_a, memory.PIN_PLACE))
-        d = sqrt(dot(D, D))
-        u = scale(1.0 / d, D)
-        apart = sub(get3(pin_b, memory.PIN_SPEED), get3(pin_a, memory.PIN_SPEED))
+        u, d, apart = straight(world, p, after)
         changes = scale(1.0 / d, sub(apart, scale(dot(u, apart), u)))
         T_i, Z_i, _ = slopes_at(world, i, 1)
         T_j, Z_j, _ = slopes_at(world, j, 0)
@@ -366,10 +366,7 @@ def read_row(world, first, last, n, state):
         after = next_contact(world, p)
         j = world.pin_int[after, memory.PIN_SHEAVE] - 1
         pin_a, pin_b = world.pins[p], world.pins[after]
-        D = sub(get3(pin_b, memory.PIN_PLACE), get3(pin_a, memory.PIN_PLACE))
-        d = sqrt(dot(D, D))
-        u = scale(1.0 / d, D)
-        apart = sub(get3(pin_b, memory.PIN_SPEED), get3(pin_a, memory.PIN_SPEED))
+        u, d, apart = straight(world, p, after)
         pulled = sub(get3(pin_b, memory.PIN_ACCELERATION), get3(pin_a, memory.PIN_ACCELERATION))
         shift_a, shift_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if i >= 0:
@@ -437,21 +434,6 @@ def watch_row(world, first, last, state):
     return most
 
 
-@inlined
-def move_contacts(world, i, state, slope):
-    """Velocity and free acceleration of the points of the body of sheave i where the cable meets it."""
-    b = world.sheave_int[i, memory.SHEAVE_BODY]
-    s, d, R = state[b], slope[b], get9(world.bodies[b], memory.ROTATION)
-    omega = get3(s, memory.OMEGA)
-    for side in range(2):
-        pin = world.pins[world.sheave_int[i, memory.SHEAVE_PIN] + side]
-        point = get3(pin, memory.PIN_POINT)
-        v = cross(omega, point)
-        turned = add(cross(get3(d, memory.D_OMEGA), point), cross(omega, v))
-        put3(pin, memory.PIN_SPEED, add(get3(s, memory.V), apply(R, v)))
-        put3(pin, memory.PIN_ACCELERATION, add(get3(d, memory.D_V), apply(R, turned)))
-
-
 @linked(*WORLD, INT, INT, INT, part=PART)
 def lay_row(ints, floats, first, which_state, which_slope):
     """Find the shortest way over the sheaves behind point ``first`` of a route, and all that is read from it."""
@@ -489,7 +471,8 @@ def lay_row(ints, floats, first, which_state, which_slope):
     for q in range(first + 1, last, 2):
         i = world.pin_int[q, memory.PIN_SHEAVE] - 1
         if world.sheave_int[i, memory.LIES_ON] != 0:
-            move_contacts(world, i, state, slope)
+            move_pin(world, q, state, slope)
+            move_pin(world, q + 1, state, slope)
     if n > 0:
         derive(world, first, last, n, state, True)
         eliminate(world.ways, 0, n, world.ways[n])

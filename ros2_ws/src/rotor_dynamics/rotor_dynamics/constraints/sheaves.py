@@ -33,6 +33,30 @@ PAST = 0.3
 
 
 @inlined
+def local(world, i, place, state):
+    """A place in W in the axes of sheave i."""
+    b = world.sheave_int[i, memory.SHEAVE_BODY]
+    R = get9(world.bodies[b], memory.ROTATION)
+    r = apply_transposed(R, sub(place, get3(state[b], memory.P)))
+    axes = get9(world.sheaves[i], memory.SHEAVE_AXES)
+    return apply_transposed(axes, sub(r, get3(world.sheaves[i], memory.SHEAVE_CENTRE)))
+
+
+@inlined
+def move_pin(world, p, state, slope):
+    """Place, velocity and free acceleration of point p of a route, in W."""
+    pin = world.pins[p]
+    b = world.grip_int[world.pin_int[p, memory.PIN_GRIP], memory.GRIP_BODY]
+    s, d, R = state[b], slope[b], get9(world.bodies[b], memory.ROTATION)
+    point, omega = get3(pin, memory.PIN_POINT), get3(s, memory.OMEGA)
+    v = cross(omega, point)
+    turned = add(cross(get3(d, memory.D_OMEGA), point), cross(omega, v))
+    put3(pin, memory.PIN_PLACE, add(get3(s, memory.P), apply(R, point)))
+    put3(pin, memory.PIN_SPEED, add(get3(s, memory.V), apply(R, v)))
+    put3(pin, memory.PIN_ACCELERATION, add(get3(d, memory.D_V), apply(R, turned)))
+
+
+@inlined
 def seen_from(world, i, pin, state, slope):
     """Place, velocity and free acceleration of a point of the path in the frame of sheave i, along its axes."""
     b = world.sheave_int[i, memory.SHEAVE_BODY]
@@ -45,8 +69,11 @@ def seen_from(world, i, pin, state, slope):
     turning = add(cross(get3(d, memory.D_OMEGA), r), cross(omega, cross(omega, r)))
     a = sub(a, add(turning, scale(2.0, cross(omega, v))))
     axes = get9(sheave, memory.SHEAVE_AXES)
-    p = apply_transposed(axes, sub(r, get3(sheave, memory.SHEAVE_CENTRE)))
-    return p, apply_transposed(axes, v), apply_transposed(axes, a)
+    return (
+        local(world, i, get3(pin, memory.PIN_PLACE), state),
+        apply_transposed(axes, v),
+        apply_transposed(axes, a),
+    )
 
 
 @inlined
