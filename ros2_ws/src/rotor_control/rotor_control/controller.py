@@ -102,7 +102,9 @@ class ArmLaw:
     ) -> None:
         """Write the command (1, 4) of the vehicle and its part of all efforts (n_joints,)."""
         own = self._joints
-        out[0], efforts[own] = self._law(states[self._row], joints[own], reference, wanted[own])
+        self._law.command(
+            states[self._row], joints[own], reference, wanted[own], out[0], efforts[own]
+        )
 
     def reset(self) -> None:
         """Forget the integral."""

@@ -34,9 +34,10 @@ KERNEL_GROUPS = ("rotor.forces", "rotor.integrators")
 WITHOUT_KERNELS = {"ros", "messages", "config"}
 """Folders of these packages in which there is none."""
 
-os.environ.setdefault(
-    "NUMBA_OPT", "1"
-)  # measured: compiles a seventh faster than level 3, runs as fast (docs/adr)
+# measured (docs/adr): level 1 compiles a seventh faster than 3 and runs as fast; loops over bodies and cables are
+# short, and their vector forms gather and scatter
+os.environ.setdefault("NUMBA_OPT", "1")
+os.environ.setdefault("NUMBA_LOOP_VECTORIZE", "0")
 
 try:
     if os.environ.get("ROTOR_UNCOMPILED", "0") not in ("", "0"):

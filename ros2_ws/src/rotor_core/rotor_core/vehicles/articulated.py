@@ -79,6 +79,11 @@ class ArticulatedVehicle:
         for row, together in enumerate(parts):
             _merge(self._links[row], together)
 
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """Links and tree, for the kernels of :mod:`rotor_core.vehicles.recursions`."""
+        return self._links, self._tree
+
     def frame(self, link: str) -> tuple[int, np.ndarray, np.ndarray]:
         """Row that moves a link, and the pose of the link there (3, 3), (3,).
 
