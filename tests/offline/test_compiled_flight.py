@@ -13,7 +13,7 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Actuation, Change, WindTo
+from rotor_core.config.schema import Actuation, Change, Noise, Outage, Sensing, WindTo
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
@@ -28,10 +28,13 @@ from rotor_planning.trajectories.from_config import make_plans
 COMPILED = (
     "hover", "dragonfly_point_mass", "three_crazyflies_point_mass", "three_dragonflies_triangular_rigid",
     "heterogeneous_triangular_1m", "collision_triangular", "six_dragonflies_box", "hexacopter_wind",
+    "three_dragonflies_motion_capture", "arm_coupled", "arm_uncoupled", "arm_slung_load", "kremer_tracking",
 )  # fmt: skip
-"""One of each law, with events, with limits that act."""
+"""One of each law, with events, with limits that act, with noise and delay, with arms."""
 
-ARRAYS = ("time", "states", "references", "commands", "tensions", "taut")
+ARRAYS = (
+    "time", "states", "references", "commands", "tensions", "taut", "joints", "joint_references", "efforts",
+)  # fmt: skip
 
 
 def step_by_step(scenario, duration):
@@ -87,6 +90,20 @@ def test_rotors_with_a_lag_and_moving_air_are_flown_alike(limits, monkeypatch):
     assert whole.events == compiled.events and whole.limited == compiled.limited
 
 
+def test_measurements_with_every_fault_are_flown_alike(monkeypatch):
+    """Noise, a rate that is no divisor, delay, dropouts and outages of both kinds, in calls of 35 periods."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 35)
+    scenario = load_scenario("three_dragonflies_motion_capture")
+    sensing = Sensing(
+        Noise(1e-3, 1e-2, 1e-3, 1e-2), rate_hz=130.0, delay_s=0.013, dropout_probability=0.05, dropout_s=0.03,
+        outages=(Outage("quad1", 0.5, 0.1, "all"), Outage("payload", 0.7, 0.2, "position")),
+    )  # fmt: skip
+    scenario = replace(scenario, sensing=sensing)
+    whole, compiled = step_by_step(scenario, 2.0), fly_compiled(ClosedLoop(scenario), 2.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+
+
 def test_plant_that_differs_is_flown_alike():
     """Wrong mass, weak rotors (whose limits differ from those the controller knows)."""
     scenario = load_scenario("three_dragonflies_triangular_1m")
@@ -118,11 +135,10 @@ def test_rows_are_those_of_the_whole_flight(periods, every, monkeypatch):
 
 def test_what_needs_python_between_the_steps_is_left_to_it():
     for name in (
-        "three_dragonflies_motion_capture",
         "pick_and_place",
         "delivery",
         "helicopter_hover",
-        "arm_coupled",
+        "sixteen_dragonflies_four_boxes",
     ):
         assert not can_compile(ClosedLoop(load_scenario(name))), name
 

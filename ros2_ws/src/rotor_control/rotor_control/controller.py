@@ -70,7 +70,13 @@ def _open_loop_wrench(scenario: Scenario, control: OpenLoopControl, row: int) ->
 
 
 class ArmLaw:
-    """The law of one vehicle with an arm, among those of teams."""
+    """The law of one vehicle with an arm, among those of teams.
+
+    Attributes:
+        team: whose law it is.
+        row: of the vehicle in the states.
+        law: of the vehicle alone.
+    """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         self.team = team
@@ -81,15 +87,15 @@ class ArmLaw:
                 "Write `controller: {use: manipulator}`."
             )
         row = model.index(team.vehicles[0])
-        self._row = row
-        self._law = ManipulatorLaw(
+        self.row = row
+        self.law = ManipulatorLaw(
             model.vehicles[row],
             control,
             scenario.environment.gravity_m_s2,
             scenario.time.control_s,
         )
         first = sum(len(v.moving_joints) for v in model.vehicles[:row])
-        self._joints = slice(first, first + self._law.model.n)
+        self._joints = slice(first, first + self.law.model.n)
 
     def command_arm(
         self,
@@ -102,13 +108,13 @@ class ArmLaw:
     ) -> None:
         """Write the command (1, 4) of the vehicle and its part of all efforts (n_joints,)."""
         own = self._joints
-        self._law.command(
-            states[self._row], joints[own], reference, wanted[own], out[0], efforts[own]
+        self.law.command(
+            states[self.row], joints[own], reference, wanted[own], out[0], efforts[own]
         )
 
     def reset(self) -> None:
         """Forget the integral."""
-        self._law.memory[:] = 0.0
+        self.law.memory[:] = 0.0
 
 
 Law = TeamLaw | OpenLoopLaw | ArmLaw | CascadedPidLaw | HelicopterLaw

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
+from rotor_core._jit import inlined, kernel
 from rotor_dynamics import memory
+from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.rotors import command_speeds
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
 
@@ -12,6 +13,14 @@ from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
 def time_of(floats):
     """Time of the state, s."""
     return floats[memory.TIME]
+
+
+@kernel
+def times_at(floats, first, every, out):
+    """Write the times at the ends of steps ``first``, ``first + every``, ..., s, as the engine will round them."""
+    for i in range(out.shape[0]):
+        step = first + i * every
+        out[i] = floats[memory.ORIGIN] + step * floats[memory.STEP_LENGTH]
 
 
 @inlined
@@ -58,6 +67,25 @@ def hold_speeds(ints, floats, order, speeds, begins):
         )  # fmt: skip
     world.head[memory.WHAT] = STATE_SET if jumped else INPUT_CHANGED
     world.head[memory.WHICH] = 0
+
+
+@inlined
+def hold_efforts(ints, floats, rows, efforts, limits, at_once):
+    """Command the efforts of the joints in these rows, (n,) N m or N; the next run with no step takes it up."""
+    world = memory.views(ints, floats)
+    command_efforts(world.joints, rows, time_of(floats), efforts, limits, at_once)
+    world.head[memory.WHAT] = INPUT_CHANGED
+    world.head[memory.WHICH] = 0
+
+
+@inlined
+def read_joints(ints, floats, rows, joints):
+    """Write angle and rate, (n, 2), of the joints in these rows."""
+    world = memory.views(ints, floats)
+    for i in range(rows.shape[0]):
+        row = world.joint_int[rows[i], memory.JOINT_ROW]
+        joints[i, 0] = world.states[memory.START, row, memory.P]
+        joints[i, 1] = world.states[memory.START, row, memory.V]
 
 
 @inlined

@@ -28,10 +28,9 @@ from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import Weld
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.named_arrays import Capture
-from rotor_sim.sensing.pose import Sample
 
 MAGIC = b"rotor flight 2\n"
-CAPTURE = Capture("rotor_", {"Accuracy": Accuracy, "Event": Event, "Plan": Plan, "Sample": Sample})
+CAPTURE = Capture("rotor_", {"Accuracy": Accuracy, "Event": Event, "Plan": Plan})
 HEAD = "head"
 """Array of the file that holds everything but arrays, as JSON."""
 

@@ -1,7 +1,8 @@
 """A whole flight in one compiled call: sense, plan, control, limit, step, record.
 
-For what most studies fly: one team of multirotors under its law, ideal sensing, wrenches that act at once or rotors
-that follow with a lag, air that moves, nothing that changes on the way. Every kernel is that of
+For what most studies fly: one team of multirotors under its law, or one vehicle with an arm; sensing with or without
+faults; wrenches that act at once or rotors that follow with a lag; air that moves; nothing that changes on the way.
+Every kernel is that of
 :func:`rotor_flight.fly.fly`, called in the same order: the results are the same bits, without Python between the steps.
 """
 
@@ -12,7 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rotor_control.controller import ArmLaw
 from rotor_control.laws.cable_team import cable_team_command
+from rotor_control.laws.manipulator import arm_command
 from rotor_control.laws.point_mass import point_mass_command
 from rotor_control.laws.quadrotor import quadrotor_command
 from rotor_control.laws.rigid_team import rigid_team_command
@@ -22,6 +25,7 @@ from rotor_control.team_laws import (
     PointMassLaw,
     QuadrotorLaw,
     RigidTeamLaw,
+    TeamLaw,
 )
 from rotor_core._jit import constants, kernel_without_gil
 from rotor_core.plans.plan import Plan, sample_plan
@@ -29,10 +33,12 @@ from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
 from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
 from rotor_dynamics.compiled_world import (
+    hold_efforts,
     hold_speeds,
     hold_wind,
     hold_wrenches,
     read_cables,
+    read_joints,
     time_of,
 )
 from rotor_dynamics.hanging import masses_of
@@ -41,14 +47,16 @@ from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.actuation.modes import RotorActuators, WrenchActuators
+from rotor_sim.sensing.pose import sense_pose
 from rotor_sim.simulation import START_TIME, Simulation
 
-QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM = constants(0, 1, 2, 3)
+QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM, ARM = constants(0, 1, 2, 3, 4)
 LAWS = {
     QuadrotorLaw: QUADROTOR,
     PointMassLaw: POINT_MASS,
     CableTeamLaw: CABLE_TEAM,
     RigidTeamLaw: RIGID_TEAM,
+    ArmLaw: ARM,
 }
 
 AT_ONCE = 2000
@@ -57,15 +65,21 @@ AT_ONCE = 2000
 
 @kernel_without_gil
 def fly_world(
-    ints, floats, member_body, member_pose, motion, plan, reference, kind, law, command, limits, gains,
-    plant_limits, rotors, air, timing, times, states, references, commands, tensions, taut,
+    ints, floats, member_body, member_pose, motion, sensor, plan, reference, kind, law, arm, command, limits, gains,
+    plant_limits, rotors, air, timing, times, states, references, commands, tensions, taut, arms,
 ):  # fmt: skip
     """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
 
     Args:
+        motion: of all members, (n, 19).
+        sensor: whether it is imperfect, motion of the entities, what controllers see of it (the same where sensing is
+            ideal), and the arrays of :func:`rotor_sim.sensing.pose.sense_pose`.
         plan: durations, coefficients, radius and rotation of :class:`rotor_core.plans.plan.Plan`.
         kind, law: which law, and its arrays: vehicles, load, who, allocation with shares and limits of the team's
             rotors, tension, memory, forces, ahead.
+        arm: rows of the joints in the world, limits of their efforts, room for their states and efforts, what is wanted
+            of them in the periods from ``first`` on (n, n_joints, 3), and the arrays of
+            :func:`rotor_control.laws.manipulator.arm_command`.
         limits, plant_limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`,
             of the controller's and of the plant's rotors.
         gains: of the thrusts, (n,).
@@ -74,7 +88,8 @@ def fly_world(
         air: velocities of the air in the periods from ``first`` on, (n, 3) m/s, or none; rows of the bodies in it.
         timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
             where to where are flown now.
-        times, states, references, commands, tensions, taut: written; the last row is the end.
+        times, states, references, commands, tensions, taut: written; the last row is the end. So are ``arms``: states
+            of joints, what is wanted of them, and efforts.
     """
     durations, coefficients, radius, rotation = plan
     vehicles, load, who, (allocation, shares, shared), tension, memory, forces, ahead = law
@@ -82,25 +97,33 @@ def fly_world(
     plant_limits_on, plant_unmixing, plant_counts, plant_thrusts, plant_asked = plant_limits
     rotors_on, per_speed2, order, speeds = rotors
     winds, airy = air
+    is_imperfect, truth, seen, sensing = sensor
+    of_joints, most_effort, joints, efforts, wanted, arm_law = arm
+    joint_rows, wanted_rows, effort_rows = arms
     start, periods, steps, every, first, end = timing
     limited = 0
     for i in range(first, end):
         member_motion(ints, floats, member_body, member_pose, motion)
         t = time_of(floats)
+        if is_imperfect:
+            sense_pose(truth, t, *sensing)
         sample_plan(durations, coefficients, radius, rotation, t - start, reference)
         if kind == QUADROTOR:
-            quadrotor_command(motion, reference, vehicles, load, who, memory, command)
+            quadrotor_command(seen, reference, vehicles, load, who, memory, command)
         elif kind == POINT_MASS:
-            point_mass_command(
-                motion, reference, vehicles, load, who, memory, forces, ahead, command
-            )
+            point_mass_command(seen, reference, vehicles, load, who, memory, forces, ahead, command)
         elif kind == CABLE_TEAM:
             cable_team_command(
-                motion, reference, vehicles, load, who, tension, memory, forces, ahead, command
+                seen, reference, vehicles, load, who, tension, memory, forces, ahead, command
+            )
+        elif kind == ARM:
+            read_joints(ints, floats, of_joints, joints)
+            arm_command(
+                seen[who[0]], joints, reference, wanted[i - first], *arm_law, command[0], efforts
             )
         else:
             rigid_team_command(
-                motion, reference, load, who, allocation, shares, shared, memory, ahead, command
+                seen, reference, load, who, allocation, shares, shared, memory, ahead, command
             )
         if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
             limited += 1
@@ -116,6 +139,8 @@ def fly_world(
                 status = run(ints, floats, 0)
                 if status != OK:
                     return status, limited
+            if kind == ARM:
+                hold_efforts(ints, floats, of_joints, efforts, most_effort, i == 0)
             for k in range(command.shape[0]):
                 for channel in range(4):
                     command[k, channel] *= gains[k]
@@ -137,6 +162,12 @@ def fly_world(
             for j in range(reference.shape[0]):
                 references[row, j] = reference[j]
             read_cables(ints, floats, tensions[row], taut[row])
+            if kind == ARM:
+                read_joints(ints, floats, of_joints, joint_rows[row])
+                for j in range(efforts.shape[0]):
+                    for column in range(3):
+                        wanted_rows[row, j, column] = wanted[i - first, j, column]
+                    effort_rows[row, j] = efforts[j]
         if i < periods:
             status = run(ints, floats, steps)
             if status != OK:
@@ -156,23 +187,22 @@ def _acts_simply(simulation: Simulation) -> bool:
 def can_compile(loop: ClosedLoop) -> bool:
     """True if :func:`fly_compiled` can fly what :func:`rotor_flight.fly.fly` would."""
     simulation, controller = loop.simulation, loop.controller
-    scenario = simulation.scenario
+    scenario, joints = simulation.scenario, simulation.engine.joints
     law = controller.laws[0] if len(controller.laws) == 1 else None
     return (
         type(law) in LAWS
         and len(law.team.vehicles) == simulation.n_vehicles  # type: ignore[union-attr]
-        and law.ahead.size == 0  # type: ignore[union-attr]
+        and (isinstance(law, ArmLaw) or law.ahead.size == 0)  # type: ignore[union-attr]
         and getattr(law, "cargo", None) is None
         and loop.pilot is None
-        and not loop.arms.n
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
-        and scenario.sensing.is_ideal
         and not scenario.changes
         and _acts_simply(simulation)
         and not simulation.power
         and not simulation.engine.system.contacts
         and not simulation.engine.system.solids
-        and not len(simulation.engine.joints)
+        and len(joints) == loop.arms.n
+        and not joints.is_driven.any()
     )
 
 
@@ -200,14 +230,6 @@ def fly_compiled(
     rows = periods // every + 1 + (periods % every > 0)
     n, n_entities = simulation.n_vehicles, len(simulation.names)
     plan = loop.plans[controller.teams[0].entity]
-    nothing = np.zeros((0, 0))
-    tension, forces = NO_TENSION, np.zeros((0, 3))
-    shared = nothing, nothing, nothing
-    if isinstance(law, RigidTeamLaw):
-        shared = law.allocation, law.shares, law.limits
-    if isinstance(law, CableLaw):
-        tension, forces = law.tension.packed, law.forces
-    who = law.rows[-1:] if isinstance(law, RigidTeamLaw) else law.rows  # type: ignore[union-attr]
     heavy = masses_of(engine.system)
     n_recorded = max([n_entities, *(row + 1 for row in heavy)])
     times, states = np.empty(rows), np.empty((rows, n_recorded, 13))
@@ -222,20 +244,34 @@ def fly_compiled(
     else:
         gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
     airy = np.array(engine.topology.rows, np.int64)
+    n_joints = loop.arms.n
+    joints, wanted, efforts = (
+        np.empty((rows, n_joints, 2)),
+        np.empty((rows, n_joints, 3)),
+        np.empty((rows, n_joints)),
+    )
+    truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
+    packed, arm_law = _packed(law)  # type: ignore[arg-type]
     limited = 0
     for first in range(0, periods + 1, AT_ONCE):
+        end = min(first + AT_ONCE, periods + 1)
+        sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - first)
+        aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
         status, beyond = fly_world(
             engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
+            (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
             (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
             LAWS[type(law)],
-            (law.vehicles, law.load, who, shared, tension, law.memory, forces, law.ahead),  # type: ignore[union-attr]
+            packed,
+            (engine.joints.rows(np.full(n_joints, True)), engine.joints.limits, np.zeros((n_joints, 2)),
+             controller.efforts, aims, arm_law),
             np.zeros((n, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
             gains,
             (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked),
-            rotors, (simulation.wind_ahead(first, min(first + AT_ONCE, periods)), airy),
-            (START_TIME, periods, scenario.time.steps_per_control, every, first, min(first + AT_ONCE, periods + 1)),
-            times, states, references, commands, tensions, taut,
+            rotors, (simulation.wind_ahead(first, min(end, periods)), airy),
+            (START_TIME, periods, scenario.time.steps_per_control, every, first, end),
+            times, states, references, commands, tensions, taut, (joints, wanted, efforts),
         )  # fmt: skip
         if status != OK:
             return None
@@ -250,8 +286,26 @@ def fly_compiled(
         scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
         sorted([*simulation.take_events(), *passed], key=lambda event: event.time), took, limited,
         {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
-        masses=states[:, heavy, :3], asked=limits.asked,
+        joints, wanted, efforts, masses=states[:, heavy, :3], asked=limits.asked,
     )  # fmt: skip
+
+
+def _packed(law: TeamLaw | ArmLaw) -> tuple[tuple, tuple]:
+    """Arrays of the law of a team, and of an arm; those of the other kind are empty."""
+    nothing = np.zeros((0, 0))
+    none, tension, forces = (nothing, nothing, nothing), NO_TENSION, np.zeros((0, 3))
+    if isinstance(law, ArmLaw):
+        row = np.array([law.row])
+        return (nothing, np.zeros(0), row, none, tension, np.zeros(0), forces, nothing), tuple(
+            law.law.packed
+        )
+    shared, who = none, law.rows
+    if isinstance(law, RigidTeamLaw):
+        shared, who = (law.allocation, law.shares, law.limits), law.rows[-1:]
+    if isinstance(law, CableLaw):
+        tension, forces = law.tension.packed, law.forces
+    own = law.vehicles, law.load, who, shared, tension, law.memory, forces, law.ahead
+    return own, NO_ARM
 
 
 NO_TENSION = (
@@ -265,3 +319,14 @@ NO_TENSION = (
     np.zeros((0, 0), np.int64),
 )
 """In the place of ``Tension.packed`` where a law has none."""
+
+NO_ARM = (
+    np.zeros((0, 0)),
+    np.zeros((0, 0), np.int64),
+    np.zeros(0),
+    np.zeros((0, 0)),
+    np.zeros(0),
+    np.zeros(0),
+    *(np.zeros((0, 0)) for _ in range(4)),
+)
+"""In the place of the arrays of the law of an arm where there is none."""

@@ -28,6 +28,10 @@ STEPS = 2
 """Steps of a world after which whatever it uses is compiled."""
 
 EVERY_LAW = ("slalom", "hover", "dragonfly_point_mass", "three_dragonflies_triangular_rigid")
+"""Scenarios with each law of a team."""
+
+ARM = "arm_coupled"
+"""And one with an arm."""
 
 
 def warm_engine(scenario: Scenario | None = None) -> None:
@@ -44,9 +48,8 @@ def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
     """Compile trajectories, control laws and sensors of scenarios; default one of every kind of team."""
     from rotor_control.controller import make_controller
     from rotor_core.config.initial import initial_states
-    from rotor_core.config.schema import Noise
     from rotor_planning.trajectories.from_config import make_plans
-    from rotor_sim.sensing.noise import NoisySensor
+    from rotor_sim.sensing.pose import PoseSensor
 
     if not scenarios:
         scenarios = [load_scenario(name) for name in EVERY_LAW]
@@ -55,7 +58,7 @@ def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
             for s in scenarios
             if hasattr(s.controller, "feedforward")
         ]
-        NoisySensor(Noise(position_m=1e-3), 0).sense(np.zeros((1, 19)))
+        scenarios.append(load_scenario(ARM))
     for scenario in scenarios:
         controller = make_controller(scenario)
         states = np.zeros((len(scenario.model.entities), 19))
@@ -64,8 +67,8 @@ def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
             controller.follow(i, plan, 0.0)
         joints = np.zeros((len(controller.efforts), 2))
         controller.decide(states, controller.references, joints)
-        if scenario.sensing.noise != Noise():
-            NoisySensor(scenario.sensing.noise, 0).sense(states)
+        names = [e.name for e in scenario.model.entities]
+        PoseSensor(scenario.sensing, scenario.time.control_s, 0, names).sense(states, 0.0)
 
 
 def _end_with(parent: int) -> None:

@@ -19,6 +19,7 @@ from rotor_core.config.schema import Change, Grip, Scenario
 from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
 from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
+from rotor_dynamics.compiled_world import times_at
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hanging import ends_of, hang_down, lay_strands, masses_of
 from rotor_dynamics.hybrid.events import WRAPS, Event
@@ -538,11 +539,14 @@ class Simulation:
         """
         if not self._wind:
             return np.zeros((0, 3))
-        timing = self.scenario.time
-        times = [
-            START_TIME + i * timing.steps_per_control * timing.step_s for i in range(first, end)
-        ]
+        times = self.times(first, end)
         return np.array([self._wind.sample(t - self._begin) for t in times]).reshape(-1, 3)
+
+    def times(self, first: int, end: int) -> np.ndarray:
+        """Simulation time at the starts of control periods ``first`` to ``end`` since the last reset, s."""
+        every, out = self.scenario.time.steps_per_control, np.zeros(end - first)
+        times_at(self.engine.floats, first * every, every, out)
+        return out
 
     def _named(self, event: Event) -> Event:
         """With the names of a cable and of what it begins or ceases to lie on."""

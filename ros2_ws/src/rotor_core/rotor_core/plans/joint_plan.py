@@ -43,13 +43,17 @@ class JointPlan:
         """End of the last move, s."""
         return float(self.times[-1])
 
-    def sample(self, t: float) -> np.ndarray:
-        """Angles, rates and accelerations at time t, (n, 3)."""
-        if not self._pieces or t <= self.times[0] or t >= self.times[-1]:
-            held = self.points[0 if t <= self.times[0] else -1].T.copy()
-            held[:, 1:] = 0.0
-            return held
-        return np.stack([piece(t) for piece in self._pieces], axis=1)
+    def sample(self, t: float | np.ndarray) -> np.ndarray:
+        """Angles, rates and accelerations at times t (...), (..., n, 3)."""
+        t = np.asarray(t, float)
+        begins, ends = t <= self.times[0], t >= self.times[-1]
+        out = np.zeros((*t.shape, self.points.shape[2], 3))
+        out[begins, :, 0] = self.points[0, 0]
+        out[ends & ~begins, :, 0] = self.points[-1, 0]
+        moves = ~(begins | ends)
+        if moves.any():
+            out[moves] = np.stack([piece(t[moves]) for piece in self._pieces], axis=-1)
+        return out
 
     def fastest(self) -> np.ndarray:
         """Largest rates on the way, (n,): sampled 50 times per piece."""

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp
 
 import numpy as np
 
+from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
 from rotor_dynamics.kinematics.trees import driven_motion
 
 COEFFICIENTS = 6
+
+
+@kernel
+def command_efforts(joints, rows, time, efforts, limits, at_once):
+    """Let motors follow other efforts from now on, each with its lag and within its limit (T.8).
+
+    Args:
+        joints: table of all joints.
+        rows: of the motors in it, (n,).
+        time: now, s.
+        efforts, limits: (n,) N m or N.
+        at_once: they have been at these efforts for long.
+    """
+    for i in range(rows.shape[0]):
+        row = joints[rows[i]]
+        wanted = min(max(efforts[i], -limits[i]), limits[i])
+        offset = 0.0
+        if row[memory.EFFORT_LAG_RATE] > 0.0 and not at_once:
+            fading = exp(-row[memory.EFFORT_LAG_RATE] * (time - row[memory.EFFORT_SINCE]))
+            offset = row[memory.EFFORT_BIAS] + row[memory.EFFORT_OFFSET] * fading - wanted
+        row[memory.EFFORT_OFFSET] = offset
+        row[memory.EFFORT_BIAS] = wanted
+        row[memory.EFFORT_SINCE] = time
 
 
 class JointDrive:
@@ -116,15 +141,19 @@ class JointDrive:
             raise ContractError(
                 f"joint efforts: must be {len(self)} finite numbers, got {efforts}."
             )
-        wanted = np.clip(efforts, -self.limits, self.limits)
-        torque = ~self.is_driven if only is None else only & ~self.is_driven
-        rows = self._order[torque]
-        joints = self._world.joints
-        lagging = (joints[rows, memory.EFFORT_LAG_RATE] > 0.0) & (not at_once)
-        means = self._means[torque]
-        joints[rows, memory.EFFORT_OFFSET] = np.where(lagging, means - wanted[torque], 0.0)
-        joints[rows, memory.EFFORT_BIAS] = wanted[torque]
-        joints[rows, memory.EFFORT_SINCE] = float(self._world.scalars[memory.TIME])
+        motors = ~self.is_driven if only is None else only & ~self.is_driven
+        command_efforts(
+            self._world.joints,
+            self.rows(motors),
+            float(self._world.scalars[memory.TIME]),
+            np.ascontiguousarray(efforts[motors], float),
+            self.limits[motors],
+            at_once,
+        )
+
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        """Rows of some joints (bool) in the memory of the world."""
+        return self._order[which]
 
     def oscillate(self, i: int, amplitude: float, frequency_hz: float, phase: float) -> None:
         """Add ``amplitude sin(2 pi f t + phase)`` to the effort of joint i, or to the angle of a driven one.

@@ -125,9 +125,9 @@ class JointPlans:
         self.n = int(ends[-1]) if len(ends) else 0
         self._own = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=False)]
 
-    def sample(self, t: float) -> np.ndarray:
-        """Angles, rates and accelerations of all joints, vehicle by vehicle, (n, 3)."""
-        out = np.zeros((self.n, 3))
+    def sample(self, t: float | np.ndarray) -> np.ndarray:
+        """Angles, rates and accelerations of all joints, vehicle by vehicle, (..., n, 3) for times (...)."""
+        out = np.zeros((*np.shape(t), self.n, 3))
         for plan, own in zip(self.plans, self._own, strict=True):
-            out[own] = plan.sample(t)
+            out[..., own, :] = plan.sample(t)
         return out

@@ -6,30 +6,137 @@ arrivals the last one is held.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
 
+from rotor_core._jit import constants, inlined
+from rotor_core._link import FLOAT, FLOATS, INTS, ROWS, TABLES, WHOLE_ROWS, linked
 from rotor_core.config.schema import Sensing
-from rotor_sim.sensing.noise import NoisySensor
+from rotor_core.state import OMEGA, Q
+from rotor_sim.sensing.noise import DIMENSION, add_noise
 
 TIME_ROUNDING = 1e-9
 """A sample that would arrive this much after the start of a control period counts as in time, s."""
 
+EVERY, DELAY, DROPOUT, SILENCE, IS_NOISY, DEVIATIONS = constants(*range(6))
+SETTINGS = 10
+"""Columns of the settings: periods per sample, s, probability, s, whether there is noise, four standard deviations."""
 
-TURNING = [3, 4, 5, 6, 10, 11, 12]
-"""Columns of a motion that an inertial unit knows for long: attitude and body rate."""
+ENTITY, FROM, UNTIL, LOSES_ALL = constants(*range(4))
+OUTAGE = 4
+"""Columns of an outage: row of the entity, s since the first sample, whether attitude and body rate are lost too."""
+
+CALLS, SAMPLES, OLDEST, WAITING, DRAWN = constants(*range(5))
+COUNTS = 5
+"""Calls and samples so far; where the oldest sample on its way is, and how many are; random rows used so far."""
+
+SILENT_UNTIL, CAPTURED = constants(0, 1)
+"""Rows over entities: end of a dropout, and when the held state was sampled, s."""
+
+LOST, TURNED, PLACED = constants(0, 1, 2)
+"""What a sample tells of an entity: nothing, what an inertial unit knows for long, everything."""
 
 
-class Sample(NamedTuple):
-    """Measured states on their way, of which entities at all, and of which position and velocity too."""
+@inlined
+def copy_rows(rows, out):
+    """Write rows (n, m) into ``out``."""
+    for b in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            out[b, i] = rows[b, i]
 
-    captured: float
-    motion: np.ndarray
-    heard: np.ndarray
-    placed: np.ndarray
+
+@linked(
+    ROWS, FLOAT, FLOATS, ROWS, TABLES, ROWS, INTS, ROWS, ROWS, INTS, FLOATS, TABLES, WHOLE_ROWS,
+    part="imperfect sensing",
+)  # fmt: skip
+def sense_pose(
+    motion, time, settings, outages, normals, uniforms, counts, held, clocks, fresh, times, motions, told
+):  # fmt: skip
+    """What controllers see of ``motion`` (n, 19) at ``time``, into ``held``.
+
+    Args:
+        motion, time: true motion, and s.
+        settings, outages: (SETTINGS,) and (n_outages, OUTAGE).
+        normals, uniforms: random numbers of the next samples, (m, n, DIMENSION) and (m, n).
+        counts: (COUNTS,).
+        held, clocks, fresh: what is seen (n, 19); (2, n) s; of whom a sample arrived, (n,).
+        times, motions, told: samples on their way, a ring: (k,) s, (k, n, 19), (k, n).
+    """
+    n = motion.shape[0]
+    if counts[CALLS] == 0:
+        # before the start there was time to measure
+        if settings[IS_NOISY] != 0.0:
+            add_noise(motion, normals[0], settings[DEVIATIONS : DEVIATIONS + 4], held)
+        else:
+            copy_rows(motion, held)
+        for b in range(n):
+            clocks[SILENT_UNTIL, b], clocks[CAPTURED, b], fresh[b] = -inf, time, 1
+        times[0] = time  # of the first sample, for outages
+        counts[CALLS] = counts[SAMPLES] = counts[DRAWN] = 1
+        counts[OLDEST] = 1
+        return
+    slots = times.shape[0]
+    if counts[CALLS] >= counts[SAMPLES] * settings[EVERY] - TIME_ROUNDING:
+        drawn = counts[DRAWN]
+        # slot 0 keeps the time of the first sample
+        slot = 1 + (counts[OLDEST] - 1 + counts[WAITING]) % (slots - 1)
+        if settings[IS_NOISY] != 0.0:
+            add_noise(motion, normals[drawn], settings[DEVIATIONS : DEVIATIONS + 4], motions[slot])
+        else:
+            copy_rows(motion, motions[slot])
+        for b in range(n):
+            told[slot, b] = PLACED
+            if settings[DROPOUT] > 0.0:
+                if time < clocks[SILENT_UNTIL, b] - TIME_ROUNDING:
+                    told[slot, b] = LOST
+                elif uniforms[drawn, b] < settings[DROPOUT]:
+                    clocks[SILENT_UNTIL, b] = time + settings[SILENCE]
+                    told[slot, b] = LOST
+        since = time - times[0] + TIME_ROUNDING
+        for k in range(outages.shape[0]):
+            if outages[k, FROM] <= since < outages[k, UNTIL]:
+                b = int(outages[k, ENTITY])
+                most = LOST if outages[k, LOSES_ALL] != 0.0 else TURNED
+                told[slot, b] = min(told[slot, b], most)
+        times[slot] = time
+        counts[WAITING] += 1
+        counts[SAMPLES] += 1
+        counts[DRAWN] += 1
+    counts[CALLS] += 1
+    for b in range(n):
+        fresh[b] = 0
+    while counts[WAITING] > 0:
+        slot = counts[OLDEST]
+        if times[slot] + settings[DELAY] > time + TIME_ROUNDING:
+            break
+        for b in range(n):
+            for i in range(motion.shape[1]):
+                turns = Q <= i < Q + 4 or OMEGA <= i < OMEGA + 3
+                if told[slot, b] == PLACED or (told[slot, b] == TURNED and turns):
+                    held[b, i] = motions[slot, b, i]
+            if told[slot, b] != LOST:
+                clocks[CAPTURED, b], fresh[b] = times[slot], 1
+        counts[OLDEST] = 1 + slot % (slots - 1)
+        counts[WAITING] -= 1
+
+
+class Packed(NamedTuple):
+    """Arguments of :func:`sense_pose` after those of the moment."""
+
+    settings: np.ndarray
+    outages: np.ndarray
+    normals: np.ndarray
+    uniforms: np.ndarray
+    counts: np.ndarray
+    held: np.ndarray
+    clocks: np.ndarray
+    fresh: np.ndarray
+    times: np.ndarray
+    motions: np.ndarray
+    told: np.ndarray
 
 
 class PoseSensor:
@@ -40,91 +147,87 @@ class PoseSensor:
         period: control period, s.
         seed: of the random streams of noise and dropouts.
         names: of all entities, for outages.
-
-    Attributes:
-        fresh: entities of which a sample arrived at the last call, (n,) bool.
-        captured: when the held states were sampled, (n,) s of simulation time.
     """
 
     def __init__(
         self, sensing: Sensing, period: float, seed: int, names: Sequence[str] = ()
     ) -> None:
-        self._sensing = sensing
-        noise, dropouts = (np.random.SeedSequence(seed, spawn_key=key) for key in ((0,), (0, 1)))
-        self._noise = NoisySensor(sensing.noise, noise)
-        self._dropout_seed = dropouts
+        self._seeds = [np.random.SeedSequence(seed, spawn_key=key) for key in ((0,), (0, 1))]
         wanted = 1.0 if sensing.rate_hz is None else 1.0 / (sensing.rate_hz * period)
-        self._every = max(wanted, 1.0)
-        self._outages = [
-            (names.index(o.entity), o.from_s, o.from_s + o.duration_s, o.lost == "all")
-            for o in sensing.outages
-        ]
+        noise, self._is_ideal = sensing.noise, sensing.is_ideal
+        self._settings = np.zeros(SETTINGS)
+        self._settings[[EVERY, DELAY]] = max(wanted, 1.0), sensing.delay_s
+        self._settings[[DROPOUT, SILENCE]] = sensing.dropout_probability, sensing.dropout_s
+        self._settings[IS_NOISY] = not noise.is_zero
+        deviations = (noise.position_m, noise.velocity_m_s, noise.attitude_rad, noise.rate_rad_s)
+        self._settings[DEVIATIONS : DEVIATIONS + 4] = deviations
+        self._outages = np.array(
+            [
+                (names.index(o.entity), o.from_s, o.from_s + o.duration_s, o.lost == "all")
+                for o in sensing.outages
+            ],
+            float,
+        ).reshape(-1, OUTAGE)
+        # those on their way, the one that arrives, and that which keeps the time of the first
+        self._slots = ceil(sensing.delay_s / (period * self._settings[EVERY])) + 3
         self.reset()
 
     def reset(self) -> None:
         """Forget what is on its way; repeat the random streams."""
-        self._noise.reset()
-        self._random = np.random.default_rng(self._dropout_seed)
-        self._on_their_way: deque[Sample] = deque()
-        self._calls = 0
-        self._samples = 0
-        self._begin = 0.0
-        self._held: np.ndarray | None = None
-        self._silent_until = np.zeros(0)
-        self.fresh = np.zeros(0, bool)
-        self.captured = np.zeros(0)
+        self._random = [np.random.default_rng(seed) for seed in self._seeds]
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._make_room(0, 0)
+
+    def _make_room(self, n: int, width: int) -> None:
+        self._held, self._clocks = np.zeros((n, width)), np.zeros((2, n))
+        self._fresh, self._times = np.zeros(n, np.int64), np.zeros(self._slots)
+        self._motions = np.zeros((self._slots, n, width))
+        self._told = np.zeros((self._slots, n), np.int64)
+
+    @property
+    def fresh(self) -> np.ndarray:
+        """Entities of which a sample arrived at the last call, (n,) bool."""
+        return self._fresh != 0
+
+    @property
+    def captured(self) -> np.ndarray:
+        """When the held states were sampled, (n,) s of simulation time."""
+        return self._clocks[CAPTURED]
+
+    def ahead(self, motion: np.ndarray, periods: int) -> Packed:
+        """Arguments of :func:`sense_pose` for so many calls, which are made then.
+
+        Args:
+            motion: of all entities, for its shape.
+            periods: calls.
+        """
+        if self._counts[CALLS] == 0:
+            self._make_room(*motion.shape)
+        samples = 0
+        for call in range(self._counts[CALLS], self._counts[CALLS] + periods):
+            samples += (
+                call >= (self._counts[SAMPLES] + samples) * self._settings[EVERY] - TIME_ROUNDING
+            )
+        self._counts[DRAWN] = 0
+        normals, uniforms = np.zeros((0, 0, 0)), np.zeros((0, 0))
+        if self._settings[IS_NOISY]:
+            normals = self._random[0].standard_normal((samples, len(motion), DIMENSION))
+        if self._settings[DROPOUT] > 0.0:
+            first = self._counts[CALLS] == 0 and samples > 0  # cannot be lost: nothing is drawn
+            uniforms = self._random[1].random((samples - first, len(motion)))
+            uniforms = np.concatenate([np.zeros((int(first), len(motion))), uniforms])
+        return Packed(
+            self._settings, self._outages, normals, uniforms, self._counts, self._held, self._clocks, self._fresh,
+            self._times, self._motions, self._told,
+        )  # fmt: skip
 
     def sense(self, motion: np.ndarray, time: float) -> np.ndarray:
-        """Motion that controllers receive at ``time``, from the true ``motion`` (n, >= 13).
+        """Motion that controllers receive at ``time``, from the true ``motion`` (n, 19).
 
         The first call gives a sample of that instant without delay or dropout: before the start there
         was time to measure.
         """
-        if self._sensing.is_ideal:
+        if self._is_ideal:
             return motion
-        first = self._held is None
-        if first:
-            n = len(motion)
-            self._silent_until, self.captured = np.full(n, -np.inf), np.full(n, time)
-            self._held = self._noise.sense(motion).copy()
-            self.fresh = np.ones(n, bool)
-            self._samples = 1
-            self._begin = time
-        elif self._calls >= self._samples * self._every - TIME_ROUNDING:
-            self._samples += 1
-            self._sample(motion, time)
-        self._calls += 1
-        if not first:
-            self._deliver(time)
-        assert self._held is not None
+        sense_pose(np.ascontiguousarray(motion), time, *self.ahead(motion, 1))
         return self._held
-
-    def _sample(self, motion: np.ndarray, time: float) -> None:
-        measured = self._noise.sense(motion).copy()
-        heard = np.ones(len(motion), bool)
-        if self._sensing.dropout_probability > 0.0:
-            heard = time >= self._silent_until - TIME_ROUNDING
-            begins = self._random.random(len(motion)) < self._sensing.dropout_probability
-            self._silent_until[heard & begins] = time + self._sensing.dropout_s
-            heard &= ~begins
-        since = time - self._begin + TIME_ROUNDING
-        placed = heard.copy()
-        for row, begins_at, ends_at, everything in self._outages:
-            if begins_at <= since < ends_at:
-                placed[row] = False
-                heard[row] &= not everything
-        self._on_their_way.append(Sample(time, measured, heard, placed))
-
-    def _deliver(self, time: float) -> None:
-        assert self._held is not None
-        self.fresh = np.zeros(len(self._held), bool)
-        while self._on_their_way:
-            sample = self._on_their_way[0]
-            if sample.captured + self._sensing.delay_s > time + TIME_ROUNDING:
-                break
-            self._on_their_way.popleft()
-            self._held[sample.placed] = sample.motion[sample.placed]
-            for row in np.flatnonzero(sample.heard & ~sample.placed):
-                self._held[row, TURNING] = sample.motion[row, TURNING]
-            self.captured[sample.heard] = sample.captured
-            self.fresh |= sample.heard
