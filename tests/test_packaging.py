@@ -113,7 +113,7 @@ KEYS = {"pillow": "python3-pil"}
 """Packages whose rosdep key is called otherwise."""
 
 VENDORED = {
-    "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
+    "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
     "trimesh", "viser", "websockets",
 }  # fmt: skip
 """Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""

@@ -4,6 +4,7 @@ setup(
     name="rotor_adapters",
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
+    package_data={"rotor_adapters.library": ["*.h"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/rotor_adapters"]),
         ("share/rotor_adapters", ["package.xml"]),

@@ -17,8 +17,8 @@ STAMP = ".lock"
 """File in the folder that says which lock it holds."""
 
 MODULES = (
-    "SALib", "bokeh", "casadi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags",
-    "trimesh", "viser", "websockets",
+    "SALib", "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow",
+    "rosbags", "trimesh", "viser", "websockets",
 )  # fmt: skip
 """Imported once with the NumPy that is there: some refuse one that their metadata allow."""
 

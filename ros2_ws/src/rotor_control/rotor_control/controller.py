@@ -157,6 +157,18 @@ class Controller:
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
         self._apart = False  # whether somebody flies alone or stands
+        self._clocks = [law for law in self.laws if hasattr(law, "time")]
+
+    def tell_time(self, t: float) -> None:
+        """Say how long the flight has lasted, s, before :meth:`decide`: to laws that others have written."""
+        for law in self._clocks:
+            law.time = t  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        """Let go of what laws hold: processes, connections."""
+        for law in self.laws:
+            if hasattr(law, "close"):
+                law.close()  # type: ignore[union-attr]
 
     def follow_board(self, board: PlanRegistry, now: int) -> bool:
         """Take up what all plans say at a time, ns; False where one is missing."""

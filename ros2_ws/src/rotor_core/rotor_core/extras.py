@@ -15,6 +15,7 @@ EXTRAS = {
     "SALib": "studies",
     "bokeh": "compare",
     "casadi": "predictive",
+    "cffi": "library",
     "clarabel": "planning",
     "dask": "studies",
     "distributed": "studies",
@@ -39,7 +40,7 @@ EXTRAS = {
 OWN_WHEELS = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
 """Environment variable of the ROS wheels of `./rotor`; a distribution does not set it."""
 
-OF_EVERY_ENVIRONMENT = ("recordings", "planning")
+OF_EVERY_ENVIRONMENT = ("recordings", "planning", "library")
 """Extras that the environment of `./rotor` always has (tools/lock.sh)."""
 
 LAUNCHER = "ROTOR_LAUNCHER"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import pi
 
 from rotor_core.config.controllers import CableTeamControl, RigidTeamControl
+from rotor_core.config.library import LibraryControl
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import NoteKind, Scenario
 from rotor_core.config.teams import Team, teams
@@ -61,7 +62,19 @@ def notes(scenario: Scenario) -> list[Note]:
         for note in make(scenario, team)
     ]
     found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
+    found += _lag_notes(scenario)
     return [note for note in found if note.kind not in scenario.notes_off]
+
+
+def _lag_notes(scenario: Scenario) -> Iterator[Note]:
+    """Foreign controllers on rotors that answer at once."""
+    if isinstance(scenario.controller, LibraryControl) and scenario.actuation.mode == "wrench":
+        yield Note(
+            "lag",
+            "actuation: wrench acts at once. Controllers of firmware with high rate gains (PID cascades, Mellinger's) "
+            "are tuned to motors that lag by some 30 ms, and may be unstable without. Write actuation: rotors, and "
+            "lag_s of the vehicle's rotors.",
+        )
 
 
 def _range(limits: tuple[float, float]) -> str:

@@ -60,7 +60,7 @@ def fly(
         ConfigError: the controller does not fit the model, or the flight is too long to keep.
         SolverError: the integration cannot go on.
     """
-    fresh = loop is None and checkpoint is None
+    owned, fresh = loop is None, loop is None and checkpoint is None
     begun = 0.0 if loop is None else loop.simulation.time - START_TIME
     loop = loop or ClosedLoop(scenario, plans)
     simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
@@ -128,6 +128,8 @@ def fly(
             progress(t - START_TIME - begun, total)
         if i == last:
             break
+    if owned:
+        loop.controller.close()
     kept = slice(0, last + 1)
     still = np.zeros((*masses[kept].shape[:2], 13))
     State(still).position[:], State(still).attitude[:] = masses[kept], (1.0, 0.0, 0.0, 0.0)

@@ -54,6 +54,7 @@ class ClosedLoop:
             controller.follow_board(self.pilot.board, nanoseconds(simulation.time))
         if self.arms.n:
             self.wanted = self.arms.sample(elapsed)
+        controller.tell_time(elapsed)
         wrenches = controller.decide(
             measured.array, controller.references, simulation.joint_states, self.wanted
         )

@@ -22,7 +22,7 @@ from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
-from rotor_core.messages.team_wire import TeamCommandWire, TeamStateWire
+from rotor_core.messages.team_wire import MOTION, TeamCommandWire, TeamStateWire
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
@@ -45,7 +45,8 @@ class ControllerNode(Node):
         vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
         self._board = PlanRegistry(scenario.model)
-        self._states = np.zeros((len(entities), 13))
+        self._states = np.zeros((len(entities), MOTION))
+        self._period = scenario.time.control_s
         self.arms = ArmReferences(self, scenario)
         self.cables = [
             CableCommands(self, scenario, law)
@@ -132,6 +133,7 @@ class ControllerNode(Node):
             return
         for cables in self.cables:
             cables.take_up(heading.stamp)
+        self.controller.tell_time(heading.step * self._period)
         try:
             wrenches = self.controller.decide(
                 self._states, self.controller.references, self._joints, wanted

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from rotor_core.config.library import LibraryControl
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 from rotor_core.config.yaml.units import rad_from_deg
@@ -216,6 +217,7 @@ Control = (
     | RigidTeamControl
     | ManipulatorControl
     | OpenLoopControl
+    | LibraryControl
 )
 
 CONTROL_LAWS: Registry[Kind] = Registry(
@@ -237,3 +239,4 @@ for _config, _make in (
 ):
     _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
     CONTROL_LAWS.register(_name, Kind(_config, f"rotor_control.controller:{_make}"))
+CONTROL_LAWS.register("library", Kind(LibraryControl, "rotor_adapters.library.law:LibraryLaw"))

@@ -156,6 +156,8 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
         if key in root:
             root[key] = _used(root[key], folder, key)
+    if "controller" in root:
+        root["controller"] = _with_library(root["controller"])
     if "trajectory" in root and "mission" in root:
         raise ConfigError(
             f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
@@ -260,6 +262,15 @@ def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, 
         "torque_per_thrust_m": rotors.with_value(propeller.torque_per_thrust_m),
     }
     return {**vehicle, "rotors": rotors.with_value({**own, **rotors.value})}
+
+
+def _with_library(tree: Tree) -> Tree:
+    """A controller whose library has been found, beside its file or in the working directory."""
+    keys = tree.value if isinstance(tree.value, dict) else {}
+    if "type" not in keys or keys["type"].value != "library" or "path" not in keys:
+        return tree
+    path = keys["path"].with_value(str(locate_file(keys["path"], "path", "controllers").absolute()))
+    return tree.with_value({**keys, "path": path})
 
 
 def _resolve_model(tree: Tree, air: Air) -> Tree:

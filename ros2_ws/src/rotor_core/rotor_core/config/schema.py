@@ -292,7 +292,9 @@ class Timing:
         return round(self.control_s / self.step_s)
 
 
-NoteKind = Literal["arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation", "cable"]
+NoteKind = Literal[
+    "arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation", "cable", "lag"
+]
 """Kinds of notes on what is possible but implausible (:mod:`rotor_core.warnings`)."""
 
 

@@ -118,7 +118,7 @@ def state_from_body(body: BodyState) -> tuple[float, ...]:
 
 
 def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) -> np.ndarray:
-    """States of the bodies called ``names`` into ``out`` (n, >= 13).
+    """States of the bodies called ``names`` into ``out`` (n, 13), with accelerations into (n, 19).
 
     Raises:
         ContractError: a name is missing.
@@ -135,6 +135,9 @@ def states_from_team(message: TeamState, names: Sequence[str], out: np.ndarray) 
         bodies = [table[n] for n in names]
     for row, body in zip(out, bodies, strict=True):
         row[:STATE] = state_from_body(body)
+        if len(row) > STATE:
+            told = body.acceleration
+            row[STATE:] = *vector_from(told.linear), *vector_from(told.angular)
     return out
 
 

@@ -110,6 +110,10 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         )
     if origin is tuple:
         return _convert_tuple(arguments, tree, path)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ConfigError(f"{tree.place}: {path}: must be a mapping, got {describe(value)}.")
+        return {k: convert(arguments[1], v, _join(path, k)) for k, v in value.items()}
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), tree, path)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):

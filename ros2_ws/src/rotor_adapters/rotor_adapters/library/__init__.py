@@ -1,0 +1,1 @@
+"""Controllers in shared libraries."""
