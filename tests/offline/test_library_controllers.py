@@ -1,7 +1,10 @@
 """Controllers in shared libraries: our examples fly, and what others do wrong harms nobody else."""
 
+import os
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +45,11 @@ def built(source: Path, folder: Path, *flags: str) -> Path:
     ]
     subprocess.run([*command, *flags, str(source), "-lm", "-o", str(out)], check=True)
     return out
+
+
+def children(pid: int) -> set[str]:
+    """Processes that the main thread of a process has started and not taken leave of."""
+    return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +250,29 @@ def test_nothing_is_left_behind(folder, tmp_path, monkeypatch):
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", None)
+    before = children(os.getpid())
     fly(scenario(folder, "path: cascaded_pid.so"), duration=0.1)
     assert not list(tmp_path.iterdir())
-    children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False)
-    assert "rotor_adapters.library.isolated" not in children.stdout
+    assert not children(os.getpid()) - before
+
+
+def test_a_call_without_end_ends_with_whoever_flies(folder):
+    """Nobody is left to kill it when the simulator is killed."""
+    scenario(folder, "path: odd.so, patience_s: 1000, parameters: {mode: 3}")
+    code = f"from rotor_flight.fly import fly; import rotor; fly(rotor.load_scenario({str(folder / 'scenario.yaml')!r}))"
+    flying = subprocess.Popen([sys.executable, "-c", code])
+
+    deadline = time.monotonic() + 60.0
+    while not (found := children(flying.pid)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert found
+    time.sleep(2.0)  # by now it is in that call
+    flying.kill()
+    flying.wait()
+    child = Path("/proc") / found.pop()
+    while child.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not child.exists()
 
 
 def test_the_instance_is_the_same_without_a_flight(folder):

@@ -10,12 +10,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 from rotor_adapters.library.instance import Instance, LibraryFault
 from rotor_adapters.library.interface import Block, size_of
 
 READY, STEP, REFUSED = b"r", b"s", b"x"
+
+LOOK = 0.5
+"""Between two looks at whether the parent is still there, s."""
 
 
 class IsolatedInstance:
@@ -38,7 +43,7 @@ class IsolatedInstance:
         self._map = mmap.mmap(self._file.fileno(), size_of(n_team))
         self.block = Block(n_team, self._map)
         self._patience = patience
-        self._words = json.dumps([str(path), n_team, parameters, latency])
+        self._words = json.dumps([os.getpid(), str(path), n_team, parameters, latency])
         self._process: subprocess.Popen | None = None
 
     def start(self) -> None:
@@ -113,10 +118,22 @@ class IsolatedInstance:
         os.close(self._hear)
 
 
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, also from within a call that never returns."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def serve(words: str, memory: str, ask: str, answer: str) -> None:
     """What the process does: load, then a step per word until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: whoever started this ends it
-    path, n_team, parameters, latency = json.loads(words)
+    parent, path, n_team, parameters, latency = json.loads(words)
+    _end_with(parent)
     block = Block(n_team, mmap.mmap(int(memory), size_of(n_team)))
     hear, say = int(ask), int(answer)
     try:
