@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,9 +20,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import RotorError
 from rotor_core.state import FULL_STATE
-
-POLL = 0.5
-"""Between two looks of a compiling process at its parent, s."""
+from rotor_flight.child import end_with
 
 STEPS = 2
 """Steps of a world after which whatever it uses is compiled."""
@@ -74,20 +71,9 @@ def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
         PoseSensor(scenario.sensing, scenario.time.control_s, 0, names).sense(states, 0.0)
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, whatever ended that."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(POLL)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def part(name: str, parent: int) -> None:
     """Compile a part in a process of its own, ``engine`` or ``laws``: of the scenario on standard input, or all."""
-    _end_with(parent)
+    end_with(parent)
     given = sys.stdin.buffer.read()
     scenario = pickle.loads(given) if given else None
     try:

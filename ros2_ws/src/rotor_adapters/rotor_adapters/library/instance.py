@@ -59,7 +59,7 @@ class Instance:
                 f"was built for version {version} of rotor_controller.h, this is {VERSION}. Build it again."
             )
         getattr(self._block, "in").team = self._block.team
-        self._inputs = self._ffi.addressof(self._block[0], "in")
+        self._inputs: Any = self._ffi.addressof(self._block[0], "in")
         self._outputs = self._ffi.addressof(self._block[0], "out")
         self._self = self._lib.rotor_create(self._ffi.addressof(self._block[0], "vehicle"))
         if self._self == self._ffi.NULL:

@@ -71,6 +71,11 @@ class Block:
         self.ints = self.floats.view(np.int64)
         self.pointer: Any = self.ffi.cast("rotor_block *", self.ffi.from_buffer(self._memory))
 
+    def text(self, words: Any) -> str:
+        """The text of an array of characters."""
+        found: Any = self.ffi.string(words)
+        return found.decode(errors="replace")
+
     def at(self, *fields: str | int) -> int:
         """Place of a field among the doubles."""
         return self.ffi.offsetof("rotor_block", *fields) // 8

@@ -10,17 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 from rotor_adapters.library.instance import Instance, LibraryFault
 from rotor_adapters.library.interface import Block, size_of
+from rotor_flight.child import end_with
 
 READY, STEP, REFUSED = b"r", b"s", b"x"
-
-LOOK = 0.5
-"""Between two looks at whether the parent is still there, s."""
 
 
 class IsolatedInstance:
@@ -67,7 +63,7 @@ class IsolatedInstance:
         self._poll.register(self._hear, select.POLLIN)
         word = self._answer(max(self._patience, 10.0), "while it was loaded")
         if word == REFUSED:
-            text = self.block.ffi.string(self.block.pointer.message).decode(errors="replace")
+            text = self.block.text(self.block.pointer.message)
             self.close()
             raise LibraryFault(text)
 
@@ -118,22 +114,11 @@ class IsolatedInstance:
         os.close(self._hear)
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, also from within a call that never returns."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def serve(words: str, memory: str, ask: str, answer: str) -> None:
     """What the process does: load, then a step per word until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: whoever started this ends it
     parent, path, n_team, parameters, latency = json.loads(words)
-    _end_with(parent)
+    end_with(parent)
     block = Block(n_team, mmap.mmap(int(memory), size_of(n_team)))
     hear, say = int(ask), int(answer)
     try:

@@ -224,10 +224,7 @@ class _Member:
             self._instance.read_logs()
         block = self.block.pointer
         n = min(block.n_logs, MOST_LOGS)
-        return {
-            self.block.ffi.string(block.names[k]).decode(errors="replace"): block.logs[k]
-            for k in range(n)
-        }
+        return {self.block.text(block.names[k]): block.logs[k] for k in range(n)}
 
     def close(self) -> None:
         """Let go of the copy."""
