@@ -218,6 +218,7 @@ def test_files_of_recipes_load(page, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my").mkdir()
+    (tmp_path / "my" / "cascaded_pid.so").touch()  # the recipe of libraries builds it
     for body in (b for kind in ("yaml", "csv") for b in blocks(page, kind)):
         if found := FILE.match(body):
             (tmp_path / found[1]).write_text(
