@@ -9,15 +9,15 @@ from rotor_core.math import so3
 from rotor_core.math.vec3 import apply_transposed, get3, put3
 from rotor_core.state import OMEGA, A, Q
 
-TIME, STATE, ACCELEROMETER, REFERENCE, TEAM, OUT = constants(*range(6))
+TIME, STATE, ACCELEROMETER, REFERENCE, TEAM = constants(*range(5))
 """Places in a block, among its doubles."""
 
 MEMBER = 6 + 13
 """Doubles of a row of the team."""
 
 MEMBER_STATE = 6
-FORCES, PWM = constants(1, 2)
-"""Kinds of output; 0 is a wrench."""
+WRENCH, FORCES, PWM = constants(0, 1, 2)
+"""Kinds of output."""
 
 
 @kernel
@@ -64,9 +64,9 @@ def read_output(floats, kind, at, mixing, speeds, per_speed2, out):
         per_speed2: thrust over squared speed, N s^2/rad^2.
         out: (4,), written.
     """
-    if kind < 0 or kind > PWM:
+    if kind < WRENCH or kind > PWM:
         return False
-    if kind == 0:
+    if kind == WRENCH:
         for i in range(4):
             out[i] = floats[at + i]
     else:

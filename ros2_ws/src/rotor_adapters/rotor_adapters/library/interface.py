@@ -57,7 +57,7 @@ class Block:
 
     Args:
         n_team: rows of the team.
-        memory: writable buffer of :attr:`size` bytes; default: of its own.
+        memory: writable buffer of :func:`size_of` bytes; default: of its own.
 
     Attributes:
         floats, ints: all of it as doubles and as integers.

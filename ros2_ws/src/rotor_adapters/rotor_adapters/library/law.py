@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import rad_s_from_rpm
 from rotor_core.errors import ConfigError
 from rotor_core.state import MOTION
-from rotor_core.vehicles.rotors import rotor_set
+from rotor_core.vehicles.rotors import RotorSet, rotor_set
 
 
 class LibraryLaw:
@@ -44,7 +43,7 @@ class LibraryLaw:
         control = scenario.controller
         assert isinstance(control, LibraryControl)
         self.team, self.time, self.faults = team, 0.0, dict[str, str]()
-        self._control, self._path = control, Path(control.path).absolute()
+        self._path = Path(control.path).absolute()
         if not self._path.is_file():
             raise ConfigError(
                 f"controller.path: there is no file {control.path!r}. Build the library, or name it from the working "
@@ -82,21 +81,18 @@ class LibraryLaw:
             states = np.hstack([states, np.zeros((len(states), MOTION - states.shape[1]))])
         self._is_new = False
         for i, member in enumerate(self._members):
-            if member.has_failed:
+            name = self.team.vehicles[i]
+            if name in self.faults:
                 out[i] = 0.0
                 continue
             try:
                 member.step(states, reference, self._gravity, self.time, out[i])
             except LibraryFault as fault:
                 out[i] = 0.0
-                member.has_failed = True
                 text = f"{self._path.name} {fault}, at t = {self.time:.3f} s"
-                self.faults[self.team.vehicles[i]] = text
-                print(
-                    f"{self.team.vehicles[i]}: {text}. Its rotors stop; everything else goes on.",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                self.faults[name] = text
+                told = f"{name}: {text}. Its rotors stop; everything else goes on."
+                print(told, file=sys.stderr, flush=True)
 
     def logs(self) -> dict[str, dict[str, float]]:
         """Log variables of the last call, by vehicle and name."""
@@ -122,15 +118,9 @@ class _Member:
     def __init__(
         self, scenario: Scenario, team: Team, i: int, control: LibraryControl, path: Path
     ) -> None:
-        self._make: Callable = (
-            (lambda: IsolatedInstance(
-                path, n_team, control.parameters, control.latency_s, control.patience_s
-            ))
-            if control.isolated
-            else (lambda: Instance(path, self.block, control.parameters, control.latency_s))
-        )  # fmt: skip
+        self._control, self._path = control, path
+        self._instance: Instance | IsolatedInstance | None = None
         n_team = len(team.vehicles) + (team.payload is not None)
-        self._is_isolated, self._instance = control.isolated, None
         self.block = Block(n_team)
         vehicle = scenario.model.vehicles[scenario.model.index(team.vehicles[i])]
         rotors = rotor_set(vehicle.rotors)
@@ -146,21 +136,20 @@ class _Member:
         if payload is not None and payload.inertia_kg_m2 is None:  # a point mass has no attitude
             rows[-1] = -1 - rows[-1]
         self._rows = np.array(rows)
-        self._describe(scenario, team, i)
+        self._describe(scenario, team, i, rotors)
         block = self.block
         self._places = np.array(
             [block.at(*f) for f in (
-                ("in", "time"), ("in", "state"), ("in", "accelerometer"), ("in", "reference"), ("team",), ("out",),
+                ("in", "time"), ("in", "state"), ("in", "accelerometer"), ("in", "reference"), ("team",),
             )]
         )  # fmt: skip
         self._kind, self._out = block.at("out", "kind"), block.at("out", "wrench")
-        self.has_failed = False
 
-    def _describe(self, scenario: Scenario, team: Team, i: int) -> None:
+    def _describe(self, scenario: Scenario, team: Team, i: int, rotors: RotorSet) -> None:
         """Write what stays the same."""
         model, block = scenario.model, self.block.pointer
         vehicle = model.vehicles[model.index(team.vehicles[i])]
-        own, rotors = block.vehicle, rotor_set(vehicle.rotors)
+        own = block.vehicle
         own.mass, own.gravity = vehicle.total_mass, scenario.environment.gravity_m_s2
         own.inertia = inertia_matrix(vehicle.inertia_kg_m2).ravel().tolist()
         own.period = scenario.time.control_s
@@ -186,13 +175,17 @@ class _Member:
 
     def start(self) -> None:
         """Load a copy."""
-        self.has_failed = False
-        self._instance = self._make()
-        if self._is_isolated:
-            theirs = self._instance.block
-            theirs.floats[:] = self.block.floats
-            self.block = theirs
-            self._instance.start()
+        path, control = self._path, self._control
+        parameters, latency = control.parameters, control.latency_s
+        if not control.isolated:
+            self._instance = Instance(path, self.block, parameters, latency)
+            return
+        self._instance = IsolatedInstance(
+            path, self.block.n_team, parameters, latency, control.patience_s
+        )
+        self._instance.block.floats[:] = self.block.floats
+        self.block = self._instance.block
+        self._instance.start()
 
     def step(
         self,
