@@ -24,6 +24,13 @@ def times_at(floats, first, every, out):
 
 
 @inlined
+def note_change(world, what):
+    """Say what has been changed from outside; the next run with no step takes it up."""
+    world.head[memory.WHAT] = what
+    world.head[memory.WHICH] = 0
+
+
+@inlined
 def hold_wrenches(ints, floats, wrenches):
     """Hold thrust and moment of every input, (n_inputs, 4), from now on.
 
@@ -33,8 +40,7 @@ def hold_wrenches(ints, floats, wrenches):
     for k in range(wrenches.shape[0]):
         for channel in range(4):
             world.inputs[k, memory.BIAS + channel] = wrenches[k, channel]
-    world.head[memory.WHAT] = INPUT_CHANGED
-    world.head[memory.WHICH] = 0
+    note_change(world, INPUT_CHANGED)
 
 
 @inlined
@@ -44,8 +50,7 @@ def hold_wind(ints, floats, rows, air):
     for i in range(rows.shape[0]):
         for axis in range(3):
             world.bodies[rows[i], memory.WIND + axis] = air[axis]
-    world.head[memory.WHAT] = INPUT_CHANGED
-    world.head[memory.WHICH] = 0
+    note_change(world, INPUT_CHANGED)
 
 
 @inlined
@@ -65,8 +70,7 @@ def hold_speeds(ints, floats, order, speeds, begins):
         jumped = command_speeds(
             world.rotors, world.rotor_int, world.bodies, world.states[memory.START], order, time_of(floats), speeds
         )  # fmt: skip
-    world.head[memory.WHAT] = STATE_SET if jumped else INPUT_CHANGED
-    world.head[memory.WHICH] = 0
+    note_change(world, STATE_SET if jumped else INPUT_CHANGED)
 
 
 @inlined
@@ -74,8 +78,7 @@ def hold_efforts(ints, floats, rows, efforts, limits, at_once):
     """Command the efforts of the joints in these rows, (n,) N m or N; the next run with no step takes it up."""
     world = memory.views(ints, floats)
     command_efforts(world.joints, rows, time_of(floats), efforts, limits, at_once)
-    world.head[memory.WHAT] = INPUT_CHANGED
-    world.head[memory.WHICH] = 0
+    note_change(world, INPUT_CHANGED)
 
 
 @inlined
