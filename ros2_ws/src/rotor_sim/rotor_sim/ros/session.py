@@ -46,8 +46,11 @@ REPORT = 1.0
 JUMP_NS = 1
 """Time of the graph passes by this much at a jump of the state: TF ignores a second pose with the same stamp."""
 
-FLUSH_LIMIT = 2.0
-"""A simulator that ends waits this long for subscribers to have everything, s."""
+FLUSH_LIMIT = 4.0
+"""At the end of a flight the simulator waits this long for subscribers to have everything, s.
+
+The middleware repeats a packet that was lost at the end of a burst after 3 s.
+"""
 
 FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
@@ -287,21 +290,31 @@ class Session:
 
     def turn(self, executor: Executor) -> None:
         """One control period, or a wait for something to happen."""
-        if self.is_over:
+        was_over = self.is_over
+        if was_over:
             executor.spin_once(timeout_sec=SPIN_LIMIT)
         elif self.machine.may_advance and not self._held:
             self._control_period(executor)
         else:
             self._stand(executor)
-        if self.active and wall.perf_counter() - self.health.last_report > REPORT:
+        just_over = self.is_over and not was_over  # its report is that of `finish`
+        if (
+            self.active
+            and not just_over
+            and wall.perf_counter() - self.health.last_report > REPORT
+        ):
             self._report()
 
     def finish(self) -> None:
-        """Publish the last state and report."""
+        """Publish the last state, wait until subscribers have everything, and report.
+
+        Who stops the recorder on this report loses nothing.
+        """
         self.health.ended()
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
         self._verdict.look()
+        self._entities.flush(FLUSH_LIMIT)
         self._report()
 
     def conclude(self) -> Verdict | None:
