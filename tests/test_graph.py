@@ -217,7 +217,7 @@ def test_lockstep_waits_and_reports(tmp_path):
 def test_reset_raises_the_epoch_and_repeats_the_run(tmp_path):
     """Same bits after a reset, noise included; old answers are void; time goes on."""
     from rotor_core.config.loader import dump_scenario
-    from rotor_core.config.schema import Noise, Sensing
+    from rotor_core.config.sensing import Noise, Sensing
 
     scenario = replace(
         load_scenario("dragonfly_point_mass"),

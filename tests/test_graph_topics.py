@@ -26,7 +26,7 @@ from transforms3d.quaternions import quat2mat
 from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.loader import dump_scenario, load_scenario
-from rotor_core.config.schema import Noise, Sensing
+from rotor_core.config.sensing import Noise, Sensing
 from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.ros import qos
 

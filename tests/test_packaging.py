@@ -113,8 +113,8 @@ KEYS = {"pillow": "python3-pil"}
 """Packages whose rosdep key is called otherwise."""
 
 VENDORED = {
-    "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "rosbags", "salib",
-    "trimesh", "viser", "websockets",
+    "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "pygeomag",
+    "pymap3d", "pymavlink", "rosbags", "salib", "trimesh", "viser", "websockets",
 }  # fmt: skip
 """Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""
 

@@ -229,7 +229,7 @@ def test_worlds_without_vehicles_run(name):
 
 def test_noise_changes_the_figures_little():
     """Section 6.1: noise of 1e-3 changes position figures by less than a few per cent."""
-    from rotor_core.config.schema import Noise, Sensing
+    from rotor_core.config.sensing import Noise, Sensing
 
     scenario = load_scenario("slalom")
     noisy = replace(scenario, sensing=Sensing(Noise(1e-3, 1e-3, 1e-3, 1e-3)))

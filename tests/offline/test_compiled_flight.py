@@ -13,7 +13,8 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Actuation, Change, Noise, Outage, Sensing, WindTo
+from rotor_core.config.schema import Actuation, Change, WindTo
+from rotor_core.config.sensing import Noise, Outage, Sensing
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan

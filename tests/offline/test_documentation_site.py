@@ -228,7 +228,7 @@ def test_files_of_recipes_load(page, tmp_path, monkeypatch):
         "type: helix",
         "type: small_angle",
         "type: ground_spring",
-        "type: barometer",
+        "type: thermometer",
     )  # what the packages of the recipes add
     for path in (tmp_path / "my").glob("*.yaml"):
         if "model:" in path.read_text() and not any(word in path.read_text() for word in changed):

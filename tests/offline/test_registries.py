@@ -71,7 +71,7 @@ trajectory: {type: hover, duration_s: 1.0}
 forces:
   - {type: spring, body: quad1, anchor_m: [0.0, 0.0, 1.0], stiffness_n_per_m: 40.0, damping_n_s_per_m: 0.3}
   - {type: buoyancy, body: payload, volume_m3: 0.01}
-sensing: {sensors: [{type: barometer, body: payload}]}
+sensing: {sensors: [{type: altimeter, body: payload}]}
 time: {integrator: twin, step_s: 0.001}
 """
 

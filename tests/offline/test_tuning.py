@@ -10,7 +10,7 @@ import pytest
 from rotor.cli import main
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Sensing
+from rotor_core.config.sensing import Sensing
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.state import State

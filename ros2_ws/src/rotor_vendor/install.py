@@ -18,7 +18,7 @@ STAMP = ".lock"
 
 MODULES = (
     "SALib", "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow",
-    "rosbags", "trimesh", "viser", "websockets",
+    "pygeomag", "pymap3d", "pymavlink", "rosbags", "trimesh", "viser", "websockets",
 )  # fmt: skip
 """Imported once with the NumPy that is there: some refuse one that their metadata allow."""
 

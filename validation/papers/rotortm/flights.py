@@ -11,7 +11,8 @@ import numpy as np
 from tqdm import tqdm
 
 from rotor_core.config.loader import load_scenario, load_trajectory
-from rotor_core.config.schema import Actuation, Noise, Scenario, Sensing
+from rotor_core.config.schema import Actuation, Scenario
+from rotor_core.config.sensing import Noise, Sensing
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import ACCELERATION
 from rotor_flight.fly import fly

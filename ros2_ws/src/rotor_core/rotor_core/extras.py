@@ -29,6 +29,9 @@ EXTRAS = {
     "mujoco": "testbed",
     "pandas": "studies",
     "pyarrow": "studies",
+    "pygeomag": "earth",
+    "pymap3d": "earth",
+    "pymavlink": "px4",
     "rosbags": "recordings",
     "tqdm": "recordings",
     "trimesh": "view",
@@ -40,7 +43,7 @@ EXTRAS = {
 OWN_WHEELS = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
 """Environment variable of the ROS wheels of `./rotor`; a distribution does not set it."""
 
-OF_EVERY_ENVIRONMENT = ("recordings", "planning", "library")
+OF_EVERY_ENVIRONMENT = ("recordings", "planning", "library", "earth")
 """Extras that the environment of `./rotor` always has (tools/lock.sh)."""
 
 LAUNCHER = "ROTOR_LAUNCHER"

@@ -96,6 +96,8 @@ class Simulation:
             if environment.wind.is_calm
             else WindField(environment.wind, scenario.time.control_s, self.seed)
         )
+        self.air = np.zeros(3)
+        """Velocity of the air in the control period, (3,) m/s in W."""
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
@@ -374,8 +376,8 @@ class Simulation:
             wrenches = wrenches.wrenches
         self.engine.check_wrenches(wrenches)
         if self._wind:
-            air = self._wind.sample(self.time - self._begin)
-            self.engine.set_wind(np.tile(air, (len(self.engine.system.bodies), 1)))
+            self.air = self._wind.sample(self.time - self._begin)
+            self.engine.set_wind(np.tile(self.air, (len(self.engine.system.bodies), 1)))
         if efforts is not None and len(efforts) + self._n_joints:
             every = np.zeros(len(self.engine.joints))
             every[: self._n_joints] = efforts

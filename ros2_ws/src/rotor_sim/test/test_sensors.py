@@ -7,7 +7,7 @@ import pytest
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config import load_scenario
-from rotor_core.config.schema import Imu, LoadCell, Noise, Sensing
+from rotor_core.config.sensing import Imu, LoadCell, Noise, Sensing
 from rotor_sim.sensing.pose import PoseSensor
 from rotor_sim.simulation import Simulation
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.schema import Noise, PlantChange, Sensing
+from rotor_core.config.schema import PlantChange
+from rotor_core.config.sensing import Noise, Sensing
 from rotor_core.errors import ContractError
 from rotor_sim.actuation.timeout import FRESH, HELD, ZEROED, CommandWatch
 from rotor_sim.schedule import Schedule

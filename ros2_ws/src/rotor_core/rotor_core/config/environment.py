@@ -118,6 +118,18 @@ class Contact:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where on the earth the origin of the world lies (WGS 84), ``air.altitude_m`` above the sea.
+
+    ``year``: with decimals, for the magnetic field (World Magnetic Model 2025).
+    """
+
+    latitude_deg: float = bounded(47.397742, ge=-89.9, le=89.9)
+    longitude_deg: float = bounded(8.545594, ge=-180.0, le=180.0)
+    year: float = bounded(2026.0, ge=2025.0, lt=2030.0)
+
+
+@dataclass(frozen=True)
 class Environment:
     """The world outside the vehicles.
 
@@ -128,6 +140,7 @@ class Environment:
 
     gravity_m_s2: float = bounded(9.81, ge=0.0)
     air: Air = field(default_factory=Air)
+    origin: Origin = field(default_factory=Origin)
     wind: Wind = field(default_factory=Wind)
     ground_effect: bool = False
     ground_m: float = 0.0

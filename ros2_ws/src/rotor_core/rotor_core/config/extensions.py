@@ -22,7 +22,13 @@ SENSORS: Registry[Kind] = Registry(
     "sensor",
     "Sensors by the ``type`` of an entry of ``sensing.sensors``; ``make(keys, simulation, seed)`` returns a "
     "rotor_sim.sensing.sensor.Sensor.",
-    builtin={"rangefinder": "rotor_sim.sensing.rangefinder:RANGEFINDER"},
+    builtin={
+        "rangefinder": "rotor_sim.sensing.rangefinder:RANGEFINDER",
+        "magnetometer": "rotor_sim.sensing.magnetometer:MAGNETOMETER",
+        "barometer": "rotor_sim.sensing.barometer:BAROMETER",
+        "pitot": "rotor_sim.sensing.pitot:PITOT",
+        "gps": "rotor_sim.sensing.gps:GPS",
+    },
     check=check_kind,
 )
 

@@ -15,9 +15,10 @@ import numpy as np
 from rotor_core.config.controllers import CONTROL_LAWS, Control, OpenLoopControl
 from rotor_core.config.criteria import Criteria
 from rotor_core.config.environment import Environment
-from rotor_core.config.extensions import FORCES, INTEGRATORS, SENSORS
+from rotor_core.config.extensions import FORCES, INTEGRATORS
 from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model
+from rotor_core.config.sensing import Sensing
 from rotor_core.config.trajectories import TRAJECTORIES, HoverPlan, JointMoves, Plan
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia
 from rotor_core.config.yaml.structure import bounded
@@ -149,90 +150,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Outage:
-    """No measurement of an entity arrives for a while: controllers see the last one.
-
-    ``lost: position``: of its position and velocity, while attitude and rates go on (motion capture or
-    satellites are gone, the inertial unit is not); ``all``: of everything.
-    """
-
-    entity: str
-    from_s: float = bounded(ge=0.0)
-    duration_s: float = bounded(gt=0.0)
-    lost: Literal["position", "all"] = "position"
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Standard deviations of the feedback noise, per component.
-
-    The true state is untouched (RotorTM eqs 75, 76).
-    """
-
-    position_m: float = bounded(0.0, ge=0.0)
-    velocity_m_s: float = bounded(0.0, ge=0.0)
-    attitude_rad: float = bounded(0.0, ge=0.0)
-    rate_rad_s: float = bounded(0.0, ge=0.0)
-
-    @property
-    def is_zero(self) -> bool:
-        """True if there is no noise, so that measurements equal the truth."""
-        return self == Noise()
-
-
-@dataclass(frozen=True)
-class Imu:
-    """Inertial unit of every vehicle at its base link: standard deviations per sample, constant biases."""
-
-    rate_hz: float = bounded(100.0, gt=0.0, le=1000.0)
-    accelerometer_noise_m_s2: float = bounded(0.0, ge=0.0)
-    gyroscope_noise_rad_s: float = bounded(0.0, ge=0.0)
-    accelerometer_bias_m_s2: Vector = (0.0, 0.0, 0.0)
-    gyroscope_bias_rad_s: Vector = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class LoadCell:
-    """Load cell at end a of every cable: standard deviation per sample and component, constant bias of the tension."""
-
-    rate_hz: float = bounded(100.0, gt=0.0, le=1000.0)
-    noise_n: float = bounded(0.0, ge=0.0)
-    bias_n: float = 0.0
-
-
-@dataclass(frozen=True)
-class Sensing:
-    """Measurements for controllers: noise, rate, delay and dropouts of the state; sensors on board.
-
-    ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
-    arrival, in steps of the control period. A dropout begins at a sample of an entity with
-    ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
-    ``outages`` are dropouts at given times. ``sensors``: more of them on board, by ``type``.
-    """
-
-    noise: Noise = field(default_factory=Noise)
-    rate_hz: float | None = bounded(None, gt=0.0, le=10000.0)
-    delay_s: float = bounded(0.0, ge=0.0, le=1.0)
-    dropout_probability: float = bounded(0.0, ge=0.0, le=1.0)
-    dropout_s: float = bounded(0.0, ge=0.0)
-    outages: tuple[Outage, ...] = ()
-    imu: Imu = field(default_factory=Imu)
-    load_cell: LoadCell = field(default_factory=LoadCell)
-    sensors: tuple[Annotated[Any, SENSORS], ...] = ()
-
-    @property
-    def is_ideal(self) -> bool:
-        """True if measured states equal the true ones in every control period, without delay or dropouts."""
-        return (
-            self.noise.is_zero
-            and self.rate_hz is None
-            and self.delay_s == 0.0
-            and self.dropout_probability == 0.0
-            and not self.outages
-        )
-
-
-@dataclass(frozen=True)
 class Actuation:
     """Actuation model, from commands to forces and moments.
 
@@ -293,7 +210,16 @@ class Timing:
 
 
 NoteKind = Literal[
-    "arm", "inertia", "thrust", "gains", "hover", "propeller", "allocation", "cable", "lag"
+    "arm",
+    "inertia",
+    "thrust",
+    "gains",
+    "hover",
+    "propeller",
+    "allocation",
+    "cable",
+    "lag",
+    "rate",
 ]
 """Kinds of notes on what is possible but implausible (:mod:`rotor_core.warnings`)."""
 

@@ -19,7 +19,8 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_control.controller import Controller, make_controller
 from rotor_core.config.environment import Environment
-from rotor_core.config.schema import Actuation, Scenario, Sensing
+from rotor_core.config.schema import Actuation, Scenario
+from rotor_core.config.sensing import Sensing
 from rotor_core.config.teams import cable_spans, teams
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotor_core.config.model import Model
-from rotor_core.config.schema import Imu
+from rotor_core.config.sensing import Imu
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import State
+from rotor_sim.sensing.inertial import InertialModel
 from rotor_sim.sensing.sensor import Channel, SensorKind
 
 if TYPE_CHECKING:
@@ -45,31 +46,40 @@ class ImuSensor:
     def __init__(self, keys: Imu, simulation: Simulation, seed: np.random.SeedSequence) -> None:
         self._simulation, self._seed = simulation, seed
         self._gravity = simulation.scenario.environment.gravity_m_s2
-        self._bias = np.array([*keys.accelerometer_bias_m_s2, *keys.gyroscope_bias_rad_s])
         self._deviation = np.repeat([keys.accelerometer_noise_m_s2, keys.gyroscope_noise_rad_s], 3)
+        wandering = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
+        self._errors = InertialModel(keys, simulation.n_vehicles, 1.0 / keys.rate_hz, wandering)
         self.reset()
 
     def reset(self) -> None:
         """Begin the random stream again."""
         self._random = np.random.default_rng(self._seed)
+        self._errors.reset()
 
     def sense(self) -> np.ndarray:
         """Specific force and body rate, (n_vehicles, 6) m/s^2 and rad/s in body axes."""
         motion = self._simulation.engine.motion[: self._simulation.n_vehicles]
         ideal = np.hstack([specific_force(motion, self._gravity), State(motion).body_rate])
-        if not self._deviation.any():
-            return ideal + self._bias
-        return ideal + self._bias + self._deviation * self._random.standard_normal(ideal.shape)
+        if self._deviation.any():
+            ideal = ideal + self._deviation * self._random.standard_normal(ideal.shape)
+        return self._errors.sample(ideal)
 
 
 def channels(keys: Imu, model: Model) -> list[Channel]:
     """A topic per vehicle; the covariances are those of the noise."""
     constants = {"orientation.w": 1.0, "orientation_covariance[0]": NO_ESTIMATE}
+    rate = np.sqrt(keys.rate_hz)  # densities to standard deviations of a sample
     for name, deviation in (
-        ("angular_velocity_covariance", keys.gyroscope_noise_rad_s),
-        ("linear_acceleration_covariance", keys.accelerometer_noise_m_s2),
+        (
+            "angular_velocity_covariance",
+            np.hypot(keys.gyroscope_noise_rad_s, keys.gyroscope_density_rad_s_sqrt_hz * rate),
+        ),
+        (
+            "linear_acceleration_covariance",
+            np.hypot(keys.accelerometer_noise_m_s2, keys.accelerometer_density_m_s2_sqrt_hz * rate),
+        ),
     ):
-        constants |= {f"{name}[{i}]": deviation**2 for i in (0, 4, 8)}
+        constants |= {f"{name}[{i}]": float(deviation) ** 2 for i in (0, 4, 8)}
     fields = tuple(
         f"{vector}.{axis}"
         for vector in ("linear_acceleration", "angular_velocity")

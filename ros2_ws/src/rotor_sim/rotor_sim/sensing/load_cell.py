@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotor_core.config.model import Model
-from rotor_core.config.schema import LoadCell
+from rotor_core.config.sensing import LoadCell
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import State
 from rotor_sim.sensing.sensor import Channel, SensorKind

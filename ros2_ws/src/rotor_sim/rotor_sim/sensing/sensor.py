@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from rotor_core.config.model import Model
+from rotor_core.config.vehicles.body import check_name
+from rotor_core.extras import explained
 from rotor_core.registry import Kind
 
 if TYPE_CHECKING:
-    pass
+    from rotor_sim.sensing.earth import Earth
+    from rotor_sim.simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,62 @@ class SensorKind(Kind):
     """
 
     channels: Callable[[Any, Model], Sequence[Channel]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyKeys:
+    """Keys of sensors that measure one body."""
+
+    type: str
+    body: str
+    name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+
+class ResettableModel(Protocol):
+    """Samples of one sensor, with a random stream."""
+
+    def reset(self) -> None:
+        """Begin the stream again."""
+        ...
+
+
+M = TypeVar("M", bound=ResettableModel)
+
+
+class BodySensor(ABC, Generic[M]):
+    """A model of a sensor at work on one body of a simulation.
+
+    Args:
+        keys: of the sensor.
+        simulation: whose body.
+        seed: of its random stream.
+    """
+
+    def __init__(self, keys: Any, simulation: Simulation, seed: np.random.SeedSequence) -> None:
+        with explained():  # a scenario is read without the packages of the earth
+            from rotor_sim.sensing.earth import Earth
+
+        self.simulation = simulation
+        self._row = simulation.body_names.index(keys.body)
+        self.model = self.make(keys, Earth(simulation.scenario.environment), seed)
+        self.reset()
+
+    @abstractmethod
+    def make(self, keys: Any, earth: Earth, seed: np.random.SeedSequence) -> M:
+        """The model."""
+
+    @abstractmethod
+    def sense(self) -> np.ndarray:
+        """One sample of every channel."""
+
+    @property
+    def motion(self) -> np.ndarray:
+        """Motion of the body now, (19,)."""
+        return self.simulation.engine.motion[self._row]
+
+    def reset(self) -> None:
+        """Begin the random stream again."""
+        self.model.reset()

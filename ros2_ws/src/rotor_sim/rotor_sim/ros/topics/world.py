@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
 from tf2_msgs.msg import TFMessage
 
-from rotor_core.config.schema import Noise
+from rotor_core.config.sensing import Noise
 from rotor_core.config.teams import attachment_points, teams
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths

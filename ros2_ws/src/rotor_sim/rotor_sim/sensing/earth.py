@@ -1,0 +1,85 @@
+"""The earth around the origin of the world: geodetic places, magnetic field, standard atmosphere."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from pygeomag import GeoMag
+from pygeomag.wmm.wmm_2025 import WMM_2025
+from pymap3d import enu2geodetic
+
+from rotor_core.config.environment import Environment
+
+NANOTESLA = 1e-9
+
+SEA_PRESSURE, SEA_TEMPERATURE = 101325.0, 288.15
+"""Of the standard atmosphere (ISO 2533), Pa and K."""
+
+LAPSE, EXPONENT = 0.0065, 5.255876
+"""Below 11 km: fall of the temperature, K/m; gravity over gas constant and lapse."""
+
+
+REACH = 1000.0
+"""Distance over which differences are taken, m."""
+
+
+class Earth:
+    """Where the world is.
+
+    Attributes:
+        field: magnetic, in the axes of the world (east, north, up), (3,) T. That of the origin: within some kilometres
+            it changes by less than a sensor's noise. Source: World Magnetic Model 2025.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        origin, self._altitude = environment.origin, environment.air.altitude_m
+        self._latitude, self._longitude = origin.latitude_deg, origin.longitude_deg
+        found = GeoMag(coefficients_data=WMM_2025).calculate(
+            self._latitude, self._longitude, 1e-3 * self._altitude, origin.year
+        )
+        self.field = NANOTESLA * np.array([found.y, found.x, -found.z])
+
+    def place(self, position: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Latitude and longitude in degrees and height in m of a position (3,) in the world, (3,), WGS 84.
+
+        Heights above the sea count as heights above the ellipsoid.
+        """
+        east, north, up = map(float, position)
+        found = enu2geodetic(east, north, up, self._latitude, self._longitude, self._altitude)
+        return np.array([float(value) for value in found])
+
+    @functools.cached_property
+    def _nearby(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, slopes (3, 3) and curvatures (3, 3, 3) of :meth:`place` at the origin, by differences."""
+        steps = REACH * np.eye(3)
+        zero = self.place(np.zeros(3))
+        ahead, behind = (np.array([self.place(sign * s) for s in steps]) for sign in (1.0, -1.0))
+        slopes = (ahead - behind).T / (2.0 * REACH)
+        curvatures = np.zeros((3, 3, 3))
+        for i in range(3):
+            curvatures[:, i, i] = (ahead[i] - 2.0 * zero + behind[i]) / REACH**2
+            for j in range(i):
+                both = self.place(steps[i] + steps[j]) - ahead[i] - ahead[j] + zero
+                curvatures[:, i, j] = curvatures[:, j, i] = both / REACH**2
+        return zero, slopes, curvatures
+
+    def place_nearby(self, position: Sequence[float] | np.ndarray) -> np.ndarray:
+        """:meth:`place` by its Taylor polynomial of second degree: 1 mm within 2 km, and a tenth of the time."""
+        zero, slopes, curvatures = self._nearby
+        return zero + (slopes + 0.5 * (curvatures @ position)) @ position
+
+    def pressure(self, z: float) -> float:
+        """Pressure of the standard atmosphere at a height in the world, Pa."""
+        kelvin = SEA_TEMPERATURE - LAPSE * (self._altitude + z)
+        return SEA_PRESSURE * (kelvin / SEA_TEMPERATURE) ** EXPONENT
+
+    def temperature(self, z: float) -> float:
+        """Temperature there, degrees Celsius."""
+        return SEA_TEMPERATURE - LAPSE * (self._altitude + z) - 273.15
+
+
+def pressure_altitude(pressure: float) -> float:
+    """Height above the sea at which the standard atmosphere has a pressure in Pa, m."""
+    return SEA_TEMPERATURE / LAPSE * (1.0 - (pressure / SEA_PRESSURE) ** (1.0 / EXPONENT))
