@@ -37,8 +37,9 @@ class Rotors:
 
     ``plus``: ``count`` rotors on a circle of radius ``arm_m``, rotor 1 ahead, then
     counter-clockwise; ``x``: turned by half a spacing, rotor 1 ahead left. Spins alternate, rotor 1
-    counter-clockwise seen from above; ``cant_deg`` tilts the axes about the arms, alternately to
-    one side and the other. ``custom``: the ``hubs`` say it all. ``none``: of a helicopter.
+    turns as ``first_spin`` says, seen from above; ``cant_deg`` tilts the axes about the arms,
+    alternately to one side and the other. ``custom``: the ``hubs`` say it all. ``none``: of a
+    helicopter. PX4, ArduPilot and Betaflight have ``x`` with ``first_spin: cw``.
 
     ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
     the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
@@ -55,6 +56,7 @@ class Rotors:
     arm_m: float = bounded(0.0, ge=0.0)
     count: int = bounded(4, ge=4, le=16)
     cant_deg: float = bounded(0.0, ge=-60.0, le=60.0)
+    first_spin: Literal["ccw", "cw"] = "ccw"
     hubs: tuple[Hub, ...] = ()
     lag_s: float = bounded(0.0, ge=0.0, le=1.0)
     inertia_kg_m2: float = bounded(0.0, ge=0.0)
@@ -69,9 +71,9 @@ class Rotors:
         if self.speed_rpm[0] >= self.speed_rpm[1]:
             raise ValueError(f"speed_rpm must be [smallest, largest], got {list(self.speed_rpm)}.")
         if self.layout == "custom":
-            if len(self.hubs) < 4 or self.arm_m or self.cant_deg:
+            if len(self.hubs) < 4 or self.arm_m or self.cant_deg or self.first_spin != "ccw":
                 raise ValueError(
-                    "layout custom needs at least 4 hubs, and neither arm_m nor cant_deg; got "
+                    "layout custom needs at least 4 hubs, and neither arm_m nor cant_deg nor first_spin; got "
                     f"{len(self.hubs)} hubs."
                 )
         elif self.hubs or not self.arm_m > 0.0:
@@ -129,7 +131,8 @@ class Rotors:
         """+1 where a rotor turns counter-clockwise seen from above, -1 elsewhere, (n,)."""
         if self.layout in ("custom", "none"):
             return np.array([1.0 if h.spin == "ccw" else -1.0 for h in self.hubs])
-        return np.where(np.arange(self.count) % 2 == 0, 1.0, -1.0)
+        first = 1.0 if self.first_spin == "ccw" else -1.0
+        return np.where(np.arange(self.count) % 2 == 0, first, -first)
 
     @property
     def span(self) -> float:
