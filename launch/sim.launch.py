@@ -31,6 +31,7 @@ ARGUMENTS = (
         "controller", "node", "node: ours; external: start your own; others: answer to setpoints of that autopilot.",
         ["node", "external", *ADAPTERS],
     ),
+    ("autopilot", "", "In the loop in place of the scenario's controller: px4, ardupilot, betaflight.", None),
     ("planner", "node", "node: ours; external: start your own.", ["node", "external"]),
     ("visualizer", "true", "Draw markers and paths, in a process of its own at idle priority.", YES_NO),
     ("rviz", "false", "Open RViz.", YES_NO),
@@ -60,7 +61,7 @@ def _number(kind: type, name: str, text: str) -> int | float:
 
 
 def _options(values: dict[str, str]) -> GraphOptions:
-    scenario = load_scenario(values["scenario"])
+    scenario = load_scenario(values["scenario"], autopilot=values["autopilot"] or None)
     bag = None
     if values["record"] == "true":
         fresh = f"rotor-{scenario.name}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -71,6 +72,7 @@ def _options(values: dict[str, str]) -> GraphOptions:
         planner=values["planner"],
         bag=bag,
         report=values["report"] == "true",
+        autopilot=values["autopilot"],
         seed=_number(int, "seed", values["seed"]) if values["seed"] else None,
         pacing="" if values["pacing"] == "scenario" else values["pacing"],
         real_time_factor=_number(float, "real_time_factor", values["real_time_factor"]),
@@ -88,7 +90,7 @@ def _options(values: dict[str, str]) -> GraphOptions:
 def _actions(context: LaunchContext) -> list[Action]:
     values = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     options = _options(values)
-    scenario = load_scenario(options.scenario)
+    scenario = load_scenario(options.scenario, autopilot=options.autopilot or None)
     plans = graph_plan(options, scenario)
     recorder = plans.get("recorder")
     if isinstance(recorder, NodePlan) and missing_module(recorder):

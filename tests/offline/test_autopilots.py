@@ -7,14 +7,8 @@ from hypothesis import strategies as st
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat
 
-from rotor_adapters.autopilots import (
-    Autopilot,
-    largest_wrench,
-    swap_attitude,
-    swap_body,
-    swap_world,
-    swap_yaw,
-)
+from rotor_adapters.autopilots import Autopilot, largest_wrench
+from rotor_adapters.frames import swap_attitude, swap_body, swap_world, swap_yaw
 from rotor_adapters.teleop.keys import WrenchKeys, wrench_from_sticks
 from rotor_core.config.loader import load_vehicle
 from rotor_core.errors import ContractError

@@ -241,7 +241,7 @@ def test_a_vehicle_that_a_library_refuses_is_told(folder):
 def test_such_a_flight_cannot_be_saved(folder, tmp_path, capsys):
     scenario(folder, "path: odd.so")
     assert main(["fly", str(folder / "scenario.yaml"), "--save", str(tmp_path / "x")]) == 2
-    assert "nobody knows what the library keeps" in capsys.readouterr().err
+    assert "nobody knows what that keeps" in capsys.readouterr().err
 
 
 def test_nothing_is_left_behind(folder, tmp_path, monkeypatch):

@@ -66,6 +66,15 @@ def add_run_arguments(sub: argparse.ArgumentParser, scenario: str = "") -> None:
     sub.add_argument("--duration", type=positive_number, metavar="S", help="simulated time")
 
 
+def add_autopilot(sub: argparse.ArgumentParser) -> None:
+    """Add the option that puts an autopilot in the place of the controller."""
+    sub.add_argument(
+        "--autopilot",
+        metavar="NAME",
+        help="fly under the firmware that will fly, running beside: px4, ardupilot or betaflight",
+    )
+
+
 def add_print_config(sub: argparse.ArgumentParser) -> None:
     """Add the option that prints the resolved scenario."""
     sub.add_argument(
@@ -87,9 +96,12 @@ def conclude(summary: dict) -> int:
     return summary["verdict"]["exit_code"]
 
 
-def print_config(name: str, seed: int | None, pacing: str = "") -> int:
+def print_config(
+    name: str, seed: int | None, pacing: str = "", autopilot: str | None = None
+) -> int:
     """Print a resolved scenario."""
     from rotor_core.config.loader import dump_scenario, load_scenario
 
-    print(dump_scenario(load_scenario(name, seed=seed, pacing=pacing or None)), end="")
+    scenario = load_scenario(name, seed=seed, pacing=pacing or None, autopilot=autopilot)
+    print(dump_scenario(scenario), end="")
     return 0

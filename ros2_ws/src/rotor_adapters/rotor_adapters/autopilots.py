@@ -1,13 +1,12 @@
-"""Autopilot conventions in place of newtons and our frames: pure conversions, and the autopilots' inner loops.
+"""Inner loops of autopilots that answer to setpoints: attitude, rates, normalised thrust and torque, full states.
 
-PX4: north-east-down and forward-right-down, normalised thrust and torque. Crazyswarm: full states in
-our axes. World axes here are east, north, up.
+Axes are ours; :mod:`rotor_adapters.frames` turns those of an autopilot into them.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from transforms3d.quaternions import qmult, quat2mat
+from transforms3d.quaternions import quat2mat
 
 from rotor_control.controller import make_controller
 from rotor_control.laws.attitude import tracking_moment
@@ -30,35 +29,8 @@ from rotor_core.reference import (
 from rotor_core.state import State
 from rotor_core.vehicles.rotors import RotorSet, rotor_set
 
-NED_FROM_ENU = np.array([0.0, np.sqrt(0.5), np.sqrt(0.5), 0.0])
-"""Half a turn about the axis between east and north; it is its own inverse."""
-
-FRD_FROM_FLU = np.array([0.0, 1.0, 0.0, 0.0])
-"""Half a turn about the forward axis; it is its own inverse."""
-
 LARGEST = 1.0
 """Normalised thrusts and torques are between -1 and 1."""
-
-
-def swap_world(v: np.ndarray) -> np.ndarray:
-    """East, north, up from north, east, down, (3,); and the other way."""
-    return np.array([v[1], v[0], -v[2]])
-
-
-def swap_body(v: np.ndarray) -> np.ndarray:
-    """Forward, left, up from forward, right, down, (3,); and the other way."""
-    return np.array([v[0], -v[1], -v[2]])
-
-
-def swap_attitude(q: np.ndarray) -> np.ndarray:
-    """Attitude (w first, w >= 0) of forward-left-up in east-north-up from that of PX4; and the other way."""
-    out = qmult(qmult(NED_FROM_ENU, q), FRD_FROM_FLU)
-    return out if out[0] >= 0.0 else -out
-
-
-def swap_yaw(yaw: float) -> float:
-    """Heading from east, counter-clockwise, from that from north, clockwise, rad; and the other way."""
-    return float(np.remainder(0.5 * np.pi - yaw + np.pi, 2.0 * np.pi) - np.pi)
 
 
 def largest_wrench(rotors: RotorSet) -> np.ndarray:

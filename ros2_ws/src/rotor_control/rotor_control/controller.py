@@ -5,7 +5,7 @@ One law per team, limits at rotor level, commands for all vehicles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rotor_core.config.controllers import (
     ManipulatorControl,
     OpenLoopControl,
 )
+from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -157,12 +158,20 @@ class Controller:
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
         self._apart = False  # whether somebody flies alone or stands
+        self._untold = range(len(self.laws)) if isinstance(scenario.controller, Autopilot) else ()
+        """Teams whose law is not told a reference: their autopilots have goals of their own."""
         self._clocks = [law for law in self.laws if hasattr(law, "time")]
 
     def tell_time(self, t: float) -> None:
         """Say how long the flight has lasted, s, before :meth:`decide`: to laws that others have written."""
         for law in self._clocks:
             law.time = t  # type: ignore[union-attr]
+
+    def stop_when(self, is_stopped: Callable[[], bool]) -> None:
+        """Let laws that wait for others ask whether everything should end."""
+        for law in self.laws:
+            if hasattr(law, "is_stopped"):
+                law.is_stopped = is_stopped  # type: ignore[union-attr]
 
     def close(self) -> None:
         """Let go of what laws hold: processes, connections."""
@@ -205,8 +214,11 @@ class Controller:
         if k >= 0:
             self._alone[k] = plan.sample(t, self._alone[k])
             return
-        plan.sample(t, self.references[i])
         law = self.laws[i]
+        if i in self._untold:
+            self.references[i] = np.nan
+            return
+        plan.sample(t, self.references[i])
         if isinstance(law, TeamLaw):
             law.follow(plan, t)
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from math import pi
 
 from rotor_core.config.controllers import CableTeamControl, RigidTeamControl
-from rotor_core.config.library import LibraryControl
+from rotor_core.config.counterparts.autopilots import Autopilot
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import NoteKind, Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.vehicles.body import Matrix, Vector
+from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.vehicles.hover import hover
 
 DENSITY = (3.0, 5000.0)
@@ -63,17 +65,28 @@ def notes(scenario: Scenario) -> list[Note]:
     ]
     found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
     found += _lag_notes(scenario)
+    found += _rate_notes(scenario)
     return [note for note in found if note.kind not in scenario.notes_off]
 
 
 def _lag_notes(scenario: Scenario) -> Iterator[Note]:
     """Foreign controllers on rotors that answer at once."""
-    if isinstance(scenario.controller, LibraryControl) and scenario.actuation.mode == "wrench":
+    if isinstance(scenario.controller, Counterpart) and scenario.actuation.mode == "wrench":
         yield Note(
             "lag",
             "actuation: wrench acts at once. Controllers of firmware with high rate gains (PID cascades, Mellinger's) "
             "are tuned to motors that lag by some 30 ms, and may be unstable without. Write actuation: rotors, and "
             "lag_s of the vehicle's rotors.",
+        )
+
+
+def _rate_notes(scenario: Scenario) -> Iterator[Note]:
+    """Autopilots that would see the world at a lower rate than their loops are made for."""
+    control, period = scenario.controller, scenario.time.control_s
+    if isinstance(control, Autopilot) and period > control.SLOWEST + SAME_TIME:
+        yield Note(
+            "rate",
+            f"time.control_s of {period:g} s: {control.type} expects a sample at least every {control.SLOWEST:g} s.",
         )
 
 

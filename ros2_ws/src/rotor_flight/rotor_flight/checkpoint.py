@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core._jit import cache_directory
-from rotor_core.config.library import LibraryControl
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import parse_tree
@@ -45,17 +45,17 @@ def check_place(scenario: Scenario, path: Path) -> None:
     """Check before anything is flown that a flight can be saved there.
 
     Raises:
-        ConfigError: it flies a mission, or under a foreign library, whose state cannot be saved; or the file exists.
+        ConfigError: it flies a mission, or under a program of others, whose state cannot be saved; or the file exists.
     """
     if scenario.mission is not None:
         raise ConfigError(
             "a flight with a mission cannot be saved: its steps are a running program. Fly it again from the start, "
             "which gives the same bits."
         )
-    if isinstance(scenario.controller, LibraryControl):
+    if isinstance(scenario.controller, Counterpart):
         raise ConfigError(
-            "a flight under a controller in a shared library cannot be saved: nobody knows what the library keeps. Fly "
-            "it again from the start."
+            "a flight under a shared library or an autopilot cannot be saved: nobody knows what that keeps. Fly it "
+            "again from the start."
         )
     if path.exists():
         raise ConfigError(

@@ -118,18 +118,20 @@ def fly(
             masses[i] = simulation.masses
         limited += controller.limited > 0
 
-    for i in range(n + 1):
-        t = simulation.time
-        if i == last and checkpoint is not None:
-            checkpoint(loop)
-        loop.period(record, acts=acts)
-        if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
-            reported = wall.perf_counter()
-            progress(t - START_TIME - begun, total)
-        if i == last:
-            break
-    if owned:
-        loop.controller.close()
+    try:
+        for i in range(n + 1):
+            t = simulation.time
+            if i == last and checkpoint is not None:
+                checkpoint(loop)
+            loop.period(record, acts=acts)
+            if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
+                reported = wall.perf_counter()
+                progress(t - START_TIME - begun, total)
+            if i == last:
+                break
+    finally:
+        if owned:
+            loop.controller.close()
     kept = slice(0, last + 1)
     still = np.zeros((*masses[kept].shape[:2], 13))
     State(still).position[:], State(still).attitude[:] = masses[kept], (1.0, 0.0, 0.0, 0.0)

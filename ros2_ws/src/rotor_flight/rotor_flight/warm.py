@@ -15,7 +15,7 @@ import numpy as np
 
 from rotor_core._jit import ALL_COMPILED, COMPILED, WHY_UNCOMPILED, cache_directory
 from rotor_core._link import resolve_all
-from rotor_core.config.library import LibraryControl
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import RotorError
@@ -58,7 +58,7 @@ def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
         ]
         scenarios.append(load_scenario(ARM))
     for scenario in scenarios:
-        if isinstance(scenario.controller, LibraryControl):
+        if isinstance(scenario.controller, Counterpart):
             continue  # what others have written runs in flights alone
         controller = make_controller(scenario)
         states = np.zeros((len(scenario.model.entities), 19))

@@ -95,6 +95,7 @@ class GraphOptions:
         recorder: ``ours``, or ``ros2bag`` for the recorder of a distribution.
         report: our recorder reports on its bag when it is closed.
         seed: of the random streams; None: the scenario's.
+        autopilot: in the loop in place of the scenario's controller; empty: none.
         pacing: ``lockstep``, ``realtime`` or empty for the scenario's.
         real_time_factor: 0: the scenario's.
         duration: the simulator ends after this simulated time, s; 0: never.
@@ -119,6 +120,7 @@ class GraphOptions:
     recorder: str = "ours"
     report: bool = False
     seed: int | None = None
+    autopilot: str = ""
     pacing: str = ""
     real_time_factor: float = 0.0
     duration: float = 0.0
@@ -193,6 +195,8 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         )
     seed = -1 if options.seed is None else options.seed
     common: dict[str, object] = {"scenario": options.scenario, "seed": seed}
+    if options.autopilot:
+        common["autopilot"] = options.autopilot
 
     def node(name: str, package: str, **parameters: object) -> NodePlan:
         return NodePlan(

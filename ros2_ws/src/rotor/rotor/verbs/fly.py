@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rotor.verb import (
     VERBS,
     Verb,
+    add_autopilot,
     add_print_config,
     add_run_arguments,
     conclude,
@@ -26,8 +27,8 @@ def _fly(options: argparse.Namespace) -> int:
     from rotor_core.config.loader import load_scenario
 
     if options.print_config:
-        return print_config(options.scenario, options.seed)
-    scenario = load_scenario(options.scenario, seed=options.seed)
+        return print_config(options.scenario, options.seed, autopilot=options.autopilot)
+    scenario = load_scenario(options.scenario, seed=options.seed, autopilot=options.autopilot)
     print_notes(scenario)
     return fly_and_write(options, scenario, None)
 
@@ -88,6 +89,7 @@ def add_results(sub: argparse.ArgumentParser) -> None:
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     add_run_arguments(sub)
+    add_autopilot(sub)
     add_results(sub)
     add_print_config(sub)
 

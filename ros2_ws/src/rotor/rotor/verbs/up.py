@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rotor.arguments import positive_number
 from rotor.graph.adapters import ADAPTERS
-from rotor.verb import VERBS, Verb, add_run_arguments, print_notes
+from rotor.verb import VERBS, Verb, add_autopilot, add_run_arguments, print_notes
 
 
 def _up(options: argparse.Namespace) -> int:
@@ -26,7 +26,14 @@ def _up(options: argparse.Namespace) -> int:
         ensure("testbed")
     if options.record:
         ensure("compare")
-    scenario = load_scenario(options.scenario, seed=options.seed, pacing=options.pacing or None)
+    scenario = load_scenario(
+        options.scenario,
+        seed=options.seed,
+        pacing=options.pacing or None,
+        autopilot=options.autopilot,
+    )
+    if scenario.controller.type == "px4":
+        ensure("px4")
     print_notes(scenario)
     wanted = GraphOptions(
         options.scenario,
@@ -34,6 +41,7 @@ def _up(options: argparse.Namespace) -> int:
         controller=options.controller,
         planner=options.planner,
         seed=options.seed,
+        autopilot=options.autopilot or "",
         pacing=options.pacing,
         duration=options.duration or 0.0,
         linger=True,
@@ -78,6 +86,7 @@ def _up(options: argparse.Namespace) -> int:
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     add_run_arguments(sub)
+    add_autopilot(sub)
     sub.add_argument(
         "--pacing", choices=["realtime", "lockstep"], default="", help="default: the scenario's"
     )

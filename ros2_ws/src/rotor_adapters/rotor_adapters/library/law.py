@@ -11,7 +11,7 @@ from rotor_adapters.library.exchange import read_output, write_input
 from rotor_adapters.library.instance import Instance, LibraryFault
 from rotor_adapters.library.interface import MOST_LOGS, MOST_MOTORS, Block
 from rotor_adapters.library.isolated import IsolatedInstance
-from rotor_core.config.library import LibraryControl
+from rotor_core.config.counterparts.library import LibraryControl
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, attachment_points
 from rotor_core.config.vehicles.body import inertia_matrix
@@ -27,7 +27,7 @@ class LibraryLaw:
     What a library does wrong is told once, and its vehicle gets no command until the next reset: its rotors stop.
 
     Args:
-        scenario: with a :class:`~rotor_core.config.library.LibraryControl`.
+        scenario: with a :class:`~rotor_core.config.counterparts.library.LibraryControl`.
         team: whose law it is.
 
     Attributes:

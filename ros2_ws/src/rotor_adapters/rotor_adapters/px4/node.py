@@ -13,14 +13,8 @@ from builtin_interfaces.msg import Time
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from rotor_adapters.autopilot_node import Adapter
-from rotor_adapters.autopilots import (
-    Autopilot,
-    reference_of,
-    swap_attitude,
-    swap_body,
-    swap_world,
-    swap_yaw,
-)
+from rotor_adapters.autopilots import Autopilot, reference_of
+from rotor_adapters.frames import swap_attitude, swap_body, swap_world, swap_yaw
 from rotor_core.config.yaml.units import rpy_from_wxyz
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.ros.node import run

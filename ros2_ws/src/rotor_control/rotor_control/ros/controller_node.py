@@ -27,7 +27,7 @@ from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
-from rotor_core.ros.node import declare_live, followed_scenario, run
+from rotor_core.ros.node import declare_live, followed_scenario, is_running, run
 
 
 class ControllerNode(Node):
@@ -41,6 +41,7 @@ class ControllerNode(Node):
         watch_compiling(self)
         scenario = followed_scenario(self)
         self.controller = make_controller(scenario)
+        self.controller.stop_when(lambda: not is_running())
         entities = [e.name for e in scenario.model.entities]
         vehicles = [v.name for v in scenario.model.vehicles]
         self.teams = [team.entity for team in self.controller.teams]
@@ -74,6 +75,11 @@ class ControllerNode(Node):
         self.get_logger().info(
             f"controlling {', '.join(vehicles)}; planned: {', '.join(self.teams)}"
         )
+
+    def destroy_node(self) -> None:
+        """Let go of what laws hold, then of the node."""
+        self.controller.close()
+        super().destroy_node()
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Ranges have been checked; all of one call take effect together or not at all."""

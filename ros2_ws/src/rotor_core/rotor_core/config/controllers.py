@@ -8,7 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from rotor_core.config.library import LibraryControl
+from rotor_core.config.counterparts.autopilots import (
+    ArduPilotControl,
+    BetaflightControl,
+    Px4Control,
+)
+from rotor_core.config.counterparts.library import LibraryControl
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 from rotor_core.config.yaml.units import rad_from_deg
@@ -218,6 +223,9 @@ Control = (
     | ManipulatorControl
     | OpenLoopControl
     | LibraryControl
+    | Px4Control
+    | ArduPilotControl
+    | BetaflightControl
 )
 
 CONTROL_LAWS: Registry[Kind] = Registry(
@@ -239,4 +247,11 @@ for _config, _make in (
 ):
     _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
     CONTROL_LAWS.register(_name, Kind(_config, f"rotor_control.controller:{_make}"))
-CONTROL_LAWS.register("library", Kind(LibraryControl, "rotor_adapters.library.law:LibraryLaw"))
+for _config, _make in (
+    (LibraryControl, "library.law:LibraryLaw"),
+    (Px4Control, "px4.link:px4_law"),
+    (ArduPilotControl, "ardupilot.link:ardupilot_law"),
+    (BetaflightControl, "betaflight.link:betaflight_law"),
+):
+    _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
+    CONTROL_LAWS.register(_name, Kind(_config, f"rotor_adapters.{_make}"))

@@ -17,6 +17,7 @@ from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.catalog import locate
 from rotor_core.config.checks.cables import check_cables
 from rotor_core.config.checks.references import check_references
+from rotor_core.config.counterparts.with_autopilot import with_autopilot
 from rotor_core.config.environment import Air
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.mission import Mission
@@ -42,13 +43,19 @@ MAX_USE_DEPTH = 8
 
 
 def load_scenario(
-    name: str | Path, *, seed: int | None = None, pacing: str | None = None
+    name: str | Path,
+    *,
+    seed: int | None = None,
+    pacing: str | None = None,
+    autopilot: str | None = None,
 ) -> Scenario:
     """Load a scenario by shipped name or path.
 
     Args:
         name: e.g. ``"three_dragonflies_triangular_1m"`` or ``"my/scenario.yaml"``.
         seed, pacing: replace the values of the file.
+        autopilot: flies in place of the controller of the file; see
+            :func:`rotor_core.config.counterparts.with_autopilot.with_autopilot`.
 
     Raises:
         ConfigError: with file, line, value, limit and remedy.
@@ -60,7 +67,7 @@ def load_scenario(
         scenario = replace(scenario, seed=seed)
     if pacing is not None:
         scenario = replace(scenario, time=replace(scenario.time, pacing=pacing))
-    return scenario
+    return with_autopilot(scenario, autopilot) if autopilot else scenario
 
 
 def scenario_heading(name: str) -> tuple[str, str]:

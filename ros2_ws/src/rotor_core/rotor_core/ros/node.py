@@ -69,10 +69,11 @@ def declare_live(
 
 
 def declare_scenario(node: Node, *, live: bool = False) -> None:
-    """Declare the parameters ``scenario`` and ``seed``; ``live`` ones may change between runs."""
+    """Declare the parameters ``scenario``, ``seed``, ``autopilot``; ``live`` ones may change between runs."""
     how = declare_live if live else declare
     how(node, "scenario", "slalom", "shipped name or path of a scenario")
     how(node, "seed", -1, "seed of the random streams; negative: as the scenario says")
+    how(node, "autopilot", "", "autopilot in the loop in place of the scenario's controller")
 
 
 def named_scenario(node: Node) -> Scenario:
@@ -83,11 +84,12 @@ def named_scenario(node: Node) -> Scenario:
     """
     name = str(node.get_parameter("scenario").value)
     seed = int(node.get_parameter("seed").value)
-    return load_scenario(name, seed=seed if seed >= 0 else None)
+    autopilot = str(node.get_parameter("autopilot").value)
+    return load_scenario(name, seed=seed if seed >= 0 else None, autopilot=autopilot or None)
 
 
 def scenario_parameter(node: Node) -> Scenario:
-    """Declare the parameters ``scenario`` and ``seed`` and load what they name."""
+    """Declare the parameters that name a scenario and load it."""
     declare_scenario(node)
     return named_scenario(node)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from tabulate import DataRow, Line, TableFormat, tabulate
 
 from rotor_sim.lateness import CAUSES, MANY, REMEDIES
@@ -18,6 +20,8 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         ("flight time", _number(summary["flight_time_s"], "s", 2)),
     ]
     for entity, figures in summary["teams"].items():
+        if isnan(figures["position_rmse_m"]):  # nobody was told where it should be
+            continue
         xyz = ", ".join(f"{1e3 * v:.1f}" for v in figures["position_rmse_xyz_m"])
         rows.append(
             (

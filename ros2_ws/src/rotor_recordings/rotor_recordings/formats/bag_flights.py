@@ -9,6 +9,7 @@ import numpy as np
 from rosbags.highlevel import AnyReader
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -161,6 +162,8 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             axis=1,
         )
     )
+    if isinstance(scenario.controller, Autopilot):
+        references[:] = np.nan  # nobody told it of the plans
     n_cables = len(scenario.model.cables)
     tensions = np.array(
         [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]

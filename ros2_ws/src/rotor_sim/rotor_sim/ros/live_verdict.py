@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rotor_msgs.msg import PolynomialTrajectory
 
+from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ContractError
@@ -27,7 +28,8 @@ EVERY = 0.1
 class LiveVerdict:
     """Collects every control period and lets a :class:`~rotor_sim.judging.judge.Judge` look at many at once.
 
-    References are those of the plans on ``rotor/plan``; without any nothing is far from its reference.
+    References are those of the plans on ``rotor/plan``; without any nothing is far from its reference, nor under an
+    autopilot in the loop, which is not told of plans.
 
     Attributes:
         now: verdict at the last look.
@@ -43,6 +45,7 @@ class LiveVerdict:
         self._states = np.zeros((rows, len(simulation.names), 13))
         self._wrenches = np.zeros((rows, simulation.n_vehicles, 4))
         self._slack = np.zeros((rows, simulation.engine.n_cables), bool)
+        self._is_told = not isinstance(scenario.controller, Autopilot)
         self._planned = [team.entity for team in teams(scenario.model)]
         self._references = np.zeros((rows, len(self._planned), REFERENCE))
         self._plans = PlanRegistry(scenario.model)
@@ -92,7 +95,7 @@ class LiveVerdict:
             ago = nanoseconds(self._simulation.time - self._time[rows.stop - 1])
             self._references[rows] = np.nan
             now = nanoseconds_from_stamp(self._sim_time.stamp()) - ago
-            followed = self._plans.followed(now)
+            followed = self._plans.followed(now) if self._is_told else ()
             for i, entity in enumerate(self._planned):
                 if entity in followed:
                     plans = self._plans.queues[entity]

@@ -298,11 +298,7 @@ class Session:
         else:
             self._stand(executor)
         just_over = self.is_over and not was_over  # its report is that of `finish`
-        if (
-            self.active
-            and not just_over
-            and wall.perf_counter() - self.health.last_report > REPORT
-        ):
+        if self.active and not just_over and wall.perf_counter() - self.health.last_report > REPORT:
             self._report()
 
     def finish(self) -> None:

@@ -1,15 +1,16 @@
-"""Controllers that are programs of others: in a shared library."""
+"""Controllers in a shared library."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.yaml.structure import bounded
 
 
 @dataclass(frozen=True)
-class LibraryControl:
+class LibraryControl(Counterpart):
     """A controller in a shared library, one loaded copy per vehicle (``rotor_controller.h``).
 
     ``path``: the library, beside the scenario or in the working directory. ``parameters``: numbers by the names that

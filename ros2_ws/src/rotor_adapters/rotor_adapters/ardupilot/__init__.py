@@ -1,0 +1,1 @@
+"""ArduPilot as counterpart."""

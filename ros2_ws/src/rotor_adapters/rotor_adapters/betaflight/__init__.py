@@ -1,0 +1,1 @@
+"""Betaflight as counterpart."""

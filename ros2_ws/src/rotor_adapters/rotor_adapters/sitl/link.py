@@ -1,0 +1,118 @@
+"""A connection to the autopilot of one vehicle."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import time as wall
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from rotor_adapters.sitl.senses import Sample
+from rotor_core.errors import ConfigError
+
+LARGEST = 4096
+"""Bytes that are read at once; datagrams of autopilots are smaller."""
+
+
+class Link(ABC):
+    """A connection to one autopilot; see the protocols in the folders of PX4, ArduPilot and Betaflight.
+
+    Args:
+        period: of control, s: by so much the clock of the autopilot goes on with every sample.
+
+    Attributes:
+        kind: name of the autopilot, for people.
+        where: it is waited for, for people.
+        connected: it has been heard of.
+        armed: its motors may turn.
+        in_lockstep: it waits for the next sample, and answers each.
+        clock: samples that it was sent.
+        news: what people should be told, oldest first.
+        spin_s: an answer is looked for without sleeping this long: being woken up costs more than most answers take.
+    """
+
+    kind: str
+    where: str
+
+    def __init__(self, period: float) -> None:
+        self.period_us = round(1e6 * period)
+        self.connected = self.armed = False
+        self.in_lockstep = True
+        self.clock = 0
+        self.news: list[str] = []
+        self.spin_s = 0.0
+
+    @property
+    def clock_us(self) -> int:
+        """Time of the autopilot, us."""
+        return self.clock * self.period_us
+
+    @abstractmethod
+    def open(self) -> None:
+        """Begin to listen.
+
+        Raises:
+            ConfigError: somebody else does.
+        """
+
+    @abstractmethod
+    def poll(self) -> None:
+        """Take up a connection, if there is a new one."""
+
+    @abstractmethod
+    def ask(self, sample: Sample) -> None:
+        """Send a sample; nothing where nobody waits for one."""
+
+    @abstractmethod
+    def answer(self, patience: float) -> Sequence[float] | None:
+        """Throttles of its motors; None where there is no answer within ``patience`` s of wall time."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connection, and listen no more."""
+
+    def receive(self, connection: socket.socket, patience: float) -> tuple[bytes, tuple] | None:
+        """What comes next, and from where; None where nothing comes within ``patience`` s.
+
+        Raises:
+            OSError: as of the socket, which does not block.
+        """
+        now = wall.perf_counter()
+        awake, end = now + self.spin_s, now + patience
+        while True:
+            try:
+                return connection.recvfrom(LARGEST)
+            except BlockingIOError:
+                now = wall.perf_counter()
+            if now >= end:
+                return None
+            if now >= awake:
+                select.select([connection], [], [], end - now)
+
+
+def listening(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
+    """A socket bound to an address, which does not block.
+
+    Raises:
+        ConfigError: it is taken, or not one of this machine.
+    """
+    name = "TCP" if kind == socket.SOCK_STREAM else "UDP"
+    made = socket.socket(socket.AF_INET, kind)
+    made.setblocking(False)
+    if kind == socket.SOCK_STREAM:  # a port of a connection that has just ended is free again
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        why = os.strerror(error.errno) if error.errno else str(error)
+        remedy = (
+            "Another simulation listens there: end it, or choose another controller.port or instance."
+            if error.errno == errno.EADDRINUSE
+            else "controller.listen must be an address of this machine."
+        )
+        raise ConfigError(f"controller: {name} {host}:{port}: {why}. {remedy}") from error
+    return made

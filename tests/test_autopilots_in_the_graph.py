@@ -1,0 +1,101 @@
+"""Autopilots in the loop as nodes over DDS, against scripted peers over TCP and UDP."""
+
+import socket
+
+import graph
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from test_graph import simulator_status
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.ros import qos
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_flights import read_flight
+from validation.autopilots.peers import free_port, peers, vehicle_keys
+
+SCENARIO = """
+schema: 1
+description: One X500 on the ground, under PX4.
+model: {{vehicles: [{{use: x500}}]}}
+initial: [{{entity: quad1, position_m: [0, 0, 0.073]}}]
+environment: {{contact: {{}}}}
+actuation: rotors
+controller: {controller}
+time: {{step_s: 0.001, control_s: 0.004}}
+sensing: {{sensors: [{{type: gps, body: quad1}}, {{type: barometer, body: quad1}}]}}
+"""
+
+
+def keys_of(scenario, port):
+    return {
+        "port": port, "vehicle": vehicle_keys(scenario, 0), "place": [1.0, 0.5, -2.5], "boot": 2, "arm_after": 4,
+        "ki": 0.5,
+    }  # fmt: skip
+
+
+def test_lockstep_over_dds_equals_the_flight_without_ros(tmp_path):
+    """PX4 in the controller node: the same states as by `fly`, and a bag with what its sensors measure."""
+    port, seconds = free_port(socket.SOCK_STREAM), 2.0
+    path = tmp_path / "px4.yaml"
+    path.write_text(SCENARIO.format(controller=f"{{type: px4, port: {port}, odometry_hz: 250}}"))
+    scenario = load_scenario(path)
+    with peers("px4", [keys_of(scenario, port)], tmp_path) as told, graph.bench(tmp_path) as bench:
+        log = (tmp_path / "log").joinpath
+        status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
+        bench.start(
+            "simulator", scenario=str(path), pacing="lockstep", duration_s=seconds, linger=True
+        )
+        bench.start("recorder", scenario=str(path), bag=str(tmp_path / "bag"))
+        bench.start("planner", scenario=str(path))
+        bench.until(lambda: "recording" in log("recorder.log").read_text(), "recorder")
+        bench.start("controller", scenario=str(path))
+        bench.until(
+            lambda: bool(status) and simulator_status(status)[-1][0].message == "finished",
+            "end",
+            60.0,
+        )
+        assert "quad1: PX4 answers, armed" in log("controller.log").read_text()
+    over_dds = read_flight(tmp_path / "bag")
+    assert told["peers"][0]["n"] >= 500
+    with peers("px4", [keys_of(scenario, port)], tmp_path):
+        alone = fly(scenario, duration=seconds)
+    index = {round(t * 1e6): i for i, t in enumerate(alone.time)}
+    # topics come every 10 ms, decisions every 4 ms: every 20 ms both
+    both = [(i, round(t * 1e6)) for i, t in enumerate(over_dds.time) if round(t * 1e6) in index]
+    rows = np.array([(i, index[t]) for i, t in both])
+    assert len(rows) >= 0.5 * seconds * 50  # odometry keeps ten messages for slow readers
+    np.testing.assert_allclose(
+        over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0
+    )
+    assert np.isnan(over_dds.references).all() and np.isnan(alone.references).all()
+
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    seen = {}
+    with next((tmp_path / "bag").glob("*.mcap")).open("rb") as stream:
+        for _, channel, _, message in make_reader(
+            stream, decoder_factories=[DecoderFactory()]
+        ).iter_decoded_messages():
+            seen[channel.topic] = message
+    assert abs(seen["/quad1/gps/fix"].latitude - 47.397742) < 1e-4
+    assert seen["/quad1/gps/fix"].status.status == 0
+    assert abs(seen["/quad1/barometer"].fluid_pressure - 101325.0) < 100.0
+
+
+def test_a_controller_that_waits_for_its_autopilot_ends_when_told(tmp_path):
+    """Ctrl-C while nobody connects: no trace, no code."""
+    port = free_port(socket.SOCK_DGRAM)
+    path = tmp_path / "ardupilot.yaml"
+    path.write_text(SCENARIO.format(controller=f"{{type: ardupilot, port: {port}}}"))
+    with graph.bench(tmp_path) as bench:
+        log = (tmp_path / "log").joinpath
+        bench.start("simulator", scenario=str(path), pacing="lockstep")
+        bench.start("planner", scenario=str(path))
+        bench.start("controller", scenario=str(path))
+        bench.until(
+            lambda: "waiting for ArduPilot" in log("controller.log").read_text(), "controller"
+        )
+        controller = bench.group.children["controller"].process
+    assert controller.returncode == 0
+    assert "Traceback" not in log("controller.log").read_text()

@@ -1,0 +1,1 @@
+"""Scripted autopilots, written from the published protocols: what tests and benchmarks fly against."""
