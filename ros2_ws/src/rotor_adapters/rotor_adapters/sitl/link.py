@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.errors import ConfigError
 
+LAST_PORT = 65535
+
 LARGEST = 4096
 """Bytes that are read at once; datagrams of autopilots are smaller."""
 
@@ -97,9 +99,13 @@ def listening(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
     """A socket bound to an address, which does not block.
 
     Raises:
-        ConfigError: it is taken, or not one of this machine.
+        ConfigError: it is taken, not one of this machine, or none.
     """
     name = "TCP" if kind == socket.SOCK_STREAM else "UDP"
+    if port > LAST_PORT:
+        raise ConfigError(
+            f"controller: {name} {host}:{port}: there is no such port. Choose a lower controller.port or instance."
+        )
     made = socket.socket(socket.AF_INET, kind)
     made.setblocking(False)
     if kind == socket.SOCK_STREAM:  # a port of a connection that has just ended is free again

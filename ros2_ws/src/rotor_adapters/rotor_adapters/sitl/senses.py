@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotor_adapters.frames import ACCELERATION, PLACE, RATE, SEEN, swap_body, swap_world, write_seen
+from rotor_adapters.frames import (
+    ACCELERATION,
+    PLACE,
+    RATE,
+    SEEN,
+    swap_body,
+    swap_world,
+    write_seen,
+)
 from rotor_core.config.counterparts.autopilots import OnBoard
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.extras import explained
 from rotor_core.state import State
-from rotor_sim.sensing.barometer import BarometerModel
 from rotor_sim.sensing.gps import GpsModel
 from rotor_sim.sensing.inertial import InertialModel
 from rotor_sim.sensing.magnetometer import MagnetometerModel
-from rotor_sim.sensing.pitot import PitotModel
+from rotor_sim.sensing.pitot import differential_pressure
+from rotor_sim.sensing.pressure import PressureModel
+
+if TYPE_CHECKING:
+    from rotor_sim.sensing.earth import Earth
 
 STREAM = 4
 """First word of the random streams of sensors for autopilots; those before are of the simulation's own."""
+
+INERTIAL = slice(ACCELERATION.start, RATE.stop)
+"""Accelerometer and gyroscope in a row of what is seen."""
 
 
 @dataclass
@@ -55,6 +70,57 @@ def due(k: int, period: float, rate: float) -> bool:
     return k == 0 or int(k * period * rate + SAME_TIME) > int((k - 1) * period * rate + SAME_TIME)
 
 
+class Instruments:
+    """What one vehicle has on board besides its inertial unit."""
+
+    def __init__(self, scenario: Scenario, row: int, on_board: OnBoard, earth: Earth) -> None:
+        environment = scenario.environment
+        self._earth, self._period = earth, scenario.time.control_s
+        self._air, self._density = np.array(environment.wind.steady_m_s), environment.air.density
+        self._field = on_board.magnetometer and (
+            on_board.magnetometer.rate_hz,
+            MagnetometerModel(on_board.magnetometer, earth, _seed(scenario, 1, row)),
+        )
+        self._pressure = on_board.barometer and (
+            on_board.barometer.rate_hz,
+            PressureModel(on_board.barometer, _seed(scenario, 2, row)),
+        )
+        self._gps = on_board.gps and (
+            on_board.gps.rate_hz,
+            GpsModel(on_board.gps, earth, _seed(scenario, 3, row)),
+        )
+        self._pitot = on_board.pitot and (
+            on_board.pitot.rate_hz,
+            PressureModel(on_board.pitot, _seed(scenario, 4, row)),
+        )
+
+    def reset(self) -> None:
+        """Begin all random streams again."""
+        for instrument in (self._field, self._pressure, self._gps, self._pitot):
+            if instrument:
+                instrument[1].reset()
+
+    def read(self, motion: np.ndarray, k: int, sample: Sample) -> None:
+        """Add to a sample what is new in period k, for the motion (19,) of the vehicle."""
+        period = self._period
+        if self._field and due(k, period, self._field[0]):
+            sample.field = swap_body(self._field[1].sample(motion))
+        if self._pressure and due(k, period, self._pressure[0]):
+            z = float(State(motion).position[2])
+            sample.pressure = self._pressure[1].sample(self._earth.pressure(z))
+            sample.temperature = self._earth.temperature(z)
+        if self._pitot and due(k, period, self._pitot[0]):
+            ideal = differential_pressure(motion, self._air, self._density)
+            sample.differential = self._pitot[1].sample(ideal)
+        if self._gps:
+            rate, model = self._gps
+            if due(k, period, rate):
+                model.take(k * period, motion)
+            told = model.told(k * period)
+            if told is not None:
+                sample.fix, sample.velocity = told[0], swap_world(told[1])
+
+
 class Senses:
     """Sensors of the vehicles of a team.
 
@@ -65,70 +131,37 @@ class Senses:
     """
 
     def __init__(self, scenario: Scenario, rows: list[int], on_board: OnBoard | None) -> None:
-        self._rows, self._period = np.array(rows), scenario.time.control_s
-        self._gravity = scenario.environment.gravity_m_s2
+        self._rows, self._gravity = np.array(rows), scenario.environment.gravity_m_s2
         self._seen = np.zeros((len(rows), SEEN))
-        self._on_board = on_board
-        self._inertial = None
+        self._inertial: InertialModel | None = None
+        self._instruments: list[Instruments] = []
         if on_board is None:
             return
-
-        def seed(*key: int) -> np.random.SeedSequence:
-            return np.random.SeedSequence(scenario.seed, spawn_key=(STREAM, *key))
-
         with explained():
             from rotor_sim.sensing.earth import Earth
 
-            self.earth = Earth(scenario.environment)
-        self._inertial = InertialModel(on_board.imu, len(rows), self._period, seed(0, *rows))
-        environment = scenario.environment
-        self._air = np.array(environment.wind.steady_m_s)
-        earth = self.earth
-        self._magnetometers = on_board.magnetometer and [
-            MagnetometerModel(on_board.magnetometer, earth, seed(1, row)) for row in rows
-        ]
-        self._barometers = on_board.barometer and [
-            BarometerModel(on_board.barometer, earth, seed(2, row)) for row in rows
-        ]
-        self._gps = on_board.gps and [GpsModel(on_board.gps, earth, seed(3, row)) for row in rows]
-        self._pitots = on_board.pitot and [
-            PitotModel(on_board.pitot, environment.air.density, seed(4, row)) for row in rows
-        ]
+            earth = Earth(scenario.environment)
+        period, seed = scenario.time.control_s, _seed(scenario, 0, *rows)
+        self._inertial = InertialModel(on_board.imu, len(rows), period, seed)
+        self._instruments = [Instruments(scenario, row, on_board, earth) for row in rows]
 
     def reset(self) -> None:
         """Begin all random streams again."""
-        if self._inertial is None:
-            return
-        self._inertial.reset()
-        for models in (self._magnetometers, self._barometers, self._gps, self._pitots):
-            for model in models or ():
-                model.reset()
+        if self._inertial is not None:
+            self._inertial.reset()
+        for instruments in self._instruments:
+            instruments.reset()
 
     def sample(self, states: np.ndarray, k: int) -> list[Sample]:
         """What each vehicle senses in period k of a flight, for ``states`` (N, 19)."""
-        seen, on_board, period = self._seen, self._on_board, self._period
-        write_seen(states, self._rows, self._gravity, seen)
+        write_seen(states, self._rows, self._gravity, self._seen)
         if self._inertial is not None:
-            both = slice(ACCELERATION.start, RATE.stop)
-            # errors are those of the units' axes, whatever their signs
-            seen[:, both] = self._inertial.sample(seen[:, both])
-        out = [Sample(row) for row in seen.tolist()]
-        if on_board is None:
-            return out
-        time = k * period
-        for i, (sample, row) in enumerate(zip(out, self._rows, strict=True)):
-            motion = states[row]
-            if self._magnetometers and due(k, period, on_board.magnetometer.rate_hz):  # type: ignore[union-attr]
-                sample.field = swap_body(self._magnetometers[i].sample(motion))
-            if self._barometers and due(k, period, on_board.barometer.rate_hz):  # type: ignore[union-attr]
-                sample.pressure = self._barometers[i].sample(motion)
-                sample.temperature = self.earth.temperature(float(State(motion).position[2]))
-            if self._pitots and due(k, period, on_board.pitot.rate_hz):  # type: ignore[union-attr]
-                sample.differential = self._pitots[i].sample(motion, self._air)
-            if self._gps:
-                if due(k, period, on_board.gps.rate_hz):  # type: ignore[union-attr]
-                    self._gps[i].take(time, motion)
-                told = self._gps[i].told(time)
-                if told is not None:
-                    sample.fix, sample.velocity = told[0], swap_world(told[1])
+            self._seen[:, INERTIAL] = self._inertial.sample(self._seen[:, INERTIAL])
+        out = [Sample(row) for row in self._seen.tolist()]
+        for instruments, row, sample in zip(self._instruments, self._rows, out, strict=False):
+            instruments.read(states[row], k, sample)
         return out
+
+
+def _seed(scenario: Scenario, *key: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(scenario.seed, spawn_key=(STREAM, *key))

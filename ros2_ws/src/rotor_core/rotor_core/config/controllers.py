@@ -235,23 +235,20 @@ CONTROL_LAWS: Registry[Kind] = Registry(
     "called with (states (N, >= 13), reference (28,), out (n, 4)) and has a method ``reset``.",
     check=check_kind,
 )
+_OURS, _OF_OTHERS = "rotor_control.controller", "rotor_adapters"
 for _config, _make in (
-    (QuadrotorControl, "multirotor_law"),
-    (PointMassControl, "multirotor_law"),
-    (CableTeamControl, "multirotor_law"),
-    (RigidTeamControl, "multirotor_law"),
-    (ManipulatorControl, "multirotor_law"),
-    (CascadedPidControl, "cascaded_pid_law"),
-    (HelicopterControl, "helicopter_law"),
-    (OpenLoopControl, "open_loop_law"),
+    (QuadrotorControl, f"{_OURS}:multirotor_law"),
+    (PointMassControl, f"{_OURS}:multirotor_law"),
+    (CableTeamControl, f"{_OURS}:multirotor_law"),
+    (RigidTeamControl, f"{_OURS}:multirotor_law"),
+    (ManipulatorControl, f"{_OURS}:multirotor_law"),
+    (CascadedPidControl, f"{_OURS}:cascaded_pid_law"),
+    (HelicopterControl, f"{_OURS}:helicopter_law"),
+    (OpenLoopControl, f"{_OURS}:open_loop_law"),
+    (LibraryControl, f"{_OF_OTHERS}.library.law:LibraryLaw"),
+    (Px4Control, f"{_OF_OTHERS}.px4.link:px4_law"),
+    (ArduPilotControl, f"{_OF_OTHERS}.ardupilot.link:ardupilot_law"),
+    (BetaflightControl, f"{_OF_OTHERS}.betaflight.link:betaflight_law"),
 ):
     _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
-    CONTROL_LAWS.register(_name, Kind(_config, f"rotor_control.controller:{_make}"))
-for _config, _make in (
-    (LibraryControl, "library.law:LibraryLaw"),
-    (Px4Control, "px4.link:px4_law"),
-    (ArduPilotControl, "ardupilot.link:ardupilot_law"),
-    (BetaflightControl, "betaflight.link:betaflight_law"),
-):
-    _name = typing.get_args(typing.get_type_hints(_config)["type"])[0]
-    CONTROL_LAWS.register(_name, Kind(_config, f"rotor_adapters.{_make}"))
+    CONTROL_LAWS.register(_name, Kind(_config, _make))

@@ -82,17 +82,8 @@ class MagnetometerErrors:
 
 
 @dataclass(frozen=True)
-class BarometerErrors:
-    """Barometer in the standard atmosphere: noise per sample, constant bias."""
-
-    rate_hz: float = bounded(25.0, gt=0.0, le=1000.0)
-    noise_pa: float = bounded(0.0, ge=0.0)
-    bias_pa: float = 0.0
-
-
-@dataclass(frozen=True)
-class PitotErrors:
-    """Pitot tube along the forward axis: noise per sample and bias of its differential pressure."""
+class PressureErrors:
+    """Sensor of a pressure: noise per sample, constant bias."""
 
     rate_hz: float = bounded(25.0, gt=0.0, le=1000.0)
     noise_pa: float = bounded(0.0, ge=0.0)

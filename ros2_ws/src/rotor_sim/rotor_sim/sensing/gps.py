@@ -64,9 +64,9 @@ class Gps(BodyKeys, GpsErrors):
 class GpsSensor(BodySensor[GpsModel]):
     """A receiver in a simulation."""
 
-    def make(self, keys: Gps, earth: Earth, seed: np.random.SeedSequence) -> GpsModel:
+    def make(self, keys: Gps, seed: np.random.SeedSequence) -> GpsModel:
         """Its model."""
-        return GpsModel(keys, earth, seed)
+        return GpsModel(keys, self.earth, seed)
 
     def reset(self) -> None:
         """Begin again."""

@@ -50,11 +50,9 @@ class Magnetometer(BodyKeys, MagnetometerErrors):
 class MagnetometerSensor(BodySensor[MagnetometerModel]):
     """A magnetometer in a simulation."""
 
-    def make(
-        self, keys: Magnetometer, earth: Earth, seed: np.random.SeedSequence
-    ) -> MagnetometerModel:
+    def make(self, keys: Magnetometer, seed: np.random.SeedSequence) -> MagnetometerModel:
         """Its model."""
-        return MagnetometerModel(keys, earth, seed)
+        return MagnetometerModel(keys, self.earth, seed)
 
     def sense(self) -> np.ndarray:
         """The field, (1, 3) T."""

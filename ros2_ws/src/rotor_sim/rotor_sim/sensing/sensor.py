@@ -15,7 +15,6 @@ from rotor_core.extras import explained
 from rotor_core.registry import Kind
 
 if TYPE_CHECKING:
-    from rotor_sim.sensing.earth import Earth
     from rotor_sim.simulation import Simulation
 
 
@@ -103,11 +102,12 @@ class BodySensor(ABC, Generic[M]):
 
         self.simulation = simulation
         self._row = simulation.body_names.index(keys.body)
-        self.model = self.make(keys, Earth(simulation.scenario.environment), seed)
+        self.earth = Earth(simulation.scenario.environment)
+        self.model = self.make(keys, seed)
         self.reset()
 
     @abstractmethod
-    def make(self, keys: Any, earth: Earth, seed: np.random.SeedSequence) -> M:
+    def make(self, keys: Any, seed: np.random.SeedSequence) -> M:
         """The model."""
 
     @abstractmethod

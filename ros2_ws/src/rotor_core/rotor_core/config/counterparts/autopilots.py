@@ -8,11 +8,10 @@ from typing import ClassVar, Literal
 
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.sensing import (
-    BarometerErrors,
     GpsErrors,
     InertialErrors,
     MagnetometerErrors,
-    PitotErrors,
+    PressureErrors,
 )
 from rotor_core.config.yaml.structure import EntryError, bounded
 
@@ -30,7 +29,7 @@ USUAL_IMU = InertialErrors(
 """Of the size that data sheets of small inertial units have: 16 g, 2000 deg/s."""
 
 USUAL_MAGNETOMETER = MagnetometerErrors(noise_t=2e-7)
-USUAL_BAROMETER = BarometerErrors(noise_pa=1.0)
+USUAL_BAROMETER = PressureErrors(noise_pa=1.0)
 USUAL_GPS = GpsErrors(delay_s=0.1, horizontal_m=0.1, vertical_m=0.15, velocity_m_s=0.05)
 
 
@@ -44,9 +43,9 @@ class OnBoard:
 
     imu: InertialErrors = USUAL_IMU
     magnetometer: MagnetometerErrors | None = USUAL_MAGNETOMETER
-    barometer: BarometerErrors | None = USUAL_BAROMETER
+    barometer: PressureErrors | None = USUAL_BAROMETER
     gps: GpsErrors | None = USUAL_GPS
-    pitot: PitotErrors | None = None
+    pitot: PressureErrors | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Px4Control(Autopilot):
     SLOWEST: ClassVar[float] = 0.004
 
     type: Literal["px4"] = "px4"
-    port: int = bounded(4560, ge=1024, le=65000)
+    port: int = bounded(4560, ge=1024, le=65535)
     odometry_hz: float = bounded(0.0, ge=0.0, le=250.0)
     on_board: OnBoard = OnBoard()
 
@@ -96,10 +95,10 @@ class ArduPilotControl(Autopilot):
     ``pwm_us``: pulses of no and of full throttle. Its own sensors have their errors in its parameters (SIM_*).
     """
 
-    SLOWEST: ClassVar[float] = 0.0025
+    SLOWEST: ClassVar[float] = 0.00125
 
     type: Literal["ardupilot"] = "ardupilot"
-    port: int = bounded(9002, ge=1024, le=60000)
+    port: int = bounded(9002, ge=1024, le=65535)
     pwm_us: tuple[float, float] = bounded((1000.0, 2000.0), ge=500.0, le=2500.0)
 
     def __post_init__(self) -> None:
@@ -131,7 +130,7 @@ class BetaflightControl(Autopilot):
 
     type: Literal["betaflight"] = "betaflight"
     host: str = "127.0.0.1"
-    port: int = bounded(9002, ge=1024, le=60000)
+    port: int = bounded(9002, ge=1024, le=65535)
     answer_s: float = bounded(0.005, gt=0.0, le=1.0)
     sticks: tuple[Sticks, ...] = ()
     bridge: Literal["gazebo", "legacy"] = "gazebo"
