@@ -332,7 +332,7 @@ def test_notes_on_lag_and_rate():
 
 
 def test_with_autopilot_shortens_the_control_period():
-    for name, longest in (("px4", 0.004), ("ardupilot", 0.0025), ("betaflight", 0.002)):
+    for name, longest in (("px4", 0.004), ("ardupilot", 0.00125), ("betaflight", 0.002)):
         scenario = load_scenario("slalom", autopilot=name)
         assert scenario.controller.type == name
         assert scenario.time.control_s <= longest + 1e-12

@@ -67,7 +67,7 @@ def peers(which: str, keys: list[dict], folder: Path, **common: object) -> Itera
         process.wait()
 
 
-def x500(controller: str, text: str = "") -> Scenario:
+def x500(controller: str, text: str = "", *, control_s: float = 0.004) -> Scenario:
     """One X500 on the ground under a controller."""
     return scenario_from_text(
         f"""
@@ -78,7 +78,7 @@ initial: [{{entity: quad1, position_m: [0, 0, 0.073]}}]
 environment: {{contact: {{}}}}
 actuation: rotors
 controller: {controller}
-time: {{step_s: 0.001, control_s: 0.004}}
+time: {{step_s: 0.001, control_s: {control_s}}}
 {text}
 """,
         "x500",

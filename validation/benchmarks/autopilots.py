@@ -59,7 +59,7 @@ def ardupilot(flights: int, seconds: float) -> float:
     factors = []
     for _ in range(flights):
         port = free_port(socket.SOCK_DGRAM)
-        scenario = x500(f"{{type: ardupilot, port: {port}}}")
+        scenario = x500(f"{{type: ardupilot, port: {port}}}", control_s=0.001)
         keys = [{"port": port, "vehicle": vehicle_keys(scenario, 0), "place": HOVER, "ki": 0.5}]
         with tempfile.TemporaryDirectory() as folder:
             frames = round(seconds / scenario.time.control_s) + 8  # and those while it is held

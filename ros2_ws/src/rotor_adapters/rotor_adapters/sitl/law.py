@@ -106,7 +106,9 @@ class SitlLaw:
                 link.poll()
             link.ask(samples[i])
         for i, link in enumerate(self.links):
-            throttles = self._wait(link, 0.0 if i in self._lost else self._control.patience_s)
+            # one that is lost has as long as the pace of the wall leaves it
+            patience = self._period if i in self._lost else self._control.patience_s
+            throttles = self._wait(link, patience)
             self._note(i, throttles)
             if throttles is None:
                 out[i] = 0.0
