@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from rotor_adapters.betaflight.link import BETAFLIGHT_X, MOTORS, STATE, STICKS
 from rotor_adapters.frames import SEEN, swap_attitude, swap_body, swap_world, write_seen
 from rotor_adapters.sitl.motors import QUAD_X, Motors
 from rotor_control.controller import make_controller
-from rotor_core.config.loader import load_scenario, load_vehicle
+from rotor_core.config.loader import load_scenario, load_vehicle, scenario_from_text
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_core.warnings import notes
@@ -94,7 +95,7 @@ def test_what_autopilots_see_is_the_swapped_motion():
 def test_motors_are_found_by_place_and_spin():
     """Moments by hand: in front-left-up, more thrust behind turns the nose down about +y."""
     vehicle = load_vehicle("x500")
-    motors, out = Motors(vehicle, (), (QUAD_X,)), np.zeros(4)
+    motors, out = Motors(vehicle, (QUAD_X,)), np.zeros(4)
     moments = []
     for m in range(4):  # front right, rear left, front left, rear right
         motors.wrench([0.5 + 0.1 * (k == m) for k in range(4)], out)
@@ -105,19 +106,24 @@ def test_motors_are_found_by_place_and_spin():
     motors.wrench([0.0, -0.1, 0.0, 0.0], out)
     np.testing.assert_array_equal(out, 0.0)
     # Betaflight numbers the same rotors another way: rear right, front right, rear left, front left
-    Motors(vehicle, (), (BETAFLIGHT_X,)).wrench([0.9, 0.5, 0.5, 0.5], out)
+    Motors(vehicle, (BETAFLIGHT_X,)).wrench([0.9, 0.5, 0.5, 0.5], out)
     np.testing.assert_array_equal(np.sign(out[1:]), (-1, 1, 1))
 
 
 def test_rotors_that_turn_the_other_way_are_refused():
-    with pytest.raises(ConfigError, match=r"controller.rotors.*first_spin: cw"):
-        Motors(load_vehicle("dragonfly"), (), (QUAD_X,))
-    given = Motors(load_vehicle("dragonfly"), (3, 2, 4, 1), (QUAD_X,))
-    assert given.most == 4
-    with pytest.raises(ConfigError, match="has 4 rotors, got 3"):
-        Motors(load_vehicle("dragonfly"), (3, 2, 4), (QUAD_X,))
-    with pytest.raises(ConfigError, match="a motor drives one rotor"):
-        x500("{type: px4, rotors: [1, 1, 2, 3]}")
+    dragonfly = load_vehicle("dragonfly")
+    with pytest.raises(ConfigError, match=r"dragonfly: rotors.*first_spin: cw"):
+        Motors(dragonfly, (QUAD_X,))
+    told = replace(dragonfly, rotors=replace(dragonfly.rotors, motors=(3, 2, 6, 1)))
+    assert Motors(told, (QUAD_X,)).most == 6
+    for wrong in ("[1, 1, 2, 3]", "[1, 2, 3]", "[1, 2, 3, 4, 5]"):
+        with pytest.raises(ConfigError, match="motors: must be 4 different numbers"):
+            scenario_from_text(
+                "schema: 1\ndescription: x\ncontroller: {type: px4}\nmodel: {vehicles: [{use: dragonfly, rotors: "
+                "{layout: x, arm_m: 0.1, speed_rpm: [0, 9000], thrust_n_per_rpm2: 1.0e-8, torque_per_thrust_m: 0.01, "
+                f"motors: {wrong}}}}}]}}",
+                "x",
+            )
 
 
 # --- PX4 -------------------------------------------------------------------------------------------
@@ -523,7 +529,10 @@ def test_betaflight_that_falls_silent_is_lost(capfd):
 
 def test_betaflight_has_four_motors():
     with pytest.raises(ConfigError, match="holds 4 motors"):
-        make_controller(x500("{type: betaflight, rotors: [3, 2, 4, 5]}"))
+        scenario = x500("{type: betaflight}")
+        vehicle = scenario.model.vehicles[0]
+        many = replace(vehicle, rotors=replace(vehicle.rotors, motors=(3, 2, 4, 5)))
+        make_controller(replace(scenario, model=replace(scenario.model, vehicles=(many,))))
 
 
 # --- by command ------------------------------------------------------------------------------------

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-import sys
 import time as wall
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rotor_adapters.sitl.hold import Hold, tell
 from rotor_adapters.sitl.link import Link
 from rotor_adapters.sitl.motors import QUAD_PLUS, QUAD_X, Frame, Motors
+from rotor_adapters.sitl.pace import Pace
 from rotor_adapters.sitl.senses import Senses
 from rotor_core.config.counterparts.autopilots import Autopilot, OnBoard
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
+from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
-from rotor_core.state import MOTION, State
+from rotor_core.state import MOTION
 
 SLICE = 0.2
 """Longest wait before looking whether everything should end, s."""
 
 SPIN = 5e-4
 """An answer of a single autopilot is looked for without sleeping this long, s."""
-
-
-def tell(text: str) -> None:
-    """Print a line for people."""
-    print(text, file=sys.stderr, flush=True)
 
 
 class SitlLaw:
@@ -69,7 +66,7 @@ class SitlLaw:
         self.is_stopped: Callable[[], bool] = lambda: False
         model = scenario.model
         rows = [model.index(name) for name in team.vehicles]
-        self._motors = [Motors(model.vehicles[row], control.rotors, frames) for row in rows]
+        self._motors = [Motors(model.vehicles[row], frames) for row in rows]
         self.links = [
             make(control.instance + row, motors)
             for row, motors in zip(rows, self._motors, strict=True)
@@ -78,10 +75,10 @@ class SitlLaw:
             link.spin_s = SPIN if len(self.links) == 1 and (os.cpu_count() or 1) > 1 else 0.0
         self._senses = Senses(scenario, rows, on_board)
         self._period = scenario.time.control_s
-        self._rows = rows
-        self._opened = self._started = False
+        self._pace = Pace(self._period)
+        self._is_open = self._has_started = False
         self._lost: set[int] = set()
-        self._k, self._next = 0, 0.0
+        self._k = 0
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the commands (n, 4) of the team for true ``states`` (N, 19); the reference is not told.
@@ -94,11 +91,11 @@ class SitlLaw:
             raise ContractError(
                 f"controller: autopilots feel accelerations: states need {MOTION} columns, got {states.shape[1]}."
             )
-        if not self._started and not self._start(states):
+        if not self._has_started and not self._start(states):
             out[:] = 0.0
             return
         if self._lost or not all(link.in_lockstep for link in self.links):
-            self._keep_pace()
+            self._pace.keep()
         samples = self._senses.sample(states, self._k)
         self._k += 1
         for i, link in enumerate(self.links):
@@ -141,20 +138,10 @@ class SitlLaw:
                 f"{name}: {link.kind} {why}, at t = {self.time:.3f} s. Its rotors stop until it answers again; "
                 "everything else goes on, at the pace of the wall clock."
             )
-            self._next = wall.monotonic()
+            self._pace.begin()
         elif throttles is not None and i in self._lost:
             self._lost.discard(i)
             tell(f"{name}: {link.kind} answers again, at t = {self.time:.3f} s.")
-
-    def _keep_pace(self) -> None:
-        """Wait until the wall clock has caught up; do not make up for what was late by more than a slice."""
-        now = wall.monotonic()
-        self._next = max(self._next, now - SLICE)
-        if self._next > now:
-            wall.sleep(self._next - now)
-        self._next += self._period
-
-    # --- the start ----------------------------------------------------------------------------------
 
     def _start(self, states: np.ndarray) -> bool:
         """Hold the vehicles until their autopilots are ready; False if everything should end meanwhile.
@@ -162,105 +149,41 @@ class SitlLaw:
         Raises:
             ConfigError: somebody else listens there, or the autopilots do not come in time.
         """
-        if not self._opened:
-            self._open()
-        held = states.copy()
-        still = State(held)
-        still.velocity[:] = still.body_rate[:] = 0.0
-        held[:, 13:] = 0.0
-        began = self._next = wall.monotonic()
-        steps = [0] * len(self.links)
-        told: dict[int, str] = {}
-        k = 0
-        while True:
-            waiting = [i for i in range(len(self.links)) if not self._is_ready(i, steps[i])]
-            for i, link in enumerate(self.links):
-                self._tell_step(i, link, steps[i], told)
-            if not waiting:
-                break
-            if self.is_stopped():
+        try:
+            if not self._is_open:
+                self._open()
+            hold = Hold(self._control, self.team.vehicles, self.links, self._period)
+            if not hold.until_ready(states, self._senses, self.is_stopped):
                 return False
-            if wall.monotonic() - began > self._control.boot_s:
-                missing = self._missing(waiting, steps)
-                self.close()
-                raise ConfigError(missing)
-            self._keep_pace()
-            samples = self._senses.sample(held, k)
-            k += 1
-            for i in waiting:
-                self.links[i].poll()
-                self.links[i].ask(samples[i])
-            for i in waiting:
-                steps[i] += self.links[i].answer(self._period) is not None
+        except ConfigError:
+            self.close()
+            raise
         self._senses.reset()  # every flight senses the same, however long it was waited
-        self._started, self._k = True, 0
+        self._has_started, self._k = True, 0
         self._lost.clear()
+        self._pace.begin()
         return True
 
     def _open(self) -> None:
         """Listen for all autopilots."""
-        try:
-            for link in self.links:
-                link.open()
-        except ConfigError:
-            self.close()
-            raise
-        self._opened = True
-        first = self.links[0]
-        tell(
-            f"waiting for {first.kind}: "
-            + ", ".join(
-                f"{n} at {k.where}" for n, k in zip(self.team.vehicles, self.links, strict=True)
-            )
+        for link in self.links:
+            link.open()
+        self._is_open = True
+        places = ", ".join(
+            f"{name} at {link.where}"
+            for name, link in zip(self.team.vehicles, self.links, strict=True)
         )
-
-    def _is_ready(self, i: int, answers: int) -> bool:
-        link = self.links[i]
-        return answers > 0 and (link.armed or self._control.start == "answering")
-
-    def _tell_step(self, i: int, link: Link, answers: int, told: dict[int, str]) -> None:
-        """Tell of every step to being ready, once."""
-        for text in link.news:
-            tell(f"{self.team.vehicles[i]}: {link.kind}: {text}.")
-        link.news.clear()
-        step = _step(link, answers)
-        if step and told.get(i) != step:
-            told[i] = step
-            more = ""
-            if answers and not link.armed and self._control.start == "armed":
-                more = "; arm it, then the flight begins"
-            tell(f"{self.team.vehicles[i]}: {link.kind} {step}{more}")
-
-    def _missing(self, waiting: list[int], steps: list[int]) -> str:
-        """What has not happened in time, and the remedy."""
-        each = ", ".join(
-            f"{self.team.vehicles[i]} at {self.links[i].where} "
-            + (_step(self.links[i], steps[i]) or "was not heard of")
-            for i in waiting
-        )
-        return (
-            f"controller: after boot_s of {self._control.boot_s:g} s the autopilots are not ready: {each}. Start and "
-            "arm them, or write start: answering."
-        )
+        tell(f"waiting for {self.links[0].kind}: {places}")
 
     def reset(self) -> None:
         """Hold the vehicles again at the next call; connections and clocks of the autopilots go on."""
-        self._started = False
+        self._has_started = False
 
     def close(self) -> None:
         """Let go of all autopilots."""
         for link in self.links:
             link.close()
-        self._opened = self._started = False
-
-
-def _step(link: Link, answers: int) -> str:
-    """How far an autopilot has come."""
-    if not link.connected:
-        return ""
-    if not answers:
-        return "is connected, and starts"
-    return "answers, armed" if link.armed else "answers, not armed"
+        self._is_open = self._has_started = False
 
 
 def _check(scenario: Scenario, team: Team, on_board: OnBoard | None) -> None:
@@ -290,10 +213,9 @@ def _check(scenario: Scenario, team: Team, on_board: OnBoard | None) -> None:
         raise ConfigError(
             "controller.on_board.pitot: feels the steady wind alone. Leave it out, or the gusts and the turbulence."
         )
-    if (scenario.time.control_s * 1e6) % 1.0 > 1e-6 and (
-        scenario.time.control_s * 1e6
-    ) % 1.0 < 1 - 1e-6:
+    microseconds = 1e6 * scenario.time.control_s
+    if abs(microseconds - round(microseconds)) > SAME_TIME:
         raise ConfigError(
-            f"time.control_s: must be whole microseconds, as the clocks of autopilots are, got "
+            "time.control_s: must be whole microseconds, as the clocks of autopilots are, got "
             f"{scenario.time.control_s:g} s."
         )

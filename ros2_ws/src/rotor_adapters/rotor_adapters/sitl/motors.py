@@ -50,24 +50,20 @@ class Motors:
 
     Args:
         vehicle: nominal.
-        numbers: motor that drives each rotor, from 1; empty: by place and spin.
-        frames: of the autopilot.
+        frames: of the autopilot's quadrotors, whose motors are found by place and spin.
 
     Raises:
-        ConfigError: the numbers do not fit the rotors, or are needed.
+        ConfigError: the numbers of its motors are needed.
     """
 
-    def __init__(self, vehicle: Vehicle, numbers: Sequence[int], frames: Sequence[Frame]) -> None:
-        rotors, given = rotor_set(vehicle.rotors), [n - 1 for n in numbers]
-        if given and len(given) != rotors.count:
-            raise ConfigError(
-                f"controller.rotors: {vehicle.name!r} has {rotors.count} rotors, got {len(given)} numbers of motors."
-            )
+    def __init__(self, vehicle: Vehicle, frames: Sequence[Frame]) -> None:
+        rotors = rotor_set(vehicle.rotors)
+        given = [n - 1 for n in vehicle.rotors.motors]
         found = given or motor_numbers(vehicle.rotors, frames)
         if found is None:
             raise ConfigError(
-                f"controller.rotors: the rotors of {vehicle.name!r} are not those of a usual quadrotor. Give its x or "
-                "plus layout first_spin: cw, or name the motor of each rotor: rotors: [3, 2, 4, 1]."
+                f"{vehicle.name}: rotors: are not those of a usual quadrotor of an autopilot. Give its x or plus "
+                "layout first_spin: cw, or name the motor of each rotor, such as motors: [3, 2, 4, 1]."
             )
         self._numbers = found
         self._mixing = rotors.mixing

@@ -39,7 +39,8 @@ class Rotors:
     counter-clockwise; ``x``: turned by half a spacing, rotor 1 ahead left. Spins alternate, rotor 1
     turns as ``first_spin`` says, seen from above; ``cant_deg`` tilts the axes about the arms,
     alternately to one side and the other. ``custom``: the ``hubs`` say it all. ``none``: of a
-    helicopter. PX4, ArduPilot and Betaflight have ``x`` with ``first_spin: cw``.
+    helicopter. PX4, ArduPilot and Betaflight have ``x`` with ``first_spin: cw``; ``motors``:
+    numbers, from 1, of the motors of an autopilot that drive the rotors, left out for its quadrotors.
 
     ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
     the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
@@ -58,6 +59,7 @@ class Rotors:
     cant_deg: float = bounded(0.0, ge=-60.0, le=60.0)
     first_spin: Literal["ccw", "cw"] = "ccw"
     hubs: tuple[Hub, ...] = ()
+    motors: tuple[int, ...] = bounded((), ge=1, le=16)
     lag_s: float = bounded(0.0, ge=0.0, le=1.0)
     inertia_kg_m2: float = bounded(0.0, ge=0.0)
     drag_n_s2_per_m: float = bounded(0.0, ge=0.0)
@@ -83,6 +85,11 @@ class Rotors:
             )
         elif self.count % 2:
             raise ValueError(f"count must be even, so that spins alternate, got {self.count}.")
+        if self.motors and len(set(self.motors)) != len(self.spins):
+            raise EntryError(
+                ("motors",),
+                f"must be {len(self.spins)} different numbers, one per rotor, got {list(self.motors)}.",
+            )
         if self.inertia_kg_m2 and not self.lag_s:
             raise ValueError("inertia_kg_m2 of rotors needs lag_s > 0: their speed cannot jump.")
         if np.linalg.matrix_rank(self.mixing) < 4:

@@ -52,8 +52,7 @@ class OnBoard:
 class Autopilot(Counterpart):
     """What all autopilots in the loop have in common; each vehicle has one, the first is ``instance``.
 
-    ``listen``: address on which it is waited for; 0.0.0.0 lets other machines in. ``rotors``: number of its motor
-    that drives each rotor, from 1; left out: by place and spin, for quadrotors. ``start``: vehicles are held where
+    ``listen``: address on which it is waited for; 0.0.0.0 lets other machines in. ``start``: vehicles are held where
     they begin until their autopilots are ``armed``, or only until they are ``answering``. ``boot_s``: of wall time for
     that. ``patience_s``: of wall time for an answer in flight; then the rotors stop until there is one again.
     """
@@ -63,14 +62,9 @@ class Autopilot(Counterpart):
 
     instance: int = bounded(0, ge=0, le=250)
     listen: str = "127.0.0.1"
-    rotors: tuple[int, ...] = bounded((), ge=1, le=16)
     start: Literal["armed", "answering"] = "armed"
     boot_s: float = bounded(120.0, gt=0.0, le=86400.0)
     patience_s: float = bounded(10.0, gt=0.0, le=86400.0)
-
-    def __post_init__(self) -> None:
-        if len(set(self.rotors)) != len(self.rotors):
-            raise EntryError(("rotors",), f"a motor drives one rotor, got {list(self.rotors)}.")
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,6 @@ class ArduPilotControl(Autopilot):
     pwm_us: tuple[float, float] = bounded((1000.0, 2000.0), ge=500.0, le=2500.0)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not self.pwm_us[0] < self.pwm_us[1]:
             raise EntryError(("pwm_us",), f"must be [none, full], got {list(self.pwm_us)}.")
 
@@ -137,7 +130,6 @@ class BetaflightControl(Autopilot):
     on_board: OnBoard = OnBoard()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         times = [s.from_s for s in self.sticks]
         for k, (a, b) in enumerate(itertools.pairwise(times)):
             if not a < b:
