@@ -11,6 +11,7 @@ import selectors
 import socket
 import sys
 import time
+from typing import Any
 
 from pilot import Pilot
 from pymavlink.dialects.v20 import common
@@ -41,7 +42,8 @@ class Peer:
         self.mav.robust_parsing = True
         self.pilot = Pilot(self.keys["vehicle"], self.keys["place"])
         self.steps = list(self.keys.get("steps", []))
-        self.first = self.last = self.odometry = None
+        self.first = self.last = None
+        self.odometry: Any = None
         self.n = 0
         self.report["starts"] += 1
         self.mav.command_long_send(
@@ -66,7 +68,8 @@ class Peer:
 
     def receive(self, data):
         """Take what has come; False at the end."""
-        for message in self.mav.parse_buffer(data) or ():
+        messages: list[Any] = self.mav.parse_buffer(data) or []
+        for message in messages:
             kind = message.get_type()
             self.report["counts"][kind] = self.report["counts"].get(kind, 0) + 1
             if kind == "ODOMETRY":
