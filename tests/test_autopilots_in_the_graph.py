@@ -1,6 +1,8 @@
 """Autopilots in the loop as nodes over DDS, against scripted peers over TCP and UDP."""
 
 import socket
+import subprocess
+from pathlib import Path
 
 import graph
 import numpy as np
@@ -12,6 +14,8 @@ from rotor_core.ros import qos
 from rotor_flight.fly import fly
 from rotor_recordings.formats.bag_flights import read_flight
 from validation.autopilots.peers import free_port, peers, vehicle_keys
+
+ROOT = Path(__file__).parents[1]
 
 SCENARIO = """
 schema: 1
@@ -33,13 +37,9 @@ def keys_of(scenario, port):
     }  # fmt: skip
 
 
-def test_lockstep_over_dds_equals_the_flight_without_ros(tmp_path):
-    """PX4 in the controller node: the same states as by `fly`, and a bag with what its sensors measure."""
-    port, seconds = free_port(socket.SOCK_STREAM), 2.0
-    path = tmp_path / "px4.yaml"
-    path.write_text(SCENARIO.format(controller=f"{{type: px4, port: {port}, odometry_hz: 250}}"))
-    scenario = load_scenario(path)
-    with peers("px4", [keys_of(scenario, port)], tmp_path) as told, graph.bench(tmp_path) as bench:
+def flown_in_the_graph(tmp_path, path, seconds):
+    """The bag of a flight in lockstep, with all nodes."""
+    with graph.bench(tmp_path) as bench:
         log = (tmp_path / "log").joinpath
         status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
         bench.start(
@@ -54,15 +54,31 @@ def test_lockstep_over_dds_equals_the_flight_without_ros(tmp_path):
             "end",
             60.0,
         )
-        assert "quad1: PX4 answers, armed" in log("controller.log").read_text()
-    over_dds = read_flight(tmp_path / "bag")
+    return read_flight(tmp_path / "bag")
+
+
+def common_rows(over_dds, alone):
+    """Rows of the same instants."""
+    index = {round(t * 1e6): i for i, t in enumerate(alone.time)}
+    both = [(i, round(t * 1e6)) for i, t in enumerate(over_dds.time)]
+    return np.array([(i, index[t]) for i, t in both if t in index])
+
+
+def test_lockstep_over_dds_equals_the_flight_without_ros(tmp_path):
+    """PX4 in the controller node: the same states as by `fly`, and a bag with what its sensors measure."""
+    port, seconds = free_port(socket.SOCK_STREAM), 2.0
+    path = tmp_path / "px4.yaml"
+    path.write_text(SCENARIO.format(controller=f"{{type: px4, port: {port}, odometry_hz: 250}}"))
+    scenario = load_scenario(path)
+    with peers("px4", [keys_of(scenario, port)], tmp_path) as told:
+        over_dds = flown_in_the_graph(tmp_path, path, seconds)
+    assert "quad1: PX4 answers, armed" in (tmp_path / "log" / "controller.log").read_text()
     assert told["peers"][0]["n"] >= 500
     with peers("px4", [keys_of(scenario, port)], tmp_path):
         alone = fly(scenario, duration=seconds)
-    index = {round(t * 1e6): i for i, t in enumerate(alone.time)}
-    # topics come every 10 ms, decisions every 4 ms: every 20 ms both
-    both = [(i, round(t * 1e6)) for i, t in enumerate(over_dds.time) if round(t * 1e6) in index]
-    rows = np.array([(i, index[t]) for i, t in both])
+    rows = common_rows(
+        over_dds, alone
+    )  # topics come every 10 ms, decisions every 4 ms: every 20 ms both
     assert len(rows) >= 0.5 * seconds * 50  # odometry keeps ten messages for slow readers
     np.testing.assert_allclose(
         over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0
@@ -99,3 +115,31 @@ def test_a_controller_that_waits_for_its_autopilot_ends_when_told(tmp_path):
         controller = bench.group.children["controller"].process
     assert controller.returncode == 0
     assert "Traceback" not in log("controller.log").read_text()
+
+
+def test_a_library_over_dds_equals_the_flight_without_ros(tmp_path):
+    """The example in C in the controller node, in a process of its own."""
+    header = ROOT / "ros2_ws/src/rotor_adapters/rotor_adapters/library"
+    command = [
+        "cc",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-I",
+        str(header),
+        str(ROOT / "examples/library/cascaded_pid.c"),
+    ]
+    subprocess.run([*command, "-lm", "-o", str(tmp_path / "cascaded_pid.so")], check=True)
+    path = tmp_path / "library.yaml"
+    path.write_text(
+        "schema: 1\ndescription: x\nmodel: {vehicles: [{use: dragonfly}]}\n"
+        "controller: {type: library, path: cascaded_pid.so}\ntrajectory: {use: circle_10s}\n"
+    )
+    scenario, seconds = load_scenario(path), 1.5
+    over_dds = flown_in_the_graph(tmp_path, path, seconds)
+    alone = fly(scenario, duration=seconds)
+    rows = common_rows(over_dds, alone)
+    assert len(rows) >= 0.5 * seconds * 100  # odometry keeps ten messages for slow readers
+    np.testing.assert_allclose(
+        over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0
+    )

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,17 @@ import pytest
 from rotor.cli import main
 from rotor_adapters.library.instance import Instance
 from rotor_adapters.library.interface import HEADER, MOST_MOTORS, VERSION, declarations
+from rotor_core.config.counterparts.library import LibraryControl
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import InitialState
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
+from rotor_planning.trajectories.knots import through_knots
+from rotor_recordings.crazyflies.grid import make_grid
+from rotor_recordings.crazyflies.logs import read_crazyflie_team
+from rotor_recordings.crazyflies.team_model import fit_team, team_scenario
+from validation.real_flights.follow import fitted_laws, group_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES, ODD = ROOT / "examples" / "library", ROOT / "tests" / "data" / "library" / "odd.c"
@@ -26,6 +34,8 @@ needs_compiler = pytest.mark.skipif(
     reason="there is no C and C++ compiler",
 )
 pytestmark = needs_compiler
+FLIGHTS = ROOT.parent / "shared/flight_data/col_trans_2024"
+needs_flights = pytest.mark.skipif(not FLIGHTS.exists(), reason="needs the recorded flights")
 
 
 def built(source: Path, folder: Path, *flags: str) -> Path:
@@ -97,6 +107,49 @@ def test_a_vehicle_flies_a_circle_and_isolation_changes_no_bit(folder):
     wanted = apart.references[:, 0, :3]
     error = np.linalg.norm(apart["quad1"].position - wanted, axis=1)
     assert error.max() < 0.02 and error[-1] < 0.01
+
+
+def test_inertial_units_have_errors_of_their_own(folder):
+    """A biased gyroscope pushes it aside; the same errors in every flight and in a process of its own."""
+    imu = "imu: {gyroscope_bias_rad_s: [0.05, 0, 0], gyroscope_density_rad_s_sqrt_hz: 1.0e-3}"
+    clean = fly(scenario(folder, "path: cascaded_pid.so, isolated: false"), duration=2.0)
+    flights = [
+        fly(scenario(folder, f"path: cascaded_pid.so, {imu}, isolated: {apart}"), duration=2.0)
+        for apart in ("false", "false", "true")
+    ]
+    for other in flights[1:]:
+        np.testing.assert_array_equal(flights[0].states, other.states)
+    # it holds against a moment that is not there: aside of its place
+    aside = flights[0].states[-1, 0, 1] - clean.states[-1, 0, 1]
+    assert 1e-3 < abs(aside) < 0.1
+
+
+@needs_flights
+@pytest.mark.parametrize("name", ["feb24_3cfs_window_geom_01", "feb24_3cfs_forest_opt_00"])
+def test_recorded_references_fly_under_a_library(folder, name):
+    """The payload of three Crazyflies on the reference that was flown, with their masses, lengths and motors."""
+    team = read_crazyflie_team(FLIGHTS / f"{name}.npz")
+    grid = make_grid(team)
+    model, law = fit_team(team, grid), fitted_laws()[group_of(name)]
+    base = team_scenario(
+        team, model, lag=0.03, control=law.control, steering=(law.direction, law.rate)
+    )
+    # vehicles where the example's directions of rest are, half a radian from the vertical
+    start = [InitialState("payload", position_m=tuple(map(float, grid.reference[0])))]
+    for k, (vehicle, cable) in enumerate(zip(base.model.vehicles, base.model.cables, strict=True)):
+        angle = 2.0 * np.pi * k / len(team.vehicles)
+        away = np.array([np.sin(0.5) * np.cos(angle), np.sin(0.5) * np.sin(angle), np.cos(0.5)])
+        place = grid.reference[0] + 0.999 * cable.length_m * away
+        start.append(InitialState(vehicle.name, position_m=tuple(map(float, place))))
+    library = LibraryControl("library", str(folder / "team.so"), isolated=False)
+    flown = replace(base, controller=library, initial=tuple(start), plant=())
+    times = grid.time - grid.time[0]
+    plan = through_knots(times[::10], grid.reference[::10])
+    flight = fly(flown, duration=float(times[-1]), plans={"payload": plan})
+    rows = np.searchsorted(flight.elapsed, times[:-1])
+    missed = np.linalg.norm(flight.states[rows, -1, :3] - grid.reference[:-1], axis=1)
+    # its loops have 2 rad/s, the references change within a second: some centimetres
+    assert np.sqrt(np.mean(missed**2)) < 0.03 and missed.max() < 0.06
 
 
 def test_a_team_with_a_slow_part_carries_its_load_the_same_way_three_times(folder):

@@ -13,12 +13,17 @@ from rotor_adapters.library.interface import MOST_LOGS, MOST_MOTORS, Block
 from rotor_adapters.library.isolated import IsolatedInstance
 from rotor_core.config.counterparts.library import LibraryControl
 from rotor_core.config.schema import Scenario
+from rotor_core.config.sensing import NO_ERRORS
 from rotor_core.config.teams import Team, attachment_points
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import rad_s_from_rpm
 from rotor_core.errors import ConfigError
 from rotor_core.state import MOTION
 from rotor_core.vehicles.rotors import RotorSet, rotor_set
+from rotor_sim.sensing.inertial import InertialModel
+
+STREAM = 5
+"""First word of the random streams of inertial units of libraries; those before are of others."""
 
 
 class LibraryLaw:
@@ -132,6 +137,10 @@ class _Member:
         names = [*team.vehicles, *([team.payload] if team.payload else [])]
         rows = [scenario.model.index(name) for name in names]
         self._own = rows[i]
+        self._imu = None
+        if control.imu != NO_ERRORS:
+            seed = np.random.SeedSequence(scenario.seed, spawn_key=(STREAM, self._own))
+            self._imu = InertialModel(control.imu, 1, scenario.time.control_s, seed)
         payload = scenario.model.entities[rows[-1]] if team.payload else None
         if payload is not None and payload.inertia_kg_m2 is None:  # a point mass has no attitude
             rows[-1] = -1 - rows[-1]
@@ -143,6 +152,8 @@ class _Member:
                 ("in", "time"), ("in", "state"), ("in", "accelerometer"), ("in", "reference"), ("team",),
             )]
         )  # fmt: skip
+        first = block.at("in", "accelerometer")
+        self._inertial = slice(first, first + 6)
         self._kind, self._out = block.at("out", "kind"), block.at("out", "wrench")
 
     def _describe(self, scenario: Scenario, team: Team, i: int, rotors: RotorSet) -> None:
@@ -176,6 +187,8 @@ class _Member:
     def start(self) -> None:
         """Load a copy."""
         path, control = self._path, self._control
+        if self._imu is not None:
+            self._imu.reset()
         parameters, latency = control.parameters, control.latency_s
         if not control.isolated:
             self._instance = Instance(path, self.block, parameters, latency)
@@ -198,6 +211,9 @@ class _Member:
         """Write the wrench (4,) that the copy asks for."""
         floats = self.block.floats
         write_input(floats, self._places, states, self._rows, self._own, reference, gravity, time)
+        if self._imu is not None:
+            told = floats[None, self._inertial]
+            told[:] = self._imu.sample(told)
         self._instance.step()  # type: ignore[union-attr]
         if self.block.pointer.status:
             raise LibraryFault(f"reports the error {self.block.pointer.status} in its step")

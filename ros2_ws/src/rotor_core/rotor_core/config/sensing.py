@@ -60,6 +60,9 @@ class InertialErrors:
     gyroscope_limit_rad_s: float | None = bounded(None, gt=0.0)
 
 
+NO_ERRORS = InertialErrors()
+
+
 @dataclass(frozen=True)
 class Imu(InertialErrors):
     """Inertial unit of every vehicle at its base link, with its errors.
