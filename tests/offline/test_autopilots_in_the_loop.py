@@ -205,6 +205,13 @@ def test_px4_without_lockstep_flies_by_the_wall(tmp_path, capfd):
     assert np.isfinite(flight.states).all() and flight.states[-1, 0, 2] > 0.2
 
 
+def test_px4_without_lockstep_that_falls_silent_is_lost(tmp_path, capfd):
+    """What it said last does not count for ever."""
+    flight, _ = fly_px4(tmp_path, 3.0, lockstep=False, faults={"silent_after": 200})
+    assert "has not answered for 1 s" in capfd.readouterr().err
+    assert (flight.commands[-1, 0] == 0.0).all() and flight.commands[150, 0, 0] > 1.0
+
+
 def test_two_vehicles_with_a_payload_make_a_step_and_snap(tmp_path):
     """From the ground with slack cables: they lift it with a snap, and bring it a metre away."""
     port, load = free_port(TCP, 2), 1.0

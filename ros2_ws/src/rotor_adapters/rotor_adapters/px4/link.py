@@ -7,6 +7,7 @@ and none while it boots. Sources: PX4's simulator_mavlink; the MAVLink messages 
 from __future__ import annotations
 
 import socket
+import time as wall
 from collections.abc import Sequence
 from math import isfinite
 
@@ -90,6 +91,7 @@ class Px4Link(Link):
         self._state_s = 0.0
         self._pressure, self._temperature = 101325.0, 15.0
         self._last: Sequence[float] | None = None
+        self._heard = 0.0
         self._k = self._answered = 0
 
     def open(self) -> None:
@@ -198,7 +200,7 @@ class Px4Link(Link):
     # --- what comes in --------------------------------------------------------------------------------
 
     def answer(self, patience: float) -> Sequence[float] | None:
-        """Throttles that PX4 answers the last sample with; without lockstep, the newest."""
+        """Throttles that PX4 answers the last sample with; without lockstep the newest, if they are not too old."""
         if self._connection is None:
             return None
         found = None
@@ -215,9 +217,12 @@ class Px4Link(Link):
                 return None
             for message in self._mav.parse_buffer(come[0]) or ():
                 found = self._take(message) or found
+        if self.in_lockstep:
+            return found
         if found is not None:
-            self._last = found
-        return found if self.in_lockstep else self._last
+            self._last, self._heard = found, wall.monotonic()
+        is_old = wall.monotonic() - self._heard > self._control.patience_s
+        return None if is_old else self._last
 
     def _take(self, message: object) -> Sequence[float] | None:
         """Throttles in a message, if it answers the last sample."""

@@ -103,8 +103,9 @@ class SitlLaw:
                 link.poll()
             link.ask(samples[i])
         for i, link in enumerate(self.links):
-            # one that is lost has as long as the pace of the wall leaves it
-            patience = self._period if i in self._lost else self._control.patience_s
+            # one that is lost, or does not wait for us, has as long as the pace of the wall leaves it
+            waits = link.in_lockstep and i not in self._lost
+            patience = self._control.patience_s if waits else self._period
             throttles = self._wait(link, patience)
             self._note(i, throttles)
             if throttles is None:
