@@ -6,6 +6,7 @@ again so long after the link ended, once; faults: {quit_after, silent_after, sil
 garbage_every, split, nan_at}.
 """
 
+import contextlib
 import json
 import selectors
 import socket
@@ -58,7 +59,10 @@ class Peer:
 
     def flush(self):
         """Send what has been written."""
-        self.link.sendall(self.out)
+        with contextlib.suppress(
+            OSError
+        ):  # the other side may have gone meanwhile; the next read tells
+            self.link.sendall(self.out)
         self.out.clear()
 
     def controls(self, at, values, armed):
@@ -140,7 +144,8 @@ class Peer:
             self.controls(now, [1.0] * 16, armed)
         if faults.get("split"):
             half = len(self.out) // 2
-            self.link.sendall(self.out[:half])
+            with contextlib.suppress(OSError):
+                self.link.sendall(self.out[:half])
             del self.out[:half]
             time.sleep(0.0002)
         self.flush()
