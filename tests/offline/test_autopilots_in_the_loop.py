@@ -63,6 +63,17 @@ def fly_ardupilot(tmp_path, seconds=4.0, **keys):
     return flight, told["peers"][0]
 
 
+def one_of_three_alike(scenario, keys, tmp_path, seconds):
+    """A flight of a team under PX4 that has the same bits three times."""
+    flights = []
+    for _ in range(3):
+        with peers("px4", keys, tmp_path):
+            flights.append(fly(scenario, duration=seconds))
+    for flight in flights[1:]:
+        np.testing.assert_array_equal(flight.states, flights[0].states)
+    return flights[0]
+
+
 def is_there(flight, far=0.1):
     """The pilot holds its place: only with every axis, sign, rotor and clock right."""
     end = flight.states[-1, 0]
@@ -233,13 +244,7 @@ initial:
             {"port": port + row, "vehicle": vehicle_keys(scenario, row, load / 2), "place": up, "ki": 0.5,
              "steps": [[6.0, [1.0, east, -2.5]]]}
         )  # fmt: skip
-    flights = []
-    for _ in range(3):
-        with peers("px4", keys, tmp_path):
-            flights.append(fly(scenario, duration=14.0))
-    for flight in flights[1:]:
-        np.testing.assert_array_equal(flight.states, flights[0].states)
-    flight = flights[0]
+    flight = one_of_three_alike(scenario, keys, tmp_path, 14.0)
     assert {"snap", "touch"} <= {e.type for e in flight.events} or "snap" in {
         e.type for e in flight.events
     }
@@ -256,13 +261,8 @@ def test_six_vehicles_with_a_payload_are_the_same_in_three_runs(tmp_path):
          "boot": 2, "arm_after": 4 + row, "ki": 0.5}
         for row in range(6)
     ]  # fmt: skip
-    flights = []
-    for _ in range(3):
-        with peers("px4", keys, tmp_path):
-            flights.append(fly(scenario, duration=4.0))
-    for flight in flights[1:]:
-        np.testing.assert_array_equal(flight.states, flights[0].states)
-    moved = flights[0].states[-1, :, :3] - flights[0].states[0, :, :3]
+    flight = one_of_three_alike(scenario, keys, tmp_path, 4.0)
+    moved = flight.states[-1, :, :3] - flight.states[0, :, :3]
     assert np.abs(moved).max() < 0.05
 
 

@@ -19,7 +19,6 @@ from rotor_core.config.controllers import (
     ManipulatorControl,
     OpenLoopControl,
 )
-from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -158,7 +157,7 @@ class Controller:
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
         self._apart = False  # whether somebody flies alone or stands
-        self._untold = range(len(self.laws)) if isinstance(scenario.controller, Autopilot) else ()
+        self._untold = () if scenario.follows_plans else range(len(self.laws))
         """Teams whose law is not told a reference: their autopilots have goals of their own."""
         self._clocks = [law for law in self.laws if hasattr(law, "time")]
 

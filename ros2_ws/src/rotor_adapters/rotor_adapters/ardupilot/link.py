@@ -7,16 +7,15 @@ again. Source: ArduPilot, libraries/SITL/examples/JSON and SIM_JSON.
 from __future__ import annotations
 
 import json
-import socket
 import struct
 import time as wall
 from collections.abc import Sequence
 
 from transforms3d.euler import quat2euler
 
-from rotor_adapters.frames import ATTITUDE, PLACE, VELOCITY
+from rotor_adapters.frames import ACCELERATION, ATTITUDE, PLACE, RATE, VELOCITY
+from rotor_adapters.sitl.datagrams import DatagramLink
 from rotor_adapters.sitl.law import SitlLaw
-from rotor_adapters.sitl.link import Link, listening
 from rotor_adapters.sitl.motors import Motors
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.config.counterparts.autopilots import ArduPilotControl
@@ -29,7 +28,7 @@ FRAMES = {18458: struct.Struct("<HHI16H"), 29569: struct.Struct("<HHI32H")}
 PORTS_PER_INSTANCE = 10
 
 
-class ArduPilotLink(Link):
+class ArduPilotLink(DatagramLink):
     """A connection to one ArduPilot.
 
     Args:
@@ -45,33 +44,23 @@ class ArduPilotLink(Link):
     kind = "ArduPilot"
 
     def __init__(self, control: ArduPilotControl, port: int, most: int, period: float) -> None:
-        super().__init__(period)
-        self._control, self._port, self._most = control, port, most
-        self.where = f"UDP {control.listen}:{port}"
-        self._socket: socket.socket | None = None
+        super().__init__(period, control.listen, port)
+        self._control, self._most = control, most
         self._peer: tuple | None = None
         self._frame = -1
         self._reply = b""
         self._is_pending = False
-        self._was_malformed = False
         self.lost_frames = 0
-
-    def open(self) -> None:
-        """Listen."""
-        self._socket = listening(socket.SOCK_DGRAM, self._control.listen, self._port)
-
-    def poll(self) -> None:
-        """Nothing: datagrams need no connection."""
 
     def ask(self, sample: Sample) -> None:
         """Answer the frame that waits for a sample; nothing where none does."""
-        if self._socket is None or not self._is_pending:
+        if self._peer is None or not self._is_pending:
             return
         self.clock += 1
         s = sample.seen
         values = {
             "timestamp": 1e-6 * self.clock_us,
-            "imu": {"gyro": s[3:6], "accel_body": s[0:3]},
+            "imu": {"gyro": s[RATE], "accel_body": s[ACCELERATION]},
             "position": s[PLACE],
             "attitude": [float(a) for a in quat2euler(s[ATTITUDE], "rzyx")[::-1]],
             "quaternion": s[ATTITUDE],
@@ -80,14 +69,7 @@ class ArduPilotLink(Link):
         # its reader takes no blanks, and a line between two ends of lines
         self._reply = b"\n" + json.dumps(values, separators=(",", ":")).encode() + b"\n"
         self._is_pending = False
-        self._send()
-
-    def _send(self) -> None:
-        assert self._socket is not None and self._peer is not None
-        try:
-            self._socket.sendto(self._reply, self._peer)
-        except OSError:  # nobody is there any more; it will be heard of when somebody is
-            pass
+        self.send(self._reply, self._peer)
 
     def answer(self, patience: float) -> Sequence[float] | None:
         """Throttles of the next frame."""
@@ -95,10 +77,7 @@ class ArduPilotLink(Link):
             return None
         end = wall.monotonic() + patience
         while True:
-            try:
-                come = self.receive(self._socket, end - wall.monotonic())
-            except ConnectionError:  # told of a reply that nobody took
-                continue
+            come = self.next_datagram(end - wall.monotonic())
             if come is None:
                 return None
             found = self._take(*come)
@@ -109,17 +88,15 @@ class ArduPilotLink(Link):
         """Throttles of a frame, if it is a new one."""
         layout = FRAMES.get(int.from_bytes(data[:2], "little"))
         if layout is None or len(data) != layout.size:
-            if not self._was_malformed:
-                self._was_malformed = True
-                self.news.append(
-                    f"{len(data)} bytes from {peer[0]}:{peer[1]} are no frame of servos (magic 18458 or 29569); such "
-                    "are ignored"
-                )
+            self.tell_malformed(
+                f"{len(data)} bytes from {peer[0]}:{peer[1]} are no frame of servos (magic 18458 or 29569); such are "
+                "ignored"
+            )
             return None
         _, _, frame, *pulses = layout.unpack(data)
         if self.connected and peer == self._peer and frame == self._frame:
             if not self._is_pending and self._reply:  # our reply was lost
-                self._send()
+                self.send(self._reply, peer)
             return None
         if self.connected and (frame < self._frame or peer != self._peer):
             self.news.append(f"has started again (frame {self._frame}, then {frame})")
@@ -138,9 +115,8 @@ class ArduPilotLink(Link):
 
     def close(self) -> None:
         """Let go."""
-        if self._socket is not None:
-            self._socket.close()
-        self._socket, self.connected, self._is_pending = None, False, False
+        super().close()
+        self._is_pending = False
 
 
 def ardupilot_law(scenario: Scenario, team: Team) -> SitlLaw:

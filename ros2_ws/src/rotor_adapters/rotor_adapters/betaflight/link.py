@@ -6,7 +6,6 @@ src/platform/SIMULATOR (target.h, sitl.c).
 
 from __future__ import annotations
 
-import socket
 import struct
 import time as wall
 from collections.abc import Sequence
@@ -15,8 +14,8 @@ from math import isfinite
 import numpy as np
 
 from rotor_adapters.frames import ATTITUDE, swap_attitude
+from rotor_adapters.sitl.datagrams import DatagramLink
 from rotor_adapters.sitl.law import SitlLaw
-from rotor_adapters.sitl.link import Link, listening
 from rotor_adapters.sitl.motors import QUAD_X, Frame, Motors
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.config.counterparts.autopilots import BetaflightControl
@@ -39,7 +38,7 @@ BETAFLIGHT_X: Frame = (QUAD_X[3], QUAD_X[0], QUAD_X[1], QUAD_X[2])
 """Its own numbering, in which newer versions send their motors; those before send them as ArduPilot has them."""
 
 
-class BetaflightLink(Link):
+class BetaflightLink(DatagramLink):
     """A connection to one Betaflight.
 
     Args:
@@ -54,30 +53,24 @@ class BetaflightLink(Link):
     def __init__(
         self, control: BetaflightControl, port: int, period: float, environment: Environment
     ) -> None:
-        super().__init__(period)
+        super().__init__(period, control.listen, port)
         with explained():
             from rotor_sim.sensing.earth import Earth
 
         self._earth = Earth(environment)
         self._origin = self._earth.place(np.zeros(3))
-        self._control, self._port = control, port
+        self._control = control
         self.in_lockstep = False
-        self.where = f"UDP {control.listen}:{port}"
-        self._socket: socket.socket | None = None
         self._last: Sequence[float] | None = None
         self._heard = 0.0
-        self._was_malformed = False
 
     def open(self) -> None:
         """Listen."""
-        self._socket = listening(socket.SOCK_DGRAM, self._control.listen, self._port)
+        super().open()
         self._heard = wall.monotonic()
         self.news.append(
             "is not in lockstep: it flies by the clock of the wall, and no two flights are the same to the bit"
         )
-
-    def poll(self) -> None:
-        """Nothing: datagrams need no connection."""
 
     def ask(self, sample: Sample) -> None:
         """Send a state, and what the remote control says."""
@@ -85,12 +78,12 @@ class BetaflightLink(Link):
             return
         self.clock += 1
         time = 1e-6 * self.clock_us
-        self._send(STATE.pack(time, *self._state(sample)), self._port + 1)
+        self.send(STATE.pack(time, *self._state(sample)), (self._control.host, self._port + 1))
         said = [s for s in self._control.sticks if s.from_s <= time]
         if said:
             pulses = said[-1].channels_us
             channels = [*pulses, *[CENTRE_US] * (16 - len(pulses))][:16]
-            self._send(STICKS.pack(time, *channels), self._port + 2)
+            self.send(STICKS.pack(time, *channels), (self._control.host, self._port + 2))
 
     def _state(self, sample: Sample) -> list[float]:
         """Numbers of a state packet behind its time.
@@ -114,23 +107,13 @@ class BetaflightLink(Link):
             *rates, *force, *q, east, north, -down, longitude, latitude, float(place[2]), pressure
         ]  # fmt: skip
 
-    def _send(self, data: bytes, port: int) -> None:
-        assert self._socket is not None
-        try:
-            self._socket.sendto(data, (self._control.host, port))
-        except OSError:  # nobody is there yet, or any more
-            pass
-
     def answer(self, patience: float) -> Sequence[float] | None:
         """The newest throttles; the last ones where none come in time; None where none came for long."""
         if self._socket is None:
             return None
         wait = min(self._control.answer_s, patience) if self.connected else 0.0
         while True:
-            try:
-                come = self.receive(self._socket, wait)
-            except ConnectionError:  # told of a packet that nobody took
-                continue
+            come = self.next_datagram(wait)
             if come is None:
                 break
             wait = 0.0 if self._take(come[0]) else wait
@@ -143,21 +126,11 @@ class BetaflightLink(Link):
         """Take up a packet of motors; False where it is none."""
         throttles = MOTORS.unpack(data) if len(data) == MOTORS.size else ()
         if not throttles or not all(isfinite(u) for u in throttles):
-            if not self._was_malformed:
-                self._was_malformed = True
-                self.news.append(
-                    f"{len(data)} bytes are no packet of four motors; such are ignored"
-                )
+            self.tell_malformed(f"{len(data)} bytes are no packet of four motors; such are ignored")
             return False
         self._last, self._heard = throttles, wall.monotonic()
         self.connected, self.armed = True, any(u > 0.0 for u in throttles)
         return True
-
-    def close(self) -> None:
-        """Let go."""
-        if self._socket is not None:
-            self._socket.close()
-        self._socket, self.connected = None, False
 
 
 def betaflight_law(scenario: Scenario, team: Team) -> SitlLaw:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 
+from rotor_adapters.counterparts import check_multirotors, tell
 from rotor_adapters.library.exchange import read_output, write_input
 from rotor_adapters.library.instance import Instance, LibraryFault
 from rotor_adapters.library.interface import MOST_LOGS, MOST_MOTORS, Block
@@ -54,17 +54,7 @@ class LibraryLaw:
                 f"controller.path: there is no file {control.path!r}. Build the library, or name it from the working "
                 "directory."
             )
-        for name in team.vehicles:
-            vehicle = scenario.model.vehicles[scenario.model.index(name)]
-            if (
-                vehicle.helicopter
-                or vehicle.moving_joints
-                or len(vehicle.rotors.spins) > MOST_MOTORS
-            ):
-                raise ConfigError(
-                    f"controller.type: library flies multirotors of at most {MOST_MOTORS} rotors, without arms; "
-                    f"{name!r} is another vehicle."
-                )
+        check_multirotors(scenario, team, MOST_MOTORS)
         self._gravity = scenario.environment.gravity_m_s2
         self._members = [
             _Member(scenario, team, i, control, self._path) for i in range(len(team.vehicles))
@@ -96,8 +86,7 @@ class LibraryLaw:
                 out[i] = 0.0
                 text = f"{self._path.name} {fault}, at t = {self.time:.3f} s"
                 self.faults[name] = text
-                told = f"{name}: {text}. Its rotors stop; everything else goes on."
-                print(told, file=sys.stderr, flush=True)
+                tell(f"{name}: {text}. Its rotors stop; everything else goes on.")
 
     def logs(self) -> dict[str, dict[str, float]]:
         """Log variables of the last call, by vehicle and name."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time as wall
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rotor_adapters.counterparts import tell
 from rotor_adapters.sitl.link import Link
 from rotor_adapters.sitl.pace import Pace
 from rotor_adapters.sitl.senses import Senses
 from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.errors import ConfigError
 from rotor_core.state import FULL_STATE, State
-
-
-def tell(text: str) -> None:
-    """Print a line for people."""
-    print(text, file=sys.stderr, flush=True)
 
 
 class Hold:

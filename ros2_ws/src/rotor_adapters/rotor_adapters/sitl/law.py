@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rotor_adapters.sitl.hold import Hold, tell
+from rotor_adapters.counterparts import check_multirotors, tell
+from rotor_adapters.sitl.hold import Hold
 from rotor_adapters.sitl.link import Link
 from rotor_adapters.sitl.motors import QUAD_PLUS, QUAD_X, Frame, Motors
 from rotor_adapters.sitl.pace import Pace
@@ -194,12 +195,7 @@ def _check(scenario: Scenario, team: Team, on_board: OnBoard | None) -> None:
         ConfigError: with the key.
     """
     kind = scenario.controller.type
-    for name in team.vehicles:
-        vehicle = scenario.model.vehicles[scenario.model.index(name)]
-        if vehicle.helicopter or vehicle.moving_joints:
-            raise ConfigError(
-                f"controller.type: {kind} flies multirotors without arms; {name!r} is another vehicle."
-            )
+    check_multirotors(scenario, team)
     if scenario.mission is not None:
         raise ConfigError(
             f"mission: must be left out: under {kind} its own missions and ground stations say where to fly."

@@ -77,46 +77,37 @@ class Instruments:
         environment = scenario.environment
         self._earth, self._period = earth, scenario.time.control_s
         self._air, self._density = np.array(environment.wind.steady_m_s), environment.air.density
-        self._field = on_board.magnetometer and (
-            on_board.magnetometer.rate_hz,
-            MagnetometerModel(on_board.magnetometer, earth, _seed(scenario, 1, row)),
+        self._field = on_board.magnetometer and MagnetometerModel(
+            on_board.magnetometer, earth, _seed(scenario, 1, row)
         )
-        self._pressure = on_board.barometer and (
-            on_board.barometer.rate_hz,
-            PressureModel(on_board.barometer, _seed(scenario, 2, row)),
+        self._pressure = on_board.barometer and PressureModel(
+            on_board.barometer, _seed(scenario, 2, row)
         )
-        self._gps = on_board.gps and (
-            on_board.gps.rate_hz,
-            GpsModel(on_board.gps, earth, _seed(scenario, 3, row)),
-        )
-        self._pitot = on_board.pitot and (
-            on_board.pitot.rate_hz,
-            PressureModel(on_board.pitot, _seed(scenario, 4, row)),
-        )
+        self._gps = on_board.gps and GpsModel(on_board.gps, earth, _seed(scenario, 3, row))
+        self._pitot = on_board.pitot and PressureModel(on_board.pitot, _seed(scenario, 4, row))
 
     def reset(self) -> None:
         """Begin all random streams again."""
         for instrument in (self._field, self._pressure, self._gps, self._pitot):
             if instrument:
-                instrument[1].reset()
+                instrument.reset()
 
     def read(self, motion: np.ndarray, k: int, sample: Sample) -> None:
         """Add to a sample what is new in period k, for the motion (19,) of the vehicle."""
         period = self._period
-        if self._field and due(k, period, self._field[0]):
-            sample.field = swap_body(self._field[1].sample(motion))
-        if self._pressure and due(k, period, self._pressure[0]):
+        if self._field and due(k, period, self._field.errors.rate_hz):
+            sample.field = swap_body(self._field.sample(motion))
+        if self._pressure and due(k, period, self._pressure.errors.rate_hz):
             z = float(State(motion).position[2])
-            sample.pressure = self._pressure[1].sample(self._earth.pressure(z))
+            sample.pressure = self._pressure.sample(self._earth.pressure(z))
             sample.temperature = self._earth.temperature(z)
-        if self._pitot and due(k, period, self._pitot[0]):
+        if self._pitot and due(k, period, self._pitot.errors.rate_hz):
             ideal = differential_pressure(motion, self._air, self._density)
-            sample.differential = self._pitot[1].sample(ideal)
+            sample.differential = self._pitot.sample(ideal)
         if self._gps:
-            rate, model = self._gps
-            if due(k, period, rate):
-                model.take(k * period, motion)
-            told = model.told(k * period)
+            if due(k, period, self._gps.errors.rate_hz):
+                self._gps.take(k * period, motion)
+            told = self._gps.told(k * period)
             if told is not None:
                 sample.fix, sample.velocity = told[0], swap_world(told[1])
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from rotor_core.config.controllers import CONTROL_LAWS, Control, OpenLoopControl
+from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.criteria import Criteria
 from rotor_core.config.environment import Environment
 from rotor_core.config.extensions import FORCES, INTEGRATORS
@@ -288,6 +289,11 @@ class Scenario:
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, a heavy cable "
                 "`diameter_m`, or rotors `drag_n_s2_per_m` with actuation: rotors."
             )
+
+    @property
+    def follows_plans(self) -> bool:
+        """True if the controller is told where to be; autopilots have goals of their own."""
+        return not isinstance(self.controller, Autopilot)
 
     def changed(self, place: str, value: object) -> Scenario:
         """This scenario with another value at a dotted place, such as ``plant.payload.mass_kg``.

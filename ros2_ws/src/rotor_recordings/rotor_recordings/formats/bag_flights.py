@@ -9,7 +9,6 @@ import numpy as np
 from rosbags.highlevel import AnyReader
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -162,7 +161,7 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
             axis=1,
         )
     )
-    if isinstance(scenario.controller, Autopilot):
+    if not scenario.follows_plans:
         references[:] = np.nan  # nobody told it of the plans
     n_cables = len(scenario.model.cables)
     tensions = np.array(

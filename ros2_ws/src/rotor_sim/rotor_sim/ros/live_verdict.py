@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from rotor_msgs.msg import PolynomialTrajectory
 
-from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ContractError
@@ -45,7 +44,7 @@ class LiveVerdict:
         self._states = np.zeros((rows, len(simulation.names), 13))
         self._wrenches = np.zeros((rows, simulation.n_vehicles, 4))
         self._slack = np.zeros((rows, simulation.engine.n_cables), bool)
-        self._is_told = not isinstance(scenario.controller, Autopilot)
+        self._follows_plans = scenario.follows_plans
         self._planned = [team.entity for team in teams(scenario.model)]
         self._references = np.zeros((rows, len(self._planned), REFERENCE))
         self._plans = PlanRegistry(scenario.model)
@@ -95,7 +94,7 @@ class LiveVerdict:
             ago = nanoseconds(self._simulation.time - self._time[rows.stop - 1])
             self._references[rows] = np.nan
             now = nanoseconds_from_stamp(self._sim_time.stamp()) - ago
-            followed = self._plans.followed(now) if self._is_told else ()
+            followed = self._plans.followed(now) if self._follows_plans else ()
             for i, entity in enumerate(self._planned):
                 if entity in followed:
                     plans = self._plans.queues[entity]

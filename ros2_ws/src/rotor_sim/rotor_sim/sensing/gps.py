@@ -22,7 +22,7 @@ class GpsModel:
     """Samples of one receiver."""
 
     def __init__(self, errors: GpsErrors, earth: Earth, seed: np.random.SeedSequence) -> None:
-        self._errors, self._earth, self._seed = errors, earth, seed
+        self.errors, self._earth, self._seed = errors, earth, seed
         self._deviations = np.array([errors.horizontal_m, errors.horizontal_m, errors.vertical_m])
         self.reset()
 
@@ -36,8 +36,8 @@ class GpsModel:
         normal = self._random.standard_normal((2, 3))
         state = State(motion)
         place = self._earth.place(state.position + self._deviations * normal[0])
-        velocity = state.velocity + self._errors.velocity_m_s * normal[1]
-        self._waiting.append((time + self._errors.delay_s, np.stack([place, velocity])))
+        velocity = state.velocity + self.errors.velocity_m_s * normal[1]
+        self._waiting.append((time + self.errors.delay_s, np.stack([place, velocity])))
 
     def told(self, time: float) -> np.ndarray | None:
         """The newest sample that has arrived by a time since the last call; None: no new one.

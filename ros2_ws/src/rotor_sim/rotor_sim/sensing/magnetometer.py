@@ -23,7 +23,7 @@ class MagnetometerModel:
     def __init__(
         self, errors: MagnetometerErrors, earth: Earth, seed: np.random.SeedSequence
     ) -> None:
-        self._errors, self._field, self._seed = errors, earth.field, seed
+        self.errors, self._field, self._seed = errors, earth.field, seed
         self._bias = np.array(errors.bias_t)
         self.reset()
 
@@ -34,7 +34,7 @@ class MagnetometerModel:
     def sample(self, motion: np.ndarray) -> np.ndarray:
         """Field in body axes, (3,) T, of a body with the motion (>= 13,)."""
         ideal = quat2mat(State(motion).attitude).T @ self._field
-        return ideal + self._bias + self._errors.noise_t * self._random.standard_normal(3)
+        return ideal + self._bias + self.errors.noise_t * self._random.standard_normal(3)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ class PressureModel:
     """Samples of one sensor."""
 
     def __init__(self, errors: PressureErrors, seed: np.random.SeedSequence) -> None:
-        self._errors, self._seed = errors, seed
+        self.errors, self._seed = errors, seed
         self.reset()
 
     def reset(self) -> None:
@@ -22,8 +22,8 @@ class PressureModel:
 
     def sample(self, ideal: float) -> float:
         """What is told of a pressure in Pa."""
-        noise = self._errors.noise_pa * self._random.standard_normal()
-        return float(ideal + self._errors.bias_pa + noise)
+        noise = self.errors.noise_pa * self._random.standard_normal()
+        return float(ideal + self.errors.bias_pa + noise)
 
 
 class PressureKeys(BodyKeys, PressureErrors):
