@@ -168,7 +168,7 @@ class Judge:
             return lost
         if limits := self._limits():
             return limits
-        if self._flew and self._is_off:
+        if self._flew and self._is_off and self._stand():
             return Verdict("landed", f"motors off, touched down at {self._touchdown:.2f} m/s")
         parts = [
             f"{team.entity} {_length(last)} from its reference at the end, {_length(most)} at most"
@@ -176,6 +176,10 @@ class Judge:
             if np.isfinite(last) and self._criteria.error_m is not None
         ]
         return Verdict("flown", "; ".join(parts))
+
+    def _stand(self) -> bool:
+        """Every vehicle touches something: what stops its motors in the air has not landed."""
+        return all(any(v in bodies for bodies in self._touching) for v in self._vehicles)
 
     def _loss(self) -> Verdict | None:
         longest, limit = self._slack.longest, self._criteria.slack_s

@@ -323,7 +323,10 @@ class Session:
 
     def _tell_verdict(self) -> None:
         verdict = self._verdict.now
-        (self._logger.info if verdict.is_good else self._logger.warning)(f"verdict: {verdict}")
+        if verdict.is_good:  # a line of code has one severity for life, says rclpy
+            self._logger.info(f"verdict: {verdict}")
+        else:
+            self._logger.warning(f"verdict: {verdict}")
 
     def _tell_events(self) -> list[Event]:
         """Publish, count and return the events since the last call."""
