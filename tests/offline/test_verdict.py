@@ -11,8 +11,9 @@ from rotor_core.config.criteria import Criteria
 from rotor_core.config.loader import load_scenario, scenario_from_tree
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
-from rotor_core.state import State
+from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.rotors import rotor_limits, rotor_set
+from rotor_dynamics.hybrid.events import Event
 from rotor_flight.fly import fly
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.slack_times import SlackTimes
@@ -103,6 +104,40 @@ def test_a_vehicle_that_tilts_too_far_is_lost():
     half = np.radians(80.0) / 2.0
     State(flight.states).attitude[250:, 0] = np.cos(half), np.sin(half), 0.0, 0.0
     assert str(flight.verdict()) == "lost at 1.2 s: quad1 tilted beyond 75 deg"
+
+
+def test_motors_off_in_the_air_is_no_landing():
+    """Off at 2 m, down at 0.64 s: first a flight like any other, then lost; standing on the ground, landed."""
+    team = load_scenario("x500_hover")
+    judge = Judge(team)
+    time = np.arange(0.0, 1.2, 0.01)
+    states = np.zeros((len(time), 1, FULL_STATE.stop))
+    State(states).attitude[..., 0] = 1.0
+    fall = np.maximum(0.0, 2.0 - 0.5 * 9.81 * (time - 0.1).clip(0.0) ** 2)
+    State(states).position[:, 0, 2] = fall
+    State(states).velocity[:, 0, 2] = np.where(fall > 0.0, -9.81 * (time - 0.1).clip(0.0), 0.0)
+    wrenches = np.zeros((len(time), 1, 4))
+    wrenches[time < 0.1] = 20.0, 0.0, 0.0, 0.0
+
+    def see(rows, events=()):
+        n = rows.stop - rows.start
+        judge.see(
+            time[rows],
+            states[rows],
+            np.full((n, 1, 28), np.nan),
+            wrenches[rows],
+            np.zeros((n, 0), bool),
+            events,
+        )
+        return judge.verdict()
+
+    assert see(slice(0, 40)).kind == "flown"
+    impact = Event(0.1 + np.sqrt(4.0 / 9.81), "touch", (), bodies=("quad1", "world"))
+    end = see(slice(40, len(time)), [impact])
+    assert end.kind == "lost" and "hit the ground at 6.18 m/s" in end.text
+    judge = Judge(team)
+    see(slice(0, 1), [replace(impact, time=0.0)])
+    assert see(slice(70, len(time))).kind == "landed"
 
 
 @pytest.mark.parametrize("size", [1, 7, 100000])
