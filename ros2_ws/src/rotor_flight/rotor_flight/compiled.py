@@ -195,6 +195,7 @@ def can_compile(loop: ClosedLoop) -> bool:
         and (isinstance(law, ArmLaw) or law.ahead.size == 0)  # type: ignore[union-attr]
         and getattr(law, "cargo", None) is None
         and loop.pilot is None
+        and scenario.sensing.estimator is None
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and not scenario.changes
         and _acts_simply(simulation)

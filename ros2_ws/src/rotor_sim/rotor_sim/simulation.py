@@ -104,6 +104,11 @@ class Simulation:
         self._is_ideal = sensing.is_ideal
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
+        self._on_board = None
+        if sensing.estimator:
+            from rotor_sim.estimation.on_board import OnBoard  # with SciPy, which takes its time to load
+
+            self._on_board = OnBoard(scenario, self.seed)
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
         self.engine = self._new_engine(START_TIME)
@@ -167,6 +172,8 @@ class Simulation:
             stream.reset()
         if self._wind:
             self._wind.reset()
+        if self._on_board:
+            self._on_board.reset()
         initial = initial_states(self.scenario) if states is None else states
         joints = self.helicopters.joint_states(len(self.engine.joints))
         arms = [j.initial for v in self.scenario.model.vehicles for j in v.moving_joints]
@@ -281,6 +288,8 @@ class Simulation:
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
+        if self._on_board:
+            self._on_board.reset()
         self._forget_measurement()
         return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
@@ -326,6 +335,10 @@ class Simulation:
             if self._sensed_at != self.time:
                 self._sensed_at = self.time
                 self._sensed = self.pose_sensor.sense(self.motion, self.time)
+                if self._on_board:
+                    self._sensed = self._on_board.estimate(
+                        self.time, self.motion, self._sensed, self.pose_sensor.placed
+                    )
             measured = self._sensed
         if self._states is None or self._states.array is not measured:
             self._states = States(self.names, measured)

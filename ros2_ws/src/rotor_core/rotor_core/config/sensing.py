@@ -114,13 +114,31 @@ class LoadCell:
 
 
 @dataclass(frozen=True)
+class KalmanEstimator:
+    """Extended Kalman filter on board of every vehicle: controllers get its estimate of the vehicle's state.
+
+    Positions are those of the measured states, with their rate, delay and dropouts; accelerometers and gyroscopes have
+    the errors of ``imu``. The filter believes that positions deviate by ``position_m`` and inertial units by the
+    densities, upwards by that of ``vertical``. ``accelerometer: thrust``: only its axis of thrust is used, as small
+    vehicles do in flight. It knows of no cable: see docs/theory/estimation.md.
+    """
+
+    type: Literal["kalman"]
+    position_m: float = bounded(0.01, gt=0.0)
+    accelerometer_density_m_s2_sqrt_hz: float = bounded(0.016, gt=0.0)
+    vertical_density_m_s2_sqrt_hz: float = bounded(0.032, gt=0.0)
+    gyroscope_density_rad_s_sqrt_hz: float = bounded(0.0032, gt=0.0)
+    accelerometer: Literal["thrust", "all"] = "thrust"
+
+
+@dataclass(frozen=True)
 class Sensing:
     """Measurements for controllers: noise, rate, delay and dropouts of the state; sensors on board.
 
     ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
     ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
-    ``outages`` are dropouts at given times. ``sensors``: more of them on board, by ``type``.
+    ``outages`` are dropouts at given times. ``estimator``: what vehicles make of that on board. ``sensors``: more of them on board, by ``type``.
     """
 
     noise: Noise = field(default_factory=Noise)
@@ -129,6 +147,7 @@ class Sensing:
     dropout_probability: float = bounded(0.0, ge=0.0, le=1.0)
     dropout_s: float = bounded(0.0, ge=0.0)
     outages: tuple[Outage, ...] = ()
+    estimator: KalmanEstimator | None = None
     imu: Imu = field(default_factory=Imu)
     load_cell: LoadCell = field(default_factory=LoadCell)
     sensors: tuple[Annotated[Any, SENSORS], ...] = ()
@@ -142,4 +161,5 @@ class Sensing:
             and self.delay_s == 0.0
             and self.dropout_probability == 0.0
             and not self.outages
+            and self.estimator is None
         )

@@ -62,7 +62,7 @@ def sense_pose(
         settings, outages: (SETTINGS,) and (n_outages, OUTAGE).
         normals, uniforms: random numbers of the next samples, (m, n, DIMENSION) and (m, n).
         counts: (COUNTS,).
-        held, clocks, fresh: what is seen (n, 19); (2, n) s; of whom a sample arrived, (n,).
+        held, clocks, fresh: what is seen (n, 19); (2, n) s; what arrived of each, (n,).
         times, motions, told: samples on their way, a ring: (k,) s, (k, n, 19), (k, n).
     """
     n = motion.shape[0]
@@ -73,7 +73,7 @@ def sense_pose(
         else:
             copy_rows(motion, held)
         for b in range(n):
-            clocks[SILENT_UNTIL, b], clocks[CAPTURED, b], fresh[b] = -inf, time, 1
+            clocks[SILENT_UNTIL, b], clocks[CAPTURED, b], fresh[b] = -inf, time, PLACED
         times[0] = time  # of the first sample, for outages
         counts[CALLS] = counts[SAMPLES] = counts[DRAWN] = 1
         counts[OLDEST] = 1
@@ -118,7 +118,7 @@ def sense_pose(
                 if told[slot, b] == PLACED or (told[slot, b] == TURNED and turns):
                     held[b, i] = motions[slot, b, i]
             if told[slot, b] != LOST:
-                clocks[CAPTURED, b], fresh[b] = times[slot], 1
+                clocks[CAPTURED, b], fresh[b] = times[slot], told[slot, b]
         counts[OLDEST] = 1 + slot % (slots - 1)
         counts[WAITING] -= 1
 
@@ -187,7 +187,12 @@ class PoseSensor:
     @property
     def fresh(self) -> np.ndarray:
         """Entities of which a sample arrived at the last call, (n,) bool."""
-        return self._fresh != 0
+        return self._fresh != LOST
+
+    @property
+    def placed(self) -> np.ndarray:
+        """Entities of which a sample with their place arrived at the last call, (n,) bool."""
+        return self._fresh == PLACED
 
     @property
     def captured(self) -> np.ndarray:

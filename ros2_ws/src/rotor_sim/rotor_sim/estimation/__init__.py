@@ -1,0 +1,1 @@
+"""Estimators on board of vehicles: what their controllers believe."""
