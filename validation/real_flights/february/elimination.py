@@ -1,0 +1,138 @@
+"""Why the simulator missed the real flights: one suspect after the other, with its share of the miss.
+
+``python -m validation.real_flights.february.elimination FOLDER`` prints the table; the page of results is
+docs/results/real_flights_cause.md (docs/scripts/make_real_flights_cause.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_sim.estimation.kalman import Kalman
+from validation.real_flights.february.fly import ESTIMATOR, Variant, fly_flown, miss
+from validation.real_flights.february.law import Identified, identify
+from validation.real_flights.february.logs import (
+    GRAVITY,
+    MASS,
+    STEP,
+    Flown,
+    Hover,
+    hover,
+    read_flown,
+)
+
+WHOLE = "everything as found"
+VARIANTS = {
+    WHOLE: Variant(),
+    "the true state in place of the estimate": Variant(estimated="none"),
+    "the true state, with the attitude bias of the hover": Variant(estimated="none", biases=True),
+    "of the estimate only the attitude": Variant(estimated="attitude"),
+    "of the estimate only position and velocity": Variant(estimated="velocity"),
+    "without the planned rates of the cables": Variant(feedforward=False),
+    "thrust gains 1": Variant(thrust_gains=False),
+    "integrals begin at zero": Variant(memory=False),
+    "attitude damped three times less": Variant(turning=1.0 / 3.0),
+}
+"""What is replaced, by what it is called."""
+
+
+@dataclass(frozen=True)
+class Studied:
+    """One flight.
+
+    Attributes:
+        flown, law, balance: the log, the law in it, the hover in it.
+        misses: root mean square, m, by variant.
+        tracking: of the recorded payload to its reference, m: the miss of who expects perfect tracking.
+        path: of the simulated payload with everything as found.
+        filter_error: of the attitude of the filter fed with the log, to the logged one, rad rms about x and y.
+        logged_tilt: of the logged attitude, rad rms.
+    """
+
+    flown: Flown
+    law: Identified
+    balance: Hover
+    misses: dict[str, float]
+    tracking: float
+    path: np.ndarray
+    filter_error: float
+    logged_tilt: float
+
+
+def flights(folder: Path) -> list[Path]:
+    """Normal flights of February 2024."""
+    index = json.loads((folder / "index.json").read_text())
+    normal = [e["name"] for e in index if e["group"] == "normal" and e["name"].startswith("feb24")]
+    return [folder / f"{name}.npz" for name in normal]
+
+
+def filtered(flown: Flown, balance: Hover) -> np.ndarray:
+    """Axes of thrust as the filter has them when it hears what was logged, (T, n, 3): gyroscope, position, thrust."""
+    n = len(flown.vehicles)
+    found = Kalman(ESTIMATOR, GRAVITY)
+    found.start(flown.position[0], flown.velocity[0], flown.attitude[0])
+    out = np.zeros((len(flown.time), n, 3))
+    force = np.zeros((n, 3))
+    for k in range(len(flown.time)):
+        if k:
+            force[:, 2] = balance.gain * flown.thrust[k - 1] / MASS
+            found.predict(force, flown.gyro[k - 1], STEP)
+            found.correct(flown.position[k], np.ones(n, bool))
+        out[k] = rotation_from(found.attitude).as_matrix()[:, :, 2]
+    return out
+
+
+def logged_axes(flown: Flown) -> np.ndarray:
+    """Axes of thrust as logged, (T, n, 3)."""
+    n = len(flown.vehicles)
+    return np.stack(
+        [rotation_from(flown.attitude[:, i]).as_matrix()[:, :, 2] for i in range(n)], axis=1
+    )
+
+
+def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
+    """Everything about one flight."""
+    flown = read_flown(path)
+    balance, logged = hover(flown), logged_axes(flown)
+    misses, whole = {}, np.zeros((0, 3))
+    for name in names:
+        _, simulated = fly_flown(path, VARIANTS[name])
+        misses[name] = miss(flown, simulated)
+        whole = simulated if name == WHOLE else whole
+    rows = flown.time > 2.5
+    apart = (filtered(flown, balance) - logged)[rows, :, :2]
+    return Studied(
+        flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,
+        float(np.sqrt(np.mean(apart**2))), float(np.sqrt(np.mean(logged[rows, :, :2] ** 2))),
+    )  # fmt: skip
+
+
+def study_all(folder: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> list[Studied]:
+    """All flights, on all cores."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(partial(study, names=names), flights(folder)))
+
+
+def main() -> None:
+    """Print the misses of all flights."""
+    studied = study_all(Path(sys.argv[1]))
+    for s in studied:
+        told = "  ".join(f"{1e3 * s.misses[name]:6.1f}" for name in VARIANTS)
+        print(f"{s.flown.name:28s} {1e3 * s.tracking:6.1f}  {told}")
+    for n in (2, 3):
+        group = [s for s in studied if len(s.flown.vehicles) == n]
+        for name in VARIANTS:
+            print(n, f"{1e3 * np.median([s.misses[name] for s in group]):6.1f}", name)
+
+
+if __name__ == "__main__":
+    main()

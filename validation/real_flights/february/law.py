@@ -1,0 +1,192 @@
+"""The law that flew in February 2024, as its logs give it away: every part identified to the resolution of the log.
+
+It is the geometric law for a point mass on cables (as RotorTM eqs 61-68 for one of them: docs/theory/control.md (C.6))
+with integrals, and runs on board of each vehicle by itself. Gains are those that reproduce what was logged; see
+``identify``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
+from validation.real_flights.february.logs import GRAVITY, LENGTH, MASS, STEP, Flown
+
+UP = np.array([0.0, 0.0, GRAVITY])
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Of teams of one size.
+
+    Attributes:
+        position, velocity, integral: of the payload, 1/s^2, 1/s, (3,) 1/s^3.
+        direction, rate, direction_integral: of the cables, 1/s^2, 1/s, 1/s^3.
+        attitude, turning, attitude_integral: about x and y, N m/rad, N m s/rad, N m/(rad s).
+    """
+
+    position: float
+    velocity: float
+    integral: tuple[float, float, float]
+    direction: float
+    rate: float
+    direction_integral: float
+    attitude: float
+    turning: float = 1.15e-3
+    attitude_integral: float = 0.025
+
+
+GAINS = {
+    2: Gains(18.0, 16.0, (5.0, 5.0, 11.0), 19.0, 14.0, 1.0, 7.45e-3),
+    3: Gains(18.0, 15.0, (5.0, 12.0, 14.0), 10.0, 8.0, 1.2, 7.9e-3),
+}
+
+
+def across(vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """The part of vectors across unit directions, (..., 3)."""
+    return vectors - np.sum(vectors * direction, axis=-1, keepdims=True) * direction
+
+
+def wanted_direction(cable_force: np.ndarray) -> np.ndarray:
+    """From vehicle to payload, (..., 3)."""
+    return -cable_force / np.linalg.norm(cable_force, axis=-1, keepdims=True)
+
+
+def vehicle_force(
+    cable_force: np.ndarray, direction: np.ndarray, rate: np.ndarray, planned_rate: np.ndarray, integral: np.ndarray,
+    gains: Gains,
+) -> np.ndarray:  # fmt: skip
+    """Force asked of vehicles (..., 3) N.
+
+    ``u = q (q.mu) + m l |w|^2 q + m g e_z - m l q x (k_q e_q + k_w (w - w_d) + k_i i)`` with ``w = q x q'``,
+    ``e_q = q_d x q`` and ``w_d`` the part of ``q_d x q_d'`` across the cable.
+
+    Args:
+        cable_force: wanted on the payload.
+        direction, rate, planned_rate: q, q' and the planned q_d'.
+        integral: i, of e_q.
+        gains: of the team.
+    """
+    wanted = wanted_direction(cable_force)
+    w = np.cross(direction, rate)
+    turn = (
+        gains.direction * np.cross(wanted, direction)
+        + gains.rate * (w - across(np.cross(wanted, planned_rate), direction))
+        + gains.direction_integral * integral
+    )
+    along = np.sum(direction * cable_force, axis=-1) + MASS * LENGTH * np.sum(w * w, axis=-1)
+    return (
+        along[..., None] * direction + MASS * UP - MASS * LENGTH * np.cross(direction, turn)
+    )
+
+
+def moments(
+    attitude: np.ndarray, force: np.ndarray, gyro: np.ndarray, integral: np.ndarray, gains: Gains
+) -> tuple[np.ndarray, np.ndarray]:
+    """Moments (n, 3) N m that turn vehicles towards a force (yaw zero), and the errors of attitude (n, 3)."""
+    z = force / np.linalg.norm(force, axis=1, keepdims=True)
+    y = np.cross(z, [1.0, 0.0, 0.0])
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    wanted = np.stack([np.cross(y, z), y, z], axis=2)
+    D = wanted.transpose(0, 2, 1) @ rotation_from(attitude).as_matrix()
+    error = 0.5 * np.stack(
+        [D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1
+    )
+    return -(
+        gains.attitude * error + gains.turning * gyro + gains.attitude_integral * integral
+    ), error
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Integrals of each vehicle at the start of the log, which are not logged but follow from it, (n, 3)."""
+
+    payload: np.ndarray
+    direction: np.ndarray
+
+
+@dataclass(frozen=True)
+class Identified:
+    """What reproduces the logged force on the payload and on the vehicles.
+
+    Attributes:
+        payload: position, velocity and integral gains of the payload, (n, 3 axes, 3).
+        cable: direction, rate, planned rate and integral gains of the cables, (n, 4).
+        payload_residual, vehicle_residual: what they leave, root of the mean square, (n,) N.
+        memory: at the start of the log, with the gains of :data:`GAINS`.
+        integral_y: integral gain along y that fits best; it differs among flights of three.
+    """
+
+    payload: np.ndarray
+    cable: np.ndarray
+    payload_residual: np.ndarray
+    vehicle_residual: np.ndarray
+    memory: Memory
+    integral_y: float
+
+
+def identify(flown: Flown) -> Identified:
+    """Least squares of the law's own terms against what it gave out."""
+    n, T = len(flown.vehicles), len(flown.time)
+    gains = GAINS[n]
+    error = flown.reference - flown.payload_told
+    error_rate = flown.reference_velocity - flown.payload_velocity_told
+    summed = np.cumsum(error, axis=0) * STEP
+    late = flown.time > 2.6
+    payload, payload_left = np.zeros((n, 3, 3)), np.zeros((n, 3))
+    start = np.zeros((n, 3))
+    for i in range(n):
+        for k in range(3):
+            wanted = flown.payload_force[:, i, k] / PAYLOAD_MASS - UP[k]
+            columns = np.stack(
+                [error[:, i, k], error_rate[:, i, k], summed[:, i, k], np.ones(T)], axis=1
+            )
+            found = np.linalg.lstsq(columns[late], wanted[late], rcond=None)[0]
+            payload[i, k] = found[:3]
+            payload_left[i, k] = PAYLOAD_MASS * np.std((columns @ found - wanted)[late])
+    integral = np.array(gains.integral)
+    if n == 3:
+        integral[1] = np.median(payload[:, 1, 2])
+    for i in range(n):
+        rest = (
+            flown.payload_force[:, i] / PAYLOAD_MASS - UP - gains.position * error[:, i]
+            - gains.velocity * error_rate[:, i] - integral * summed[:, i]
+        )  # fmt: skip
+        start[i] = np.median(rest, axis=0) / integral
+    cable, left, direction = _identify_cables(flown, gains, late)
+    return Identified(
+        payload, cable, np.sqrt(np.mean(payload_left**2, axis=1)), left, Memory(start, direction), float(integral[1]),
+    )  # fmt: skip
+
+
+def _identify_cables(
+    flown: Flown, gains: Gains, late: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = len(flown.vehicles)
+    q, w = flown.direction, np.cross(flown.direction, flown.direction_rate)
+    wanted = wanted_direction(np.where(flown.cable_force == 0.0, 1e-12, flown.cable_force))
+    known = np.linalg.norm(flown.cable_force, axis=2) > 1e-6
+    error = np.where(known[..., None], np.cross(wanted, q), 0.0)
+    summed = np.cumsum(error, axis=0) * STEP
+    planned = across(np.cross(wanted, flown.planned_rate), q)
+    # across the cable u - m g e_z is -m l q x turn; its cross product with q gives back what of the turn is across
+    turn = np.cross(q, across(flown.vehicle_force - MASS * UP, q)) / (MASS * LENGTH)
+    cable, left, start = np.zeros((n, 4)), np.zeros(n), np.zeros((n, 3))
+    for i in range(n):
+        rows = late & known[:, i]
+        axes = [across(np.broadcast_to(e, q[:, i].shape), q[:, i]) for e in np.eye(3)]
+        terms = [across(error[:, i], q[:, i]), w[:, i], -planned[:, i], across(summed[:, i], q[:, i])]
+        columns = np.stack([t[rows].ravel() for t in [*terms, *axes]], axis=1)
+        found = np.linalg.lstsq(columns, turn[rows, i].ravel(), rcond=None)[0]
+        cable[i] = found[:4]
+        left[i] = MASS * LENGTH * np.std(columns @ found - turn[rows, i].ravel())
+        known_gains = [gains.direction, gains.rate, gains.rate, gains.direction_integral]
+        rest = turn[:, i] - sum(g * t for g, t in zip(known_gains, terms, strict=True))
+        basis = np.stack(axes, axis=2)[known[:, i]].reshape(-1, 3)
+        start[i] = np.linalg.lstsq(
+            np.vstack([basis, 1e-3 * np.eye(3)]), np.append(rest[known[:, i]].ravel(), np.zeros(3)), rcond=None,
+        )[0] / gains.direction_integral  # fmt: skip
+    return cable, left, start

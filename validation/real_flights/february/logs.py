@@ -1,0 +1,154 @@
+"""A flight of February 2024 on one clock, with everything that the law on board took in and gave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
+
+STEP = 0.01
+"""s; the logs come every 9.9 ms."""
+
+BEGIN, REST = 0.3, 0.02
+"""Left out at the start (there is a gap) and at the end, s."""
+
+HOVER_END = 1.7
+"""The team hovers until about 2 s; what is measured of the hover ends here, s."""
+
+MASS, LENGTH, GRAVITY = 0.0356, 0.5, 9.81
+"""Of a vehicle and of its cable as the law on board had them, kg and m; m/s^2."""
+
+
+@dataclass(frozen=True)
+class Flown:
+    """Arrays over time (T,) and vehicles (n); forces in N, directions from vehicle to payload.
+
+    Attributes:
+        name, vehicles: of the flight.
+        time: (T,) s.
+        reference, reference_velocity: of the payload as each vehicle had them, (T, n, 3).
+        planned_rate: rate of the cable's direction in the plan, (T, n, 3) 1/s.
+        payload_force: wanted on the payload by each vehicle, (T, n, 3).
+        cable_force: wanted of each cable on the payload, (T, n, 3).
+        vehicle_force: asked of each vehicle, (T, n, 3).
+        direction, direction_rate: of the cables as seen on board, (T, n, 3).
+        position, velocity, attitude, gyro: estimates on board, (T, n, 3), attitude (T, n, 4) w first.
+        payload_told, payload_velocity_told: what motion capture told each vehicle, (T, n, 3).
+    """
+
+    name: str
+    vehicles: tuple[str, ...]
+    time: np.ndarray
+    reference: np.ndarray
+    reference_velocity: np.ndarray
+    planned_rate: np.ndarray
+    payload_force: np.ndarray
+    cable_force: np.ndarray
+    vehicle_force: np.ndarray
+    direction: np.ndarray
+    direction_rate: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    attitude: np.ndarray
+    gyro: np.ndarray
+    payload_told: np.ndarray
+    payload_velocity_told: np.ndarray
+
+    @property
+    def payload(self) -> np.ndarray:
+        """Mean over the vehicles, (T, 3) m."""
+        return self.payload_told.mean(axis=1)
+
+    @property
+    def payload_velocity(self) -> np.ndarray:
+        """Mean over the vehicles, (T, 3) m/s."""
+        return self.payload_velocity_told.mean(axis=1)
+
+    @property
+    def thrust(self) -> np.ndarray:
+        """Asked for, (T, n) N: the size of the force asked of the vehicle."""
+        return np.linalg.norm(self.vehicle_force, axis=2)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Median distances of the vehicles from the payload, (n,) m."""
+        return np.median(np.linalg.norm(self.payload[:, None] - self.position, axis=2), axis=0)
+
+
+def read_flown(path: Path) -> Flown:
+    """Read a flight; raises KeyError for one of December, whose logs are others."""
+    with np.load(path) as file:
+        logs: dict[str, dict[str, np.ndarray]] = {}
+        for key in file:
+            vehicle, name = key.split("/")
+            logs.setdefault(vehicle, {})[name] = file[key].astype(float)
+    vehicles = tuple(sorted(logs))
+    end = min(log["t"][-1] for log in logs.values()) - REST
+    time = np.arange(BEGIN, end, STEP)
+
+    def line(log: dict[str, np.ndarray], name: str) -> np.ndarray:
+        return np.stack([np.interp(time, log["t"], column) for column in log[name].T], axis=1)
+
+    def every(name: str) -> np.ndarray:
+        return np.stack([line(logs[v], name) for v in vehicles], axis=1)
+
+    def steps(name: str) -> np.ndarray:
+        """What comes in steps is held, not interpolated."""
+        rows = [np.searchsorted(logs[v]["t"], time, side="right") - 1 for v in vehicles]
+        return np.stack(
+            [logs[v][name][r.clip(0)] for v, r in zip(vehicles, rows, strict=True)], axis=1
+        )
+
+    attitude = every("quat_wxyz")
+    return Flown(
+        path.stem, vehicles, time, steps("payload_pos_ref"), steps("payload_vel_ref"), steps("cable_dir_ref"),
+        every("payload_force_des"), every("cable_force_des"), every("drone_force_des"), every("cable_dir"),
+        every("cable_dir_rate"), every("pos"), every("vel"), attitude / np.linalg.norm(attitude, axis=2, keepdims=True),
+        every("gyro"), every("payload_pos"), every("payload_vel"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hover:
+    """What the balance of forces says of the hover before the trajectory; nothing is fitted to a path.
+
+    Attributes:
+        needed: force of the rotors that holds each vehicle, (n, 3) N.
+        pulls: of the cables on the vehicles, (n, 3) N.
+        gain: thrust needed over thrust asked for, (n,).
+        told: axes of thrust as the estimates on board have them, (n, 3).
+    """
+
+    needed: np.ndarray
+    pulls: np.ndarray
+    gain: np.ndarray
+    told: np.ndarray
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Horizontal part of the true axes of thrust, (n, 2)."""
+        return (self.needed / np.linalg.norm(self.needed, axis=1, keepdims=True))[:, :2]
+
+
+def hover(flown: Flown) -> Hover:
+    """Balance of forces at rest: the payload's gives the tensions, a vehicle's gives its thrust and its lean."""
+    rows = flown.time < HOVER_END
+    arms = flown.payload[rows, None] - flown.position[rows]
+    direction = arms.mean(axis=0)
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    weight = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY])
+    tensions = np.linalg.lstsq(-direction.T, weight, rcond=None)[0]
+    pulls = tensions[:, None] * direction
+    needed = np.array([0.0, 0.0, MASS * GRAVITY]) - pulls
+    gain = np.linalg.norm(needed, axis=1) / flown.thrust[rows].mean(axis=0)
+    axes = np.stack(
+        [
+            rotation_from(flown.attitude[rows, i]).as_matrix()[:, :, 2].mean(axis=0)
+            for i in range(len(gain))
+        ]
+    )
+    return Hover(needed, pulls, gain, axes / np.linalg.norm(axes, axis=1, keepdims=True))
