@@ -15,6 +15,10 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
+from validation.real_flights.february.elimination import filtered, logged_axes
+from validation.real_flights.february.fly import Variant, fly_flown, miss
+from validation.real_flights.february.law import identify
+from validation.real_flights.february.logs import hover, read_flown
 from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
 from validation.real_flights.rods import rod_motion
 from validation.real_flights.slack import slack_episodes
@@ -160,3 +164,47 @@ def test_other_arrays_are_refused(arrays, words, tmp_path):
     np.savez(tmp_path / "a.npz", **arrays)
     with pytest.raises(ConfigError, match=words):
         read_crazyflie_team(tmp_path / "a.npz")
+
+
+# --- the loop of February 2024, closed again ---------------------------------------------------------
+
+
+@needs_flights
+@pytest.mark.parametrize(
+    "name, direction, rate",
+    [("feb24_2cfs_forest_geom_09", 19.0, 14.0), ("feb24_3cfs_window_opt_03", 10.0, 8.0)],
+)
+def test_the_law_that_flew_is_read_from_its_log(name, direction, rate):
+    """Its own terms leave 1 mN of the 70 to 120 mN across the cables; the gains are round numbers to 2 per cent."""
+    flown = read_flown(FOLDER / f"{name}.npz")
+    law = identify(flown)
+    np.testing.assert_allclose(law.cable[:, 0], direction, rtol=0.02)
+    np.testing.assert_allclose(law.cable[:, 1], rate, rtol=0.02)
+    planned = law.cable[np.abs(law.cable[:, 2]) > 1.0, 2]  # one vehicle never got its plan
+    np.testing.assert_allclose(planned, rate, rtol=0.03)
+    assert law.vehicle_residual.max() < 1.2e-3
+    np.testing.assert_allclose(law.payload[:, 2, 0], 18.0, rtol=0.02)
+
+
+@needs_flights
+def test_attitudes_of_the_log_are_those_of_a_filter_that_knows_of_no_cable():
+    """Vehicles lean by 2 to 3 degrees against the pull and report level; the filter, fed with the log, too."""
+    flown = read_flown(FOLDER / "feb24_2cfs_forest_geom_09.npz")
+    balance = hover(flown)
+    lean, told = (np.degrees(np.linalg.norm(a[:, :2], axis=1)) for a in (balance.lean, balance.told))
+    assert (2.0 < lean).all() and (lean < 4.0).all() and (told < 0.5).all()
+    late = flown.time > 2.5
+    logged = logged_axes(flown)[late, :, :2]
+    apart = filtered(flown, balance)[late, :, :2] - logged
+    assert np.sqrt(np.mean(apart**2)) < np.radians(0.5) < 0.15 * np.sqrt(np.mean(logged**2))
+
+
+@needs_flights
+def test_the_closed_loop_flies_as_the_real_one():
+    """Nothing is fitted to the path: the miss is a third of that of perfect tracking, and each finding has its share."""
+    path = FOLDER / "feb24_2cfs_forest_opt_01.npz"
+    flown, simulated = fly_flown(path)
+    whole = miss(flown, simulated)
+    assert whole < 0.4 * miss(flown, flown.reference[:, 0])
+    assert miss(*fly_flown(path, Variant(feedforward=False))) > 1.5 * whole
+    assert miss(*fly_flown(path, Variant(estimated="none"))) > 1.2 * whole

@@ -250,8 +250,8 @@ trajectories begin, and in some flights a vehicle cuts its motors for up to 70 m
 FITS = """Per flight and vehicle: gain (thrust that acted over thrust asked for) and first-order lag from the
 vertical balance of forces, with the tension from the balance of the payload; cable length as median
 distance. Mean and standard deviation over the flights of a group. The payload's mass is what the
-horizontal balance says while two angles of attitude bias are free: with the biases of these logs it
-is not a measurement (the table shows it), and the nominal 10 g are used. Lags stand for motor, mixer
+horizontal balance says while two angles of attitude bias are free: attitudes of February were estimated as if
+no cable pulled, so that it is not a measurement (the table shows it), and the nominal 10 g are used. Lags stand for motor, mixer
 and log together; their minimum is flat.
 """
 
@@ -271,8 +271,10 @@ to 20 cm, slowly and mostly up and down, in a loop that is close to its limit of
 differences of thrust decide when it turns, so that phases differ while sizes agree. Flights planned
 for the payload alone (`geom`) ask for forces that the cables cannot hold at once; the real
 controller shares them by a quadratic programme with planes between the vehicles, ours by internal
-forces. Both are errors of the controller's model, not of the plant: predictions from recorded
-states (below) do not show them.
+forces. The larger part has other causes: the attitude that the vehicles believe, which hides the pull of
+their cables, planned rates that the law feeds forward, and thrust gains. [Why the simulator missed the
+real flights](real_flights_cause.md) takes the loop of February 2024 apart and closes it again: nothing is
+fitted to a path there, and the miss is 36 mm with two vehicles and 78 mm with three.
 """
 
 PREDICTED = """Every half second a prediction begins from the recorded state and is fed with what was recorded.

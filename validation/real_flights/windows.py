@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from rotor_adapters.autopilots import Autopilot
+from rotor_core.config.schema import PlantChange
 from rotor_core.errors import RotorError
-from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import State
-from rotor_recordings.crazyflies.grid import STEP, Grid
+from rotor_recordings.crazyflies.grid import GRAVITY, STEP, Grid
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, CrazyflieTeam
-from rotor_recordings.crazyflies.team_model import SETTLED, TeamModel, team_scenario
+from rotor_recordings.crazyflies.team_model import SETTLED, TeamModel, lagged, team_scenario
 from rotor_recordings.predict.windows import Windows
 from rotor_sim.simulation import Simulation
 from validation.real_flights.rods import rod_motion
 
 EVERY = 0.5
 """Windows begin this far apart, s."""
+
+PATIENCE = 0.3
+"""Of the estimator on board, s."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,16 @@ class Variant:
         gain: thrust gain fitted (else 1).
         lag: thrust lag fitted (else none).
         attitude: vehicles are turned to their recorded attitude (else by the moments that were asked for).
+        leaning: recorded attitudes are corrected by what an estimator that knows of no cable hides.
+        each: every vehicle has its own thrust gain (else their mean).
     """
 
     name: str
     gain: bool = True
     lag: bool = True
     attitude: bool = True
+    leaning: bool = False
+    each: bool = False
 
 
 VARIANTS = (
@@ -43,6 +52,8 @@ VARIANTS = (
     Variant("thrust as asked, attitude as recorded"),
     Variant("the same without lag", lag=False),
     Variant("the same without lag and gain", lag=False, gain=False),
+    Variant("without lag, a gain for each vehicle", lag=False, each=True),
+    Variant("the same, attitudes corrected by the pull", lag=False, each=True, leaning=True),
 )
 
 
@@ -53,6 +64,12 @@ def predicted(
     scenario = team_scenario(
         team, model, lag=None if variant.lag else 0.0, gain=variant.gain, period=0.005
     )
+    if variant.each:
+        gains = {name: fit.gain for name, fit in model.vehicles.items()}
+        plant = tuple(PlantChange(entity=k, thrust_gain=g) for k, g in gains.items())
+        scenario = replace(scenario, plant=plant)
+    if variant.leaning:
+        grid = leaning(grid, team.mass)
     simulation = Simulation(scenario)
     gravity = scenario.environment.gravity_m_s2
     pilots = [Autopilot(v, gravity) for v in scenario.model.vehicles]
@@ -80,6 +97,22 @@ def predicted(
             continue  # NaN: lost
     starts = grid.time[begins]
     return {h: Windows(h, starts, errors[h], angles[h]) for h in horizons}
+
+
+def leaning(grid: Grid, mass: float) -> Grid:
+    """The same with the attitudes that vehicles must have had: leaning against the pull of their cables.
+
+    What the estimator hides of the sideways pull over thrust follows with :data:`PATIENCE` (docs/theory/estimation.md).
+    """
+    out = grid.attitudes.copy()
+    pulls = -PAYLOAD_MASS * np.nan_to_num(grid.tensions)[..., None] * grid.directions
+    needed = mass * (np.nan_to_num(grid.accelerations) + [0.0, 0.0, GRAVITY]) - pulls
+    lean = -pulls / np.linalg.norm(needed, axis=2, keepdims=True)
+    for i in range(out.shape[1]):
+        hidden = np.stack([lagged(lean[:, i, k], PATIENCE) for k in range(2)], axis=1)
+        turn = np.stack([-hidden[:, 1], hidden[:, 0], np.zeros(len(hidden))], axis=1)
+        out[:, i] = wxyz_from(Rotation.from_rotvec(turn) * rotation_from(out[:, i]))
+    return replace(grid, attitudes=out)
 
 
 def states_at(team: CrazyflieTeam, grid: Grid, row: int) -> dict[str, np.ndarray]:

@@ -33,14 +33,13 @@ from validation.real_flights.february.logs import (
 WHOLE = "everything as found"
 VARIANTS = {
     WHOLE: Variant(),
-    "the true state in place of the estimate": Variant(estimated="none"),
-    "the true state, with the attitude bias of the hover": Variant(estimated="none", biases=True),
+    "the truth in place of the estimate": Variant(estimated="none"),
+    "the truth, but attitude with the bias of the hover": Variant(estimated="none", biases=True),
     "of the estimate only the attitude": Variant(estimated="attitude"),
     "of the estimate only position and velocity": Variant(estimated="velocity"),
     "without the planned rates of the cables": Variant(feedforward=False),
     "thrust gains 1": Variant(thrust_gains=False),
     "integrals begin at zero": Variant(memory=False),
-    "attitude damped three times less": Variant(turning=1.0 / 3.0),
 }
 """What is replaced, by what it is called."""
 

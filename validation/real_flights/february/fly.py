@@ -39,10 +39,10 @@ PERIOD = 0.005
 """Of control, s; 2 ms on board."""
 
 MOTOR_LAG = 0.03
-"""First order, s; between 15 and 50 ms nothing changes by more than 2 mm."""
+"""First order, s; assumed."""
 
 CAPTURE_DELAY, CAPTURE_RATE = 0.01, 100.0
-"""Of motion capture, s and Hz."""
+"""Of motion capture, s and Hz; assumed."""
 
 ESTIMATOR = KalmanEstimator(
     "kalman",
@@ -68,7 +68,6 @@ class Variant:
         feedforward: of the planned rates of the cables.
         thrust_gains: of the hover; else 1.
         memory: integrals as at the start of the log; else 0.
-        turning: factor on the damping of attitude, which makes it slow.
     """
 
     estimated: str = "all"
@@ -76,7 +75,6 @@ class Variant:
     feedforward: bool = True
     thrust_gains: bool = True
     memory: bool = True
-    turning: float = 1.0
 
 
 def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
@@ -151,10 +149,7 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
     balance, found, n = hover(flown), identify(flown), len(flown.vehicles)
     simulation = Simulation(scenario_of(path, balance, variant))
     memory = found.memory if variant.memory else Memory(np.zeros((n, 3)), np.zeros((n, 3)))
-    gains = GAINS[n]
-    law = Law(
-        flown, replace(gains, turning=variant.turning * gains.turning), memory, found.integral_y
-    )
+    law = Law(flown, GAINS[n], memory, found.integral_y)
     law.feedforward = variant.feedforward
     lean = _tilts(balance.told, balance.needed)
     _start(simulation, flown, lean)
@@ -164,7 +159,9 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
     def decide(measured: States) -> Decision:
         told = State(measured.array.copy())
         true = simulation.motion
-        if variant.estimated == "attitude":
+        if variant.estimated == "none":  # attitude and rates are measured on board, without delay
+            told.attitude[:n], told.body_rate[:n] = State(true).attitude[:n], State(true).body_rate[:n]
+        elif variant.estimated == "attitude":
             told.velocity[:n], told.position[:n] = State(true).velocity[:n], State(true).position[:n]
         elif variant.estimated == "velocity":
             told.attitude[:n] = State(true).attitude[:n]

@@ -1,0 +1,18 @@
+"""Write docs/results/real_flights_cause.md: python docs/scripts/make_real_flights_cause.py [FOLDER of the recordings]."""
+
+import sys
+from pathlib import Path
+
+from validation.real_flights.february.page import write_page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if __name__ == "__main__":
+    folder = (
+        Path(sys.argv[1])
+        if len(sys.argv) > 1
+        else ROOT.parent / "shared/flight_data/col_trans_2024"
+    )
+    if not (folder / "index.json").exists():
+        sys.exit(f"{folder}: holds no recordings (index.json). Name their folder.")
+    write_page(folder, ROOT / "docs/results/real_flights_cause.md", ROOT / "docs/images")
