@@ -1,4 +1,4 @@
-"""Write docs/results/real_flights_cause.md: python docs/scripts/make_real_flights_cause.py [FOLDER of the recordings]."""
+"""Write docs/results/real_flights_cause.md: python docs/scripts/make_real_flights_cause.py [FOLDER]."""
 
 import sys
 from pathlib import Path

@@ -191,7 +191,9 @@ def test_attitudes_of_the_log_are_those_of_a_filter_that_knows_of_no_cable():
     """Vehicles lean by 2 to 3 degrees against the pull and report level; the filter, fed with the log, too."""
     flown = read_flown(FOLDER / "feb24_2cfs_forest_geom_09.npz")
     balance = hover(flown)
-    lean, told = (np.degrees(np.linalg.norm(a[:, :2], axis=1)) for a in (balance.lean, balance.told))
+    lean, told = (
+        np.degrees(np.linalg.norm(a[:, :2], axis=1)) for a in (balance.lean, balance.told)
+    )
     assert (2.0 < lean).all() and (lean < 4.0).all() and (told < 0.5).all()
     late = flown.time > 2.5
     logged = logged_axes(flown)[late, :, :2]

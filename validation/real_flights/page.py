@@ -251,8 +251,8 @@ FITS = """Per flight and vehicle: gain (thrust that acted over thrust asked for)
 vertical balance of forces, with the tension from the balance of the payload; cable length as median
 distance. Mean and standard deviation over the flights of a group. The payload's mass is what the
 horizontal balance says while two angles of attitude bias are free: attitudes of February were estimated as if
-no cable pulled, so that it is not a measurement (the table shows it), and the nominal 10 g are used. Lags stand for motor, mixer
-and log together; their minimum is flat.
+no cable pulled, so that it is not a measurement (the table shows it), and the nominal 10 g are used. Lags stand
+for motor, mixer and log together; their minimum is flat.
 """
 
 FOLLOWED = """The recorded references (path and velocity of the payload, smoothed set-points of the cables' forces
@@ -285,7 +285,10 @@ to their recorded attitude and judge thrust, cables and payload.
 """
 
 WORTH = """
-The thrust gain is worth most: without it the payload is 0.27 m off after a second, with it 0.09 m.
+The thrust gain is worth most: without it the payload is 0.27 m off after a second. A gain for each vehicle, and
+attitudes that lean against the pull of the cables, which the estimator on board hides
+([why](real_flights_cause.md)), halve again what is left after half a second and a second; after two seconds what
+they gain is lost in how attitudes are followed.
 Rigid rods predict as the simulator does without lag and gain, to a few per cent: while all cables
 are taut they are the same mechanics, by another code. The fitted lag makes predictions worse. It is
 that of thrust against smoothed accelerations, filters of the log included, and the vehicles turn to

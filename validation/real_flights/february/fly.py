@@ -127,9 +127,7 @@ class Law:
         wanted = -cable / np.linalg.norm(cable, axis=1, keepdims=True)
         self._direction += PERIOD * np.cross(wanted, direction)
         force = vehicle_force(cable, direction, rate, planned, self._direction, gains)
-        turn, turned = moments(
-            told.attitude[:n], force, told.body_rate[:n], self._attitude, gains
-        )
+        turn, turned = moments(told.attitude[:n], force, told.body_rate[:n], self._attitude, gains)
         self._attitude += PERIOD * turned
         return np.hstack([np.linalg.norm(force, axis=1, keepdims=True), turn])
 
@@ -160,9 +158,15 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
         told = State(measured.array.copy())
         true = simulation.motion
         if variant.estimated == "none":  # attitude and rates are measured on board, without delay
-            told.attitude[:n], told.body_rate[:n] = State(true).attitude[:n], State(true).body_rate[:n]
+            told.attitude[:n], told.body_rate[:n] = (
+                State(true).attitude[:n],
+                State(true).body_rate[:n],
+            )
         elif variant.estimated == "attitude":
-            told.velocity[:n], told.position[:n] = State(true).velocity[:n], State(true).position[:n]
+            told.velocity[:n], told.position[:n] = (
+                State(true).velocity[:n],
+                State(true).position[:n],
+            )
         elif variant.estimated == "velocity":
             told.attitude[:n] = State(true).attitude[:n]
         if variant.biases and variant.estimated in ("none", "velocity"):
@@ -170,7 +174,7 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
         return law.command(row, told, n), None
 
     try:
-        for row in range(len(flown.time)):  # noqa: B007  (decide reads it)
+        for row in range(len(flown.time)):
             out[row] = State(simulation.motion).position[n]
             for _ in range(round(STEP / PERIOD)):
                 control_period(simulation, decide)

@@ -78,9 +78,7 @@ def vehicle_force(
         + gains.direction_integral * integral
     )
     along = np.sum(direction * cable_force, axis=-1) + MASS * LENGTH * np.sum(w * w, axis=-1)
-    return (
-        along[..., None] * direction + MASS * UP - MASS * LENGTH * np.cross(direction, turn)
-    )
+    return along[..., None] * direction + MASS * UP - MASS * LENGTH * np.cross(direction, turn)
 
 
 def moments(
@@ -178,7 +176,12 @@ def _identify_cables(
     for i in range(n):
         rows = late & known[:, i]
         axes = [across(np.broadcast_to(e, q[:, i].shape), q[:, i]) for e in np.eye(3)]
-        terms = [across(error[:, i], q[:, i]), w[:, i], -planned[:, i], across(summed[:, i], q[:, i])]
+        terms = [
+            across(error[:, i], q[:, i]),
+            w[:, i],
+            -planned[:, i],
+            across(summed[:, i], q[:, i]),
+        ]
         columns = np.stack([t[rows].ravel() for t in [*terms, *axes]], axis=1)
         found = np.linalg.lstsq(columns, turn[rows, i].ravel(), rcond=None)[0]
         cable[i] = found[:4]

@@ -43,7 +43,9 @@ def test_covariance_at_rest_is_that_of_the_riccati_equation():
     S = H[:, told] @ before @ H[:, told].T + 1e-4 * np.eye(3)
     K = before @ H[:, told].T @ np.linalg.inv(S)
     after = before - K @ H[:, told] @ before
-    np.testing.assert_allclose(found.covariance[0][np.ix_(told, told)], after, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        found.covariance[0][np.ix_(told, told)], after, rtol=1e-6, atol=1e-12
+    )
 
 
 CIRCLE = """
@@ -120,7 +122,9 @@ def test_without_positions_inertial_units_carry_on():
 
 def test_delayed_positions_count_as_new():
     """As small vehicles do: velocity times delay is missing, and the same errors come back with the same seed."""
-    noisy = ", delay_s: 0.02, noise: {position_m: 0.001}, imu: {gyroscope_density_rad_s_sqrt_hz: 0.001}"
+    noisy = (
+        ", delay_s: 0.02, noise: {position_m: 0.001}, imu: {gyroscope_density_rad_s_sqrt_hz: 0.001}"
+    )
     told, true = flown(more=noisy)
     again, _ = flown(more=noisy)
     np.testing.assert_array_equal(told.position, again.position)

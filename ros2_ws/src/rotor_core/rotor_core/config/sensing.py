@@ -138,7 +138,8 @@ class Sensing:
     ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
     ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
-    ``outages`` are dropouts at given times. ``estimator``: what vehicles make of that on board. ``sensors``: more of them on board, by ``type``.
+    ``outages`` are dropouts at given times. ``estimator``: what vehicles make of that on board.
+    ``sensors``: more of them on board, by ``type``.
     """
 
     noise: Noise = field(default_factory=Noise)

@@ -1,11 +1,11 @@
 """Extended Kalman filter on board: positions from outside, gyroscopes and accelerometers from the vehicle.
 
-What it believes is what small multirotors believe: specific force is what rotors do, and nothing else holds the vehicle.
-The pull of a cable is not in its model, so that attitude takes the blame: at rest it reports level, however
-far the vehicle leans against the pull. Equations (E.1)-(E.5), docs/theory/estimation.md. Source: M. W. Mueller,
-M. Hehn, R. D'Andrea, "Covariance correction step for Kalman filtering with an attitude", J. Guidance,
-Control, and Dynamics 40 (9), 2017, and "Fusing ultra-wideband range measurements with accelerometers and rate
-gyroscopes for quadrocopter state estimation", ICRA 2015.
+It believes what small multirotors believe: rotors give all of the specific force, and nothing else holds the vehicle.
+The pull of a cable is not in its model, so that attitude takes the blame: at rest it reports level, however far the
+vehicle leans against the pull. Equations (E.1)-(E.5), docs/theory/estimation.md. Source: M. W. Mueller, M. Hehn,
+R. D'Andrea, "Covariance correction step for Kalman filtering with an attitude", J. Guidance, Control, and Dynamics
+40 (9), 2017, and "Fusing ultra-wideband range measurements with accelerometers and rate gyroscopes for quadrocopter
+state estimation", ICRA 2015.
 """
 
 from __future__ import annotations
