@@ -172,7 +172,7 @@ def test_other_arrays_are_refused(arrays, words, tmp_path):
 @needs_flights
 @pytest.mark.parametrize(
     "name, direction, rate",
-    [("feb24_2cfs_forest_geom_09", 19.0, 14.0), ("feb24_3cfs_window_opt_03", 10.0, 8.0)],
+    [("feb24_2cfs_forest_geom_09", 19.0, 14.0), ("feb24_3cfs_forest_opt_05", 10.0, 8.0)],
 )
 def test_the_law_that_flew_is_read_from_its_log(name, direction, rate):
     """Its own terms leave 1 mN of the 70 to 120 mN across the cables; the gains are round numbers to 2 per cent."""

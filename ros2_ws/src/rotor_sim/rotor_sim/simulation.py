@@ -106,9 +106,8 @@ class Simulation:
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
         self._on_board = None
         if sensing.estimator:
-            from rotor_sim.estimation.on_board import (
-                OnBoard,
-            )  # with SciPy, which takes its time to load
+            # it brings SciPy, which takes its time to load
+            from rotor_sim.estimation.on_board import OnBoard
 
             self._on_board = OnBoard(scenario, self.seed)
         self.passing = PassingEvents(scenario)
