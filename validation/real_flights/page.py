@@ -287,8 +287,8 @@ to their recorded attitude and judge thrust, cables and payload.
 WORTH = """
 The thrust gain is worth most: without it the payload is 0.27 m off after a second. A gain for each vehicle, and
 attitudes that lean against the pull of the cables, which the estimator on board hides
-([why](real_flights_cause.md)), halve again what is left after half a second and a second; after two seconds what
-they gain is lost in how attitudes are followed.
+([why](real_flights_cause.md)), halve what is left after half a second and a second; after two seconds the vehicles
+are nearer by more than half, the payload is not.
 Rigid rods predict as the simulator does without lag and gain, to a few per cent: while all cables
 are taut they are the same mechanics, by another code. The fitted lag makes predictions worse. It is
 that of thrust against smoothed accelerations, filters of the log included, and the vehicles turn to
