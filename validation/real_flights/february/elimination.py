@@ -77,7 +77,7 @@ def flights(folder: Path) -> list[Path]:
 def filtered(flown: Flown, balance: Hover) -> np.ndarray:
     """Axes of thrust as the filter has them when it hears what was logged, (T, n, 3): gyroscope, position, thrust."""
     n = len(flown.vehicles)
-    found = Kalman(ESTIMATOR, GRAVITY)
+    found = Kalman(ESTIMATOR, GRAVITY, n)
     found.start(flown.position[0], flown.velocity[0], flown.attitude[0])
     out = np.zeros((len(flown.time), n, 3))
     force = np.zeros((n, 3))

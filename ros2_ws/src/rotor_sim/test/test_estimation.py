@@ -11,6 +11,7 @@ from rotor_core.config.sensing import KalmanEstimator
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import FULL_STATE, State
+from rotor_flight.checkpoint import load, save
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.estimation.kalman import Kalman
 
@@ -18,9 +19,7 @@ KEYS = KalmanEstimator("kalman", vertical_density_m_s2_sqrt_hz=0.016)
 
 
 def level(n=1):
-    found = Kalman(KEYS, 9.81)
-    found.start(np.zeros((n, 3)), np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)))
-    return found
+    return Kalman(KEYS, 9.81, n)
 
 
 def test_covariance_at_rest_is_that_of_the_riccati_equation():
@@ -131,3 +130,20 @@ def test_delayed_positions_count_as_new():
     speed = np.linalg.norm(true.velocity[-500:], axis=1)
     behind = np.sum((true.position - told.position) * true.velocity, axis=1)[-500:] / speed
     assert np.mean(behind) == pytest.approx(0.02 * np.mean(speed), rel=0.15)
+
+
+def test_a_flight_on_estimates_is_saved_and_resumed(tmp_path):
+    """The filter, its covariance and the wandering biases are part of the saved flight: the same bits."""
+    wandering = (
+        ", delay_s: 0.01, noise: {position_m: 0.001}, imu: {gyroscope_walk_rad_s2_sqrt_hz: 0.001}"
+    )
+    loop = ClosedLoop(scenario_from_text(CIRCLE.format(control=0.004, more=wandering), "mine"))
+    for _ in range(100):
+        loop.period()
+    save(loop, tmp_path / "flight")
+    resumed = load(tmp_path / "flight")
+    for _ in range(100):
+        loop.period()
+        resumed.period()
+    np.testing.assert_array_equal(loop.simulation.motion, resumed.simulation.motion)
+    np.testing.assert_array_equal(loop.simulation.sense().array, resumed.simulation.sense().array)

@@ -35,6 +35,7 @@ class Kalman:
     Args:
         keys: what they believe of their sensors.
         gravity: m/s^2.
+        count: of vehicles.
 
     Attributes:
         position, velocity: in W, (n, 3) m and m/s.
@@ -42,13 +43,15 @@ class Kalman:
         covariance: of position, velocity and rotation vector in body axes, (n, 9, 9).
     """
 
-    def __init__(self, keys: KalmanEstimator, gravity: float) -> None:
+    def __init__(self, keys: KalmanEstimator, gravity: float, count: int) -> None:
         self._gravity = np.array([0.0, 0.0, gravity])
         self._axes = np.array([keys.accelerometer == "all", keys.accelerometer == "all", True])
         level, up = keys.accelerometer_density_m_s2_sqrt_hz, keys.vertical_density_m_s2_sqrt_hz
         turn = keys.gyroscope_density_rad_s_sqrt_hz
         self._growth = np.array([0.0, 0.0, 0.0, level, level, up, turn, turn, turn]) ** 2
         self._variance = keys.position_m**2
+        still = np.zeros((count, 3))
+        self.start(still, still, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
 
     def start(self, position: np.ndarray, velocity: np.ndarray, attitude: np.ndarray) -> None:
         """Begin with an estimate."""

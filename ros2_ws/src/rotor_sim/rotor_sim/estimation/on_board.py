@@ -28,7 +28,7 @@ class OnBoard:
         assert isinstance(keys, KalmanEstimator)
         self._n, gravity = len(scenario.model.vehicles), scenario.environment.gravity_m_s2
         self._gravity = np.array([0.0, 0.0, gravity])
-        self._filter = Kalman(keys, gravity)
+        self._filter = Kalman(keys, gravity, self._n)
         self._units = InertialModel(
             scenario.sensing.imu,
             self._n,
@@ -39,7 +39,8 @@ class OnBoard:
 
     def reset(self) -> None:
         """Begin again, with the next states as the first estimate."""
-        self._time: float | None = None
+        self._time = np.nan
+        self._before = np.zeros((self._n, 19))
         self._units.reset()
 
     def estimate(
@@ -58,7 +59,7 @@ class OnBoard:
         """
         n, out = self._n, measured.copy()
         true, told, mine = State(motion[:n]), State(measured[:n]), State(out[:n])
-        if self._time is None:
+        if np.isnan(self._time):
             self._filter.start(told.position, told.velocity, told.attitude)
         elif time > self._time:
             dt = time - self._time
