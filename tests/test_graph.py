@@ -96,9 +96,10 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
     np.testing.assert_allclose(
         over_dds.references[rows[:, 0]], alone.references[rows[:, 1]], atol=1e-9, rtol=0
     )
-    np.testing.assert_allclose(
-        over_dds.tensions[rows[:, 0]], alone.tensions[rows[:, 1]], atol=1e-9, rtol=0
-    )
+    tensions, expected = over_dds.tensions[rows[:, 0]], alone.tensions[rows[:, 1]]
+    known = np.isfinite(tensions).all(axis=1)  # cable states keep ten messages too
+    assert known.sum() >= 0.5 * seconds * 100
+    np.testing.assert_allclose(tensions[known], expected[known], atol=1e-9, rtol=0)
     np.testing.assert_allclose(
         over_dds.joints[rows[: len(over_dds.joints), 0]],
         alone.joints[rows[: len(over_dds.joints), 1]],
