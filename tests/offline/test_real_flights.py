@@ -15,7 +15,7 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
-from validation.real_flights.february.elimination import filtered, logged_axes
+from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
 from validation.real_flights.february.law import identify
 from validation.real_flights.february.logs import hover, read_flown
@@ -196,7 +196,7 @@ def test_attitudes_of_the_log_are_those_of_a_filter_that_knows_of_no_cable():
     )
     assert (2.0 < lean).all() and (lean < 4.0).all() and (told < 0.5).all()
     late = flown.time > 2.5
-    logged = logged_axes(flown)[late, :, :2]
+    logged = flown.axes[late, :, :2]
     apart = filtered(flown, balance)[late, :, :2] - logged
     assert np.sqrt(np.mean(apart**2)) < np.radians(0.5) < 0.15 * np.sqrt(np.mean(logged**2))
 

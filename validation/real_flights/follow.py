@@ -172,6 +172,10 @@ def _hanging(grid: Grid) -> np.ndarray:
 
 def path_error(grid: Grid, path: np.ndarray) -> float:
     """Distance of a path from the recorded one after :data:`SETTLED`, root of the mean square, m; infinite: lost."""
-    rows = grid.time > SETTLED
-    apart = np.linalg.norm(path - grid.payload, axis=1)[rows]
+    return distance(grid.time, grid.payload, path)
+
+
+def distance(time: np.ndarray, recorded: np.ndarray, path: np.ndarray) -> float:
+    """Distance of two paths (N, 3) after :data:`SETTLED`, root of the mean square, m; infinite: lost."""
+    apart = np.linalg.norm(path - recorded, axis=1)[time > SETTLED]
     return float("inf") if np.isnan(apart).any() else float(np.sqrt(np.mean(apart**2)))

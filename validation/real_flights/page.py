@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from rotor_recordings.crazyflies.logs import CrazyflieTeam, read_crazyflie_team
 from rotor_recordings.crazyflies.team_model import SETTLED, TeamModel, fit_team
 from rotor_recordings.predict.windows import Windows
 from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
+from validation.real_flights.markdown import table
 from validation.real_flights.slack import LEAD, predicted_distance, slack_episodes
 from validation.real_flights.windows import VARIANTS, predicted, rods_predicted
 
@@ -54,12 +54,6 @@ def studied(path: Path) -> Studied:
     rows = grid.time > SETTLED
     tracking = float(np.sqrt(((grid.reference - grid.payload)[rows] ** 2).sum(axis=1).mean()))
     return Studied(team, grid, model, flown, path_error(grid, flown), tracking)
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    names = list(head)
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    return "\n".join([*lines, *("| " + " | ".join(str(v) for v in row) + " |" for row in rows)])
 
 
 def write_page(data: Path, page: Path, images: Path) -> None:
@@ -125,7 +119,7 @@ def _fit_table(flights: list[Studied]) -> str:
             )
         )  # fmt: skip
     head = ("group", "vehicle", "flights", "thrust gain", "lag / ms", "cable / mm", "payload / g")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _follow_table(flights: list[Studied], names: list[str]) -> str:
@@ -136,7 +130,7 @@ def _follow_table(flights: list[Studied], names: list[str]) -> str:
         )
         for f in flights
     ]  # fmt: skip
-    return _table(("flight", "simulated to recorded / mm", "recorded to reference / mm", ""), rows)
+    return table(("flight", "simulated to recorded / mm", "recorded to reference / mm", ""), rows)
 
 
 def _window_table(flights: list[Studied]) -> str:
@@ -156,7 +150,7 @@ def _window_table(flights: list[Studied]) -> str:
             cells += [_millimetres(payload), _millimetres(vehicles)]
         rows.append((name, *cells))
     head = ["model", *(f"{what} {h:g} s" for h in HORIZONS for what in ("payload", "vehicle"))]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _millimetres(errors: np.ndarray) -> str:
@@ -172,7 +166,7 @@ def _slack_text(f: Studied, image: Path) -> str:
         )
         for e in episodes
     ]  # fmt: skip
-    table = _table(
+    episodes_table = table(
         ("cable of", "slack from / s", "to / s", "shortest / mm", "tension before / mN", "during", "after",
          "closing / m/s"), rows
     )  # fmt: skip
@@ -186,7 +180,7 @@ def _slack_text(f: Studied, image: Path) -> str:
     _draw_slack(f, longest.vehicle, image, times, distances)
     return (
         f"Flight `{f.team.name}`. Distances show when the cable is slack, the balance of the payload shows "
-        f"how much it pulled.\n\n{table}\n\n"
+        f"how much it pulled.\n\n{episodes_table}\n\n"
         f"The simulator, from the recorded state {LEAD:g} s before the longest of them, with thrusts as "
         "asked and attitudes as "
         f"recorded, predicts for the cable of {longest.vehicle}: {told}. References flown again: error "

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from rotor_adapters.autopilots import Autopilot
-from rotor_core.config.schema import PlantChange
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import State
@@ -61,13 +60,10 @@ def predicted(
     team: CrazyflieTeam, grid: Grid, model: TeamModel, variant: Variant, horizons: tuple[float, ...]
 ) -> dict[float, Windows]:
     """Errors at several horizons; windows start every :data:`EVERY` s once the flight has settled."""
+    each = {name: fit.gain for name, fit in model.vehicles.items()}
     scenario = team_scenario(
-        team, model, lag=None if variant.lag else 0.0, gain=variant.gain, period=0.005
-    )
-    if variant.each:
-        gains = {name: fit.gain for name, fit in model.vehicles.items()}
-        plant = tuple(PlantChange(entity=k, thrust_gain=g) for k, g in gains.items())
-        scenario = replace(scenario, plant=plant)
+        team, model, lag=None if variant.lag else 0.0, gain=each if variant.each else variant.gain, period=0.005
+    )  # fmt: skip
     if variant.leaning:
         grid = leaning(grid, team.mass)
     simulation = Simulation(scenario)

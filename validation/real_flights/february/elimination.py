@@ -1,7 +1,7 @@
 """Why the simulator missed the real flights: one suspect after the other, with its share of the miss.
 
 ``python -m validation.real_flights.february.elimination FOLDER`` prints the table; the page of results is
-docs/results/real_flights_cause.md (docs/scripts/make_real_flights_cause.py).
+docs/results/real_flights_cause.md (docs/scripts/make_real_flights.py).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.math.rotations import rotation_matrices
+from rotor_recordings.crazyflies.grid import GRAVITY, STEP
+from rotor_recordings.crazyflies.team_model import SETTLED
 from rotor_sim.estimation.kalman import Kalman
 from validation.real_flights.february.fly import ESTIMATOR, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
-    GRAVITY,
     MASS,
-    STEP,
     Flown,
     Hover,
     hover,
@@ -86,28 +86,20 @@ def filtered(flown: Flown, balance: Hover) -> np.ndarray:
             force[:, 2] = balance.gain * flown.thrust[k - 1] / MASS
             found.predict(force, flown.gyro[k - 1], STEP)
             found.correct(flown.position[k], np.ones(n, bool))
-        out[k] = rotation_from(found.attitude).as_matrix()[:, :, 2]
+        out[k] = rotation_matrices(found.attitude)[:, :, 2]
     return out
-
-
-def logged_axes(flown: Flown) -> np.ndarray:
-    """Axes of thrust as logged, (T, n, 3)."""
-    n = len(flown.vehicles)
-    return np.stack(
-        [rotation_from(flown.attitude[:, i]).as_matrix()[:, :, 2] for i in range(n)], axis=1
-    )
 
 
 def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
     """Everything about one flight."""
     flown = read_flown(path)
-    balance, logged = hover(flown), logged_axes(flown)
+    balance, logged = hover(flown), flown.axes
     misses, whole = {}, np.zeros((0, 3))
     for name in names:
         _, simulated = fly_flown(path, VARIANTS[name])
         misses[name] = miss(flown, simulated)
         whole = simulated if name == WHOLE else whole
-    rows = flown.time > 2.5
+    rows = flown.time > SETTLED
     apart = (filtered(flown, balance) - logged)[rows, :, :2]
     return Studied(
         flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,

@@ -14,14 +14,14 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from rotor_core.config.schema import PlantChange, Scenario
+from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator, Sensing
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import State, States
-from rotor_recordings.crazyflies.grid import make_grid
+from rotor_recordings.crazyflies.grid import STEP, make_grid
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, read_crazyflie_team
-from rotor_recordings.crazyflies.team_model import SETTLED, fit_team, team_scenario
+from rotor_recordings.crazyflies.team_model import fit_team, team_scenario
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 from validation.real_flights.february.law import (
@@ -33,7 +33,8 @@ from validation.real_flights.february.law import (
     moments,
     vehicle_force,
 )
-from validation.real_flights.february.logs import LENGTH, STEP, Flown, Hover, hover, read_flown
+from validation.real_flights.february.logs import LENGTH, Flown, Hover, hover, read_flown
+from validation.real_flights.follow import distance
 
 PERIOD = 0.005
 """Of control, s; 2 ms on board."""
@@ -81,18 +82,17 @@ def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
     """Plant and sensors of a flight."""
     team = read_crazyflie_team(path)
     model = fit_team(team, make_grid(team))
-    scenario = team_scenario(team, model, lag=MOTOR_LAG, period=PERIOD)
     gains = balance.gain if variant.thrust_gains else np.ones(len(balance.gain))
-    plant = tuple(
-        PlantChange(entity=name, thrust_gain=float(gain))
-        for name, gain in zip(team.vehicles, gains, strict=True)
-    )
+    scenario = team_scenario(
+        team, model, lag=MOTOR_LAG, period=PERIOD,
+        gain=dict(zip(team.vehicles, gains.tolist(), strict=True)),
+    )  # fmt: skip
     sensing = Sensing(
         rate_hz=CAPTURE_RATE,
         delay_s=CAPTURE_DELAY,
         estimator=None if variant.estimated == "none" else ESTIMATOR,
     )
-    return replace(scenario, plant=plant, sensing=sensing)
+    return replace(scenario, sensing=sensing)
 
 
 class Law:
@@ -202,7 +202,5 @@ def _start(simulation: Simulation, flown: Flown, lean: Rotation) -> None:
 
 
 def miss(flown: Flown, path: np.ndarray) -> float:
-    """Distance of a path from the recorded one after :data:`SETTLED`, root of the mean square, m."""
-    late = flown.time > SETTLED
-    apart = np.linalg.norm(path - flown.payload, axis=1)[late]
-    return float("inf") if np.isnan(apart).any() else float(np.sqrt(np.mean(apart**2)))
+    """Distance of a path from the recorded one once it has settled, root of the mean square, m."""
+    return distance(flown.time, flown.payload, path)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_core.math.rotation_vectors import rotation_from
+from rotor_recordings.crazyflies.grid import GRAVITY, STEP
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
-from validation.real_flights.february.logs import GRAVITY, LENGTH, MASS, STEP, Flown
+from validation.real_flights.february.logs import LENGTH, MASS, Flown
 
 UP = np.array([0.0, 0.0, GRAVITY])
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rotor_core.math.rotation_vectors import rotation_from
-from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
-
-STEP = 0.01
-"""s; the logs come every 9.9 ms."""
+from rotor_core.math.rotations import rotation_matrices
+from rotor_recordings.crazyflies.grid import GRAVITY, STEP
+from rotor_recordings.crazyflies.logs import MASSES, PAYLOAD_MASS
 
 BEGIN, REST = 0.3, 0.02
 """Left out at the start (there is a gap) and at the end, s."""
@@ -19,8 +17,8 @@ BEGIN, REST = 0.3, 0.02
 HOVER_END = 1.7
 """The team hovers until about 2 s; what is measured of the hover ends here, s."""
 
-MASS, LENGTH, GRAVITY = 0.0356, 0.5, 9.81
-"""Of a vehicle and of its cable as the law on board had them, kg and m; m/s^2."""
+MASS, LENGTH = MASSES["feb24"], 0.5
+"""Of a vehicle and of its cable as the law on board had them, kg and m."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,12 @@ class Flown:
     def payload_velocity(self) -> np.ndarray:
         """Mean over the vehicles, (T, 3) m/s."""
         return self.payload_velocity_told.mean(axis=1)
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Axes of thrust by the estimates on board, (T, n, 3)."""
+        n = len(self.vehicles)
+        return rotation_matrices(self.attitude.reshape(-1, 4))[:, :, 2].reshape(-1, n, 3)
 
     @property
     def thrust(self) -> np.ndarray:
@@ -145,10 +149,5 @@ def hover(flown: Flown) -> Hover:
     pulls = tensions[:, None] * direction
     needed = np.array([0.0, 0.0, MASS * GRAVITY]) - pulls
     gain = np.linalg.norm(needed, axis=1) / flown.thrust[rows].mean(axis=0)
-    axes = np.stack(
-        [
-            rotation_from(flown.attitude[rows, i]).as_matrix()[:, :, 2].mean(axis=0)
-            for i in range(len(gain))
-        ]
-    )
+    axes = flown.axes[rows].mean(axis=0)
     return Hover(needed, pulls, gain, axes / np.linalg.norm(axes, axis=1, keepdims=True))

@@ -11,16 +11,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
+from rotor_recordings.crazyflies.team_model import SETTLED
 from validation.real_flights.february.elimination import (
     VARIANTS,
     WHOLE,
     Studied,
     filtered,
-    logged_axes,
     study_all,
 )
 from validation.real_flights.february.law import GAINS
 from validation.real_flights.february.logs import HOVER_END
+from validation.real_flights.markdown import table
 
 SHOWN = ("feb24_2cfs_window_opt_01", "feb24_2cfs_forest_geom_09", "feb24_3cfs_forest_opt_05")
 GOAL = 0.040
@@ -77,10 +78,6 @@ def _group(studied: list[Studied], n: int) -> dict[str, float]:
     return {"median": 1e3 * whole, "reference": 1e3 * tracking, "skill": 1.0 - whole / tracking}
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(r) + " |" for r in [head, ["---"] * len(head), *rows])
-
-
 def _law_table(studied: list[Studied]) -> str:
     rows = []
     for n in (2, 3):
@@ -104,7 +101,7 @@ def _law_table(studied: list[Studied]) -> str:
         "vehicles", "position 1/s2", "velocity 1/s", "integral x, y, z 1/s3", "left / mN", "cable direction 1/s2",
         "rate 1/s", "planned rate 1/s", "integral 1/s3", "left / mN",
     ]  # fmt: skip
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _share_table(studied: list[Studied]) -> str:
@@ -120,7 +117,7 @@ def _share_table(studied: list[Studied]) -> str:
         for group in (_of_size(studied, 2), _of_size(studied, 3), studied)
     ]
     rows.append(["no simulator: the payload follows its reference", *expected])
-    return _table(["replaced", "two vehicles / mm", "three / mm", "all / mm"], rows)
+    return table(["replaced", "two vehicles / mm", "three / mm", "all / mm"], rows)
 
 
 def _flight_table(studied: list[Studied]) -> str:
@@ -133,7 +130,7 @@ def _flight_table(studied: list[Studied]) -> str:
         for s in studied
     ]  # fmt: skip
     head = ["flight", "miss / mm", "reference / mm", "skill", "thrust gains", "filter / deg"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _draw_hover(studied: list[Studied], path: Path) -> None:
@@ -159,7 +156,7 @@ def _draw_filter(studied: list[Studied], path: Path) -> None:
     figure, axes = plt.subplots(len(SHOWN), 1, figsize=(10, 7), layout="constrained")
     for axis, s in zip(axes, [s for s in studied if s.flown.name in SHOWN], strict=True):
         for values, label, colour in (
-            (logged_axes(s.flown), "logged", "C0"),
+            (s.flown.axes, "logged", "C0"),
             (filtered(s.flown, s.balance), "filter that knows of no cable", "C1"),
         ):
             axis.plot(s.flown.time, np.degrees(values[:, 0, 0]), color=colour, label=label)
@@ -179,7 +176,7 @@ def _draw_paths(studied: list[Studied], path: Path) -> None:
         for i, axis in enumerate(row):
             axis.plot(s.flown.time, 1e3 * (s.flown.payload - reference)[:, i], label="recorded")
             axis.plot(s.flown.time, 1e3 * (s.path - reference)[:, i], label="simulated")
-            axis.axvspan(s.flown.time[0], 2.5, color="0.9")
+            axis.axvspan(s.flown.time[0], SETTLED, color="0.9")
             axis.set(ylabel=f"{'xyz'[i]} from reference / mm", ylim=(-250, 250))
         row[0].set_title(s.flown.name, loc="left", fontsize=9)
     axes[0, 2].legend(fontsize=8)

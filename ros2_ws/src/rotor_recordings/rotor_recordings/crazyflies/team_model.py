@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +139,7 @@ def _payload_mass(
 
 def team_scenario(
     team: CrazyflieTeam, model: TeamModel, *, lag: float | None = None, control: dict[str, Any] | None = None,
-    steering: tuple[float, float] = (18.0, 7.0), period: float = 0.005, gain: bool = True,
+    steering: tuple[float, float] = (18.0, 7.0), period: float = 0.005, gain: bool | Mapping[str, float] = True,
 ) -> Scenario:  # fmt: skip
     """A scenario of the team as it flew: its masses, cables, thrust gains and lag.
 
@@ -149,8 +150,10 @@ def team_scenario(
         control: gains of the load (position, velocity, integral); None: those of the vehicle file.
         steering: gains of cable direction and rate, 1/s^2 and 1/s.
         period: of control, s.
-        gain: whether the plant has the fitted thrust gain.
+        gain: whether the plant has the fitted thrust gain, the mean over the vehicles; or the gains by vehicle.
     """
+    if isinstance(gain, bool):
+        gain = dict.fromkeys(team.vehicles, model.gain) if gain else {}
     lag = float(np.median([v.lag for v in model.vehicles.values()])) if lag is None else lag
     rotors = {
         "layout": "x", "arm_m": 0.046, "speed_rpm": [0.0, 24000.0], "thrust_n_per_rpm2": 3.193e-10,
@@ -178,7 +181,7 @@ def team_scenario(
                 for name, fit in model.vehicles.items()
             ],
         },
-        "plant": [{"entity": name, "thrust_gain": model.gain} for name in team.vehicles] if gain else [],
+        "plant": [{"entity": name, "thrust_gain": value} for name, value in gain.items()],
         "controller": {"type": "point_mass", "error_limit_m": 5.0, **(control or _soft())},
         "trajectory": {"use": "hover"},
         "actuation": "rotors" if lag > 0.0 else "wrench",

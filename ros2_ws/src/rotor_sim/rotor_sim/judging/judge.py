@@ -168,7 +168,7 @@ class Judge:
             return lost
         if limits := self._limits():
             return limits
-        if self._flew and self._is_off and self._stand():
+        if self._flew and self._is_off and self._all_stand():
             return Verdict("landed", f"motors off, touched down at {self._touchdown:.2f} m/s")
         parts = [
             f"{team.entity} {_length(last)} from its reference at the end, {_length(most)} at most"
@@ -177,7 +177,7 @@ class Judge:
         ]
         return Verdict("flown", "; ".join(parts))
 
-    def _stand(self) -> bool:
+    def _all_stand(self) -> bool:
         """Every vehicle touches something: what stops its motors in the air has not landed."""
         return all(any(v in bodies for bodies in self._touching) for v in self._vehicles)
 
