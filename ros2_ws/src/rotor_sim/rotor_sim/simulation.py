@@ -33,6 +33,7 @@ from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.wind import WindField
+from rotor_sim.estimation.on_board import OnBoard
 from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.sensing.pose import PoseSensor
@@ -104,12 +105,7 @@ class Simulation:
         self._is_ideal = sensing.is_ideal
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
-        self._on_board = None
-        if sensing.estimator:
-            # it brings SciPy, which takes its time to load
-            from rotor_sim.estimation.on_board import OnBoard
-
-            self._on_board = OnBoard(scenario, self.seed)
+        self._on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
         self.engine = self._new_engine(START_TIME)
