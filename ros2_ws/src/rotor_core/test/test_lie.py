@@ -5,12 +5,14 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core._jit import COMPILED
 from rotor_core.math import small_angle as small_angle_module
 from rotor_core.math import so3 as so3_module
 from rotor_core.math import vec3 as vec3_module
+from rotor_core.math.rotations import body_axes, rotation_matrices
 
 
 class Reachable:
@@ -106,3 +108,13 @@ def test_vector_tuples_agree_with_numpy(a, b):
         np.array(vec3.transposed_product(m, m)).reshape(3, 3), M.T @ M, atol=1e-12
     )
     np.testing.assert_allclose(vec3.column(m, 1), M[:, 1])
+
+
+@given(st.lists(st.tuples(*[st.floats(-10.0, 10.0)] * 7), max_size=5))
+def test_rotations_of_many_bodies_are_those_of_scipy(rows):
+    rows = np.array(rows).reshape(-1, 7)
+    rows = rows[np.linalg.norm(rows[:, :4], axis=1) > 1e-3]  # need not be unit quaternions
+    q, v = rows[:, :4], rows[:, 4:]
+    R = Rotation.from_quat(q, scalar_first=True).as_matrix() if len(q) else np.zeros((0, 3, 3))
+    assert np.allclose(rotation_matrices(q), R, atol=1e-14)
+    assert np.allclose(body_axes(q, v), np.einsum("nji,nj->ni", R, v), atol=1e-13)

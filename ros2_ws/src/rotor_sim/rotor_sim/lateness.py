@@ -14,7 +14,8 @@ middleware.
 REMEDIES = {
     OWN_WORK: "this machine is too slow for it in real time: a lower real-time factor, pacing lockstep, or a longer "
     "control_s or step_s",
-    NO_CORE: "other processes had the cores: end them, or give the simulator precedence (sudo chrt -a -f -p 10 PID)",
+    NO_CORE: "other processes had the cores: end them, or let the simulator take precedence (a line "
+    "'@users - rtprio 10' in /etc/security/limits.conf; now: sudo chrt -a -f -p 10 PID)",
     WAITING: "it waited for the middleware: fewer subscribers, or topics_hz lower",
 }
 """What helps, by cause."""

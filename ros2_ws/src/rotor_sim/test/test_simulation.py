@@ -158,6 +158,12 @@ def test_command_watch_holds_then_drops():
     assert changes == [(0, HELD), (1, FRESH)]
     out, changes = watch.wrenches(1.65)
     assert out[:, 0].tolist() == [0.0, 3.0] and changes == [(0, ZEROED), (1, HELD)]
+    watch.accept_all(np.tile(wrench, (2, 1)), 1.7)
+    assert watch.wrenches(1.75)[1] == [(0, FRESH), (1, FRESH)]
+    assert watch.wrenches(1.78)[1] == []
+    assert watch.wrenches(1.85)[1] == [(0, HELD), (1, HELD)]
+    watch.reset()
+    assert not watch.heard() and watch.wrenches(1.9)[0].tolist() == [[0.0] * 4] * 2
     drop = CommandWatch(1, timeout=0.1, policy="zero", zero_after=0.5)
     drop.accept(0, wrench, 1.0)
     assert drop.wrenches(1.05)[0][0, 0] == 3.0

@@ -6,14 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation
 
 from rotor_core.clearance import look as compiled
 from rotor_core.clearance.pairs import Names, Owner, Pairs
 from rotor_core.clearance.solids import Solid
 from rotor_core.config.schema import Scenario
-from rotor_core.state import State, V
+from rotor_core.state import STATE, State, V
 
 BISECTIONS = 30
 """Of the time between two states in which something meets."""
@@ -89,6 +88,7 @@ class Clearances:
         self._ways = np.zeros((int(firsts[-1]), 3))
         self._placed, self._where = self._points.copy(), np.zeros((len(solids), 7))
         self._balls, self._is_placed = np.zeros((len(owners), 4)), np.zeros(len(owners), np.int64)
+        self._all_taut = np.ones(len(scenario.model.cables), bool)
         self._work, self._nearest = np.zeros((14, 4)), np.zeros((2, 3))
         nobody = np.zeros((1, int(V)))
         for o in owners:
@@ -101,6 +101,8 @@ class Clearances:
         self._look(
             np.zeros((0, 1, int(V))), np.zeros((0, 0), bool)
         )  # loaded now, not in the first period
+        if self.pairs:
+            self._load_meetings()
 
     def reset(self) -> None:
         """Begin anew: nothing has been seen."""
@@ -176,47 +178,45 @@ class Clearances:
         found = ((self.pairs[g], *self._nearest_of(g, poses)) for g in groups)
         return [(names, d, points) for names, d, points in found if d < within]
 
+    def _scene(self, group: int) -> tuple:
+        """What the compiled functions for one pair take of all solids; scratch at the end."""
+        a, b, _ = self._groups[group]
+        return (
+            self._solids, self._numbers, self._points, self._bodies, self._owners, a, b, self._placed, self._where,
+            self._work, self._nearest,
+        )  # fmt: skip
+
     def _nearest_of(self, group: int, poses: np.ndarray) -> tuple[float, np.ndarray]:
         found = np.zeros((2, 3))
-        a, b, _ = self._groups[group]
-        d = compiled.nearest_of_group(
-            np.ascontiguousarray(poses[:, :V]), self._solids, self._numbers, self._points, self._bodies, self._owners,
-            a, b, self._placed, self._where, self._work, self._nearest, found,
-        )  # fmt: skip
-        return float(d), found
+        poses = np.ascontiguousarray(poses[:, :V])
+        return float(compiled.nearest_of_group(poses, *self._scene(group), found)), found
+
+    def _load_meetings(self) -> None:
+        """Load what the first meeting needs, which would be late in real time."""
+        anywhere = np.zeros((1 + int(self._bodies.max(initial=0)), int(STATE)))
+        State(anywhere).attitude[:, 0] = 1.0
+        self._meet(0, (0.0, anywhere, self._all_taut), (1.0, anywhere, self._all_taut), True)
 
     def _meet(self, group: int, there: tuple | None, here: tuple, begins: bool) -> Meeting:
-        """When and where, between two states: places by cubics, attitudes by slerp."""
+        """When and where, between two states."""
         t, states, taut = here
         cables = {int(self._owners[o, compiled.OWNER_CABLE]) for o in self._groups[group, :2]}
         whole = all(k < 0 or (there is not None and there[2][k] and taut[k]) for k in cables)
         if there is not None and whole and there[0] < t:
-            between = _Between(there[0], there[1], t, states)
-            low, high = 0.0, 1.0
-            for _ in range(BISECTIONS):
-                middle = 0.5 * (low + high)
-                if (self._nearest_of(group, between(middle))[0] <= 0.0) == begins:
-                    high = middle
-                else:
-                    low = middle
-            t, states = there[0] + high * (t - there[0]), between(high)
-        # else it was there at once: put there, or drawn taut there
-        place = self._nearest_of(group, states)[1].mean(axis=0)
+            start, end = np.ascontiguousarray(there[1]), np.ascontiguousarray(states)
+            before, after = (
+                Rotation.from_quat(State(s).attitude, scalar_first=True) for s in (start, end)
+            )
+            turns = (before.inv() * after).as_rotvec()
+            poses, points = np.empty((len(start), int(V))), np.zeros((2, 3))
+            share = compiled.find_meeting(
+                start, end, t - there[0], turns, begins, BISECTIONS, poses, *self._scene(group), points
+            )
+            t = there[0] + share * (t - there[0])
+        else:  # it was there at once: put there, or drawn taut there
+            points = self._nearest_of(group, states)[1]
+        place = points.mean(axis=0)
         return Meeting(self.pairs[group], t, begins, tuple(float(x) for x in place))  # type: ignore[arg-type]
-
-
-class _Between:
-    """Poses between two states of a step."""
-
-    def __init__(self, t0: float, a: np.ndarray, t1: float, b: np.ndarray) -> None:
-        ends = State(np.stack([a, b]))
-        self._path = CubicHermiteSpline([0.0, 1.0], ends.position, (t1 - t0) * ends.velocity)
-        turns = ends.attitude.swapaxes(0, 1)
-        self._turns = [Slerp([0.0, 1.0], Rotation.from_quat(q, scalar_first=True)) for q in turns]
-
-    def __call__(self, share: float) -> np.ndarray:
-        q = [turn([share])[0].as_quat(scalar_first=True) for turn in self._turns]
-        return np.column_stack([self._path(share), q])
 
 
 def _ball(owner: Owner, solids: list[Solid]) -> tuple[float, float, float, float]:

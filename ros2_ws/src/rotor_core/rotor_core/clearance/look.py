@@ -21,6 +21,9 @@ STANDS, STRETCHED_OUT = -1, -2
 DISC, BALL, SHORT_FIRST, SHORT_LAST = 3, 4, 5, 6
 """Columns of the numbers of a solid, behind its axis; the last two draw in the ends of a line."""
 
+ATTITUDE, VELOCITY = 3, 7
+"""Columns of a state, behind the place."""
+
 CENTRE, RADIUS, AXIS = 0, 3, 4
 """Columns of a solid in place: middle and radius of a ball about it, its axis in W."""
 
@@ -188,11 +191,11 @@ def look(
                     best[g], best_row[g] = found, first_row + s
 
 
-@kernel
-def nearest_of_group(
+@inlined
+def find_nearest(
     poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
 ):
-    """Smallest distance of the solids of two owners in one state, m, and its nearest points into ``found`` (2, 3)."""
+    """:func:`nearest_of_group`."""
     for o in (a, b):
         if owners[o, OWNER_BODY] != STANDS:
             for i in range(owners[o, OWNER_FIRST], owners[o, OWNER_END]):
@@ -206,3 +209,65 @@ def nearest_of_group(
                 for k in range(2):
                     put3(found[k], 0, get3(nearest[k], 0))
     return least
+
+
+@kernel
+def nearest_of_group(
+    poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+):
+    """Smallest distance of the solids of two owners in one state, m, and its nearest points into ``found`` (2, 3)."""
+    return find_nearest(
+        poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+    )
+
+
+@inlined
+def put_between(share, step, start, end, turns, poses):
+    """Poses at a share of the time between two states: places by cubics, attitudes by constant rates."""
+    rest = 1.0 - share
+    from_start, from_end = (1.0 + 2.0 * share) * rest * rest, share * share * (3.0 - 2.0 * share)
+    start_speed, end_speed = step * share * rest * rest, -step * share * share * rest
+    for b in range(start.shape[0]):
+        for i in range(3):
+            poses[b, i] = (
+                from_start * start[b, i]
+                + from_end * end[b, i]
+                + start_speed * start[b, VELOCITY + i]
+                + end_speed * end[b, VELOCITY + i]
+            )
+        turn = so3.exp(scale(share, get3(turns[b], 0)))
+        so3.put4(poses[b], ATTITUDE, so3.product(so3.get4(start[b], ATTITUDE), turn))
+
+
+@kernel
+def find_meeting(
+    start, end, step, turns, begins, bisections, poses, solids, numbers, points, bodies, owners, a, b, placed, where,
+    work, nearest, found,
+):  # fmt: skip
+    """Share of the time between two states at which two owners begin (``begins``) or cease to overlap, by bisection.
+
+    Args:
+        start, end: states, (n, 13).
+        step: time between them, s.
+        turns: rotation vectors from the attitudes of one to those of the other, body axes, (n, 3) rad.
+        begins, bisections: which change, and how often the time is halved.
+        poses: (n, 7), written: poses at that time.
+        solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest: see :func:`look`.
+        found: (2, 3), written: nearest points then.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(bisections):
+        middle = 0.5 * (low + high)
+        put_between(middle, step, start, end, turns, poses)
+        d = find_nearest(
+            poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+        )
+        if (d <= 0.0) == begins:
+            high = middle
+        else:
+            low = middle
+    put_between(high, step, start, end, turns, poses)
+    find_nearest(
+        poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+    )
+    return high

@@ -19,6 +19,9 @@ ENCAPSULATION = 4
 
 LITTLE_ENDIAN = 1
 
+STAMP = struct.Struct("<iI")
+"""Seconds and nanoseconds of a stamp."""
+
 PRIMITIVES = {
     "boolean": "?", "octet": "B", "char": "B", "byte": "B", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h",
     "uint32": "I", "int32": "i", "uint64": "Q", "int64": "q", "float": "f", "double": "d",
@@ -114,7 +117,7 @@ class FrozenMessage:
 
     def put_stamp(self, stamp: Time, path: str = "header.stamp.sec") -> None:
         """Write a stamp."""
-        struct.pack_into("<iI", self._bytes, self._places[path][0], stamp.sec, stamp.nanosec)
+        STAMP.pack_into(self._bytes, self._places[path][0], stamp.sec, stamp.nanosec)
 
     def data(self) -> bytes:
         """The message, ready to be published."""

@@ -43,8 +43,8 @@ _world: list[tuple[str, Scenario]] = []
 
 
 def is_running() -> bool:
-    """True while no signal and no other world has come and the context is alive."""
-    return not _stop.is_set() and not _new_world.is_set() and rclpy.ok()
+    """True while no signal and no other world has come and nobody has shut the context down."""
+    return not _stop.is_set() and not _new_world.is_set()
 
 
 def declare(node: Node, name: str, default: object, description: str) -> object:
@@ -187,6 +187,7 @@ def run(
         what = str(error).splitlines()[0]
         print(f"error: arguments of the node: {what}", file=sys.stderr, flush=True)
         return 2
+    rclpy.get_default_context().on_shutdown(_stop.set)  # to ask it each time costs as much as a message
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _stop.set())
     node = None

@@ -37,25 +37,36 @@ class CommandWatch:
         self._wrenches = np.zeros((n_vehicles, 4))
         self._since = np.full(n_vehicles, -np.inf)
         self.states = [ZEROED] * n_vehicles
+        self._all_heard = self._are_fresh = False
 
     def reset(self) -> None:
         """Forget all commands."""
         self._wrenches[:] = 0.0
         self._since[:] = -np.inf
         self.states = [ZEROED] * len(self.states)
+        self._all_heard = self._are_fresh = False
 
     def accept(self, vehicle: int, wrench: np.ndarray, time: float) -> None:
         """A valid command (4,) of simulation time ``time`` has come."""
         self._wrenches[vehicle] = wrench
         self._since[vehicle] = time
 
+    def accept_all(self, wrenches: np.ndarray, time: float) -> None:
+        """Valid commands of all vehicles, (n_vehicles, 4), of simulation time ``time`` have come."""
+        self._wrenches[:] = wrenches
+        self._since[:] = time
+
     def heard(self) -> bool:
         """True if every vehicle has been commanded since the last reset."""
-        return bool(np.all(np.isfinite(self._since)))
+        if not self._all_heard:
+            self._all_heard = bool(np.all(np.isfinite(self._since)))
+        return self._all_heard
 
     def wrenches(self, time: float) -> tuple[np.ndarray, list[tuple[int, str]]]:
         """Wrenches to apply at ``time`` (n, 4), and the vehicles whose state changed, with their new state."""
         out = self._wrenches.copy()
+        if time - self._since.min(initial=np.inf) <= self.timeout and self._are_fresh:
+            return out, []
         changes = []
         for i, since in enumerate(self._since):
             age = time - since
@@ -69,4 +80,5 @@ class CommandWatch:
             if state != self.states[i]:
                 self.states[i] = state
                 changes.append((i, state))
+        self._are_fresh = all(state == FRESH for state in self.states)
         return out, changes

@@ -39,7 +39,12 @@ class Health:
     """Counters, command latency, real-time factor.
 
     Latency is the wall time from the publication of a state to the arrival of its answer.
+
+    Attributes:
+        has_precedence: whether the process runs before ordinary ones.
     """
+
+    has_precedence = False
 
     def __init__(self, entities: Entities, simulation: Simulation, time: SimTime) -> None:
         self._simulation, self._time = simulation, time
@@ -110,6 +115,7 @@ class Health:
             "redundant_cables": engine.were_redundant,
             **{key: _text(value) for key, value in engine.accuracy.figures().items()},
             "compiled": COMPILED,
+            "precedence": self.has_precedence,
         }
         if self._latencies:
             median, late = np.percentile(self._latencies, (50, 99)) * 1e3

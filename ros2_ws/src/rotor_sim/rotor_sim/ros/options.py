@@ -16,6 +16,7 @@ class Options:
         wait: stand still until every vehicle has been commanded.
         wait_for_recorder: stand still until a recorder says that it hears everything.
         paused: begin paused.
+        precedence: in real time run before ordinary processes, where the system allows it.
         publish_tf: publish world -> base_link of every entity.
         publish_map: publish the static identity world -> map.
     """
@@ -26,5 +27,6 @@ class Options:
     wait: bool = True
     wait_for_recorder: bool = False
     paused: bool = False
+    precedence: bool = True
     publish_tf: bool = True
     publish_map: bool = True

@@ -31,6 +31,7 @@ from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.intake import CommandIntake
 from rotor_sim.ros.live_verdict import LiveVerdict
 from rotor_sim.ros.options import Options
+from rotor_sim.ros.precedence import give_back, take_precedence
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.outputs import Outputs
 from rotor_sim.ros.topics.world import SimTime
@@ -130,21 +131,30 @@ class Session:
     def activate(self) -> None:
         """Let the loop of the node advance it."""
         self.active = True
+        if self.options.precedence and self.options.pacing == "realtime":
+            self.health.has_precedence = take_precedence()
         self._anchor()
 
     def deactivate(self) -> None:
         """Let it stand."""
         self.active = False
+        self._let_others_first()
         self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was deactivated."))
         self._report()
 
     def close(self) -> None:
         """Take down publishers and inputs."""
         self.active = False
+        self._let_others_first()
         self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was shut down."))
         self._entities.flush(FLUSH_LIMIT)
         self._entities.destroy()
         self.health.lateness.close()
+
+    def _let_others_first(self) -> None:
+        if self.health.has_precedence:
+            give_back()
+            self.health.has_precedence = False
 
     def stand_as(self, before: Session) -> None:
         """Go on where another world stood: its entities that are here too, its time, played or paused.

@@ -67,6 +67,9 @@ class SimulatorNode(LifecycleNode):
         declare(
             self, "allow_uncompiled", False, "run in real time without compiled kernels, slowly"
         )
+        declare(
+            self, "precedence", True, "in real time run before ordinary processes, where the system allows it"
+        )
         declare(self, "publish_tf", True, "publish world -> base_link of every entity")
         declare(self, "publish_map_tf", True, "publish the static identity world -> map")
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -91,6 +94,7 @@ class SimulatorNode(LifecycleNode):
             wait=bool(self._value("wait_for_commands")),
             wait_for_recorder=bool(self._value("wait_for_recorder")),
             paused=bool(self._value("paused")),
+            precedence=bool(self._value("precedence")),
             publish_tf=bool(self._value("publish_tf")),
             publish_map=bool(self._value("publish_map_tf")),
         )

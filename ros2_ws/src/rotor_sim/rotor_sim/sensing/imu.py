@@ -8,7 +8,7 @@ import numpy as np
 
 from rotor_core.config.model import Model
 from rotor_core.config.sensing import Imu
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.rotations import body_axes
 from rotor_core.state import State
 from rotor_sim.sensing.inertial import InertialModel
 from rotor_sim.sensing.sensor import Channel, SensorKind
@@ -31,7 +31,7 @@ def specific_force(motion: np.ndarray, gravity: float) -> np.ndarray:
         (n, 3) m/s^2: ``R_WB^T (a_WB - g)``; a body at rest shows +g upwards.
     """
     a_W = State(motion).acceleration + np.array([0.0, 0.0, gravity])
-    return np.einsum("nji,nj->ni", rotation_matrices(State(motion).attitude), a_W)
+    return body_axes(State(motion).attitude, a_W)
 
 
 class ImuSensor:

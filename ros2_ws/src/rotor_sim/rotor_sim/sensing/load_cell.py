@@ -8,7 +8,8 @@ import numpy as np
 
 from rotor_core.config.model import Model
 from rotor_core.config.sensing import LoadCell
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math import so3
+from rotor_core.math.rotations import body_axes
 from rotor_core.state import State
 from rotor_sim.sensing.sensor import Channel, SensorKind
 
@@ -43,10 +44,8 @@ class LoadCellSensor:
     def sense(self) -> np.ndarray:
         """Force on every end a, in the axes of its body (of W where that is the world), (n_cables, 3) N."""
         engine = self._simulation.engine
-        rotations = np.concatenate(
-            [rotation_matrices(State(engine.motion).attitude), np.eye(3)[None]]
-        )
-        directions = np.einsum("kji,kj->ki", rotations[self._ends], engine.directions)
+        attitudes = np.vstack([State(engine.motion).attitude, so3.IDENTITY])
+        directions = body_axes(attitudes[self._ends], engine.directions)
         forces = (engine.tensions + self._keys.bias_n)[:, None] * directions
         if self._keys.noise_n > 0.0:
             forces = forces + self._keys.noise_n * self._random.standard_normal(forces.shape)

@@ -156,8 +156,7 @@ class CommandIntake:
         if heading.epoch != self.epoch or not self._answered <= heading.step <= self.period:
             return  # of another run, of a state that has not been, or older than what has been heard
         age = max(0.0, seconds_between(heading.stamp, self._time.stamp()))
-        for i, wrench in enumerate(wrenches):
-            self._watch.accept(i, wrench, self._simulation.time - age)
+        self._watch.accept_all(wrenches, self._simulation.time - age)
         self._efforts[:] = efforts
         self._take_answer(heading.step)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -12,6 +12,11 @@ from rotor_core.messages.cdr import ENCAPSULATION, FrozenMessage
 
 WORD = 8
 """Bytes of a number, to which messages are aligned."""
+
+
+def sender(publisher: Publisher) -> Callable[[bytes], None]:
+    """Function that publishes serialized messages: rclpy's `publish` asks each time what it is given."""
+    return publisher.handle.publish_raw
 
 
 class FrozenTopic:
@@ -24,7 +29,7 @@ class FrozenTopic:
     """
 
     def __init__(self, publisher: Publisher, message: object, paths: Sequence[str]) -> None:
-        self.publisher = publisher
+        self.publish = sender(publisher)
         self.frozen = FrozenMessage(message)
         self._paths = paths
         self.at = self.frozen.index(*paths) if self.frozen.are_doubles(*paths) else None
@@ -38,7 +43,7 @@ class FrozenTopic:
         else:
             for path, number in zip(self._paths, numbers, strict=True):
                 self.frozen.put(path, float(number))
-        self.publisher.publish(self.frozen.data())
+        self.publish(self.frozen.data())
 
 
 class FrozenTopics:
@@ -50,8 +55,7 @@ class FrozenTopics:
     def __init__(self, topics: Sequence[FrozenTopic]) -> None:
         self._others = [] if all(t.at is not None for t in topics) else list(topics)
         topics = [] if self._others else topics
-        # rclpy's publish() looks at the type of every message first; these are bytes
-        self._publish = [topic.publisher.handle.publish_raw for topic in topics]
+        self._publish = [topic.publish for topic in topics]
         self._spans, at, stamps, end = [], [], [], 0
         for topic in topics:
             assert topic.at is not None

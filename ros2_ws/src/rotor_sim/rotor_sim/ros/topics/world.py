@@ -17,7 +17,7 @@ from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.sensing import Noise
 from rotor_core.config.teams import attachment_points, teams
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.rotations import body_axes
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.messages.convert import WORLD_FRAME, frame_of, set_vector, stamp_from_seconds
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
@@ -26,7 +26,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
+from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics, sender
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {name: code for code, name in EVENT_NAMES.items()}
@@ -70,9 +70,7 @@ def _odometry(child: str, noise: Noise | None) -> Odometry:
 def _odometry_rows(motion: np.ndarray) -> np.ndarray:
     """States (n, 13) with the velocity in the child frame; ours is in the world."""
     rows = motion[:, FULL_STATE].copy()
-    State(rows).velocity[:] = np.einsum(
-        "nji,nj->ni", rotation_matrices(State(motion).attitude), State(motion).velocity
-    )
+    State(rows).velocity[:] = body_axes(State(motion).attitude, State(motion).velocity)
     return rows
 
 
@@ -86,10 +84,11 @@ class WorldPublisher:
         self._publish_map = publish_map
         scenario, names = simulation.scenario, simulation.names
         self._cable_names = scenario.model.cable_names
-        self._clock = entities.publisher(Clock, "clock", qos.STATE)
+        self._send_clock = sender(entities.publisher(Clock, "clock", qos.STATE))
         self._clock_frame = FrozenMessage(Clock())
-        self._team = entities.publisher(TeamState, "rotor/team_state", qos.TEAM)
+        self._send_team = sender(entities.publisher(TeamState, "rotor/team_state", qos.TEAM))
         self._tf = entities.publisher(TFMessage, "tf", qos.TF)
+        self._send_tf = sender(self._tf)
         self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
         self._events = entities.publisher(HybridEvent, "rotor/events", qos.EVENT)
 
@@ -109,12 +108,13 @@ class WorldPublisher:
         """Where sensing is ideal, odometry is the truth."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
         counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
+        self._has_joints = any(counts)
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
-            self._cables = entities.publisher(CableStates, "cables", qos.STATE)
+            self._send_cables = sender(entities.publisher(CableStates, "cables", qos.STATE))
             message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
             message.header.frame_id = WORLD_FRAME
             self._cable_frame = FrozenMessage(message)
@@ -177,19 +177,19 @@ class WorldPublisher:
     def clock(self) -> None:
         """Publish the clock."""
         self._clock_frame.put_stamp(self._time.stamp(), "clock.sec")
-        self._clock.publish(self._clock_frame.data())
+        self._send_clock(self._clock_frame.data())
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
         """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
         self._refresh_cables()
         heading = Heading(self._time.stamp(), epoch, step)
-        self._team.publish(
+        self._send_team(
             self._team_wire.write(
                 heading,
                 measured,
                 self.simulation.engine.taut,
                 self._cable_numbers,
-                self.simulation.joint_states,
+                self.simulation.joint_states if self._has_joints else None,
             )
         )
 
@@ -212,7 +212,7 @@ class WorldPublisher:
             frame.doubles[self._cable_at] = self._cable_numbers
             for k, taut in enumerate(self.simulation.engine.taut):
                 frame.put(f"cables[{k}].taut", bool(taut))
-            self._cables.publish(frame.data())
+            self._send_cables(frame.data())
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
@@ -230,7 +230,7 @@ class WorldPublisher:
         if self._arms.frames:
             poses = np.concatenate([poses, self._arms.poses()])
         self._tf_frame.doubles[self._tf_at] = poses
-        self._tf.publish(self._tf_frame.data())
+        self._send_tf(self._tf_frame.data())
         self._tf_listeners = self._tf.get_subscription_count()
         self._tf_time = self.simulation.time
 
