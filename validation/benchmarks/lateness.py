@@ -1,7 +1,7 @@
-"""How late control periods are: six vehicles with a recorder, quiet and beside a busy loop, as they are and favoured.
+"""How late control periods are: six vehicles with a recorder, quiet and beside a busy loop, with and without precedence.
 
-Real processes over DDS on this machine. ``nice`` and ``chrt`` need the right to raise priorities (root); without it
-those rows are left out.
+Real processes over DDS on this machine. Precedence and ``nice`` need the right to raise priorities (root); without it
+the simulator runs as an ordinary process, and that row is left out.
 
     ./rotor python validation/benchmarks/lateness.py [--seconds 30] [--report docs/results/lateness.md]
 """
@@ -27,9 +27,8 @@ from rotor_core.config.loader import load_scenario
 from rotor_flight.warm import warm
 
 SCENARIO = "six_dragonflies_box"
-NICENESS, REALTIME = -10, 10
-"""What the simulator gets in the favoured runs."""
-
+NICENESS = -10
+"""What the simulator gets in a row of its own."""
 
 PAGE = """# How late control periods are
 
@@ -43,8 +42,9 @@ A period of 5 ms is late if it does not end on time; the columns in milliseconds
 machine gives to others. *No core*: the simulator was ready, and other processes had the cores. *Waiting*: for the
 middleware.
 
-`nice` and `chrt` were given to the simulator alone once it ran (`sudo renice -n -10 -p PID`, `sudo chrt -a -f -p 10
-PID`).
+*As it is*: in real time the simulator takes precedence over ordinary processes where the system allows it
+(SCHED_FIFO, priority 10; parameter `precedence`; `precedence` on `/diagnostics` tells). It may do so as root, or with
+a line like `@users - rtprio 10` in `/etc/security/limits.conf`. The other rows took it away once it ran.
 
 Linux may put each session into a group of its own (`/proc/sys/kernel/sched_autogroup_enabled`); `nice` then weighs only
 inside a group and changes nothing here.
@@ -55,20 +55,21 @@ def _threads(child: Child) -> list[int]:
     return [int(p.name) for p in Path(f"/proc/{child.process.pid}/task").iterdir()]
 
 
+def _ordinary(child: Child) -> None:
+    for thread in _threads(child):
+        os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
 def _nice(child: Child) -> None:
+    _ordinary(child)
     for thread in _threads(child):
         os.setpriority(os.PRIO_PROCESS, thread, NICENESS)
 
 
-def _chrt(child: Child) -> None:
-    for thread in _threads(child):
-        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(REALTIME))
-
-
 FAVOURS: dict[str, Callable[[Child], None]] = {
     "as it is": lambda _: None,
-    f"nice {NICENESS}": _nice,
-    f"chrt -f {REALTIME}": _chrt,
+    "without precedence": _ordinary,
+    f"the same, nice {NICENESS}": _nice,
 }
 
 
