@@ -1,4 +1,4 @@
-"""How late control periods are: six vehicles with a recorder, quiet and beside a busy loop, with and without precedence.
+"""How late control periods are: six recorded vehicles, quiet and beside a busy loop, with and without precedence.
 
 Real processes over DDS on this machine. Precedence and ``nice`` need the right to raise priorities (root); without it
 the simulator runs as an ordinary process, and that row is left out.

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from scipy.interpolate import CubicHermiteSpline
+from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation, Slerp
 
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.clearance.gjk import hull_distance
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import WORLD, obstacle_solids, rigid
-from rotor_core.config.obstacles.obstacle import CapsuleObstacle, CylinderObstacle, Obstacle
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.obstacles.obstacle import CapsuleObstacle, CylinderObstacle, Obstacle
 from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.state import State, V
 

@@ -7,15 +7,16 @@ import pytest
 from scipy.signal import welch
 from worlds import quaternion, started, state
 
-from rotor_core.config.environment import Gust, Turbulence, Wind
 from rotor_core.config.model import Hub, Rotors
+from rotor_core.config.wind import Gust, Turbulence, Wind
 from rotor_core.errors import ContractError, ModelError
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.forces.rotors import ground_factor
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import WORLD, Cable, Drag, Rotor, System, Weld
-from rotor_sim.environment.wind import DrydenProcess, WindField, dryden_scales
+from rotor_sim.environment.dryden import DrydenProcess, dryden_scales
+from rotor_sim.environment.wind import WindField
 
 J = np.diag([0.006, 0.007, 0.011])
 X, Z = np.array([1.0, 0, 0]), np.array([0.0, 0, 1.0])

@@ -200,6 +200,8 @@ def can_compile(loop: ClosedLoop) -> bool:
         and not scenario.changes
         and _acts_simply(simulation)
         and not simulation.power
+        and simulation.rotor_air is None
+        and scenario.environment.wind.is_uniform
         and not simulation.engine.system.contacts
         and not simulation.engine.system.solids
         and len(joints) == loop.arms.n

@@ -32,6 +32,7 @@ from rotor_sim.actuation.winches import Winches
 from rotor_sim.changes import Schedule
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
+from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.environment.wind import WindField
 from rotor_sim.estimation.on_board import OnBoard
 from rotor_sim.plant.heavy_cables import lowest
@@ -95,10 +96,10 @@ class Simulation:
         self._wind = (
             None
             if environment.wind.is_calm
-            else WindField(environment.wind, scenario.time.control_s, self.seed)
+            else WindField(
+                environment.wind, scenario.time.control_s, self.seed, environment.ground_m
+            )
         )
-        self.air = np.zeros(3)
-        """Velocity of the air in the control period, (3,) m/s in W."""
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
@@ -112,6 +113,11 @@ class Simulation:
         self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
         """Entities first, then links, propellers and masses of heavy cables; attach and release keep them."""
+        self.air = np.zeros((len(self.body_names), 3))
+        """Velocity of the air at every body in the control period, (n_bodies, 3) m/s in W."""
+        self.rotor_air = RotorAir.of(scenario, self.body_names)
+        """Wakes and inflow of the rotors; None: there are none."""
+        self.actuators.rotor_air = self.rotor_air
         self.sensors = Sensors(self)
         """Sensors on board: inertial units, load cells and those of ``sensing.sensors``."""
         self.reset()
@@ -386,8 +392,7 @@ class Simulation:
             wrenches = wrenches.wrenches
         self.engine.check_wrenches(wrenches)
         if self._wind:
-            self.air = self._wind.sample(self.time - self._begin)
-            self.engine.set_wind(np.tile(self.air, (len(self.engine.system.bodies), 1)))
+            self._blow(self._wind)
         if efforts is not None and len(efforts) + self._n_joints:
             every = np.zeros(len(self.engine.joints))
             every[: self._n_joints] = efforts
@@ -400,6 +405,8 @@ class Simulation:
             self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
         wrenches = self.helicopters.limited(wrenches)
         self.actuators.act(self.engine, wrenches)
+        if self.rotor_air:
+            self.air = self.rotor_air.air
         if len(self.helicopters):
             self.helicopters.act(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
@@ -412,6 +419,17 @@ class Simulation:
             self._make(change)
         if len(self.winches):
             self.winches.act(self.engine)
+
+    def _blow(self, wind: WindField) -> None:
+        """Let the wind of this control period act on every body where it is."""
+        since = self.time - self._begin
+        self.air = np.tile(wind.sample(since), (len(self.body_names), 1))
+        if not wind.is_uniform:
+            self.air += wind.local(since, State(self.engine.motion).position)
+        if self.rotor_air:
+            self.rotor_air.wind = self.air
+        else:
+            self.engine.set_wind(self.air)
 
     @property
     def applied(self) -> np.ndarray:

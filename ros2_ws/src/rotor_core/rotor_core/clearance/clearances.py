@@ -210,7 +210,15 @@ class Clearances:
             turns = (before.inv() * after).as_rotvec()
             poses, points = np.empty((len(start), int(V))), np.zeros((2, 3))
             share = compiled.find_meeting(
-                start, end, t - there[0], turns, begins, BISECTIONS, poses, *self._scene(group), points
+                start,
+                end,
+                t - there[0],
+                turns,
+                begins,
+                BISECTIONS,
+                poses,
+                *self._scene(group),
+                points,
             )
             t = there[0] + share * (t - there[0])
         else:  # it was there at once: put there, or drawn taut there

@@ -260,7 +260,19 @@ def find_meeting(
         middle = 0.5 * (low + high)
         put_between(middle, step, start, end, turns, poses)
         d = find_nearest(
-            poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
+            poses,
+            solids,
+            numbers,
+            points,
+            bodies,
+            owners,
+            a,
+            b,
+            placed,
+            where,
+            work,
+            nearest,
+            found,
         )
         if (d <= 0.0) == begins:
             high = middle

@@ -6,44 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from rotor_core.config.obstacles.obstacle import Obstacle
-from rotor_core.config.vehicles.body import Vector
+from rotor_core.config.wakes import Wakes
+from rotor_core.config.wind import Wind
 from rotor_core.config.yaml.structure import EntryError, bounded
-
-
-@dataclass(frozen=True)
-class Gust:
-    """One gust of the form (1 - cos): from zero to ``peak_m_s`` and back (MIL-F-8785C)."""
-
-    start_s: float = bounded(ge=0.0)
-    duration_s: float = bounded(gt=0.0)
-    peak_m_s: Vector = bounded()
-
-
-@dataclass(frozen=True)
-class Turbulence:
-    """Dryden turbulence of low altitudes (MIL-F-8785C): one field, felt by all.
-
-    ``wind_at_6m_m_s`` sets the strength, ``altitude_m`` the lengths, ``airspeed_m_s`` how fast the
-    frozen field goes by.
-    """
-
-    wind_at_6m_m_s: float = bounded(gt=0.0, le=60.0)
-    altitude_m: float = bounded(6.0, ge=1.0, le=300.0)
-    airspeed_m_s: float = bounded(5.0, gt=0.0)
-
-
-@dataclass(frozen=True)
-class Wind:
-    """Moving air: a steady part, gusts and turbulence. Bodies feel it through their drag."""
-
-    steady_m_s: Vector = (0.0, 0.0, 0.0)
-    gusts: tuple[Gust, ...] = ()
-    turbulence: Turbulence | None = None
-
-    @property
-    def is_calm(self) -> bool:
-        """True if there is no wind: neither steady wind nor gusts nor turbulence."""
-        return self == Wind()
 
 
 @dataclass(frozen=True)
@@ -134,7 +99,8 @@ class Environment:
     """The world outside the vehicles.
 
     ``ground_effect``: rotors (``actuation: rotors``, ``radius_m`` > 0) push harder near the ground
-    at ``ground_m``. ``contact``: the ground there carries, and so do obstacles that are boxes or gates; left
+    at ``ground_m``. ``wakes``: the air that rotors push down reaches everything below them, payloads, cables and the
+    rotors of others. ``contact``: the ground there carries, and so do obstacles that are boxes or gates; left
     out, everything passes through everything, which events of type ``touch`` tell.
     """
 
@@ -142,6 +108,7 @@ class Environment:
     air: Air = field(default_factory=Air)
     origin: Origin = field(default_factory=Origin)
     wind: Wind = field(default_factory=Wind)
+    wakes: Wakes | None = None
     ground_effect: bool = False
     ground_m: float = 0.0
     contact: Contact | None = None

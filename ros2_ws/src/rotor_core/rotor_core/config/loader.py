@@ -172,7 +172,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     if "trajectory" in root:
         root["trajectory"] = _with_waypoints(root["trajectory"])
     if "environment" in root:
-        root["environment"] = with_obstacle_files(root["environment"])
+        root["environment"] = _with_wind_file(with_obstacle_files(root["environment"]))
     root.setdefault("name", tree.with_value(name))
     scenario = with_pegs(build(Scenario, tree.with_value(root)), tree)
     check_references(scenario, tree)
@@ -248,6 +248,18 @@ def _with_waypoints(tree: Tree) -> Tree:
         raise ConfigError(f"{place}: trajectory: give waypoints_m or waypoints_file, not both.")
     fields["waypoints_m"] = waypoints_from_table(fields.pop("waypoints_file"))
     return tree.with_value(fields)
+
+
+def _with_wind_file(environment: Tree) -> Tree:
+    """An environment whose ``wind.field_file`` is a whole path."""
+    fields = mapping_of(environment, "environment")
+    wind = fields.get("wind")
+    if wind is None or not isinstance(wind.value, dict) or "field_file" not in wind.value:
+        return environment
+    name = wind.value["field_file"]
+    path = locate_file(name, "environment.wind.field_file", "scenarios").resolve()
+    fields["wind"] = wind.with_value({**wind.value, "field_file": name.with_value(str(path))})
+    return environment.with_value(fields)
 
 
 def _air(root: dict[str, Tree]) -> Air:

@@ -14,6 +14,7 @@ from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
 from rotor_core.config.vehicles.helicopter import Helicopter
+from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
 from rotor_core.config.yaml.structure import EntryError, bounded
 
@@ -45,9 +46,10 @@ class Rotors:
     ``torque_per_thrust_m`` is the drag torque of a rotor over its thrust. The rest matters where
     the scenario has ``actuation: rotors``: ``lag_s`` time constant of the speed, ``inertia_kg_m2``
     about the axis (contained in the inertia of the vehicle), ``drag_n_s2_per_m`` force across the
-    axis over airspeed and rotor speed, ``radius_m`` for the ground effect. A ``propeller`` gives
-    thrust and torque from its geometry and the air where they are left out; ``motor`` what turning
-    it takes.
+    axis over airspeed and rotor speed, ``radius_m`` for the ground effect and wakes. With ``inflow`` (and
+    ``radius_m``) thrust and torque depend on the air that moves through the rotor, with
+    ``actuation: wrench`` too. A ``propeller`` gives thrust and torque from its geometry and the air
+    where they are left out; ``motor`` what turning it takes.
     """
 
     layout: Literal["plus", "x", "custom", "none"]
@@ -64,6 +66,7 @@ class Rotors:
     inertia_kg_m2: float = bounded(0.0, ge=0.0)
     drag_n_s2_per_m: float = bounded(0.0, ge=0.0)
     radius_m: float = bounded(0.0, ge=0.0)
+    inflow: Inflow | None = None
     propeller: Propeller | None = None
     motor: Motor | None = None
 
@@ -92,6 +95,8 @@ class Rotors:
             )
         if self.inertia_kg_m2 and not self.lag_s:
             raise ValueError("inertia_kg_m2 of rotors needs lag_s > 0: their speed cannot jump.")
+        if self.inflow and not self.radius_m:
+            raise EntryError(("inflow",), "needs radius_m > 0 of the rotors.")
         if np.linalg.matrix_rank(self.mixing) < 4:
             raise ValueError("these rotors cannot produce every combination of thrust and moments.")
         shares = np.linalg.pinv(self.mixing)[:, 0]

@@ -277,6 +277,7 @@ class Scenario:
                 raise ValueError(
                     f"environment.ground_effect needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
                 )
+        self._check_air()
         self._check_helicopters()
         if isinstance(self.controller, OpenLoopControl):
             self._check_open_loop(self.controller)
@@ -284,11 +285,33 @@ class Scenario:
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         felt = drags or rotor_drags or self.forces or self.model.helicopters
         felt = felt or any(c.diameter_m for c in self.model.cables)
+        felt = felt or self.environment.wakes
+        felt = felt or any(v.rotors.inflow for v in self.model.vehicles)
         if not (self.environment.wind.is_calm or felt):
             raise ValueError(
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, a heavy cable "
-                "`diameter_m`, or rotors `drag_n_s2_per_m` with actuation: rotors."
+                "`diameter_m`, rotors `inflow`, or `drag_n_s2_per_m` with actuation: rotors."
             )
+
+    def _check_air(self) -> None:
+        """Wakes and inflow are those of rotors that are known, and do not turn as bodies."""
+        inflows = [v.name for v in self.model.vehicles if v.rotors.inflow]
+        if not (self.environment.wakes or inflows):
+            return
+        what = "environment.wakes" if self.environment.wakes else f"rotors.inflow of {inflows[0]!r}"
+        if self.actuation.mode not in ("wrench", "rotors"):
+            raise ValueError(
+                f"{what}: needs actuation wrench or rotors, got {self.actuation.mode}."
+            )
+        if self.model.helicopters:
+            raise ValueError(
+                f"{what}: not with helicopters, whose rotors have blades; {self.model.helicopters[0]!r} is one."
+            )
+        for vehicle in self.model.vehicles if self.environment.wakes else ():
+            if not vehicle.rotors.radius_m:
+                raise ValueError(
+                    f"environment.wakes needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
+                )
 
     @property
     def follows_plans(self) -> bool:

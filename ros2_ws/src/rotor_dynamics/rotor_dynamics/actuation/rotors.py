@@ -29,6 +29,8 @@ class RotorDrive:
         self._world, self._restart = world, restart
         self.order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
         """Rows of all rotors in the world, as the user counts them."""
+        self._still = self._rows[:, memory.PER_SPEED2 : memory.PER_SPEED2 + 6]
+        """Force and moment over squared speed in air at rest."""
 
     @property
     def _rows(self) -> np.ndarray:
@@ -99,6 +101,18 @@ class RotorDrive:
         row[memory.SPEED_BIAS], row[memory.SPEED_AMPLITUDE] = mean, amplitude
         row[memory.SPEED_FREQUENCY], row[memory.SPEED_PHASE] = 2.0 * np.pi * frequency_hz, phase
         row[memory.SPEED_OFFSET] = 0.0
+
+    def scale(self, thrust: np.ndarray, torque: np.ndarray) -> None:
+        """Let the first rotors give these shares of their thrust and drag torque in air at rest, (n,) each."""
+        n = len(thrust)
+        force = self._still[:n, :3]
+        pushed = np.cross(self._rows[:n, memory.HUB : memory.HUB + 3], force)
+        drag = self._still[:n, 3:] - pushed
+        thrust, torque = thrust[:, None], torque[:, None]
+        rows, at = self.order[:n], memory.PER_SPEED2
+        self._world.rotors[rows, at : at + 3] = thrust * force
+        self._world.rotors[rows, at + 3 : at + 6] = thrust * pushed + torque * drag
+        self._restart(impact.INPUT_CHANGED)
 
     def take_over(self, other: RotorDrive) -> None:
         """Turn as the same rotors in another world."""

@@ -70,6 +70,12 @@ class Worlds:
             raise ConfigError(
                 f"{task.scenario}: an environment needs one team of multirotors without arms."
             )
+        rotors_in_air = any(v.rotors.inflow for v in model.vehicles)
+        if not scenario.environment.wind.is_calm or scenario.environment.wakes or rotors_in_air:
+            raise ConfigError(
+                f"{task.scenario}: environments for learning have still air; leave out environment.wind, "
+                "environment.wakes and inflow of rotors."
+            )
         self.steps = max(1, round(task.period_s / scenario.time.step_s))
         self.periods = max(1, round(task.limit_s / task.period_s))
         self.goal = initial_states(scenario)

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from rotor_core.config.model import Rotors
 from rotor_core.config.schema import Scenario
 from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
+from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.plant.system import thrust_gain
 
 
@@ -31,7 +33,10 @@ class Actuators(ABC):
         health: of every rotor of every vehicle, thrust that it gives over what it should.
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
         is_running: whether there has been a command since the last reset.
+        rotor_air: the air at the rotors; None: it changes nothing.
     """
+
+    rotor_air: RotorAir | None = None
 
     def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
         self.sets = sets
@@ -85,6 +90,12 @@ class Actuators(ABC):
         """Speeds of the rotors of every vehicle, rad/s."""
 
 
+def _torques_of(rotors: Rotors) -> np.ndarray:
+    """Wrench (4, n) that the drag torques make of unit thrusts; the rest is that of their pushing."""
+    drag = (rotors.spins * rotors.torque_per_thrust_m)[:, None] * rotors.axes
+    return np.vstack([np.zeros(len(drag)), -drag.T])
+
+
 class WrenchActuators(Actuators):
     """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits.
 
@@ -98,12 +109,18 @@ class WrenchActuators(Actuators):
         sets = [rotor_set(v.rotors, thrust_gain=k) for v, k in zip(vehicles, gains, strict=True)]
         super().__init__(scenario, sets)
         self.gain = np.array(gains).reshape(-1, 1)
+        self._turning = np.zeros((len(sets), 4))
+        """What the rotors would give in air at rest."""
+        self._torques = [_torques_of(v.rotors) for v in vehicles]
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
         self._apply(self.gain * wrenches)
         if self._is_bounded:
             self._bound()
+        self._turning[:] = self.applied
+        if self.rotor_air is not None:
+            self._feel(self.rotor_air, engine)
         engine.hold(self.applied)
         self.is_running = True
 
@@ -115,9 +132,22 @@ class WrenchActuators(Actuators):
                 thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
                 self.applied[i] = s.mixing @ thrusts
 
+    def _feel(self, air: RotorAir, engine: Engine) -> None:
+        """Let rotors give what they give in the air that moves through them."""
+        thrusts = [s.unmixing @ w for s, w in zip(self.sets, self.applied, strict=True)]
+        air.look(engine, np.concatenate(thrusts))
+        first = 0
+        for i, (s, thrust) in enumerate(zip(self.sets, thrusts, strict=True)):
+            own = slice(first, first + s.count)
+            first = own.stop
+            given = thrust * air.thrust_factors[own]
+            # the moment about the axes of the rotors is their torque; pushing at the hubs makes the rest
+            pushed, turned = s.mixing @ given, self._torques[i] @ (thrust * air.torque_factors[own])
+            self.applied[i] = pushed - self._torques[i] @ given + turned
+
     def speeds(self, engine: Engine) -> list[np.ndarray]:
-        """Speeds that would give the acting wrenches, rad/s."""
-        return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
+        """Speeds that would give the acting wrenches in air at rest, rad/s."""
+        return [s.speeds(w) for s, w in zip(self.sets, self._turning, strict=True)]
 
 
 class RotorActuators(Actuators):
@@ -151,6 +181,10 @@ class RotorActuators(Actuators):
         else:
             engine.rotors.start(speeds)
             self.is_running = True
+        if self.rotor_air is not None:
+            now = engine.rotors.speeds[: self._ends[-1]]
+            self.rotor_air.look(engine, self.rotor_air.thrusts(now))
+            engine.rotors.scale(self.rotor_air.thrust_factors, self.rotor_air.torque_factors)
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""

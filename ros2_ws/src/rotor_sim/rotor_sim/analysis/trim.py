@@ -81,6 +81,20 @@ class Trim:
         return not self.reason
 
 
+def _check_air(scenario: Scenario) -> None:
+    wind = scenario.environment.wind
+    for key, there in (
+        ("environment.wakes", scenario.environment.wakes),
+        ("environment.wind.profile", wind.profile),
+        ("environment.wind.field_file", wind.field_file),
+        ("rotors.inflow", any(v.rotors.inflow for v in scenario.model.vehicles)),
+    ):
+        if there:
+            raise ContractError(
+                f"trim: does not know {key}. Leave it out, or fly the scenario until it is steady."
+            )
+
+
 def trim(
     scenario: Scenario,
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0),
@@ -89,7 +103,7 @@ def trim(
 ) -> Trim:
     """Steady flight of a scenario.
 
-    Steady wind blows, gusts and turbulence do not; nothing touches the ground; arms hold their initial
+    Steady wind blows, gusts, fronts and turbulence do not; nothing touches the ground; arms hold their initial
     posture; limits are checked at the end.
 
     Args:
@@ -98,14 +112,17 @@ def trim(
         progress: called after every iteration with its number and the residual.
 
     Raises:
-        ContractError: the velocity is not finite.
+        ContractError: the velocity is not finite, or the air is not the same everywhere.
         ModelError: rotors of helicopters with different periods.
     """
     wanted = np.array(velocity, float)
     if wanted.shape != (3,) or not np.isfinite(wanted).all():
         raise ContractError(f"trim: velocity must be 3 finite numbers, got {velocity}.")
     mode = "wrench" if scenario.actuation.mode == "wrench" else "rotors"
-    calm = replace(scenario.environment.wind, gusts=(), turbulence=None)
+    _check_air(scenario)
+    calm = replace(
+        scenario.environment.wind, gusts=(), fronts=(), turbulence=None, frozen_turbulence=None
+    )
     plain = replace(
         scenario,
         actuation=Actuation(mode, limits=False),

@@ -1,18 +1,17 @@
-"""Moving air: steady wind, gusts, and Dryden turbulence from a seeded random stream.
+"""Dryden turbulence that all bodies feel alike, from a seeded random stream.
 
-Sampled once per control period and held. Equations (W.n), docs/theory/rotors_and_air.md. Source:
-MIL-F-8785C, Flying qualities of piloted airplanes, 1980, sections 3.7.2 to 3.7.4.
+Equations (W.2), (W.3), docs/theory/air.md. Source: MIL-F-8785C, Flying qualities of piloted airplanes, 1980, section
+3.7.2.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import expm, solve_continuous_lyapunov
 
-from rotor_core.config.environment import Turbulence, Wind
+from rotor_core.config.wind import Turbulence
 from rotor_core.errors import ModelError
 
 FEET_PER_METRE = 1.0 / 0.3048
@@ -75,48 +74,3 @@ class DrydenProcess:
         now = self._output @ self._x
         self._x = self._step @ self._x + self._noise @ self._random.standard_normal(5)
         return now
-
-
-class WindField:
-    """Velocity of the air over time, the same everywhere.
-
-    Turbulence lies along the steady wind: u along it, v across to its left, w up.
-    """
-
-    def __init__(self, wind: Wind, period: float, seed: int) -> None:
-        self._wind = wind
-        self._steady = np.array(wind.steady_m_s)
-        self._process = wind.turbulence and DrydenProcess(wind.turbulence, period, seed)
-        x, y = self._steady[:2]
-        level = np.hypot(x, y)
-        c, s = (x / level, y / level) if level > 0.0 else (1.0, 0.0)
-        self._along = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-    def reset(self) -> None:
-        """Repeat the random stream."""
-        if self._process:
-            self._process.reset()
-
-    def sample(self, t: float) -> np.ndarray:
-        """Velocity at t s from the start, in W, (3,) m/s; call it once per period, in order."""
-        out = self._steady.copy()
-        for gust in self._wind.gusts:
-            s = (t - gust.start_s) / gust.duration_s
-            if 0.0 < s < 1.0:
-                out += 0.5 * (1.0 - np.cos(2.0 * np.pi * s)) * np.array(gust.peak_m_s)  # (W.1)
-        if self._process:
-            out += self._along @ self._process.sample()
-        return out
-
-
-def wind_samples(wind: Wind, period: float, seeds: Sequence[int], n_periods: int) -> np.ndarray:
-    """Velocities of the air for many worlds, (n_worlds, n_periods, 3) m/s: one stream per seed.
-
-    What :meth:`rotor_dynamics.batch.Batch.rollout` takes; the same that single worlds with these seeds see.
-    """
-    out = np.empty((len(seeds), n_periods, 3))
-    for world, seed in zip(out, seeds, strict=True):
-        field = WindField(wind, period, seed)
-        for i in range(n_periods):
-            world[i] = field.sample(i * period)
-    return out

@@ -68,7 +68,10 @@ class SimulatorNode(LifecycleNode):
             self, "allow_uncompiled", False, "run in real time without compiled kernels, slowly"
         )
         declare(
-            self, "precedence", True, "in real time run before ordinary processes, where the system allows it"
+            self,
+            "precedence",
+            True,
+            "in real time run before ordinary processes, where the system allows it",
         )
         declare(self, "publish_tf", True, "publish world -> base_link of every entity")
         declare(self, "publish_map_tf", True, "publish the static identity world -> map")

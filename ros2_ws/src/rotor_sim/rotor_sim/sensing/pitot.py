@@ -46,7 +46,7 @@ class PitotSensor(BodySensor[PressureModel]):
     def sense(self) -> np.ndarray:
         """The differential pressure, (1, 1) Pa."""
         density = self.simulation.scenario.environment.air.density
-        ideal = differential_pressure(self.motion, self.simulation.air, density)
+        ideal = differential_pressure(self.motion, self.simulation.air[self._row], density)
         return np.array([[self.model.sample(ideal)]])
 
 

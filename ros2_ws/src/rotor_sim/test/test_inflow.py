@@ -1,0 +1,170 @@
+"""Rotors in moving air: closed forms of momentum and blade element theory, and SciPy's roots of the same equations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from rotor_core.config.loader import load_scenario
+from rotor_core.config.vehicles.inflow import Inflow
+from rotor_core.state import State
+from rotor_sim.environment.inflow import PROFILE, air_factors, induced_velocities
+from rotor_sim.simulation import Simulation
+
+RADIUS, THRUST, TORQUE, SLOPE, SPEED = 0.12, 0.014, 0.0016, 0.55, 400.0
+TIP = RADIUS * SPEED
+HOVER = np.sqrt(THRUST / 2.0)
+"""Inflow of hover over the tip speed."""
+
+shares = st.floats(-3.0, 3.0)
+
+
+def factors(climb, across=0.0):
+    """Thrust and torque factors at velocities in units of the inflow of hover."""
+    climb, across = np.broadcast_arrays(np.atleast_1d(climb), np.atleast_1d(across))
+    n = len(climb)
+    blades = np.tile([RADIUS, THRUST, TORQUE, SLOPE], (n, 1))
+    thrust, torque = np.empty(n), np.empty(n)
+    v = HOVER * TIP
+    air_factors(blades, np.full(n, SPEED), climb * v, across * v, thrust, torque)
+    return thrust, torque
+
+
+def pitch():
+    """The one that hover asks for: C_T = sigma a / 2 (theta / 3 - lambda / 2)."""
+    return 3.0 * (2.0 * THRUST / SLOPE + 0.5 * HOVER)
+
+
+def test_air_at_rest_changes_nothing():
+    thrust, torque = factors(0.0)
+    assert thrust == pytest.approx(1.0, abs=1e-12) and torque == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_rotor_without_blades_feels_nothing():
+    thrust, torque = np.empty(1), np.empty(1)
+    air_factors(
+        np.array([[0.1, 0.01, 0.001, 0.0]]),
+        np.array([300.0]),
+        np.ones(1),
+        np.ones(1),
+        thrust,
+        torque,
+    )
+    assert thrust[0] == torque[0] == 1.0
+
+
+@given(st.floats(0.0, 4.0))
+def test_climb_is_the_root_of_a_quadratic(climb):
+    c = climb * HOVER
+    b = 0.25 * SLOPE - 2.0 * c
+    through = (-b + np.sqrt(b * b + 8.0 * SLOPE * pitch() / 6.0)) / 4.0
+    coefficient = 0.5 * SLOPE * (pitch() / 3.0 - 0.5 * through)
+    thrust, torque = factors(climb)
+    if coefficient <= 0.0:  # so fast that the blades are pushed from above
+        assert thrust[0] == 0.0
+        return
+    assert thrust[0] == pytest.approx(coefficient / THRUST, rel=1e-11, abs=1e-12)
+    profile = TORQUE - HOVER * THRUST
+    assert torque[0] == pytest.approx((through * coefficient + profile) / TORQUE, rel=1e-10)
+
+
+@settings(max_examples=200)
+@given(st.floats(0.0, 3.0), st.floats(0.0, 6.0))
+def test_forward_climb_is_where_momentum_and_blades_agree(climb, across):
+    c, mu = climb * HOVER, across * HOVER
+
+    def blades(v):
+        return 0.5 * SLOPE * (pitch() / 3.0 * (1.0 + 1.5 * mu * mu) - 0.5 * (c + v))
+
+    if blades(0.0) <= 0.0:
+        assert factors(climb, across)[0][0] == 0.0
+        return
+    v = brentq(lambda v: blades(v) - 2.0 * v * np.hypot(mu, c + v), 0.0, 1.0, xtol=1e-15)
+    thrust, torque = factors(climb, across)
+    assert thrust[0] == pytest.approx(blades(v) / THRUST, rel=1e-9, abs=1e-10)
+    profile = (TORQUE - HOVER * THRUST) * (1.0 + PROFILE * mu * mu)
+    assert torque[0] == pytest.approx(((c + v) * blades(v) + profile) / TORQUE, rel=1e-9, abs=1e-9)
+
+
+def induced(thrusts, climbs, across, area=0.05, density=1.2):
+    out = np.empty(len(thrusts))
+    induced_velocities(
+        np.asarray(thrusts, float), np.full(len(out), area), np.asarray(climbs, float),
+        np.asarray(across, float), density, out,
+    )  # fmt: skip
+    return out
+
+
+@given(st.floats(0.01, 50.0), st.floats(0.0, 20.0), st.floats(0.0, 20.0))
+def test_induced_velocity_makes_the_thrust(thrust, climb, across):
+    v = induced([thrust], [climb], [across])[0]
+    assert 2.0 * 1.2 * 0.05 * v * np.hypot(across, climb + v) == pytest.approx(thrust, rel=1e-10)
+
+
+@given(st.floats(0.01, 50.0), st.floats(2.0, 10.0))
+def test_a_windmill_makes_the_thrust_too(thrust, descent):
+    hover = np.sqrt(thrust / (2.0 * 1.2 * 0.05))
+    v = induced([thrust], [-descent * hover], [0.0])[0]
+    assert 0.0 < v <= hover * (1.0 + 1e-12)
+    assert 2.0 * 1.2 * 0.05 * v * (descent * hover - v) == pytest.approx(thrust, rel=1e-9)
+
+
+def test_descent_needs_more_inflow_as_measured():
+    """The measured hump of the vortex ring state: nearly twice the inflow of hover at 1.5 times it downwards."""
+    hover = np.sqrt(1.0 / (2.0 * 1.2 * 0.05))
+    x = np.linspace(-2.0, 0.0, 81)
+    v = induced(np.ones(81), x * hover, np.zeros(81)) / hover
+    assert v[-1] == pytest.approx(1.0) and v[0] == pytest.approx(1.0, abs=0.03)
+    # Leishman 2006, figure 2.18: maximum about 1.9 to 2.1 near -1.4
+    assert 1.8 < v.max() < 2.1 and -1.7 < x[v.argmax()] < -1.2
+    assert np.all(v >= 0.999)
+
+
+def test_a_fast_pass_blows_the_ring_away():
+    hover = np.sqrt(1.0 / (2.0 * 1.2 * 0.05))
+    v = induced([1.0], [-hover], [6.0 * hover])[0]
+    assert 2.0 * 1.2 * 0.05 * v * np.hypot(6.0 * hover, v - hover) == pytest.approx(1.0, rel=1e-9)
+
+
+@settings(max_examples=100)
+@given(shares, st.floats(0.0, 4.0))
+def test_factors_are_finite_and_thrust_never_pulls_down(climb, across):
+    thrust, torque = factors(climb, across)
+    assert np.isfinite(thrust).all() and np.isfinite(torque).all() and thrust[0] >= 0.0
+
+
+def test_thrust_falls_as_a_rotor_climbs_faster():
+    thrust, _ = factors(np.linspace(0.0, 2.0, 50))
+    assert np.all(np.diff(thrust) < 0.0)
+
+
+def rising(mode, speed):
+    """Vertical acceleration of a hexacopter that asks for its weight and rises at ``speed``, with inflow."""
+    scenario = load_scenario("hexacopter_wind")
+    scenario = scenario.changed("environment", {"ground_effect": False})
+    scenario = scenario.changed("actuation", mode)
+    vehicle = scenario.model.vehicles[0]
+    assert vehicle.rotors.radius_m > 0.0
+    rotors = replace(vehicle.rotors, inflow=Inflow(0.1, 5.0), drag_n_s2_per_m=0.0)
+    model = replace(scenario.model, vehicles=(replace(vehicle, rotors=rotors),))
+    scenario = replace(scenario, model=model)
+    simulation = Simulation(scenario)
+    states = simulation.motion[:, :13].copy()
+    State(states).velocity[0] = [0.0, 0.0, speed]
+    simulation.reset(states)
+    weight = vehicle.mass_kg * 9.81
+    simulation.act(np.array([[weight, 0.0, 0.0, 0.0]]))
+    return State(simulation.engine.update_kinematics()).acceleration[0, 2]
+
+
+def test_both_modes_of_rotors_give_the_same():
+    wrench, rotors = rising("wrench", 3.0), rising("rotors", 3.0)
+    assert wrench < -1.0  # damped well beyond the drag
+    assert rotors == pytest.approx(wrench, rel=1e-9)
+
+
+def test_a_hover_is_what_it_was():
+    assert rising("wrench", 0.0) == pytest.approx(0.0, abs=1e-9)
