@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rotor_control.controller import make_controller
+from rotor_core.config.air.wind import Wind
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario, load_trajectory
 from rotor_core.config.schema import Actuation
 from rotor_core.config.trajectories import StepPosePlan
-from rotor_core.config.wind import Wind
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_flight.fly import fly
 from rotor_planning.trajectories.from_config import make_plans

@@ -147,7 +147,7 @@ def draw_inflow(out: Path) -> None:
 
 def draw_turbulence(out: Path) -> None:
     """Correlations along and across the distance."""
-    from rotor_core.config.wind import FrozenTurbulence
+    from rotor_core.config.air.wind import FrozenTurbulence
     from rotor_sim.environment.frozen_turbulence import FrozenField
 
     r = np.linspace(0.0, 8.0, 25)

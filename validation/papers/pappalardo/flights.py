@@ -10,12 +10,12 @@ import numpy as np
 
 from rotor_control.controller import make_controller
 from rotor_control.laws.cascaded_pid import ERROR_SUM, LIFT, STARTED, CascadedPidLaw
+from rotor_core.config.air.wind import Wind
 from rotor_core.config.controllers import CascadedPidControl, Pid
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.mission import Land, Mission
 from rotor_core.config.model import DragCoefficients
 from rotor_core.config.schema import Actuation, Scenario
-from rotor_core.config.wind import Wind
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.plans.plan import Plan, hold
 from rotor_core.reference import YAW_ANGLE

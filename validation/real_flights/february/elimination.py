@@ -40,6 +40,8 @@ VARIANTS = {
     "without the planned rates of the cables": Variant(feedforward=False),
     "thrust gains 1": Variant(thrust_gains=False),
     "integrals begin at zero": Variant(memory=False),
+    "without wakes": Variant(wakes=False),
+    "without wakes, inflow and drag of the payload": Variant(inflow=False),
 }
 """What is replaced, by what it is called."""
 

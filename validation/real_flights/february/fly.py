@@ -14,8 +14,11 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
+from rotor_core.config.air.wakes import Wakes
+from rotor_core.config.model import DragCoefficients
 from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator, Sensing
+from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import State, States
@@ -55,6 +58,12 @@ ESTIMATOR = KalmanEstimator(
 """Densities of the published filter (0.5 m/s^2 and 0.1 rad/s each millisecond). Upwards the logged estimates have no
 bias, though thrust is more than weight, for a reason that the logs do not show: positions are followed at once."""
 
+ROTOR_RADIUS = 0.0235
+"""Of the propellers 47-17, m."""
+
+PAYLOAD_DRAG = (3.6e-4,) * 3
+"""Of a ball of 20 mm radius with a coefficient of 0.47, N s^2/m^2; the shape of the real payload is not told."""
+
 SHARING_SMOOTHED = 0.1
 """Standard deviation of the window over which the logged sharing among cables is smoothed, s."""
 
@@ -69,6 +78,8 @@ class Variant:
         feedforward: of the planned rates of the cables.
         thrust_gains: of the hover; else 1.
         memory: integrals as at the start of the log; else 0.
+        inflow: thrust depends on the air that moves through the rotors.
+        wakes: rotors push jets of air down, on the payload and on each other; with inflow only.
     """
 
     estimated: str = "all"
@@ -76,6 +87,8 @@ class Variant:
     feedforward: bool = True
     thrust_gains: bool = True
     memory: bool = True
+    inflow: bool = True
+    wakes: bool = True
 
 
 def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
@@ -92,7 +105,25 @@ def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
         delay_s=CAPTURE_DELAY,
         estimator=None if variant.estimated == "none" else ESTIMATOR,
     )
-    return replace(scenario, sensing=sensing)
+    return _in_air(replace(scenario, sensing=sensing), variant)
+
+
+def _in_air(scenario: Scenario, variant: Variant) -> Scenario:
+    """The scenario with what moves the air in it; blades and jets are those of the defaults."""
+    if not variant.inflow:
+        return scenario
+    model = scenario.model
+    vehicles = tuple(
+        replace(v, rotors=replace(v.rotors, radius_m=ROTOR_RADIUS, inflow=Inflow()))
+        for v in model.vehicles
+    )
+    load = replace(model.payloads[0], drag=DragCoefficients(quadratic_n_s2_per_m2=PAYLOAD_DRAG))
+    wakes = Wakes() if variant.wakes else None
+    return replace(
+        scenario,
+        model=replace(model, vehicles=vehicles, payloads=(load,)),
+        environment=replace(scenario.environment, wakes=wakes),
+    )
 
 
 class Law:

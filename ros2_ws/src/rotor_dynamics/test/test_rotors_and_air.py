@@ -7,8 +7,8 @@ import pytest
 from scipy.signal import welch
 from worlds import quaternion, started, state
 
+from rotor_core.config.air.wind import Gust, Turbulence, Wind
 from rotor_core.config.model import Hub, Rotors
-from rotor_core.config.wind import Gust, Turbulence, Wind
 from rotor_core.errors import ContractError, ModelError
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.engine import Engine

@@ -97,7 +97,11 @@ class Simulation:
             None
             if environment.wind.is_calm
             else WindField(
-                environment.wind, scenario.time.control_s, self.seed, environment.ground_m
+                environment.wind,
+                scenario.time.control_s,
+                self.seed,
+                environment.ground_m,
+                environment.obstacles,
             )
         )
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}

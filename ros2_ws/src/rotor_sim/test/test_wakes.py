@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import rotor
+from rotor_core.config.air.wakes import Wakes
 from rotor_core.config.environment import Environment
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.schema import Actuation
-from rotor_core.config.wakes import Wakes
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.state import State
+from rotor_flight.checkpoint import load, save
+from rotor_flight.loop import ClosedLoop
+from rotor_flight.tuning.closed_loop import LinearLoop
 from rotor_sim.analysis.trim import trim
 from rotor_sim.environment.wakes import wake_velocities
 from rotor_sim.simulation import Simulation
+from rotor_testbed.coverage import refuse_uncovered
 
 SPREADING, REACH, DENSITY = 0.113, 10.0, 1.2
 seeds = st.integers(0, 2**32 - 1)
@@ -243,6 +247,22 @@ def test_flights_repeat_to_the_bit():
     assert np.abs(whole["low"].position[-1] - [0.0, 0.0, 2.5]).max() > 0.01
 
 
+def test_a_saved_flight_goes_on_with_the_same_bits(tmp_path):
+    wind = {
+        "steady_m_s": [0.5, 0.0, 0.0],
+        "frozen_turbulence": {"deviation_m_s": 0.2, "length_m": 1.0},
+    }
+    loop = ClosedLoop(pair(environment__wind=wind))
+    for _ in range(60):
+        loop.period()
+    save(loop, tmp_path / "flight")
+    resumed = load(tmp_path / "flight")
+    for _ in range(60):
+        loop.period()
+        resumed.period()
+    np.testing.assert_array_equal(loop.simulation.motion, resumed.simulation.motion)
+
+
 def test_scenarios_that_cannot_have_wakes_are_refused():
     with pytest.raises(
         ConfigError, match=r"environment\.wakes needs rotors\.radius_m > 0 of vehicle"
@@ -258,3 +278,7 @@ def test_scenarios_that_cannot_have_wakes_are_refused():
         load_scenario("helicopter_circle").changed("environment", {"wakes": {}})
     with pytest.raises(ContractError, match=r"trim: does not know environment\.wakes"):
         trim(pair())
+    with pytest.raises(ConfigError, match="tune: knows rotors in air at rest"):
+        LinearLoop(pair())
+    with pytest.raises(ConfigError, match=r"environment\.wakes"):
+        refuse_uncovered(pair())

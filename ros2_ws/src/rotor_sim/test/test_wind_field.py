@@ -6,11 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from rotor_core.clearance.solids import obstacle_solids
+from rotor_core.config.air.wind import Front, FrozenTurbulence, ObstacleWakes, Profile, Wind
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.wind import Front, FrozenTurbulence, Profile, Wind
+from rotor_core.config.obstacles.obstacle import (
+    BallObstacle,
+    BoxObstacle,
+    CylinderObstacle,
+    Obstacle,
+)
 from rotor_core.errors import ConfigError
 from rotor_core.state import State
 from rotor_sim.environment.frozen_turbulence import FrozenField, share_below
+from rotor_sim.environment.obstacle_wakes import WakesOfObstacles, frontal_area
 from rotor_sim.environment.wind import WindField, front_share, profile_share, wind_samples
 from rotor_sim.environment.wind_grid import WindGrid
 from rotor_sim.simulation import Simulation
@@ -175,3 +183,72 @@ def test_samples_for_many_worlds_are_those_of_uniform_wind():
         wind_samples(Wind((1.0, 0, 0), profile=Profile("power")), 0.01, [1], 3)
     field = WindField(Wind((1.0, 2.0, 0.0)), 0.01, 0)
     assert field.is_uniform and field.sample(0.0) == pytest.approx([1.0, 2.0, 0.0])
+
+
+# --- behind obstacles -----------------------------------------------------------------------------
+
+
+def obstacle(kind, position=(0.0, 0.0, 1.0), rpy=(0.0, 0.0, 0.0), **size):
+    return Obstacle(
+        "it", kind(kind.__name__.removesuffix("Obstacle").lower(), **size), position, rpy
+    )
+
+
+@pytest.mark.parametrize(
+    ("it", "area"),
+    [
+        (obstacle(BallObstacle, radius_m=0.5), np.pi * 0.25),
+        (obstacle(BoxObstacle, size_m=(0.4, 0.6, 0.8)), 0.6 * 0.8),
+        (obstacle(BoxObstacle, size_m=(1.0, 1.0, 1.0), rpy=(0.0, 0.0, 45.0)), np.sqrt(2.0)),
+        (obstacle(CylinderObstacle, radius_m=0.2, height_m=2.0), 0.8),
+        (obstacle(CylinderObstacle, radius_m=0.2, height_m=2.0, rpy=(0.0, 90.0, 0.0)), np.pi * 0.04),
+    ],
+)  # fmt: skip
+def test_outlines_have_their_areas(it, area):
+    found = sum(frontal_area(s, np.array([1.0, 0.0, 0.0])) for s in obstacle_solids(it))
+    assert found == pytest.approx(area, rel=2e-5)  # a polygon of 720 sides about the outline
+
+
+@pytest.mark.parametrize("distance", [1.5, 4.0, 12.0])
+def test_a_wake_lacks_the_momentum_that_is_the_drag(distance):
+    keys, it = ObstacleWakes(1.2, 0.06), obstacle(BallObstacle, radius_m=0.5)
+    wakes = WakesOfObstacles(keys, [it], np.array([3.0, 0.0, 0.0]))
+    g = np.linspace(-6.0, 6.0, 481)
+    y, z = np.meshgrid(g, g)
+    u = 3.0 * wakes.share(np.column_stack([np.full(y.size, distance), y.ravel(), 1.0 + z.ravel()]))
+    lacks = np.sum(u * (3.0 - u)) * (g[1] - g[0]) ** 2
+    assert lacks == pytest.approx(0.5 * 9.0 * 1.2 * np.pi * 0.25, rel=1e-4)
+
+
+def test_a_wake_lies_behind_its_obstacle_and_fades():
+    keys, it = ObstacleWakes(), obstacle(BoxObstacle, size_m=(0.5, 0.5, 2.0))
+    wakes = WakesOfObstacles(keys, [it], np.array([0.0, 2.0, 0.0]))
+    places = np.array(
+        [[0.0, -1.0, 1.0], [5.0, 1.0, 1.0], [0.0, 0.6, 1.0], [0.0, 5.0, 1.0], [0.0, 200.0, 1.0]]
+    )
+    ahead, beside, near, behind, far = wakes.share(places)
+    assert ahead == 1.0 and beside == pytest.approx(1.0, abs=1e-12)
+    assert 0.0 <= near < behind < far < 1.0 and far > 0.99
+    narrow = np.sqrt(
+        1.2 * 0.5 * 2.0 / (2.0 * np.pi)
+    )  # standard deviation at the box; in the middle of the wake:
+    assert near == pytest.approx(np.sqrt(1.0 - (narrow / (narrow + 0.05 * 0.6)) ** 2))
+    with pytest.raises(ValueError, match="has nothing to shape"):
+        Wind(obstacle_wakes=keys)
+
+
+def test_a_vehicle_in_the_lee_feels_less_wind():
+    scenario = load_scenario("hexacopter_wind")
+    environment = {
+        "wind": {"steady_m_s": [4.0, 0.0, 0.0], "obstacle_wakes": {}},
+        "obstacles": [
+            {
+                "name": "wall",
+                "shape": {"type": "box", "size_m": [0.2, 2.0, 2.0]},
+                "position_m": [0.5, 0.0, 1.0],
+            }
+        ],
+    }
+    simulation = Simulation(scenario.changed("environment", environment))
+    simulation.act(np.array([[18.6, 0.0, 0.0, 0.0]]))
+    assert 0.0 < simulation.air[0, 0] < 2.0 and simulation.air[0, 1] == 0.0

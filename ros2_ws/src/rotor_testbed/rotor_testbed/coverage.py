@@ -24,6 +24,7 @@ def refuse_uncovered(scenario: Scenario) -> None:
         "environment.contact (ground and boxes)": environment.contact is not None,
         "environment.wind": not environment.wind.is_calm,
         "environment.ground_effect": environment.ground_effect,
+        "environment.wakes": environment.wakes is not None,
         "changes (attach, release, cut, faults)": bool(scenario.changes),
         "mission": scenario.mission is not None,
         f"command_input {scenario.command_input}": scenario.command_input != "team",
@@ -33,6 +34,7 @@ def refuse_uncovered(scenario: Scenario) -> None:
         findings |= {
             f"{place}: links and joints": bool(vehicle.links or vehicle.joints),
             f"{place}: a helicopter": vehicle.helicopter is not None,
+            f"{place}: inflow of rotors": vehicle.rotors.inflow is not None,
             f"{place}: com_m {list(vehicle.com_m)} off the origin": any(vehicle.com_m),
         }
     for entity in model.entities:

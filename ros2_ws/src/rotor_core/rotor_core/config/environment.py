@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from rotor_core.config.air.wakes import Wakes
+from rotor_core.config.air.wind import Wind
 from rotor_core.config.obstacles.obstacle import Obstacle
-from rotor_core.config.wakes import Wakes
-from rotor_core.config.wind import Wind
 from rotor_core.config.yaml.structure import EntryError, bounded
 
 

@@ -77,6 +77,10 @@ class LinearLoop:
         model = scenario.model
         if any(v.helicopter or v.moving_joints for v in model.vehicles) or not model.vehicles:
             raise ConfigError("tune: knows teams of multirotors, without arms and helicopters.")
+        if scenario.environment.wakes or any(v.rotors.inflow for v in model.vehicles):
+            raise ConfigError(
+                "tune: knows rotors in air at rest; leave out environment.wakes and inflow of rotors."
+            )
         lags = [v.rotors.lag_s for v in model.vehicles]
         self.lag = max(lags) if scenario.actuation.mode != "wrench" else 0.0
         self.period = scenario.time.control_s

@@ -86,6 +86,7 @@ def _check_air(scenario: Scenario) -> None:
     for key, there in (
         ("environment.wakes", scenario.environment.wakes),
         ("environment.wind.profile", wind.profile),
+        ("environment.wind.obstacle_wakes", wind.obstacle_wakes),
         ("environment.wind.field_file", wind.field_file),
         ("rotors.inflow", any(v.rotors.inflow for v in scenario.model.vehicles)),
     ):

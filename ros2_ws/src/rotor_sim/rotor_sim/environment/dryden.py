@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 from scipy.linalg import expm, solve_continuous_lyapunov
 
-from rotor_core.config.wind import Turbulence
+from rotor_core.config.air.wind import Turbulence
 from rotor_core.errors import ModelError
 
 FEET_PER_METRE = 1.0 / 0.3048

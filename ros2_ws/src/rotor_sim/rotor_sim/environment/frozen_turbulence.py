@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from rotor_core.config.wind import FrozenTurbulence
+from rotor_core.config.air.wind import FrozenTurbulence
 
 SEED = 0x66726F7A  # "froz"
 

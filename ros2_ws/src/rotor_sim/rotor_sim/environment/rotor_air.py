@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.air.wakes import Wakes
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.inflow import Inflow
-from rotor_core.config.wakes import Wakes
 from rotor_core.state import State
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.engine import Engine

@@ -45,7 +45,7 @@ def wake_velocities(jets, owners, spreading, reach, places, place_owners, out):
     Args:
         jets: sorted by the first coordinate of the hub; hub, m, direction, radius, m, induced velocity, m/s; (m, 8).
         owners: vehicle of each, (m,).
-        spreading, reach: see :class:`rotor_core.config.wakes.Wakes`.
+        spreading, reach: see :class:`rotor_core.config.air.wakes.Wakes`.
         places: (n, 3) m.
         place_owners: vehicle whose jets do not count at each, or -1, (n,).
     """

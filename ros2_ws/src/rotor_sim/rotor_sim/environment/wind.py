@@ -11,9 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rotor_core.config.wind import Front, Profile, Wind
+from rotor_core.config.air.wind import Front, Profile, Wind
+from rotor_core.config.obstacles.obstacle import Obstacle
 from rotor_sim.environment.dryden import DrydenProcess
 from rotor_sim.environment.frozen_turbulence import FrozenField
+from rotor_sim.environment.obstacle_wakes import WakesOfObstacles
 from rotor_sim.environment.wind_grid import WindGrid
 
 
@@ -48,17 +50,27 @@ class WindField:
         period: between samples, s.
         seed: of random streams and fields.
         ground: height of the ground, m.
+        obstacles: behind which the wind is weaker, if it asks for that.
 
     Raises:
         ConfigError: the file of a recorded field holds none.
     """
 
-    def __init__(self, wind: Wind, period: float, seed: int, ground: float = 0.0) -> None:
+    def __init__(
+        self,
+        wind: Wind,
+        period: float,
+        seed: int,
+        ground: float = 0.0,
+        obstacles: Sequence[Obstacle] = (),
+    ) -> None:
         self._wind, self._ground = wind, ground
         self._steady = np.array(wind.steady_m_s)
         self._process = wind.turbulence and DrydenProcess(wind.turbulence, period, seed)
         frozen = wind.frozen_turbulence
         self._frozen = frozen and FrozenField(frozen, self._steady, seed)
+        lee = wind.obstacle_wakes
+        self._lee = lee and WakesOfObstacles(lee, obstacles, self._steady)
         self._grid = WindGrid(wind.field_file) if wind.field_file else None
         x, y = self._steady[:2]
         level = np.hypot(x, y)
@@ -74,7 +86,8 @@ class WindField:
 
     def sample(self, t: float) -> np.ndarray:
         """What is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""
-        out = np.zeros(3) if self._wind.profile else self._steady.copy()
+        shaped = self._wind.profile or self._lee
+        out = np.zeros(3) if shaped else self._steady.copy()
         for gust in self._wind.gusts:
             s = (t - gust.start_s) / gust.duration_s
             if 0.0 < s < 1.0:
@@ -86,8 +99,12 @@ class WindField:
     def local(self, t: float, places: np.ndarray) -> np.ndarray:
         """What differs from place to place, at places (n, 3) m and t s from the start, (n, 3) m/s."""
         out = np.zeros((len(places), 3))
-        if self._wind.profile:
-            share = profile_share(self._wind.profile, places[:, 2] - self._ground)
+        if self._wind.profile or self._lee:
+            share = np.ones(len(places))
+            if self._wind.profile:
+                share *= profile_share(self._wind.profile, places[:, 2] - self._ground)
+            if self._lee:
+                share *= self._lee.share(places)
             out += share[:, None] * self._steady
         for front in self._wind.fronts:
             out += front_share(front, t, places)[:, None] * np.array(front.change_m_s)

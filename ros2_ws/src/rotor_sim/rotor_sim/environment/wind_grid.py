@@ -18,7 +18,7 @@ class WindGrid:
     """Linear between the points of a grid in space and time; beyond its edges as at them.
 
     Args:
-        file: see :class:`rotor_core.config.wind.Wind`.
+        file: see :class:`rotor_core.config.air.wind.Wind`.
 
     Raises:
         ConfigError: it cannot be read, or does not hold such a field.

@@ -128,6 +128,9 @@ class Services:
 
     def _linearize(self, _: object, response: Linearize.Response) -> object:
         simulation = self._session.simulation
+        if simulation.rotor_air is not None:
+            response.message = "linearize: does not know environment.wakes nor inflow of rotors."
+            return response
         try:
             found = linearize(simulation.engine)
         except ContractError as error:

@@ -88,12 +88,26 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class ObstacleWakes:
+    """Calm air behind the obstacles of the scenario; not behind meshes and height fields.
+
+    ``drag_coefficient``: of their frontal areas; 1.2 is that of a long cylinder or a plate. ``spreading``: growth of
+    the width (standard deviation) over the distance; some 0.38 times the intensity of the turbulence (Niayifar and
+    Porte-Agel 2016).
+    """
+
+    drag_coefficient: float = bounded(1.2, gt=0.0, le=3.0)
+    spreading: float = bounded(0.05, gt=0.0, le=0.5)
+
+
+@dataclass(frozen=True)
 class Wind:
     """Moving air: a steady part, gusts, fronts, turbulence, a recorded field. Bodies feel it through their drag.
 
-    ``profile``: the steady part grows with height. ``field_file``: a NumPy archive (.npz) with velocities on a grid,
-    added to the rest: ``x_m``, ``y_m``, ``z_m`` (increasing), ``velocity_m_s`` of shape (nx, ny, nz, 3), or
-    (nt, nx, ny, nz, 3) with ``time_s`` from the start of the flight. Linear in between; beyond its edges, as at them.
+    ``profile``: the steady part grows with height. ``obstacle_wakes``: it is weaker behind obstacles.
+    ``field_file``: a NumPy archive (.npz) with velocities on a grid, added to the rest: ``x_m``, ``y_m``, ``z_m``
+    (increasing), ``velocity_m_s`` of shape (nx, ny, nz, 3), or (nt, nx, ny, nz, 3) with ``time_s`` from the start of
+    the flight. Linear in between; beyond its edges, as at them.
     """
 
     steady_m_s: Vector = (0.0, 0.0, 0.0)
@@ -102,11 +116,13 @@ class Wind:
     profile: Profile | None = None
     fronts: tuple[Front, ...] = ()
     frozen_turbulence: FrozenTurbulence | None = None
+    obstacle_wakes: ObstacleWakes | None = None
     field_file: str | None = None
 
     def __post_init__(self) -> None:
-        if self.profile and not any(self.steady_m_s):
-            raise EntryError(("profile",), "has nothing to shape: steady_m_s is zero.")
+        for key, there in (("profile", self.profile), ("obstacle_wakes", self.obstacle_wakes)):
+            if there and not any(self.steady_m_s):
+                raise EntryError((key,), "has nothing to shape: steady_m_s is zero.")
 
     @property
     def is_calm(self) -> bool:
@@ -116,4 +132,11 @@ class Wind:
     @property
     def is_uniform(self) -> bool:
         """True if the air moves alike everywhere."""
-        return not (self.profile or self.fronts or self.frozen_turbulence or self.field_file)
+        local = (
+            self.profile,
+            self.fronts,
+            self.frozen_turbulence,
+            self.obstacle_wakes,
+            self.field_file,
+        )
+        return not any(local)
