@@ -41,7 +41,9 @@ VARIANTS = {
     "thrust gains 1": Variant(thrust_gains=False),
     "integrals begin at zero": Variant(memory=False),
     "without wakes": Variant(wakes=False),
-    "without wakes, inflow and drag of the payload": Variant(inflow=False),
+    "without drag of the payload": Variant(drag=False),
+    "thrust by speed of the rotors alone (without inflow and wakes)": Variant(inflow=False),
+    "air that does nothing": Variant(inflow=False, drag=False),
 }
 """What is replaced, by what it is called."""
 

@@ -80,6 +80,7 @@ class Variant:
         memory: integrals as at the start of the log; else 0.
         inflow: thrust depends on the air that moves through the rotors.
         wakes: rotors push jets of air down, on the payload and on each other; with inflow only.
+        drag: of the payload.
     """
 
     estimated: str = "all"
@@ -89,6 +90,7 @@ class Variant:
     memory: bool = True
     inflow: bool = True
     wakes: bool = True
+    drag: bool = True
 
 
 def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
@@ -110,15 +112,15 @@ def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
 
 def _in_air(scenario: Scenario, variant: Variant) -> Scenario:
     """The scenario with what moves the air in it; blades and jets are those of the defaults."""
-    if not variant.inflow:
-        return scenario
     model = scenario.model
+    inflow = Inflow() if variant.inflow else None
     vehicles = tuple(
-        replace(v, rotors=replace(v.rotors, radius_m=ROTOR_RADIUS, inflow=Inflow()))
+        replace(v, rotors=replace(v.rotors, radius_m=ROTOR_RADIUS, inflow=inflow))
         for v in model.vehicles
     )
-    load = replace(model.payloads[0], drag=DragCoefficients(quadratic_n_s2_per_m2=PAYLOAD_DRAG))
-    wakes = Wakes() if variant.wakes else None
+    drag = DragCoefficients(quadratic_n_s2_per_m2=PAYLOAD_DRAG) if variant.drag else None
+    load = replace(model.payloads[0], drag=drag)
+    wakes = Wakes() if variant.wakes and variant.inflow else None
     return replace(
         scenario,
         model=replace(model, vehicles=vehicles, payloads=(load,)),
