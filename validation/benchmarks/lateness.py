@@ -57,7 +57,7 @@ def _threads(child: Child) -> list[int]:
 
 def _ordinary(child: Child) -> None:
     for thread in _threads(child):
-        os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setscheduler(thread, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))
 
 
 def _nice(child: Child) -> None:

@@ -120,7 +120,7 @@ def kernels_of(scenario: Scenario) -> str:
         f"{type(scenario.controller).__name__} {getattr(scenario.controller, 'feedforward', '')}",
         f"{type(scenario.trajectory).__name__}",
         f"{scenario.time.integrator} {scenario.actuation.mode} {bool(scenario.mission)}",
-        f"{scenario.sensing.is_ideal} {scenario.environment.wind.is_calm}",
+        f"{scenario.sensing.is_ideal} {scenario.environment.wind.is_calm} {bool(scenario.environment.wakes)}",
         *(a.type for a in model.attachments),
         *(p.shape.type for p in model.payloads),
         *(f"force {type(f).__name__}" for f in scenario.forces),
@@ -128,6 +128,7 @@ def kernels_of(scenario: Scenario) -> str:
     for v in model.vehicles:
         words.add(
             f"{bool(v.joints)} {bool(v.helicopter)} {bool(v.feet_m)} {bool(v.urdf)} {v.drag is None}"
+            f" {bool(v.rotors.inflow)}"
         )
     words.add(f"{len(model.attachments) > 8} {scenario.environment.contact is None}")
     return hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest()[:12]

@@ -177,6 +177,9 @@ class Simulation:
             self.passing,
         ):
             stream.reset()
+        self.air[:] = 0.0
+        if self.rotor_air:
+            self.rotor_air.reset()
         if self._wind:
             self._wind.reset()
         if self._on_board:
@@ -518,6 +521,7 @@ class Simulation:
         other = rebuilt(self.engine, system, states, joints)
         self._events += [*self.engine.take_events(), event]
         self.engine = other
+        self.actuators.renew(other)
         self.passing.relink(self)
         self._apply_externals()
 

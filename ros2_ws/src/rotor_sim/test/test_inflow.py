@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.state import State
 from rotor_sim.environment.inflow import PROFILE, air_factors, induced_velocities
@@ -69,6 +69,21 @@ def test_climb_is_the_root_of_a_quadratic(climb):
     assert thrust[0] == pytest.approx(coefficient / THRUST, rel=1e-11, abs=1e-12)
     profile = TORQUE - HOVER * THRUST
     assert torque[0] == pytest.approx((through * coefficient + profile) / TORQUE, rel=1e-10)
+
+
+@pytest.mark.parametrize("velocity", [(0.0, 10.0), (-4.0, 3.0), (5.0, 5.0), (-12.0, 0.0)])
+def test_a_rotor_that_stops_gives_nothing(velocity):
+    """Thrust and torque vanish with the square of the speed, whatever blows."""
+    speeds = np.geomspace(1e-6, 300.0, 40)
+    n = len(speeds)
+    thrust, torque = np.empty(n), np.empty(n)
+    climb, across = (np.full(n, v) for v in velocity)
+    blades = np.tile([RADIUS, THRUST, TORQUE, SLOPE], (n, 1))
+    air_factors(blades, speeds, climb, across, thrust, torque)
+    slow = speeds * RADIUS < np.hypot(*velocity)
+    for factor in (thrust, torque):
+        assert np.isfinite(factor).all()
+        assert np.allclose(factor[slow], factor[0], rtol=1e-9)
 
 
 @settings(max_examples=200)
@@ -168,3 +183,44 @@ def test_both_modes_of_rotors_give_the_same():
 
 def test_a_hover_is_what_it_was():
     assert rising("wrench", 0.0) == pytest.approx(0.0, abs=1e-9)
+
+
+WINDY = """
+schema: 1
+model:
+  vehicles:
+    - use: crazyflie
+      name: cf
+      rotors: {layout: x, arm_m: 0.046, speed_rpm: [0.0, 24000.0], thrust_n_per_rpm2: 3.193e-10,
+               torque_per_thrust_m: 0.006, radius_m: 0.0235, lag_s: 0.03, inflow: {}}
+initial: [{entity: cf, position_m: [0.0, 0.0, 50.0]}]
+actuation: MODE
+environment: {wind: {steady_m_s: [3.0, 1.0, 0.0]}}
+controller: {use: quadrotor}
+trajectory: {type: hover}
+"""
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_motors_that_go_off_in_the_wind_let_it_fall(mode):
+    simulation = Simulation(scenario_from_text(WINDY.replace("MODE", mode), "windy"))
+    for k in range(300):
+        simulation.step(np.array([[0.3 if k < 40 else 0.0, 0.0, 0.0, 0.0]]))
+    motion = State(simulation.motion)
+    assert np.isfinite(simulation.motion).all() and motion.velocity[0, 2] < -5.0
+    assert np.abs(motion.body_rate).max() < 50.0
+
+
+def test_a_reset_stands_still():
+    simulation = Simulation(scenario_from_text(WINDY.replace("MODE", "wrench"), "windy"))
+    simulation.step(np.array([[0.3, 0.0, 0.0, 0.0]]))
+    assert simulation.rotor_speeds()[0].min() > 100.0 and simulation.air[0, 0] == 3.0
+    simulation.reset()
+    assert not simulation.rotor_speeds()[0].any() and not simulation.air.any()
+
+
+def test_rotors_without_thrust_are_no_numbers_that_are_none():
+    text = WINDY.replace("MODE", "wrench") + "plant: [{entity: cf, thrust_gain: 0.0}]\n"
+    simulation = Simulation(scenario_from_text(text, "weak"))
+    simulation.step(np.array([[0.3, 0.0, 0.0, 0.0]]))
+    assert np.isfinite(simulation.motion).all()

@@ -1,6 +1,8 @@
 """Precedence in real time: taken where the system allows it, given back, and refused without a word where not."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -19,7 +21,7 @@ def may_take_it():
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(precedence.PRIORITY))
     except OSError:
         return False
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    precedence.give_back()
     return len(os.sched_getaffinity(0)) >= precedence.LEAST_CORES
 
 
@@ -47,6 +49,23 @@ def test_all_threads_take_precedence_and_give_it_back():
         precedence.give_back()
     assert seen == [os.SCHED_OTHER, os.SCHED_FIFO]
     assert policy() == os.SCHED_OTHER
+
+
+UNPRIVILEGED = """
+import os
+from rotor_sim.ros import precedence
+assert precedence.take_precedence()
+os.setuid(65534)
+precedence.give_back()
+assert os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER
+"""
+
+
+def test_who_may_not_change_it_otherwise_gives_it_back():
+    """A user with a limit rtprio has no right to clear what resets threads that begin later."""
+    if os.geteuid() != 0 or not may_take_it():
+        pytest.skip("needs root, to give its rights away")
+    subprocess.run([sys.executable, "-c", UNPRIVILEGED], check=True)
 
 
 def test_without_the_right_everything_stays_as_it_is(monkeypatch):

@@ -141,6 +141,11 @@ def test_files_that_are_no_field_are_refused(tmp_path, change, says):
     (tmp_path / "text.npz").write_text("no archive")
     with pytest.raises(ConfigError, match="cannot be read as an archive"):
         WindGrid(str(tmp_path / "text.npz"))
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    (tmp_path / "empty.npz").write_bytes(b"")
+    for name in ("one.npy", "empty.npz"):
+        with pytest.raises(ConfigError, match="cannot be read as an archive"):
+            WindGrid(str(tmp_path / name))
 
 
 def test_a_scenario_finds_its_file_and_refuses_another(tmp_path):

@@ -206,9 +206,10 @@ def _check(scenario: Scenario, team: Team, on_board: OnBoard | None) -> None:
             "controller.on_board, or the autopilot's own parameters."
         )
     wind = scenario.environment.wind
-    if on_board is not None and on_board.pitot and (wind.gusts or wind.turbulence):
+    moves = wind.gusts or wind.turbulence or not wind.is_uniform or scenario.environment.wakes
+    if on_board is not None and on_board.pitot and moves:
         raise ConfigError(
-            "controller.on_board.pitot: feels the steady wind alone. Leave it out, or the gusts and the turbulence."
+            "controller.on_board.pitot: feels the steady wind alone. Leave it out, or all other motion of the air."
         )
     microseconds = 1e6 * scenario.time.control_s
     if abs(microseconds - round(microseconds)) > SAME_TIME:

@@ -115,6 +115,10 @@ class Environment:
     obstacles: tuple[Obstacle, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.wind.obstacle_wakes and not self.obstacles:
+            raise EntryError(
+                ("wind", "obstacle_wakes"), "there are no obstacles. Leave it out, or give some."
+            )
         names = [o.name for o in self.obstacles]
         for i, name in enumerate(names):
             if name in names[:i]:

@@ -81,6 +81,9 @@ class Actuators(ABC):
             )
         ]
 
+    def renew(self, engine: Engine) -> None:  # noqa: B027 (most have nothing to do)
+        """Go on in an engine that was made anew, whose rotors give what they do in air at rest."""
+
     @abstractmethod
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
@@ -112,6 +115,11 @@ class WrenchActuators(Actuators):
         self._turning = np.zeros((len(sets), 4))
         """What the rotors would give in air at rest."""
         self._torques = [_torques_of(v.rotors) for v in vehicles]
+
+    def reset(self) -> None:
+        """Nothing acts, nothing turns."""
+        super().reset()
+        self._turning[:] = 0.0
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
@@ -184,6 +192,11 @@ class RotorActuators(Actuators):
         if self.rotor_air is not None:
             now = engine.rotors.speeds[: self._ends[-1]]
             self.rotor_air.look(engine, self.rotor_air.thrusts(now))
+            self.renew(engine)
+
+    def renew(self, engine: Engine) -> None:
+        """Let the rotors of an engine give what the air at the last look leaves them."""
+        if self.rotor_air is not None:
             engine.rotors.scale(self.rotor_air.thrust_factors, self.rotor_air.torque_factors)
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:

@@ -139,6 +139,8 @@ def air_factors(blades, speeds, climbs, across, thrust_factors, torque_factors):
         tip = abs(speeds[k]) * radius
         if slope == 0.0 or tip == 0.0:
             continue
+        # blades that stand still are none: beyond, thrust and torque of a slow rotor would not vanish with its speed
+        tip = max(tip, sqrt(climbs[k] * climbs[k] + across[k] * across[k]))
         hover = sqrt(0.5 * thrust)
         pitch = 3.0 * (2.0 * thrust / slope + 0.5 * hover)
         profile = max(torque - hover * thrust, 0.0)

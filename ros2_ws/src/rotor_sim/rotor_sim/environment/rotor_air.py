@@ -11,13 +11,16 @@ from rotor_core.config.air.wakes import Wakes
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.inflow import Inflow
-from rotor_core.state import State
+from rotor_core.state import MOTION, State
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.engine import Engine
 from rotor_sim.environment.inflow import air_factors, induced_velocities
 from rotor_sim.environment.rotor_motion import make_jets, place_rotors, split
 from rotor_sim.environment.wakes import OWNED_BY_NOBODY, wake_velocities
 from rotor_sim.plant.system import thrust_gain
+
+TINY = 1e-300
+"""Divides in place of the thrust over squared speed of rotors that give none."""
 
 
 def per_speed2(scenario: Scenario, vehicle: Vehicle) -> float:
@@ -70,6 +73,21 @@ class RotorAir:
         self.thrust_factors, self.torque_factors = np.ones(n), np.ones(n)
         self.wind = np.zeros((len(names), 3))
         self.air = self.wind.copy()
+        self._load()
+
+    def _load(self) -> None:
+        """Load the kernels now: in real time the first period could not wait for them."""
+        n = len(self._vehicle)
+        motion = np.zeros((len(self._owners), int(MOTION)))
+        State(motion).attitude[:, 0] = 1.0
+        self._see(motion, np.ones(n))
+        self.reset()
+
+    def reset(self) -> None:
+        """Still air."""
+        self.thrust_factors[:] = self.torque_factors[:] = 1.0
+        self.wind = np.zeros_like(self.wind)
+        self.air = self.wind
 
     @classmethod
     def of(cls, scenario: Scenario, names: list[str]) -> RotorAir | None:
@@ -86,15 +104,19 @@ class RotorAir:
 
         Sets the wind of ``engine``.
         """
-        motion, own = engine.motion, self._vehicle
+        self._see(engine.motion, thrusts)
+        engine.set_wind(self.air)
+
+    def _see(self, motion: np.ndarray, thrusts: np.ndarray) -> None:
+        """:meth:`look` at the motion of all bodies."""
+        own = self._vehicle
         hubs, axes, speeds = self._hubs, self._axes, self._speeds
         place_rotors(motion, own, self._hubs_B, self._axes_B, hubs, axes, speeds)
         self.air, at_hubs = self.wind, self.wind[own]
         if self._wakes:
             self.air, at_hubs = self._with_wakes(self._wakes, motion, thrusts, at_hubs)
-        engine.set_wind(self.air)
         split(speeds, at_hubs, axes, self._climbs, self._across)
-        turns = np.sqrt(np.maximum(thrusts, 0.0) / self._per_speed2)
+        turns = np.sqrt(np.maximum(thrusts, 0.0) / np.maximum(self._per_speed2, TINY))
         air_factors(
             self._blades,
             turns,

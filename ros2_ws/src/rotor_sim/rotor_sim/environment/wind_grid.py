@@ -29,7 +29,7 @@ class WindGrid:
         try:
             with np.load(path, allow_pickle=False) as archive:
                 found = {name: np.asarray(archive[name], float) for name in archive.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise ConfigError(
                 f"environment.wind.field_file: {path}: cannot be read as an archive of NumPy ({error}). {REMEDY}"
             ) from error

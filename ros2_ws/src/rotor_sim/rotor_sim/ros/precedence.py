@@ -16,29 +16,33 @@ LEAST_CORES = 2
 """With a single core controllers would wait for a simulator that is behind, and never answer."""
 
 
-def _threads() -> list[int]:
-    return [int(task.name) for task in Path("/proc/self/task").iterdir()]
+def _schedule(policy: int, priority: int) -> bool:
+    """Let all threads of this process have a policy; False where the system does not allow it.
+
+    Threads and processes that begin later are ordinary; only the privileged may take that back, so it stays.
+    """
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            os.sched_setscheduler(
+                int(task.name), policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority)
+            )
+        except ProcessLookupError:  # a thread that has ended meanwhile
+            continue
+        except OSError:  # no right to it, or no such policy in this container
+            return False
+    return True
 
 
 def take_precedence() -> bool:
-    """Let all threads of this process run before ordinary ones; False where the system does not allow it.
-
-    Threads and processes that begin later are ordinary.
-    """
+    """Let all threads of this process run before ordinary ones; False where the system does not allow it."""
     if not hasattr(os, "sched_setscheduler") or len(os.sched_getaffinity(0)) < LEAST_CORES:
         return False
-    try:
-        for thread in _threads():
-            os.sched_setscheduler(
-                thread, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY)
-            )
-    except OSError:  # no right to it, or no such policy in this container
-        return False
-    return True
+    if _schedule(os.SCHED_FIFO, PRIORITY):
+        return True
+    give_back()
+    return False
 
 
 def give_back() -> None:
     """Let all threads of this process be ordinary again."""
-    for thread in _threads():
-        if os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO:
-            os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+    _schedule(os.SCHED_OTHER, 0)

@@ -29,7 +29,7 @@ class FrozenTopic:
     """
 
     def __init__(self, publisher: Publisher, message: object, paths: Sequence[str]) -> None:
-        self.publish = sender(publisher)
+        self.publisher, self.publish = publisher, sender(publisher)
         self.frozen = FrozenMessage(message)
         self._paths = paths
         self.at = self.frozen.index(*paths) if self.frozen.are_doubles(*paths) else None
