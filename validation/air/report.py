@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
+from rotor_core.config.air.wind import FrozenTurbulence
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import scenario_from_text
 from rotor_core.config.schema import Scenario
 from rotor_core.state import State
+from rotor_sim.environment.frozen_turbulence import FrozenField
 from rotor_sim.environment.inflow import air_factors
 from rotor_sim.environment.wakes import wake_velocities
 from rotor_sim.simulation import Simulation
@@ -147,9 +148,6 @@ def draw_inflow(out: Path) -> None:
 
 def draw_turbulence(out: Path) -> None:
     """Correlations along and across the distance."""
-    from rotor_core.config.air.wind import FrozenTurbulence
-    from rotor_sim.environment.frozen_turbulence import FrozenField
-
     r = np.linspace(0.0, 8.0, 25)
     random = np.random.default_rng(1)
     places = random.uniform(-50.0, 50.0, (300, 3))
@@ -180,11 +178,10 @@ def row_of(n: int, wakes: bool) -> Simulation:
     )
     scenario = scenario_from_text(
         f"schema: 1\nmodel: {{vehicles: [{vehicles}]}}\ninitial: [{places}]\n"
-        "controller: {use: quadrotor}\ntrajectory: {type: hover}\nenvironment: {wakes: {}}\n",
+        "controller: {use: quadrotor}\ntrajectory: {type: hover}\n"
+        + ("environment: {wakes: {}}\n" if wakes else ""),
         "row",
     )
-    if not wakes:
-        scenario = replace(scenario, environment=replace(scenario.environment, wakes=None))
     simulation = Simulation(scenario)
     simulation.passing.watches = False  # looking for touches is not what is timed
     return simulation

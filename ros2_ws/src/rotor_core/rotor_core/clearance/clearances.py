@@ -88,7 +88,6 @@ class Clearances:
         self._ways = np.zeros((int(firsts[-1]), 3))
         self._placed, self._where = self._points.copy(), np.zeros((len(solids), 7))
         self._balls, self._is_placed = np.zeros((len(owners), 4)), np.zeros(len(owners), np.int64)
-        self._all_taut = np.ones(len(scenario.model.cables), bool)
         self._work, self._nearest = np.zeros((14, 4)), np.zeros((2, 3))
         nobody = np.zeros((1, int(V)))
         for o in owners:
@@ -102,7 +101,7 @@ class Clearances:
             np.zeros((0, 1, int(V))), np.zeros((0, 0), bool)
         )  # loaded now, not in the first period
         if self.pairs:
-            self._load_meetings()
+            self._load_meetings(len(scenario.model.cables))
 
     def reset(self) -> None:
         """Begin anew: nothing has been seen."""
@@ -191,11 +190,12 @@ class Clearances:
         poses = np.ascontiguousarray(poses[:, :V])
         return float(compiled.nearest_of_group(poses, *self._scene(group), found)), found
 
-    def _load_meetings(self) -> None:
+    def _load_meetings(self, n_cables: int) -> None:
         """Load what the first meeting needs, which would be late in real time."""
         anywhere = np.zeros((1 + int(self._bodies.max(initial=0)), int(STATE)))
         State(anywhere).attitude[:, 0] = 1.0
-        self._meet(0, (0.0, anywhere, self._all_taut), (1.0, anywhere, self._all_taut), True)
+        taut = np.ones(n_cables, bool)
+        self._meet(0, (0.0, anywhere, taut), (1.0, anywhere, taut), True)
 
     def _meet(self, group: int, there: tuple | None, here: tuple, begins: bool) -> Meeting:
         """When and where, between two states."""
@@ -210,16 +210,8 @@ class Clearances:
             turns = (before.inv() * after).as_rotvec()
             poses, points = np.empty((len(start), int(V))), np.zeros((2, 3))
             share = compiled.find_meeting(
-                start,
-                end,
-                t - there[0],
-                turns,
-                begins,
-                BISECTIONS,
-                poses,
-                *self._scene(group),
-                points,
-            )
+                start, end, t - there[0], turns, begins, BISECTIONS, poses, *self._scene(group), points
+            )  # fmt: skip
             t = there[0] + share * (t - there[0])
         else:  # it was there at once: put there, or drawn taut there
             points = self._nearest_of(group, states)[1]

@@ -8,6 +8,7 @@ from rotor_core._jit import inlined, kernel
 from rotor_core.clearance.gjk import distance, support
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, dot, get3, put3, scale, sub
+from rotor_core.state import Q, V
 
 FIRST, END, AXIS_BODY = 0, 1, 2
 """Columns of the integers of a solid: its points, the body of its axis."""
@@ -20,9 +21,6 @@ STANDS, STRETCHED_OUT = -1, -2
 
 DISC, BALL, SHORT_FIRST, SHORT_LAST = 3, 4, 5, 6
 """Columns of the numbers of a solid, behind its axis; the last two draw in the ends of a line."""
-
-ATTITUDE, VELOCITY = 3, 7
-"""Columns of a state, behind the place."""
 
 CENTRE, RADIUS, AXIS = 0, 3, 4
 """Columns of a solid in place: middle and radius of a ball about it, its axis in W."""
@@ -191,11 +189,11 @@ def look(
                     best[g], best_row[g] = found, first_row + s
 
 
-@inlined
-def find_nearest(
+@kernel
+def nearest_of_group(
     poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
 ):
-    """:func:`nearest_of_group`."""
+    """Smallest distance of the solids of two owners in one state, m, and its nearest points into ``found`` (2, 3)."""
     for o in (a, b):
         if owners[o, OWNER_BODY] != STANDS:
             for i in range(owners[o, OWNER_FIRST], owners[o, OWNER_END]):
@@ -211,16 +209,6 @@ def find_nearest(
     return least
 
 
-@kernel
-def nearest_of_group(
-    poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
-):
-    """Smallest distance of the solids of two owners in one state, m, and its nearest points into ``found`` (2, 3)."""
-    return find_nearest(
-        poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
-    )
-
-
 @inlined
 def put_between(share, step, start, end, turns, poses):
     """Poses at a share of the time between two states: places by cubics, attitudes by constant rates."""
@@ -232,11 +220,11 @@ def put_between(share, step, start, end, turns, poses):
             poses[b, i] = (
                 from_start * start[b, i]
                 + from_end * end[b, i]
-                + start_speed * start[b, VELOCITY + i]
-                + end_speed * end[b, VELOCITY + i]
+                + start_speed * start[b, V + i]
+                + end_speed * end[b, V + i]
             )
         turn = so3.exp(scale(share, get3(turns[b], 0)))
-        so3.put4(poses[b], ATTITUDE, so3.product(so3.get4(start[b], ATTITUDE), turn))
+        so3.put4(poses[b], Q, so3.product(so3.get4(start[b], Q), turn))
 
 
 @kernel
@@ -256,10 +244,10 @@ def find_meeting(
         found: (2, 3), written: nearest points then.
     """
     low, high = 0.0, 1.0
-    for _ in range(bisections):
-        middle = 0.5 * (low + high)
-        put_between(middle, step, start, end, turns, poses)
-        d = find_nearest(
+    for k in range(bisections + 1):  # the last look is at the share that is returned
+        share = 0.5 * (low + high) if k < bisections else high
+        put_between(share, step, start, end, turns, poses)
+        d = nearest_of_group(
             poses,
             solids,
             numbers,
@@ -275,11 +263,7 @@ def find_meeting(
             found,
         )
         if (d <= 0.0) == begins:
-            high = middle
+            high = share
         else:
-            low = middle
-    put_between(high, step, start, end, turns, poses)
-    find_nearest(
-        poses, solids, numbers, points, bodies, owners, a, b, placed, where, work, nearest, found
-    )
+            low = share
     return high

@@ -109,8 +109,13 @@ class Rotors:
     @property
     def mixing(self) -> np.ndarray:
         """Wrench (f along z, Mx, My, Mz) of unit rotor thrusts, (4, n)."""
-        drag = (self.spins * self.torque_per_thrust_m)[:, None] * self.axes
-        return np.vstack([self.axes[:, 2], (np.cross(self.positions, self.axes) - drag).T])
+        moments = np.cross(self.positions, self.axes) + self.torques
+        return np.vstack([self.axes[:, 2], moments.T])
+
+    @property
+    def torques(self) -> np.ndarray:
+        """Moments of the drag of rotors on the vehicle for unit thrusts, (n, 3) m."""
+        return -(self.spins * self.torque_per_thrust_m)[:, None] * self.axes
 
     @property
     def _angles(self) -> np.ndarray:

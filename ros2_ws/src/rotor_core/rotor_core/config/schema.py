@@ -272,11 +272,6 @@ class Scenario:
                 )
         if self.environment.ground_effect and not rotors:
             raise ValueError("environment.ground_effect needs actuation: rotors.")
-        for vehicle in self.model.vehicles if self.environment.ground_effect else ():
-            if not vehicle.rotors.radius_m:
-                raise ValueError(
-                    f"environment.ground_effect needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
-                )
         self._check_air()
         self._check_helicopters()
         if isinstance(self.controller, OpenLoopControl):
@@ -285,8 +280,7 @@ class Scenario:
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         felt = drags or rotor_drags or self.forces or self.model.helicopters
         felt = felt or any(c.diameter_m for c in self.model.cables)
-        felt = felt or self.environment.wakes
-        felt = felt or any(v.rotors.inflow for v in self.model.vehicles)
+        felt = felt or self.rotors_feel_air
         if not (self.environment.wind.is_calm or felt):
             raise ValueError(
                 "environment.wind moves nothing: no entity has drag. Give an entity `drag`, a heavy cable "
@@ -296,22 +290,27 @@ class Scenario:
     def _check_air(self) -> None:
         """Wakes and inflow are those of rotors that are known, and do not turn as bodies."""
         inflows = [v.name for v in self.model.vehicles if v.rotors.inflow]
-        if not (self.environment.wakes or inflows):
-            return
-        what = "environment.wakes" if self.environment.wakes else f"rotors.inflow of {inflows[0]!r}"
-        if self.actuation.mode not in ("wrench", "rotors"):
+        what = f"rotors.inflow of {inflows[0]!r}" if inflows else "environment.wakes"
+        if self.rotors_feel_air and self.actuation.mode not in ("wrench", "rotors"):
             raise ValueError(
                 f"{what}: needs actuation wrench or rotors, got {self.actuation.mode}."
             )
-        if self.model.helicopters:
+        if self.rotors_feel_air and self.model.helicopters:
             raise ValueError(
                 f"{what}: not with helicopters, whose rotors have blades; {self.model.helicopters[0]!r} is one."
             )
-        for vehicle in self.model.vehicles if self.environment.wakes else ():
-            if not vehicle.rotors.radius_m:
-                raise ValueError(
-                    f"environment.wakes needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
-                )
+        for key in ("ground_effect", "wakes"):
+            for vehicle in self.model.vehicles if getattr(self.environment, key) else ():
+                if not vehicle.rotors.radius_m:
+                    raise ValueError(
+                        f"environment.{key} needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
+                    )
+
+    @property
+    def rotors_feel_air(self) -> bool:
+        """True if rotors push wakes down, or give what the air that moves through them leaves of their thrust."""
+        inflow = any(v.rotors.inflow for v in self.model.vehicles)
+        return inflow or self.environment.wakes is not None
 
     @property
     def follows_plans(self) -> bool:

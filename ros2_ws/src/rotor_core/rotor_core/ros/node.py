@@ -187,9 +187,8 @@ def run(
         what = str(error).splitlines()[0]
         print(f"error: arguments of the node: {what}", file=sys.stderr, flush=True)
         return 2
-    rclpy.get_default_context().on_shutdown(
-        _stop.set
-    )  # to ask it each time costs as much as a message
+    # heard once, because to ask the context each time costs as much as a message
+    rclpy.get_default_context().on_shutdown(_stop.set)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _stop.set())
     node = None

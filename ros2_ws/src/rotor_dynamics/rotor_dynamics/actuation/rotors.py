@@ -29,8 +29,11 @@ class RotorDrive:
         self._world, self._restart = world, restart
         self.order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
         """Rows of all rotors in the world, as the user counts them."""
-        self._still = self._rows[:, memory.PER_SPEED2 : memory.PER_SPEED2 + 6]
-        """Force and moment over squared speed in air at rest."""
+        rows = self._rows
+        still = rows[:, memory.PER_SPEED2 : memory.PER_SPEED2 + 6]
+        pushed = np.cross(rows[:, memory.HUB : memory.HUB + 3], still[:, :3])
+        self._still = still[:, :3], pushed, still[:, 3:] - pushed
+        """Over squared speed in air at rest: force, its moment, and that of the drag."""
 
     @property
     def _rows(self) -> np.ndarray:
@@ -105,9 +108,7 @@ class RotorDrive:
     def scale(self, thrust: np.ndarray, torque: np.ndarray) -> None:
         """Let the first rotors give these shares of their thrust and drag torque in air at rest, (n,) each."""
         n = len(thrust)
-        force = self._still[:n, :3]
-        pushed = np.cross(self._rows[:n, memory.HUB : memory.HUB + 3], force)
-        drag = self._still[:n, 3:] - pushed
+        force, pushed, drag = (part[:n] for part in self._still)
         thrust, torque = thrust[:, None], torque[:, None]
         rows, at = self.order[:n], memory.PER_SPEED2
         self._world.rotors[rows, at : at + 3] = thrust * force

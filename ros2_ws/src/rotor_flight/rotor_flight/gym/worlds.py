@@ -70,8 +70,7 @@ class Worlds:
             raise ConfigError(
                 f"{task.scenario}: an environment needs one team of multirotors without arms."
             )
-        rotors_in_air = any(v.rotors.inflow for v in model.vehicles)
-        if not scenario.environment.wind.is_calm or scenario.environment.wakes or rotors_in_air:
+        if not scenario.environment.wind.is_calm or scenario.rotors_feel_air:
             raise ConfigError(
                 f"{task.scenario}: environments for learning have still air; leave out environment.wind, "
                 "environment.wakes and inflow of rotors."

@@ -77,7 +77,7 @@ class LinearLoop:
         model = scenario.model
         if any(v.helicopter or v.moving_joints for v in model.vehicles) or not model.vehicles:
             raise ConfigError("tune: knows teams of multirotors, without arms and helicopters.")
-        if scenario.environment.wakes or any(v.rotors.inflow for v in model.vehicles):
+        if scenario.rotors_feel_air:
             raise ConfigError(
                 "tune: knows rotors in air at rest; leave out environment.wakes and inflow of rotors."
             )

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from rotor_core.config.model import Rotors
 from rotor_core.config.schema import Scenario
 from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
@@ -93,12 +92,6 @@ class Actuators(ABC):
         """Speeds of the rotors of every vehicle, rad/s."""
 
 
-def _torques_of(rotors: Rotors) -> np.ndarray:
-    """Wrench (4, n) that the drag torques make of unit thrusts; the rest is that of their pushing."""
-    drag = (rotors.spins * rotors.torque_per_thrust_m)[:, None] * rotors.axes
-    return np.vstack([np.zeros(len(drag)), -drag.T])
-
-
 class WrenchActuators(Actuators):
     """Thrust and moment of every vehicle act at once, scaled by its thrust gain, within its rotors' limits.
 
@@ -114,7 +107,7 @@ class WrenchActuators(Actuators):
         self.gain = np.array(gains).reshape(-1, 1)
         self._turning = np.zeros((len(sets), 4))
         """What the rotors would give in air at rest."""
-        self._torques = [_torques_of(v.rotors) for v in vehicles]
+        self._torques = [v.rotors.torques for v in vehicles]
 
     def reset(self) -> None:
         """Nothing acts, nothing turns."""
@@ -149,9 +142,8 @@ class WrenchActuators(Actuators):
             own = slice(first, first + s.count)
             first = own.stop
             given = thrust * air.thrust_factors[own]
-            # the moment about the axes of the rotors is their torque; pushing at the hubs makes the rest
-            pushed, turned = s.mixing @ given, self._torques[i] @ (thrust * air.torque_factors[own])
-            self.applied[i] = pushed - self._torques[i] @ given + turned
+            self.applied[i] = s.mixing @ given  # as if drag followed the thrust
+            self.applied[i, 1:] += (thrust * air.torque_factors[own] - given) @ self._torques[i]
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds that would give the acting wrenches in air at rest, rad/s."""

@@ -13,6 +13,7 @@ import numpy as np
 from rotor_core.clearance.solids import Solid, obstacle_solids
 from rotor_core.config.air.wind import ObstacleWakes
 from rotor_core.config.obstacles.obstacle import HeightsObstacle, MeshObstacle, Obstacle
+from rotor_sim.environment.half_cosine import half_cosine
 
 DIRECTIONS = 720
 """In which the outline of an obstacle is felt for."""
@@ -68,5 +69,5 @@ class WakesOfObstacles:
         across = np.maximum(np.sum(ways**2, axis=2) - along**2, 0.0)
         width = self._widths + self._spreading * np.maximum(along, 0.0)
         deepest = 1.0 - np.sqrt(np.maximum(1.0 - self._areas / width**2, 0.0))
-        begun = 0.5 * (1.0 - np.cos(np.pi * np.clip(along / self._widths, 0.0, 1.0)))
+        begun = half_cosine(along / self._widths)
         return np.prod(1.0 - begun * deepest * np.exp(-0.5 * across / width**2), axis=1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.config.air.wakes import Wakes
-from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.state import MOTION, State
@@ -21,11 +20,6 @@ from rotor_sim.plant.system import thrust_gain
 
 TINY = 1e-300
 """Divides in place of the thrust over squared speed of rotors that give none."""
-
-
-def per_speed2(scenario: Scenario, vehicle: Vehicle) -> float:
-    """Thrust of a rotor of a vehicle over its squared speed in the plant, N s^2/rad^2."""
-    return thrust_gain(scenario, vehicle.name) * rotor_set(vehicle.rotors).thrust_per_speed2
 
 
 class RotorAir:
@@ -51,18 +45,22 @@ class RotorAir:
         self._axes_B = np.concatenate([v.rotors.axes for v in vehicles])
         radii = np.repeat([v.rotors.radius_m for v in vehicles], counts)
         self._radii, self._areas = radii, np.pi * radii**2
+        gains = [
+            rotor_set(v.rotors, thrust_gain=thrust_gain(scenario, v.name)).thrust_per_speed2
+            for v in vehicles
+        ]
         blades = []
-        for vehicle, count in zip(vehicles, counts, strict=True):
+        for vehicle, count, gain in zip(vehicles, counts, gains, strict=True):
             rotors, radius = vehicle.rotors, vehicle.rotors.radius_m
             # without a radius the rotor is not looked at
             disc = self._density * np.pi * radius**4 if radius else np.inf
-            thrust = per_speed2(scenario, vehicle) / disc
+            thrust = gain / disc
             torque = thrust * rotors.torque_per_thrust_m / radius if radius else 0.0
             inflow = rotors.inflow or (Inflow() if self._wakes else None)
             slope = inflow.solidity * inflow.lift_slope if inflow else 0.0
             blades += [(radius, thrust, torque, slope)] * count
         self._blades = np.array(blades, float).reshape(-1, 4)
-        self._per_speed2 = np.repeat([per_speed2(scenario, v) for v in vehicles], counts)
+        self._per_speed2 = np.repeat(gains, counts)
         of = {v.name: i for i, v in enumerate(vehicles)}
         self._owners = np.array([of.get(n.partition("/")[0], OWNED_BY_NOBODY) for n in names])
         n = len(self._vehicle)
@@ -92,8 +90,7 @@ class RotorAir:
     @classmethod
     def of(cls, scenario: Scenario, names: list[str]) -> RotorAir | None:
         """That of a scenario; None where rotors neither make wakes nor feel the air."""
-        asks = scenario.environment.wakes or any(v.rotors.inflow for v in scenario.model.vehicles)
-        return cls(scenario, names) if asks else None
+        return cls(scenario, names) if scenario.rotors_feel_air else None
 
     def thrusts(self, speeds: np.ndarray) -> np.ndarray:
         """Thrusts in air at rest, (n_rotors,) N, of rotors at speeds (n_rotors,) rad/s."""
@@ -118,13 +115,8 @@ class RotorAir:
         split(speeds, at_hubs, axes, self._climbs, self._across)
         turns = np.sqrt(np.maximum(thrusts, 0.0) / np.maximum(self._per_speed2, TINY))
         air_factors(
-            self._blades,
-            turns,
-            self._climbs,
-            self._across,
-            self.thrust_factors,
-            self.torque_factors,
-        )
+            self._blades, turns, self._climbs, self._across, self.thrust_factors, self.torque_factors
+        )  # fmt: skip
 
     def _with_wakes(
         self, keys: Wakes, motion: np.ndarray, thrusts: np.ndarray, wind: np.ndarray
@@ -141,12 +133,6 @@ class RotorAir:
         places, out = self._places, np.empty_like(self._places)
         places[:bodies], places[bodies:] = State(motion).position, hubs
         wake_velocities(
-            self._jets,
-            self._vehicle[order],
-            keys.spreading,
-            keys.reach_m,
-            places,
-            self._place_owners,
-            out,
-        )
+            self._jets, self._vehicle[order], keys.spreading, keys.reach_m, places, self._place_owners, out
+        )  # fmt: skip
         return self.wind + out[:bodies], wind + out[bodies:]

@@ -15,13 +15,9 @@ from rotor_core.config.air.wind import Front, Profile, Wind
 from rotor_core.config.obstacles.obstacle import Obstacle
 from rotor_sim.environment.dryden import DrydenProcess
 from rotor_sim.environment.frozen_turbulence import FrozenField
+from rotor_sim.environment.half_cosine import half_cosine
 from rotor_sim.environment.obstacle_wakes import WakesOfObstacles
 from rotor_sim.environment.wind_grid import WindGrid
-
-
-def half_cosine(share: np.ndarray | float) -> np.ndarray | float:
-    """From 0 to 1 as ``share`` goes from 0 to 1, as half a wave of a cosine."""
-    return 0.5 * (1.0 - np.cos(np.pi * np.clip(share, 0.0, 1.0)))
 
 
 def profile_share(profile: Profile, height: np.ndarray) -> np.ndarray:
@@ -37,7 +33,7 @@ def front_share(front: Front, t: float, places: np.ndarray) -> np.ndarray:
     travel = np.array(front.travel_m_s)
     speed = np.linalg.norm(travel)
     behind = speed * (t - front.start_s) - places @ (travel / speed)
-    return np.asarray(half_cosine(behind / front.width_m))
+    return half_cosine(behind / front.width_m)
 
 
 class WindField:
@@ -71,6 +67,7 @@ class WindField:
         self._frozen = frozen and FrozenField(frozen, self._steady, seed)
         lee = wind.obstacle_wakes
         self._lee = lee and WakesOfObstacles(lee, obstacles, self._steady)
+        self._is_shaped = bool(wind.profile or wind.obstacle_wakes)
         self._grid = WindGrid(wind.field_file) if wind.field_file else None
         x, y = self._steady[:2]
         level = np.hypot(x, y)
@@ -86,8 +83,7 @@ class WindField:
 
     def sample(self, t: float) -> np.ndarray:
         """What is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""
-        shaped = self._wind.profile or self._lee
-        out = np.zeros(3) if shaped else self._steady.copy()
+        out = np.zeros(3) if self._is_shaped else self._steady.copy()
         for gust in self._wind.gusts:
             s = (t - gust.start_s) / gust.duration_s
             if 0.0 < s < 1.0:
@@ -99,7 +95,7 @@ class WindField:
     def local(self, t: float, places: np.ndarray) -> np.ndarray:
         """What differs from place to place, at places (n, 3) m and t s from the start, (n, 3) m/s."""
         out = np.zeros((len(places), 3))
-        if self._wind.profile or self._lee:
+        if self._is_shaped:
             share = np.ones(len(places))
             if self._wind.profile:
                 share *= profile_share(self._wind.profile, places[:, 2] - self._ground)

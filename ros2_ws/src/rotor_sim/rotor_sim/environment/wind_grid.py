@@ -14,6 +14,10 @@ AXES = ("x_m", "y_m", "z_m")
 REMEDY = "Write it by numpy.savez(file, x_m=, y_m=, z_m=, velocity_m_s=) and, of a field that changes, time_s=."
 
 
+def _refusal(path: Path, what: str) -> ConfigError:
+    return ConfigError(f"environment.wind.field_file: {path}: {what}")
+
+
 class WindGrid:
     """Linear between the points of a grid in space and time; beyond its edges as at them.
 
@@ -30,15 +34,13 @@ class WindGrid:
             with np.load(path, allow_pickle=False) as archive:
                 found = {name: np.asarray(archive[name], float) for name in archive.files}
         except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise ConfigError(
-                f"environment.wind.field_file: {path}: cannot be read as an archive of NumPy ({error}). {REMEDY}"
+            raise _refusal(
+                path, f"cannot be read as an archive of NumPy ({error}). {REMEDY}"
             ) from error
         names = ("time_s", *AXES) if "time_s" in found else AXES
         missing = [name for name in (*names, "velocity_m_s") if name not in found]
         if missing:
-            raise ConfigError(
-                f"environment.wind.field_file: {path}: holds no {', '.join(missing)}. {REMEDY}"
-            )
+            raise _refusal(path, f"holds no {', '.join(missing)}. {REMEDY}")
         axes = [found[name] for name in names]
         for name, axis in zip(names, axes, strict=True):
             if (
@@ -47,15 +49,14 @@ class WindGrid:
                 or not np.isfinite(axis).all()
                 or (np.diff(axis) <= 0.0).any()
             ):
-                raise ConfigError(
-                    f"environment.wind.field_file: {path}: {name}: must be finite numbers that increase."
-                )
+                raise _refusal(path, f"{name}: must be finite numbers that increase.")
         shape = (*(len(axis) for axis in axes), 3)
         velocity = found["velocity_m_s"]
         if velocity.shape != shape or not np.isfinite(velocity).all():
-            raise ConfigError(
-                f"environment.wind.field_file: {path}: velocity_m_s: must be finite and of the shape {shape} that "
-                f"{', '.join(names)} give, got {velocity.shape}."
+            raise _refusal(
+                path,
+                f"velocity_m_s: must be finite and of the shape {shape} that {', '.join(names)} give, got "
+                f"{velocity.shape}.",
             )
         for k, axis in enumerate(axes):  # a single point says the same everywhere along its axis
             if len(axis) == 1:

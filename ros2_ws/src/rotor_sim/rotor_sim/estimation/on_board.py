@@ -6,7 +6,7 @@ import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.rotations import body_axes
 from rotor_core.state import State
 from rotor_sim.estimation.kalman import Kalman
 from rotor_sim.sensing.inertial import InertialModel
@@ -82,10 +82,9 @@ class OnBoard:
             -now.attitude,
             now.attitude,
         )
-        middle /= np.linalg.norm(middle, axis=1, keepdims=True)
         return np.hstack(
             [
-                np.einsum("nji,nj->ni", rotation_matrices(middle), force),
+                body_axes(middle, force),
                 0.5 * (before.body_rate + now.body_rate),
             ]
         )

@@ -10,7 +10,7 @@ from std_msgs.msg import String
 from rotor_core.config.vehicles.arm import link_name
 from rotor_core.config.vehicles.rotor_tree import rotor_tree
 from rotor_core.config.vehicles.urdf_export import scenario_urdf
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.rotations import body_axes
 from rotor_core.messages.convert import frame_of
 from rotor_core.ros import qos
 from rotor_core.state import State
@@ -76,9 +76,8 @@ class ArmPublisher:
         """Position and attitude (w first) of every link in its parent, (n, 7)."""
         motion = self._simulation.engine.motion
         parents, children = motion[self._rows[:, 0]], motion[self._rows[:, 1]]
-        R = rotation_matrices(State(parents).attitude)
         out = np.empty((len(self._rows), 7))
-        out[:, :3] = np.einsum("nji,nj->ni", R, children[:, :3] - parents[:, :3])
+        out[:, :3] = body_axes(State(parents).attitude, children[:, :3] - parents[:, :3])
         w, v = parents[:, 3], -parents[:, 4:7]
         a, u = children[:, 3], children[:, 4:7]
         out[:, 3] = w * a - np.einsum("ni,ni->n", v, u)
