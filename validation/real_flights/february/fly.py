@@ -9,32 +9,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
+from rotor_control.allocation.separation import CableProgram
+from rotor_control.gains import LOAD_INTEGRAL_GAIN
+from rotor_control.laws.flatness import AHEAD, CABLE_RATE
+from rotor_control.laws.payload_geometric import OF_CABLE, OF_PAYLOAD
+from rotor_control.payload_geometric import PayloadGeometricLaw
 from rotor_core.config.air.wakes import Wakes
-from rotor_core.config.model import DragCoefficients
+from rotor_core.config.model import DragCoefficients, Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator, Sensing
+from rotor_core.config.teams import teams
 from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
+from rotor_core.reference import REFERENCE, Reference
 from rotor_core.state import State, States
-from rotor_recordings.crazyflies.grid import STEP, make_grid
+from rotor_recordings.crazyflies.grid import GRAVITY, STEP, make_grid
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, read_crazyflie_team
 from rotor_recordings.crazyflies.team_model import fit_team, team_scenario
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 from validation.real_flights.february.law import (
+    ATTITUDE_INTEGRAL,
     GAINS,
-    UP,
+    RADIUS,
+    TURNING,
+    YAW,
+    YAW_TURNING,
     Gains,
-    Memory,
+    Identified,
     identify,
-    moments,
-    vehicle_force,
+    wanted_direction,
 )
 from validation.real_flights.february.logs import LENGTH, Flown, Hover, hover, read_flown
 from validation.real_flights.follow import distance
@@ -78,6 +89,7 @@ class Variant:
         feedforward: of the planned rates of the cables.
         thrust_gains: of the hover; else 1.
         memory: integrals as at the start of the log; else 0.
+        logged_sharing: how cables share the force is taken from the log (smoothed), not from the program.
         inflow: thrust depends on the air that moves through the rotors.
         wakes: rotors push jets of air down, on the payload and on each other; with inflow only.
         drag: of the payload.
@@ -88,26 +100,64 @@ class Variant:
     feedforward: bool = True
     thrust_gains: bool = True
     memory: bool = True
+    logged_sharing: bool = False
     inflow: bool = True
     wakes: bool = True
     drag: bool = True
 
 
-def scenario_of(path: Path, balance: Hover, variant: Variant) -> Scenario:
-    """Plant and sensors of a flight."""
+def scenario_of(path: Path, program_s: float, balance: Hover, variant: Variant) -> Scenario:
+    """Plant and sensors of a flight whose program on board takes ``program_s``."""
     team = read_crazyflie_team(path)
     model = fit_team(team, make_grid(team))
     gains = balance.gain if variant.thrust_gains else np.ones(len(balance.gain))
+    own = GAINS[len(team.vehicles)]
     scenario = team_scenario(
-        team, model, lag=MOTOR_LAG, period=PERIOD,
+        team, model, lag=MOTOR_LAG, period=PERIOD, control=_control(own, program_s),
         gain=dict(zip(team.vehicles, gains.tolist(), strict=True)),
     )  # fmt: skip
+    scenario = replace(scenario, model=_with_gains(scenario.model, own))
     sensing = Sensing(
         rate_hz=CAPTURE_RATE,
         delay_s=CAPTURE_DELAY,
         estimator=None if variant.estimated == "none" else ESTIMATOR,
     )
     return _in_air(replace(scenario, sensing=sensing), variant)
+
+
+def _control(gains: Gains, program_s: float) -> dict[str, Any]:
+    return {
+        "type": "payload_geometric",
+        "position_per_s2": [gains.position] * 3,
+        "velocity_per_s": [gains.velocity] * 3,
+        "integral_per_s3": list(gains.integral),
+        "cable_integral_per_s3": gains.direction_integral,
+        "attitude_integral_n_m_per_s": [ATTITUDE_INTEGRAL] * 3,
+        "radius_m": RADIUS,
+        "plane_lean_per_n2": gains.plane_lean,
+        "plan_weight": gains.plan_weight,
+        "program_period_s": program_s,
+        "acceleration_feedforward": False,
+        "whole_thrust": True,
+    }
+
+
+def _with_gains(model: Model, gains: Gains) -> Model:
+    """The vehicles with the gains of their attitude and of their cables."""
+    own = {
+        "attitude_n_m": (gains.attitude, gains.attitude, YAW),
+        "rate_n_m_s": (TURNING, TURNING, YAW_TURNING),
+        "cable_direction_per_s2": (gains.direction,) * 3,
+        "cable_rate_per_s": (gains.rate,) * 3,
+    }
+    vehicles = tuple(replace(v, gains=replace(v.gains, **own)) for v in model.vehicles)
+    return replace(model, vehicles=vehicles)
+
+
+def _as_on_board(scenario: Scenario) -> Scenario:
+    """The scenario as the law believes it: all cables of the same length."""
+    cables = tuple(replace(a, length_m=LENGTH) for a in scenario.model.attachments)  # type: ignore[call-arg]
+    return replace(scenario, model=replace(scenario.model, attachments=cables))
 
 
 def _in_air(scenario: Scenario, variant: Variant) -> Scenario:
@@ -128,41 +178,66 @@ def _in_air(scenario: Scenario, variant: Variant) -> Scenario:
     )
 
 
-class Law:
-    """The law on board of all vehicles, with its memory."""
+class FlownLaw(PayloadGeometricLaw):
+    """The law on board of all vehicles with the plans that each of them knew, from a row of the log to the next.
 
-    def __init__(self, flown: Flown, gains: Gains, memory: Memory, integral_y: float) -> None:
-        n = len(flown.vehicles)
-        self._flown, self._gains = flown, gains
-        self._integral = np.array(gains.integral)
-        self._integral[1] = integral_y
-        self._payload, self._direction = memory.payload.copy(), memory.direction.copy()
-        self._attitude = np.zeros((n, 3))
+    Attributes:
+        row: of the log.
+    """
+
+    def __init__(
+        self, scenario: Scenario, flown: Flown, found: Identified, variant: Variant
+    ) -> None:
+        super().__init__(scenario, teams(scenario.model)[0])
+        n, gains = len(flown.vehicles), GAINS[len(flown.vehicles)]
+        self.row, self._flown, self._variant = 0, flown, variant
+        self.load[LOAD_INTEGRAL_GAIN + 1] = found.integral_y
+        self.ahead = np.zeros((n, AHEAD))
+        if variant.memory:
+            self.memory[:, OF_PAYLOAD : OF_PAYLOAD + 3] = found.memory.payload
+            self.memory[:, OF_CABLE : OF_CABLE + 3] = found.memory.direction
         sharing = flown.cable_force - flown.payload_force / n
         self._sharing = gaussian_filter1d(sharing, SHARING_SMOOTHED / STEP, axis=0, mode="nearest")
-        self.feedforward = True
+        self._without_plan = CableProgram(
+            np.full(n, LENGTH), radius=RADIUS, lean=gains.plane_lean, plan=0.0
+        )
+        self._plans = known_plans(flown.planned_force)
 
-    def command(self, row: int, told: State, n: int) -> np.ndarray:
-        """Thrusts and moments (n, 4) at a row of the log for states as told."""
-        flown, gains = self._flown, self._gains
-        gap = told.position[n] - told.position[:n]
-        direction = gap / np.linalg.norm(gap, axis=1, keepdims=True)
-        rate = (told.velocity[n] - told.velocity[:n]) / LENGTH
-        error = flown.reference[row] - told.position[n]
-        self._payload += PERIOD * error
-        acceleration = (
-            UP + gains.position * error
-            + gains.velocity * (flown.reference_velocity[row] - told.velocity[n])
-            + self._integral * self._payload
-        )  # fmt: skip
-        cable = self._sharing[row] + PAYLOAD_MASS * acceleration / n
-        planned = flown.planned_rate[row] if self.feedforward else np.zeros((n, 3))
-        wanted = -cable / np.linalg.norm(cable, axis=1, keepdims=True)
-        self._direction += PERIOD * np.cross(wanted, direction)
-        force = vehicle_force(cable, direction, rate, planned, self._direction, gains)
-        turn, turned = moments(told.attitude[:n], force, told.body_rate[:n], self._attitude, gains)
-        self._attitude += PERIOD * turned
-        return np.hstack([np.linalg.norm(force, axis=1, keepdims=True), turn])
+    def share(self, states: np.ndarray, forces: np.ndarray) -> None:
+        """Write the forces of the cables (n, 3) N: of the programs on board, or as logged."""
+        if self._variant.logged_sharing:
+            forces[:] = self._sharing[self.row] + self.wanted / len(forces)
+            return
+        position = State(states).position
+        places = position[self.rows[:-1]] - position[self.rows[-1]]
+        for k, knows in enumerate(self._flown.planned_force[self.row].any(axis=1)):
+            program = self.program if knows else self._without_plan
+            forces[k] = program.share(self.wanted[k], self._plans[self.row], places)[k]
+
+    def command(self, told: State) -> np.ndarray:
+        """Thrusts and moments (n, 4) for states as told."""
+        flown, out = self._flown, np.zeros((len(self.forces), 4))
+        reference = Reference(np.zeros(REFERENCE))
+        reference.position[:] = flown.reference[self.row, 0]
+        reference.velocity[:] = flown.reference_velocity[self.row, 0]
+        if self._variant.feedforward:
+            wanted = wanted_direction(np.where(self.forces == 0.0, 1e-12, self.forces))
+            rates = np.cross(wanted, flown.planned_rate[self.row])
+            self.ahead[:, CABLE_RATE : CABLE_RATE + 3] = rates
+        self(told.array, reference.array, out)
+        return out
+
+
+def known_plans(planned: np.ndarray) -> np.ndarray:
+    """Planned forces of all cables as a vehicle with a plan knew them, (T, n, 3).
+
+    Each log has that of its own vehicle; of one whose vehicle knew no plan it is what the others leave of the weight.
+    """
+    known = planned.any(axis=2)
+    weight = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY])
+    rest = weight - planned.sum(axis=1)
+    lonely = (known.sum(axis=1) == known.shape[1] - 1)[:, None] & ~known
+    return np.where(lonely[..., None], rest[:, None], planned)
 
 
 def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.ndarray]:
@@ -178,14 +253,12 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
     variant = variant or Variant()
     flown = read_flown(path)
     balance, found, n = hover(flown), identify(flown), len(flown.vehicles)
-    simulation = Simulation(scenario_of(path, balance, variant))
-    memory = found.memory if variant.memory else Memory(np.zeros((n, 3)), np.zeros((n, 3)))
-    law = Law(flown, GAINS[n], memory, found.integral_y)
-    law.feedforward = variant.feedforward
+    scenario = scenario_of(path, flown.program_s, balance, variant)
+    simulation = Simulation(scenario)
+    law = FlownLaw(_as_on_board(scenario), flown, found, variant)
     lean = _tilts(balance.told, balance.needed)
     _start(simulation, flown, lean)
     out = np.full((len(flown.time), 3), np.nan)
-    row = 0
 
     def decide(measured: States) -> Decision:
         told = State(measured.array.copy())
@@ -204,10 +277,11 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
             told.attitude[:n] = State(true).attitude[:n]
         if variant.biases and variant.estimated in ("none", "velocity"):
             told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * lean.inv())
-        return law.command(row, told, n), None
+        return law.command(told), None
 
     try:
         for row in range(len(flown.time)):
+            law.row = row
             out[row] = State(simulation.motion).position[n]
             for _ in range(round(STEP / PERIOD)):
                 control_period(simulation, decide)

@@ -1,8 +1,6 @@
-"""The law that flew in February 2024, as its logs give it away: every part identified to the resolution of the log.
+"""The law that flew in February 2024: its configuration, and what its logs give away of every part of it.
 
-It is the geometric law for a point mass on cables (as RotorTM eqs 61-68 for one of them: docs/theory/control.md (C.6))
-with integrals, and runs on board of each vehicle by itself. Gains are those that reproduce what was logged; see
-``identify``.
+It is ``payload_geometric`` (docs/theory/control.md (C.43)-(C.48)) and runs on board of each vehicle by itself.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core.math.rotation_vectors import rotation_from
 from rotor_recordings.crazyflies.grid import GRAVITY, STEP
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
 from validation.real_flights.february.logs import LENGTH, MASS, Flown
@@ -21,12 +18,13 @@ UP = np.array([0.0, 0.0, GRAVITY])
 
 @dataclass(frozen=True)
 class Gains:
-    """Of teams of one size.
+    """Of teams of one size, from the configuration files of those days (IMRCLab/col-trans, 2024-02-22).
 
     Attributes:
         position, velocity, integral: of the payload, 1/s^2, 1/s, (3,) 1/s^3.
         direction, rate, direction_integral: of the cables, 1/s^2, 1/s, 1/s^3.
-        attitude, turning, attitude_integral: about x and y, N m/rad, N m s/rad, N m/(rad s).
+        attitude: about x and y, N m/rad.
+        plane_lean, plan_weight: of the program that shares the force, 1/N^2 and 1.
     """
 
     position: float
@@ -36,14 +34,19 @@ class Gains:
     rate: float
     direction_integral: float
     attitude: float
-    turning: float = 1.15e-3
-    attitude_integral: float = 0.025
+    plane_lean: float
+    plan_weight: float
 
 
 GAINS = {
-    2: Gains(18.0, 16.0, (5.0, 5.0, 11.0), 19.0, 14.0, 1.0, 7.45e-3),
-    3: Gains(18.0, 15.0, (5.0, 12.0, 14.0), 10.0, 8.0, 1.2, 7.9e-3),
+    2: Gains(18.0, 16.0, (5.0, 5.0, 11.0), 19.0, 14.0, 1.0, 7.6e-3, 10.0, 20.0),
+    3: Gains(18.0, 15.0, (5.0, 12.0, 14.0), 10.0, 8.0, 1.2, 8.0e-3, 100.0, 100.0),
 }
+YAW, TURNING, YAW_TURNING, ATTITUDE_INTEGRAL = 1e-2, 1.15e-3, 2e-3, 0.03
+"""Gains of attitude of all teams: N m/rad about z, N m s/rad about x and y, about z, N m/(rad s)."""
+
+RADIUS = 0.15
+"""Of the ball about each vehicle that stays on its side of the planes, m."""
 
 
 def across(vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -54,49 +57,6 @@ def across(vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
 def wanted_direction(cable_force: np.ndarray) -> np.ndarray:
     """From vehicle to payload, (..., 3)."""
     return -cable_force / np.linalg.norm(cable_force, axis=-1, keepdims=True)
-
-
-def vehicle_force(
-    cable_force: np.ndarray, direction: np.ndarray, rate: np.ndarray, planned_rate: np.ndarray, integral: np.ndarray,
-    gains: Gains,
-) -> np.ndarray:  # fmt: skip
-    """Force asked of vehicles (..., 3) N.
-
-    ``u = q (q.mu) + m l |w|^2 q + m g e_z - m l q x (k_q e_q + k_w (w - w_d) + k_i i)`` with ``w = q x q'``,
-    ``e_q = q_d x q`` and ``w_d`` the part of ``q_d x q_d'`` across the cable.
-
-    Args:
-        cable_force: wanted on the payload.
-        direction, rate, planned_rate: q, q' and the planned q_d'.
-        integral: i, of e_q.
-        gains: of the team.
-    """
-    wanted = wanted_direction(cable_force)
-    w = np.cross(direction, rate)
-    turn = (
-        gains.direction * np.cross(wanted, direction)
-        + gains.rate * (w - across(np.cross(wanted, planned_rate), direction))
-        + gains.direction_integral * integral
-    )
-    along = np.sum(direction * cable_force, axis=-1) + MASS * LENGTH * np.sum(w * w, axis=-1)
-    return along[..., None] * direction + MASS * UP - MASS * LENGTH * np.cross(direction, turn)
-
-
-def moments(
-    attitude: np.ndarray, force: np.ndarray, gyro: np.ndarray, integral: np.ndarray, gains: Gains
-) -> tuple[np.ndarray, np.ndarray]:
-    """Moments (n, 3) N m that turn vehicles towards a force (yaw zero), and the errors of attitude (n, 3)."""
-    z = force / np.linalg.norm(force, axis=1, keepdims=True)
-    y = np.cross(z, [1.0, 0.0, 0.0])
-    y /= np.linalg.norm(y, axis=1, keepdims=True)
-    wanted = np.stack([np.cross(y, z), y, z], axis=2)
-    D = wanted.transpose(0, 2, 1) @ rotation_from(attitude).as_matrix()
-    error = 0.5 * np.stack(
-        [D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1
-    )
-    return -(
-        gains.attitude * error + gains.turning * gyro + gains.attitude_integral * integral
-    ), error
 
 
 @dataclass(frozen=True)

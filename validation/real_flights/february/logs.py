@@ -32,10 +32,12 @@ class Flown:
         planned_rate: rate of the cable's direction in the plan, (T, n, 3) 1/s.
         payload_force: wanted on the payload by each vehicle, (T, n, 3).
         cable_force: wanted of each cable on the payload, (T, n, 3).
+        planned_force: the same in the plan, each as its own vehicle knew it; zero: it knew of none, (T, n, 3).
         vehicle_force: asked of each vehicle, (T, n, 3).
         direction, direction_rate: of the cables as seen on board, (T, n, 3).
         position, velocity, attitude, gyro: estimates on board, (T, n, 3), attitude (T, n, 4) w first.
         payload_told, payload_velocity_told: what motion capture told each vehicle, (T, n, 3).
+        program_s: median time between two answers of the program on board, s.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Flown:
     planned_rate: np.ndarray
     payload_force: np.ndarray
     cable_force: np.ndarray
+    planned_force: np.ndarray
     vehicle_force: np.ndarray
     direction: np.ndarray
     direction_rate: np.ndarray
@@ -55,6 +58,7 @@ class Flown:
     gyro: np.ndarray
     payload_told: np.ndarray
     payload_velocity_told: np.ndarray
+    program_s: float
 
     @property
     def payload(self) -> np.ndarray:
@@ -110,9 +114,10 @@ def read_flown(path: Path) -> Flown:
     attitude = every("quat_wxyz")
     return Flown(
         path.stem, vehicles, time, steps("payload_pos_ref"), steps("payload_vel_ref"), steps("cable_dir_ref"),
-        every("payload_force_des"), every("cable_force_des"), every("drone_force_des"), every("cable_dir"),
-        every("cable_dir_rate"), every("pos"), every("vel"), attitude / np.linalg.norm(attitude, axis=2, keepdims=True),
-        every("gyro"), every("payload_pos"), every("payload_vel"),
+        every("payload_force_des"), every("cable_force_des"), steps("cable_force_plan"), every("drone_force_des"),
+        every("cable_dir"), every("cable_dir_rate"), every("pos"), every("vel"),
+        attitude / np.linalg.norm(attitude, axis=2, keepdims=True), every("gyro"), every("payload_pos"),
+        every("payload_vel"), float(np.median([np.median(np.diff(logs[v]["qp_done_t"])) for v in vehicles])),
     )  # fmt: skip
 
 

@@ -85,6 +85,30 @@ class PointMassControl:
 
 
 @dataclass(frozen=True)
+class PayloadGeometricControl(PointMassControl):
+    """Vehicles that share a point mass and keep apart, as flown on board of Crazyflies (Wahba and Hönig 2024).
+
+    Cables pull with forces that a quadratic program finds: near to planned ones (leaning outwards as of
+    :class:`PointMassControl`, or told on ``cmd/cables``) with ``plan_weight``, and such that a ball of ``radius_m``
+    about each vehicle stays on its side of planes between them, which lean towards the wanted force by ``plane_lean_per_n2``.
+    ``program_period_s``: the program takes this long, one answer after the other; 0: it answers at once, each period.
+    ``cable_integral_per_s3``, ``attitude_integral_n_m_per_s``: gains of the integrals of cable direction and attitude.
+    ``acceleration_feedforward``: of the payload's planned acceleration, to payload and vehicles. ``whole_thrust``: the
+    size of the wanted force, also while a vehicle does not point along it yet; else its part along the axis of thrust.
+    """
+
+    type: Literal["payload_geometric"]
+    cable_integral_per_s3: float = bounded(0.0, ge=0.0)
+    attitude_integral_n_m_per_s: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
+    radius_m: float = bounded(0.15, ge=0.0)
+    plane_lean_per_n2: float = bounded(10.0, ge=0.0)
+    plan_weight: float = bounded(20.0, ge=0.0)
+    program_period_s: float = bounded(0.0, ge=0.0, le=1.0)
+    acceleration_feedforward: bool = True
+    whole_thrust: bool = False
+
+
+@dataclass(frozen=True)
 class CableTeamControl:
     """n vehicles with a rigid payload on cables.
 
@@ -218,6 +242,7 @@ Control = (
     | HelicopterControl
     | QuadrotorControl
     | PointMassControl
+    | PayloadGeometricControl
     | CableTeamControl
     | RigidTeamControl
     | ManipulatorControl
@@ -239,6 +264,7 @@ _OURS, _OF_OTHERS = "rotor_control.controller", "rotor_adapters"
 for _config, _make in (
     (QuadrotorControl, f"{_OURS}:multirotor_law"),
     (PointMassControl, f"{_OURS}:multirotor_law"),
+    (PayloadGeometricControl, "rotor_control.payload_geometric:PayloadGeometricLaw"),
     (CableTeamControl, f"{_OURS}:multirotor_law"),
     (RigidTeamControl, f"{_OURS}:multirotor_law"),
     (ManipulatorControl, f"{_OURS}:multirotor_law"),
