@@ -15,10 +15,12 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
+from validation.real_flights.february.balance import balances
 from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
-from validation.real_flights.february.law import identify
+from validation.real_flights.february.law import identify, restarts
 from validation.real_flights.february.logs import hover, read_flown
+from validation.real_flights.february.sharing import explain
 from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
 from validation.real_flights.rods import rod_motion
 from validation.real_flights.slack import slack_episodes
@@ -210,3 +212,39 @@ def test_the_closed_loop_flies_as_the_real_one():
     assert whole < 0.4 * miss(flown, flown.reference[:, 0])
     assert miss(*fly_flown(path, Variant(feedforward=False))) > 1.5 * whole
     assert miss(*fly_flown(path, Variant(estimated="none"))) > 1.2 * whole
+
+
+@needs_flights
+@pytest.mark.parametrize(
+    ("name", "left"), [("feb24_2cfs_window_opt_04", 0.15), ("feb24_3cfs_forest_opt_00", 0.3)]
+)
+def test_the_program_answers_what_was_logged(name, left):
+    """Asked on paper with its published weights, of what equal shares leave it leaves a sixth and a third."""
+    sharing = explain(read_flown(FOLDER / f"{name}.npz"))
+    assert sharing.later < left * sharing.equal
+    assert sharing.later < 1.05 * sharing.at_once
+
+
+@needs_flights
+def test_a_law_began_anew_in_flight():
+    """Where motors stop for 30 ms integrals of up to 0.36 m s are zero to 5 mm s afterwards; elsewhere nothing stops."""
+    flown = read_flown(FOLDER / "feb24_3cfs_window_opt_01.npz")
+    ((name, before, after),) = restarts(flown, identify(flown))
+    assert name == "cf2" and np.abs(before).max() > 0.3
+    assert np.abs(after).max() < 5e-3
+    assert not read_flown(FLIGHT).begins.any()
+    path = FOLDER / "feb24_3cfs_window_opt_01.npz"
+    begins_anew, goes_on = (miss(*fly_flown(path, Variant(stops=stops))) for stops in (True, False))
+    assert begins_anew < goes_on
+
+
+@needs_flights
+def test_thrust_falls_over_a_flight():
+    """By a tenth to a third of a per cent a second, far from zero in standard deviations, in one flight with quiet logs."""
+    path = FOLDER / "feb24_2cfs_window_geom_05.npz"
+    for found, asked in zip(balances(path, read_flown(path)), (0.944, 0.853), strict=True):
+        assert found.gain.value == pytest.approx(asked, abs=0.01) and found.gain.sigma < 0.005
+        assert -4e-3 < found.gain_rate.value < 0.0
+        assert found.velocity.value == pytest.approx(1.0, abs=0.06)
+    second = balances(path, read_flown(path))[1]
+    assert second.gain_rate.value < -3.0 * second.gain_rate.sigma

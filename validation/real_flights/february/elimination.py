@@ -20,6 +20,7 @@ from rotor_core.math.rotations import rotation_matrices
 from rotor_recordings.crazyflies.grid import GRAVITY, STEP
 from rotor_recordings.crazyflies.team_model import SETTLED
 from rotor_sim.estimation.kalman import Kalman
+from validation.real_flights.february.balance import VehicleBalance, balances
 from validation.real_flights.february.fly import ESTIMATOR, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
@@ -29,8 +30,18 @@ from validation.real_flights.february.logs import (
     hover,
     read_flown,
 )
+from validation.real_flights.february.sharing import Sharing, explain
 
 WHOLE = "everything as found"
+LOGGED = "cables share the force as logged, not by the program"
+REPLAYS = {
+    "attitudes": Variant(logged=("attitude",)),
+    "velocities of the vehicles": Variant(logged=("velocity",)),
+    "place and velocity of the payload": Variant(logged=("payload",)),
+    "thrusts": Variant(logged=("thrust",)),
+}
+"""What is told or asked as in the log, by what it is called: these open the loop."""
+
 VARIANTS = {
     WHOLE: Variant(),
     "the truth in place of the estimate": Variant(estimated="none"),
@@ -39,12 +50,16 @@ VARIANTS = {
     "of the estimate only position and velocity": Variant(estimated="velocity"),
     "without the planned rates of the cables": Variant(feedforward=False),
     "thrust gains 1": Variant(thrust_gains=False),
+    "thrust gains that do not fall": Variant(thrust_gain_per_s=0.0),
+    "laws that never begin anew": Variant(stops=False),
+    LOGGED: Variant(logged_sharing=True),
     "integrals begin at zero": Variant(memory=False),
     "without wakes": Variant(wakes=False),
     "without drag of the payload": Variant(drag=False),
     "thrust by speed of the rotors alone (without inflow and wakes)": Variant(inflow=False),
     "air that does nothing": Variant(inflow=False, drag=False),
 }
+VARIANTS |= REPLAYS
 """What is replaced, by what it is called."""
 
 
@@ -57,6 +72,8 @@ class Studied:
         misses: root mean square, m, by variant.
         tracking: of the recorded payload to its reference, m: the miss of who expects perfect tracking.
         path: of the simulated payload with everything as found.
+        sharing: what the program explains of how cables shared the force.
+        numbers: what the balance of forces tells of each vehicle.
         filter_error: of the attitude of the filter fed with the log, to the logged one, rad rms about x and y.
         logged_tilt: of the logged attitude, rad rms.
     """
@@ -67,6 +84,8 @@ class Studied:
     misses: dict[str, float]
     tracking: float
     path: np.ndarray
+    sharing: Sharing
+    numbers: list[VehicleBalance]
     filter_error: float
     logged_tilt: float
 
@@ -107,6 +126,7 @@ def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
     apart = (filtered(flown, balance) - logged)[rows, :, :2]
     return Studied(
         flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,
+        explain(flown), balances(path, flown),
         float(np.sqrt(np.mean(apart**2))), float(np.sqrt(np.mean(logged[rows, :, :2] ** 2))),
     )  # fmt: skip
 

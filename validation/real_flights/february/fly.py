@@ -15,7 +15,6 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from rotor_control.allocation.separation import CableProgram
 from rotor_control.gains import LOAD_INTEGRAL_GAIN
 from rotor_control.laws.flatness import AHEAD, CABLE_RATE
 from rotor_control.laws.payload_geometric import OF_CABLE, OF_PAYLOAD
@@ -30,8 +29,8 @@ from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.reference import REFERENCE, Reference
 from rotor_core.state import State, States
-from rotor_recordings.crazyflies.grid import GRAVITY, STEP, make_grid
-from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, read_crazyflie_team
+from rotor_recordings.crazyflies.grid import STEP, make_grid
+from rotor_recordings.crazyflies.logs import read_crazyflie_team
 from rotor_recordings.crazyflies.team_model import fit_team, team_scenario
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
@@ -48,6 +47,7 @@ from validation.real_flights.february.law import (
     wanted_direction,
 )
 from validation.real_flights.february.logs import LENGTH, Flown, Hover, hover, read_flown
+from validation.real_flights.february.sharing import Programs, known_plans
 from validation.real_flights.follow import distance
 
 PERIOD = 0.005
@@ -55,6 +55,9 @@ PERIOD = 0.005
 
 MOTOR_LAG = 0.03
 """First order, s; assumed."""
+
+THRUST_GAIN_PER_S = -0.0013
+"""Drift of all thrust gains, 1/s: the median over all vehicles and flights of what the balance of forces tells."""
 
 CAPTURE_DELAY, CAPTURE_RATE = 0.01, 100.0
 """Of motion capture, s and Hz; assumed."""
@@ -88,7 +91,11 @@ class Variant:
         biases: with attitudes that are not estimated: constant ones as in the hover.
         feedforward: of the planned rates of the cables.
         thrust_gains: of the hover; else 1.
+        thrust_gain_per_s: their drift.
         memory: integrals as at the start of the log; else 0.
+        stops: motors stop where they were told to in the log, and the law of their vehicle begins anew.
+        logged: what is taken from the log: "attitude" and "velocity" of the vehicles and "payload" (its place and
+            velocity) as told, "thrust" as asked.
         logged_sharing: how cables share the force is taken from the log (smoothed), not from the program.
         inflow: thrust depends on the air that moves through the rotors.
         wakes: rotors push jets of air down, on the payload and on each other; with inflow only.
@@ -99,7 +106,10 @@ class Variant:
     biases: bool = False
     feedforward: bool = True
     thrust_gains: bool = True
+    thrust_gain_per_s: float = THRUST_GAIN_PER_S
     memory: bool = True
+    stops: bool = True
+    logged: tuple[str, ...] = ()
     logged_sharing: bool = False
     inflow: bool = True
     wakes: bool = True
@@ -116,7 +126,10 @@ def scenario_of(path: Path, program_s: float, balance: Hover, variant: Variant) 
         team, model, lag=MOTOR_LAG, period=PERIOD, control=_control(own, program_s),
         gain=dict(zip(team.vehicles, gains.tolist(), strict=True)),
     )  # fmt: skip
-    scenario = replace(scenario, model=_with_gains(scenario.model, own))
+    plant = tuple(
+        replace(change, thrust_gain_per_s=variant.thrust_gain_per_s) for change in scenario.plant
+    )
+    scenario = replace(scenario, model=_with_gains(scenario.model, own), plant=plant)
     sensing = Sensing(
         rate_hz=CAPTURE_RATE,
         delay_s=CAPTURE_DELAY,
@@ -189,7 +202,7 @@ class FlownLaw(PayloadGeometricLaw):
         self, scenario: Scenario, flown: Flown, found: Identified, variant: Variant
     ) -> None:
         super().__init__(scenario, teams(scenario.model)[0])
-        n, gains = len(flown.vehicles), GAINS[len(flown.vehicles)]
+        n = len(flown.vehicles)
         self.row, self._flown, self._variant = 0, flown, variant
         self.load[LOAD_INTEGRAL_GAIN + 1] = found.integral_y
         self.ahead = np.zeros((n, AHEAD))
@@ -198,9 +211,7 @@ class FlownLaw(PayloadGeometricLaw):
             self.memory[:, OF_CABLE : OF_CABLE + 3] = found.memory.direction
         sharing = flown.cable_force - flown.payload_force / n
         self._sharing = gaussian_filter1d(sharing, SHARING_SMOOTHED / STEP, axis=0, mode="nearest")
-        self._without_plan = CableProgram(
-            np.full(n, LENGTH), radius=RADIUS, lean=gains.plane_lean, plan=0.0
-        )
+        self._programs = Programs(n)
         self._plans = known_plans(flown.planned_force)
 
     def share(self, states: np.ndarray, forces: np.ndarray) -> None:
@@ -210,9 +221,9 @@ class FlownLaw(PayloadGeometricLaw):
             return
         position = State(states).position
         places = position[self.rows[:-1]] - position[self.rows[-1]]
+        plan = self._plans[self.row]
         for k, knows in enumerate(self._flown.planned_force[self.row].any(axis=1)):
-            program = self.program if knows else self._without_plan
-            forces[k] = program.share(self.wanted[k], self._plans[self.row], places)[k]
+            forces[k] = self._programs.share(k, self.wanted[k], plan, places, knows=bool(knows))
 
     def command(self, told: State) -> np.ndarray:
         """Thrusts and moments (n, 4) for states as told."""
@@ -225,19 +236,10 @@ class FlownLaw(PayloadGeometricLaw):
             rates = np.cross(wanted, flown.planned_rate[self.row])
             self.ahead[:, CABLE_RATE : CABLE_RATE + 3] = rates
         self(told.array, reference.array, out)
+        if self._variant.stops:
+            stopped = flown.stopped[self.row]
+            out[stopped], self.memory[stopped] = 0.0, 0.0
         return out
-
-
-def known_plans(planned: np.ndarray) -> np.ndarray:
-    """Planned forces of all cables as a vehicle with a plan knew them, (T, n, 3).
-
-    Each log has that of its own vehicle; of one whose vehicle knew no plan it is what the others leave of the weight.
-    """
-    known = planned.any(axis=2)
-    weight = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY])
-    rest = weight - planned.sum(axis=1)
-    lonely = (known.sum(axis=1) == known.shape[1] - 1)[:, None] & ~known
-    return np.where(lonely[..., None], rest[:, None], planned)
 
 
 def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.ndarray]:
@@ -277,7 +279,11 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
             told.attitude[:n] = State(true).attitude[:n]
         if variant.biases and variant.estimated in ("none", "velocity"):
             told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * lean.inv())
-        return law.command(told), None
+        _replay(told, flown, law.row, variant)
+        out = law.command(told)
+        if "thrust" in variant.logged:
+            out[:, 0] = flown.thrust[law.row]
+        return out, None
 
     try:
         for row in range(len(flown.time)):
@@ -290,6 +296,17 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
     return flown, out
 
 
+def _replay(told: State, flown: Flown, row: int, variant: Variant) -> None:
+    """Put what was logged in the place of what is told."""
+    n = len(flown.vehicles)
+    if "attitude" in variant.logged:
+        told.attitude[:n] = flown.attitude[row]
+    if "velocity" in variant.logged:
+        told.velocity[:n] = flown.velocity[row]
+    if "payload" in variant.logged:
+        told.position[n], told.velocity[n] = flown.payload[row], flown.payload_velocity[row]
+
+
 def _tilts(told: np.ndarray, needed: np.ndarray) -> Rotation:
     """Rotations in body axes, almost those of W, from the axes of thrust as told to those that are needed."""
     true = needed / np.linalg.norm(needed, axis=1, keepdims=True)
@@ -297,7 +314,7 @@ def _tilts(told: np.ndarray, needed: np.ndarray) -> Rotation:
 
 
 def _start(simulation: Simulation, flown: Flown, lean: Rotation) -> None:
-    """Put the team into the hover of the log: vehicles lean as the balance of forces says."""
+    """Put the team into the hover of the log: vehicles lean as forces need it and believe what they told."""
     states = {}
     lengths = flown.lengths
     attitudes = wxyz_from(rotation_from(flown.attitude[0]) * lean)
@@ -306,6 +323,8 @@ def _start(simulation: Simulation, flown: Flown, lean: Rotation) -> None:
         states[name] = np.concatenate([position, attitudes[i], np.zeros(6)])
     states["payload"] = np.concatenate([flown.payload[0], [1.0, 0.0, 0.0, 0.0], np.zeros(6)])
     simulation.set_states(states, project=True)
+    if simulation.scenario.sensing.estimator:
+        simulation.believe(dict(zip(flown.vehicles, flown.attitude[0], strict=True)))
 
 
 def miss(flown: Flown, path: np.ndarray) -> float:

@@ -45,6 +45,9 @@ GAINS = {
 YAW, TURNING, YAW_TURNING, ATTITUDE_INTEGRAL = 1e-2, 1.15e-3, 2e-3, 0.03
 """Gains of attitude of all teams: N m/rad about z, N m s/rad about x and y, about z, N m/(rad s)."""
 
+MARGIN = 2
+"""Samples before and after a stop at which integrals are read."""
+
 RADIUS = 0.15
 """Of the ball about each vehicle that stays on its side of the planes, m."""
 
@@ -61,7 +64,10 @@ def wanted_direction(cable_force: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Memory:
-    """Integrals of each vehicle at the start of the log, which are not logged but follow from it, (n, 3)."""
+    """Integrals of each vehicle at the start of the log, which are not logged but follow from it, (n, 3).
+
+    Those of a vehicle whose law begins anew on the way are zero from then on (see :func:`restarts`).
+    """
 
     payload: np.ndarray
     direction: np.ndarray
@@ -85,6 +91,21 @@ class Identified:
     vehicle_residual: np.ndarray
     memory: Memory
     integral_y: float
+
+
+def restarts(flown: Flown, identified: Identified) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Vehicles whose law began anew: name, integrals of the payload (3,) m s just before and just after."""
+    gains, found = GAINS[len(flown.vehicles)], []
+    integral = np.array(gains.integral)
+    integral[1] = identified.integral_y
+    for i in np.flatnonzero(flown.begins):
+        error = flown.reference[:, i] - flown.payload_told[:, i]
+        rate = flown.reference_velocity[:, i] - flown.payload_velocity_told[:, i]
+        wanted = flown.payload_force[:, i] / PAYLOAD_MASS - UP
+        held = (wanted - gains.position * error - gains.velocity * rate) / integral
+        before, after = flown.stopped[:, i].argmax() - MARGIN, flown.begins[i] + MARGIN
+        found.append((flown.vehicles[i], held[before], held[after]))
+    return found
 
 
 def identify(flown: Flown) -> Identified:
@@ -114,7 +135,7 @@ def identify(flown: Flown) -> Identified:
             flown.payload_force[:, i] / PAYLOAD_MASS - UP - gains.position * error[:, i]
             - gains.velocity * error_rate[:, i] - integral * summed[:, i]
         )  # fmt: skip
-        start[i] = np.median(rest, axis=0) / integral
+        start[i] = np.median(rest[: flown.begins[i] or T], axis=0) / integral
     cable, left, direction = _identify_cables(flown, gains, late)
     return Identified(
         payload, cable, np.sqrt(np.mean(payload_left**2, axis=1)), left, Memory(start, direction), float(integral[1]),
@@ -149,8 +170,9 @@ def _identify_cables(
         left[i] = MASS * LENGTH * np.std(columns @ found - turn[rows, i].ravel())
         known_gains = [gains.direction, gains.rate, gains.rate, gains.direction_integral]
         rest = turn[:, i] - sum(g * t for g, t in zip(known_gains, terms, strict=True))
-        basis = np.stack(axes, axis=2)[known[:, i]].reshape(-1, 3)
+        first = known[:, i] & (np.arange(len(q)) < (flown.begins[i] or len(q)))
+        basis = np.stack(axes, axis=2)[first].reshape(-1, 3)
         start[i] = np.linalg.lstsq(
-            np.vstack([basis, 1e-3 * np.eye(3)]), np.append(rest[known[:, i]].ravel(), np.zeros(3)), rcond=None,
+            np.vstack([basis, 1e-3 * np.eye(3)]), np.append(rest[first].ravel(), np.zeros(3)), rcond=None,
         )[0] / gains.direction_integral  # fmt: skip
     return cable, left, start

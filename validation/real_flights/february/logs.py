@@ -37,6 +37,7 @@ class Flown:
         direction, direction_rate: of the cables as seen on board, (T, n, 3).
         position, velocity, attitude, gyro: estimates on board, (T, n, 3), attitude (T, n, 4) w first.
         payload_told, payload_velocity_told: what motion capture told each vehicle, (T, n, 3).
+        stopped: whose motors were told to stop, (T, n) bool: for a moment, where its law begins anew.
         program_s: median time between two answers of the program on board, s.
     """
 
@@ -58,6 +59,7 @@ class Flown:
     gyro: np.ndarray
     payload_told: np.ndarray
     payload_velocity_told: np.ndarray
+    stopped: np.ndarray
     program_s: float
 
     @property
@@ -80,6 +82,13 @@ class Flown:
     def thrust(self) -> np.ndarray:
         """Asked for, (T, n) N: the size of the force asked of the vehicle."""
         return np.linalg.norm(self.vehicle_force, axis=2)
+
+    @property
+    def begins(self) -> np.ndarray:
+        """Rows at which the laws of the vehicles begin anew, (n,); 0: they do not."""
+        return np.where(
+            self.stopped.any(axis=0), len(self.time) - self.stopped[::-1].argmax(axis=0), 0
+        )
 
     @property
     def lengths(self) -> np.ndarray:
@@ -117,7 +126,8 @@ def read_flown(path: Path) -> Flown:
         every("payload_force_des"), every("cable_force_des"), steps("cable_force_plan"), every("drone_force_des"),
         every("cable_dir"), every("cable_dir_rate"), every("pos"), every("vel"),
         attitude / np.linalg.norm(attitude, axis=2, keepdims=True), every("gyro"), every("payload_pos"),
-        every("payload_vel"), float(np.median([np.median(np.diff(logs[v]["qp_done_t"])) for v in vehicles])),
+        every("payload_vel"), steps("motor_part_cmd")[:, :, 0] <= 0.0,
+        float(np.median([np.median(np.diff(logs[v]["qp_done_t"])) for v in vehicles])),
     )  # fmt: skip
 
 

@@ -13,13 +13,16 @@ import numpy as np
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
 from rotor_recordings.crazyflies.team_model import SETTLED
 from validation.real_flights.february.elimination import (
+    LOGGED,
+    REPLAYS,
     VARIANTS,
     WHOLE,
     Studied,
     filtered,
     study_all,
 )
-from validation.real_flights.february.law import GAINS
+from validation.real_flights.february.fly import THRUST_GAIN_PER_S
+from validation.real_flights.february.law import GAINS, restarts
 from validation.real_flights.february.logs import HOVER_END
 from validation.real_flights.markdown import table
 
@@ -40,6 +43,7 @@ def write_page(data: Path, page: Path, images: Path) -> None:
     _draw_hover(studied, images / "real_flights_hover.png")
     _draw_filter(studied, images / "real_flights_filter.png")
     _draw_paths(studied, images / "real_flights_closed.png")
+    numbers = [v for s in studied for v in s.numbers]
     whole = np.array([s.misses[WHOLE] for s in studied])
     tracking = np.array([s.tracking for s in studied])
     filters = np.degrees([s.filter_error for s in studied])
@@ -52,6 +56,13 @@ def write_page(data: Path, page: Path, images: Path) -> None:
             skill=1.0 - np.median(whole) / np.median(tracking), below=int((whole < GOAL).sum()),
             law=_law_table(studied), shares=_share_table(studied), flights=_flight_table(studied),
             lean=np.degrees(np.median(leans)), told=np.degrees(np.median(told)),
+            program=_program_table(studied), restarts=_restart_table(studied), replays=_replay_table(studied),
+            numbers=_number_table(studied), fall=-100.0 * np.median([v.gain_rate.value for v in numbers]),
+            restarted=sum(s.flown.begins.any() for s in studied), drift=-100.0 * THRUST_GAIN_PER_S,
+            slow=np.min([v.velocity.value for v in numbers]),
+            fast=np.max([v.velocity.value for v in numbers]),
+            logged=1e3 * np.median([s.misses[LOGGED] for s in studied]),
+            logged_skill=1.0 - np.median([s.misses[LOGGED] for s in studied]) / np.median(tracking),
             filter=np.median(filters), tilt=np.median(tilts), apart=1e3 * max(map(_integrals_apart, studied)),
             **{f"two_{k}": v for k, v in _group(studied, 2).items()},
             **{f"three_{k}": v for k, v in _group(studied, 3).items()},
@@ -107,6 +118,8 @@ def _law_table(studied: list[Studied]) -> str:
 def _share_table(studied: list[Studied]) -> str:
     rows = []
     for name in VARIANTS:
+        if name in REPLAYS:
+            continue
         cells = [
             f"{1e3 * np.median([s.misses[name] for s in group]):.1f}"
             for group in (_of_size(studied, 2), _of_size(studied, 3), studied)
@@ -118,6 +131,66 @@ def _share_table(studied: list[Studied]) -> str:
     ]
     rows.append(["no simulator: the payload follows its reference", *expected])
     return table(["replaced", "two vehicles / mm", "three / mm", "all / mm"], rows)
+
+
+def _program_table(studied: list[Studied]) -> str:
+    rows = []
+    for n in (2, 3):
+        found = [s.sharing for s in _of_size(studied, n)]
+        rows.append(
+            [str(n)]
+            + [
+                f"{1e3 * np.median([getattr(f, key) for f in found]):.1f}"
+                for key in ("equal", "at_once", "later")
+            ]
+        )
+    return table(["vehicles", "equal shares", "program, at once", "program, after its time"], rows)
+
+
+def _restart_table(studied: list[Studied]) -> str:
+    rows = []
+    for s in studied:
+        for name, before, after in restarts(s.flown, s.law):
+            told = [", ".join(f"{v:+.2f}" for v in held) for held in (before, after)]
+            stop = s.flown.time[s.flown.stopped.any(axis=1)]
+            rows.append([s.flown.name, name, f"{stop[0]:.2f} .. {stop[-1]:.2f}", *told])
+    return table(
+        ["flight", "vehicle", "motors off / s", "integral before / m s", "after / m s"], rows
+    )
+
+
+def _replay_table(studied: list[Studied]) -> str:
+    groups = (_of_size(studied, 2), _of_size(studied, 3), studied)
+    rows = [
+        [name, *(f"{np.median([s.misses[name] for s in group]):.2g}" for group in groups)]
+        for name in REPLAYS
+    ]
+    return table(["taken from the log", "two vehicles / m", "three / m", "all / m"], rows)
+
+
+def _number_table(studied: list[Studied]) -> str:
+    rows = []
+    for s in studied:
+        for name, v in zip(s.flown.vehicles, s.numbers, strict=True):
+            lean = " and ".join(
+                f"{np.degrees(x.value):+.1f} ± {np.degrees(x.sigma):.1f}" for x in v.lean
+            )
+            rows.append(
+                [
+                    s.flown.name, name, f"{v.gain.value:.3f} ± {v.gain.sigma:.3f}",
+                    f"{100.0 * v.gain_rate.value:+.2f} ± {100.0 * v.gain_rate.sigma:.2f}", lean,
+                    f"{v.velocity.value:.2f} ± {v.velocity.sigma:.2f}",
+                ]
+            )  # fmt: skip
+    head = [
+        "flight",
+        "vehicle",
+        "thrust gain",
+        "its change / %/s",
+        "lean that is not told, x and y / deg",
+        "velocity",
+    ]
+    return table(head, rows)
 
 
 def _flight_table(studied: list[Studied]) -> str:

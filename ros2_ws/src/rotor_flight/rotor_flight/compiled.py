@@ -181,7 +181,7 @@ def _acts_simply(simulation: Simulation) -> bool:
     if isinstance(actuators, RotorActuators):
         rotors = sum(s.count for s in actuators.sets)
         return actuators.are_free and rotors == len(simulation.engine.system.rotors)
-    return isinstance(actuators, WrenchActuators)
+    return isinstance(actuators, WrenchActuators) and not actuators.drifts
 
 
 def can_compile(loop: ClosedLoop) -> bool:
@@ -196,6 +196,7 @@ def can_compile(loop: ClosedLoop) -> bool:
         and getattr(law, "cargo", None) is None
         and loop.pilot is None
         and scenario.sensing.estimator is None
+        and simulation.attitude_biases is None
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and not scenario.changes
         and _acts_simply(simulation)

@@ -34,6 +34,7 @@ from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.environment.wind import WindField
+from rotor_sim.estimation.attitude_bias import AttitudeBiases
 from rotor_sim.estimation.on_board import OnBoard
 from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
@@ -107,7 +108,9 @@ class Simulation:
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
-        self._is_ideal = sensing.is_ideal
+        self.attitude_biases = AttitudeBiases.of(scenario)
+        """Errors of the attitudes that controllers are told; None: there are none."""
+        self._is_ideal = sensing.is_ideal and self.attitude_biases is None
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
         self._on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
@@ -349,10 +352,33 @@ class Simulation:
                     self._sensed = self._on_board.estimate(
                         self.time, self.motion, self._sensed, self.pose_sensor.placed
                     )
+                if self.attitude_biases:
+                    self._sensed = self.attitude_biases.tilt(self._sensed)
             measured = self._sensed
         if self._states is None or self._states.array is not measured:
             self._states = States(self.names, measured)
         return self._states
+
+    def believe(self, attitudes: dict[str, np.ndarray]) -> None:
+        """Let estimators on board begin with these attitudes (4,), w first; others begin with the truth.
+
+        For the next estimate after a reset or a new state, which forget it.
+
+        Raises:
+            ContractError: vehicles have no estimators (``sensing.estimator``), or something else is named.
+        """
+        vehicles = self.names[: self.n_vehicles]
+        unknown = [name for name in attitudes if name not in vehicles]
+        if self._on_board is None or unknown:
+            raise ContractError(
+                "believe: attitudes are of vehicles with an estimator (sensing.estimator)"
+                + (f", got {', '.join(unknown)}." if unknown else ", which this scenario has not.")
+            )
+        first = State(self.motion[: self.n_vehicles]).attitude.copy()
+        for name, attitude in attitudes.items():
+            first[vehicles.index(name)] = attitude
+        self._on_board.believe(first)
+        self._forget_measurement()
 
     @property
     def power(self) -> dict[int, PowerTrain]:
@@ -409,7 +435,9 @@ class Simulation:
             self._motors_on = True
         running = self.actuators.is_running
         if self.power and running:
-            self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
+            self._supply.run(self.time, self.rotor_speeds(), self.actuators)
+        if self.actuators.drifts:
+            self.actuators.age(self.time - self._begin)
         wrenches = self.helicopters.limited(wrenches)
         self.actuators.act(self.engine, wrenches)
         if self.rotor_air:
@@ -417,7 +445,7 @@ class Simulation:
         if len(self.helicopters):
             self.helicopters.act(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
-            self._supply.run(self.time, self.rotor_speeds(), self.actuators.fastest)
+            self._supply.run(self.time, self.rotor_speeds(), self.actuators)
         if self.engine.system.contacts:
             self._events += self._touches.look(self.engine, self.body_names)
         if self.passing.watches:

@@ -9,11 +9,13 @@ from scipy.linalg import solve_discrete_are
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.sensing import KalmanEstimator
 from rotor_core.config.trajectories import HoverPlan
+from rotor_core.errors import ContractError
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import FULL_STATE, State
 from rotor_flight.checkpoint import load, save
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.estimation.kalman import Kalman
+from rotor_sim.simulation import Simulation
 
 KEYS = KalmanEstimator("kalman", vertical_density_m_s2_sqrt_hz=0.016)
 
@@ -109,6 +111,25 @@ def test_vehicles_that_lean_against_their_payload_report_level():
         loop.period()
     told, true = State(loop.simulation.sense().array[:3]), State(loop.simulation.motion[:3])
     assert np.degrees(told.tilt).max() < 0.3 < 1.0 < np.degrees(true.tilt).min()
+
+
+def test_a_filter_begins_with_what_the_vehicle_believed():
+    """The first estimate is what was told; a reset forgets it; vehicles without a filter believe nothing."""
+    loop = ClosedLoop(scenario_from_text(CIRCLE.format(control=0.004, more=""), "mine"))
+    simulation = loop.simulation
+    askew = np.array([np.cos(0.05), np.sin(0.05), 0.0, 0.0])
+    simulation.believe({"quad1": askew})
+    np.testing.assert_allclose(simulation.sense()["quad1"].attitude, askew, atol=1e-15)
+    np.testing.assert_array_equal(
+        simulation.sense()["quad1"].position, simulation.state["quad1"].position
+    )
+    simulation.reset()
+    truth = simulation.state["quad1"].attitude
+    np.testing.assert_allclose(simulation.sense()["quad1"].attitude, truth, atol=1e-15)
+    with pytest.raises(ContractError, match="got nobody"):
+        simulation.believe({"nobody": askew})
+    with pytest.raises(ContractError, match="which this scenario has not"):
+        Simulation("hover").believe({"quad1": askew})
 
 
 def test_without_positions_inertial_units_carry_on():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_vehicle, scenario_from_tree
@@ -128,6 +129,87 @@ def test_an_empty_or_sagging_battery_bounds_the_speed():
     assert train.fastest == pytest.approx((25.2 - 0.085 * steady) * 15.7079633, rel=1e-3)
     train.charge = 0.0
     assert train.fastest == 0.0
+
+
+@pytest.mark.parametrize("actuation", ["wrench", "rotors"])
+def test_thrust_drifts(actuation):
+    """A vehicle that asks for its weight sinks as the sum of held gains 1 + r k h says (R.21), to rounding."""
+    rate, n = -0.02, 100
+    text = "plant: [{entity: drone, thrust_gain_per_s: -0.02}]\n"
+    world = scenario(actuation, text)
+    model = replace(world.model, payloads=(), attachments=())
+    if actuation == "rotors":
+        still = replace(model.vehicles[0].rotors, lag_s=0.0, inertia_kg_m2=0.0)
+        model = replace(model, vehicles=(replace(model.vehicles[0], rotors=still),))
+    world = replace(world, model=model)
+    simulation, h = Simulation(world), world.time.control_s
+    weight = np.array([[model.vehicles[0].mass_kg * world.environment.gravity_m_s2, 0.0, 0.0, 0.0]])
+    for _ in range(2):  # a reset begins the drift again
+        simulation.reset()
+        for _ in range(n):
+            simulation.act(weight)
+            simulation.step()
+        sunk = world.environment.gravity_m_s2 * rate * h**2 * n * (n - 1) / 2.0
+        drag = 1e-3 * abs(sunk)  # of the frame, which moves by then
+        assert simulation.state["drone"].velocity[2] == pytest.approx(sunk, abs=drag)
+    assert not simulation.actuators.are_free
+
+
+def test_motors_that_get_shares_of_the_voltage_slow_down_with_it():
+    """The reached speed balances the voltage that is left: against a root of (R.20); without losses the ratio itself."""
+    vehicle = load_vehicle("delivery_drone")
+    battery = replace(vehicle.battery, assumed_v=50.4, resistance_ohm=0.02)
+    train = PowerTrain(replace(vehicle, battery=battery))
+    motor = vehicle.rotors.motor
+    drag = rotor_set(vehicle.rotors).thrust_per_speed2 * vehicle.rotors.torque_per_thrust_m
+
+    def needed(speed):
+        k = motor.speed_per_volt
+        return speed / k + motor.resistance_ohm * (drag * speed**2 * k + motor.idle_current_a)
+
+    pace = 1.0
+    for charge in (1.0, 0.6, 0.2):
+        for _ in range(3):  # the current, the voltage and the speed settle together
+            speeds = np.full(4, OMEGA * pace)
+            train.charge = charge
+            train.run(speeds, 0.01)
+            pace = train.pace(speeds, pace)
+        left = needed(OMEGA) * train.battery_voltage / 50.4
+        reached = brentq(lambda w, left=left: needed(w) - left, 1.0, 2.0 * OMEGA)
+        assert pace * OMEGA == pytest.approx(reached, rel=1e-9)
+        assert pace < 1.0
+    train.charge = 1e-12
+    free = PowerTrain(
+        replace(
+            vehicle,
+            battery=replace(battery, resistance_ohm=0.0),
+            rotors=replace(vehicle.rotors, motor=replace(motor, resistance_ohm=0.0)),
+        )
+    )
+    free.charge = 0.5
+    assert free.pace(np.full(4, OMEGA), 1.0) == pytest.approx(44.4 / 50.4, rel=1e-12)
+    controlled = PowerTrain(vehicle)
+    assert controlled.pace(np.full(4, OMEGA), 1.0) == 1.0
+
+
+@pytest.mark.parametrize("actuation", ["wrench", "rotors", "propellers"])
+def test_a_vehicle_sinks_as_its_battery_empties(actuation):
+    """Half charged, of a battery assumed full, thrust is that of the lower voltage, in every mode of actuation."""
+    world = scenario(actuation)
+    vehicle = world.model.vehicles[0]
+    battery = replace(vehicle.battery, assumed_v=50.4, charge=0.5)
+    vehicle = replace(vehicle, battery=battery)
+    world = replace(world, model=replace(world.model, vehicles=(vehicle,)))
+    simulation = Simulation(world)
+    weight = sum(e.mass_kg for e in world.model.entities) * 9.81
+    told = rotor_set(vehicle.rotors).speeds(np.array([weight, 0.0, 0.0, 0.0]))
+    for _ in range(100):
+        simulation.act(np.array([[weight, 0.0, 0.0, 0.0]]))
+        simulation.step()
+    train = simulation.power[0]
+    pace = train.pace(told, 1.0)
+    np.testing.assert_allclose(simulation.rotor_speeds()[0], pace * told, rtol=2e-3)
+    assert 0.8 < pace < 0.95
 
 
 def free_world(mode, rates):

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config import load_scenario
+from rotor_core.config.schema import PlantChange
 from rotor_core.config.sensing import Imu, LoadCell, Noise, Sensing
+from rotor_flight.fly import fly
 from rotor_sim.sensing.pose import PoseSensor
 from rotor_sim.simulation import Simulation
 
@@ -165,3 +168,34 @@ def test_load_cell_bias_and_noise():
     along = clean / np.linalg.norm(clean, axis=1, keepdims=True)
     error = samples.mean(axis=0) - clean - 0.3 * along
     assert np.all(np.abs(error) < 5.0 * 0.02 / np.sqrt(4000))
+
+
+def test_attitudes_are_told_with_their_bias_and_nothing_else_is():
+    """R_told = R exp(bias); positions, rates and other entities are the truth; the truth does not turn."""
+    bias = (0.02, -0.03, 0.01)
+    scenario = load_scenario("dragonfly_point_mass")
+    name = scenario.model.vehicles[0].name
+    plant = (PlantChange(entity=name, attitude_bias_rad=bias),)
+    simulation = Simulation(replace(scenario, plant=plant))
+    truth = simulation.motion.copy()
+    told = simulation.sense().array
+    own = Rotation.from_quat(truth[0, 3:7], scalar_first=True) * Rotation.from_rotvec(bias)
+    np.testing.assert_allclose(quat2mat(told[0, 3:7]), own.as_matrix(), atol=1e-15)
+    others = np.ones_like(truth, bool)
+    others[0, 3:7] = False
+    np.testing.assert_array_equal(told[others], truth[others])
+    np.testing.assert_array_equal(simulation.motion, truth)
+
+
+def test_a_vehicle_that_believes_to_be_level_drifts_to_where_its_law_holds_it():
+    """Told level it leans by the bias: at rest the force k_p e_x m holds m g tan(bias)."""
+    bias = 0.01
+    scenario = load_scenario("hover")
+    name = scenario.model.vehicles[0].name
+    plant = (PlantChange(entity=name, attitude_bias_rad=(0.0, bias, 0.0)),)
+    flight = fly(replace(scenario, plant=plant), duration=20.0)
+    stiffness = scenario.model.vehicles[0].gains.position_per_s2[0]
+    away = flight.states[-1, 0, :3] - flight.references[-1, 0, :3]
+    # told to lean forward it leans back: it stands behind its place
+    assert away[0] == pytest.approx(-9.81 * np.tan(bias) / stiffness, rel=1e-2)
+    assert abs(away[1]) < 1e-6

@@ -90,7 +90,8 @@ class PayloadGeometricControl(PointMassControl):
 
     Cables pull with forces that a quadratic program finds: near to planned ones (leaning outwards as of
     :class:`PointMassControl`, or told on ``cmd/cables``) with ``plan_weight``, and such that a ball of ``radius_m``
-    about each vehicle stays on its side of planes between them, which lean towards the wanted force by ``plane_lean_per_n2``.
+    about each vehicle stays on its side of planes between them, which lean towards the wanted force by
+    ``plane_lean_per_n2``.
     ``program_period_s``: the program takes this long, one answer after the other; 0: it answers at once, each period.
     ``cable_integral_per_s3``, ``attitude_integral_n_m_per_s``: gains of the integrals of cable direction and attitude.
     ``acceleration_feedforward``: of the payload's planned acceleration, to payload and vehicles. ``whole_thrust``: the

@@ -42,13 +42,19 @@ def _short(longest: float) -> float:
 
 @dataclass(frozen=True)
 class PlantChange:
-    """Difference between the plant and its nominal model. It applies to the simulator only, never to controllers."""
+    """Difference between the plant and its nominal model. It applies to the simulator only, never to controllers.
+
+    ``thrust_gain_per_s``: the thrust of a vehicle changes by this share per second from the start, as with a sagging
+    battery. ``attitude_bias_rad``: what is told of its attitude is turned by this rotation vector, in body axes.
+    """
 
     entity: str | None = None
     cable: int | None = bounded(None, ge=1)
     mass_kg: float | None = bounded(None, gt=0.0)
     inertia_kg_m2: Vector | Matrix | None = None
     thrust_gain: float | None = bounded(None, ge=0.0, le=10.0)
+    thrust_gain_per_s: float | None = bounded(None, ge=-0.5, le=0.5)
+    attitude_bias_rad: Vector | None = bounded(None, ge=-0.5, le=0.5)
     length_m: float | None = bounded(None, gt=0.0)
 
     def __post_init__(self) -> None:
@@ -354,11 +360,12 @@ class Scenario:
                         f"of {self.time.step_s:g} s can follow {FASTEST_RATE / self.time.step_s:.4g} 1/s at most. "
                         "Make it slower, or time.step_s shorter."
                     )
-            gains = [c.thrust_gain for c in self.plant if c.entity == vehicle.name]
-            if any(gain is not None for gain in gains):
-                raise ValueError(
-                    f"plant: thrust_gain of {vehicle.name!r}: a helicopter has none. Change its main_rotor or mass_kg."
-                )
+            own = [c for c in self.plant if c.entity == vehicle.name]
+            for key in ("thrust_gain", "thrust_gain_per_s"):
+                if any(getattr(change, key) is not None for change in own):
+                    raise ValueError(
+                        f"plant: {key} of {vehicle.name!r}: a helicopter has none. Change its main_rotor or mass_kg."
+                    )
             off = vehicle.helicopter.centre_of_mass(vehicle.mass_kg, vehicle.com_m)
             if np.linalg.norm(off) > CENTRE_TOLERANCE:
                 raise ValueError(

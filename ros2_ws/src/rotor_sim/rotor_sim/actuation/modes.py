@@ -10,7 +10,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
 from rotor_sim.environment.rotor_air import RotorAir
-from rotor_sim.plant.system import thrust_gain
+from rotor_sim.plant.system import thrust_gain, thrust_gain_rate
 
 
 def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> None:
@@ -31,6 +31,7 @@ class Actuators(ABC):
         applied: wrenches after limits, (n_vehicles, 4).
         health: of every rotor of every vehicle, thrust that it gives over what it should.
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
+        pace: speed that motors reach over the one they are told, by their batteries, (n_vehicles,).
         is_running: whether there has been a command since the last reset.
         rotor_air: the air at the rotors; None: it changes nothing.
     """
@@ -44,9 +45,24 @@ class Actuators(ABC):
         self.applied = np.zeros((len(sets), 4))
         self.health = [np.ones(s.count) for s in sets]
         self.fastest = np.full(len(sets), np.inf)
+        self.pace = np.ones(len(sets))
         self.is_running = False
-        self._has_power = any(v.rotors.motor is not None for v in scenario.model.vehicles)
-        self._is_bounded = self._has_power
+        vehicles = scenario.model.vehicles
+        self._gain_rates = np.array([thrust_gain_rate(scenario, v.name) for v in vehicles])
+        self._drifted = np.ones(len(sets))
+        """Thrust over what it was at the start, (n_vehicles,)."""
+        self.drifts = bool(self._gain_rates.any())
+        self._is_always_bounded = self.drifts or any(v.rotors.motor is not None for v in vehicles)
+        self._is_bounded = self._is_always_bounded
+
+    @property
+    def are_free(self) -> bool:
+        """Neither faults nor power nor age bound the speeds."""
+        return not self._is_bounded
+
+    def age(self, elapsed: float) -> None:
+        """Let thrust gains drift to what they are after ``elapsed`` s of the scenario (R.21)."""
+        self._drifted[:] = np.maximum(1.0 + self._gain_rates * elapsed, 0.0)
 
     def weaken(self, vehicle: int, rotor: int, gain: float) -> None:
         """Let a rotor of a vehicle (rows) give ``gain`` of the thrust that it should."""
@@ -59,7 +75,8 @@ class Actuators(ABC):
         for health in self.health:
             health[:] = 1.0
         self.fastest[:] = np.inf
-        self._is_bounded = self._has_power
+        self.pace[:] = self._drifted[:] = 1.0
+        self._is_bounded = self._is_always_bounded
         self.is_running = False
 
     def _apply(self, wrenches: np.ndarray) -> None:
@@ -73,10 +90,11 @@ class Actuators(ABC):
         self._apply(wrenches)
         if not self._is_bounded:
             return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
+        paces = self.pace * np.sqrt(self._drifted)
         return [
-            np.minimum(s.speeds(w) * np.sqrt(health), fastest)
-            for s, w, health, fastest in zip(
-                self.sets, self.applied, self.health, self.fastest, strict=True
+            np.minimum(s.speeds(w) * pace * np.sqrt(health), fastest)
+            for s, w, pace, health, fastest in zip(
+                self.sets, self.applied, paces, self.health, self.fastest, strict=True
             )
         ]
 
@@ -128,9 +146,10 @@ class WrenchActuators(Actuators):
     def _bound(self) -> None:
         """Limit the wrenches to what faults and power leave of them."""
         for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
-            if np.any(health != 1.0) or self.fastest[i] < np.inf:
+            given = health * self._drifted[i] * self.pace[i] ** 2
+            if np.any(given != 1.0) or self.fastest[i] < np.inf:
                 most = s.thrust_per_speed2 * self.fastest[i] ** 2
-                thrusts = np.minimum(health * (s.unmixing @ self.applied[i]), most)
+                thrusts = np.minimum(given * (s.unmixing @ self.applied[i]), most)
                 self.applied[i] = s.mixing @ thrusts
 
     def _feel(self, air: RotorAir, engine: Engine) -> None:
@@ -161,11 +180,6 @@ class RotorActuators(Actuators):
         super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
         self._ends = np.cumsum([s.count for s in self.sets])
         self.per_speed2 = np.array([s.thrust_per_speed2 for s in self.sets])
-
-    @property
-    def are_free(self) -> bool:
-        """Neither faults nor power bound the speeds."""
-        return not self._is_bounded
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""

@@ -1,7 +1,7 @@
 """Power drawn by the rotors: torque, current and power of every motor, charge of every battery.
 
 Taken every now and then from the speeds of the rotors, whose rates are means over that time. Equations
-(R.14), (R.16), (R.17), docs/theory/rotors_and_air.md.
+(R.14), (R.16), (R.17), (R.20), docs/theory/rotors_and_air.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.vehicles.rotors import rotor_set
+from rotor_sim.actuation.modes import Actuators
 from rotor_sim.plant.system import thrust_gain
 
 SECONDS_PER_HOUR = 3600.0
@@ -105,6 +106,28 @@ class PowerTrain:
             used = self.battery_current * period / SECONDS_PER_HOUR
             self.charge = float(np.clip(self.charge - used / self._battery.capacity_ah, 0.0, 1.0))
 
+    def pace(self, speeds: np.ndarray, before: float) -> float:
+        """Speed that motors reach over the one they are told, where they get a share of the voltage (R.20).
+
+        Args:
+            speeds: of all rotors, (n,) rad/s; told apart by their mean.
+            before: the pace that they were reached with.
+        """
+        battery, motor = self._battery, self._motor
+        if battery is None or battery.assumed_v is None:
+            return 1.0
+        told = float(speeds.mean()) / before if before > 0.0 else 0.0
+        if told <= 0.0:
+            return before
+        k, R = motor.speed_per_volt, motor.resistance_ohm
+        idle, square = R * motor.idle_current_a, R * k * self._drag
+        needed = idle + told / k + square * told**2
+        left = needed * self.battery_voltage / battery.assumed_v - idle
+        if left <= 0.0:
+            return 0.0
+        reached = 2.0 * left / (1.0 / k + np.sqrt(1.0 / k**2 + 4.0 * square * left))
+        return float(reached / told)
+
     @property
     def fastest(self) -> float:
         """Speed beyond which the voltage or the power of a motor ends, rad/s."""
@@ -148,12 +171,13 @@ class PowerSupply:
         for train in self.trains.values():
             train.reset()
 
-    def run(self, time: float, speeds: list[np.ndarray], fastest: np.ndarray) -> None:
-        """Take up the speeds of all rotors at ``time``; what they admit goes to ``fastest`` (n_vehicles,) rad/s."""
+    def run(self, time: float, speeds: list[np.ndarray], actuators: Actuators) -> None:
+        """Take up the speeds of all rotors at ``time``; actuators get what motors and batteries admit."""
         since = 0.0 if self._looked_at is None else time - self._looked_at
         if self._looked_at is not None and since < PERIOD - ROUNDING:
             return
         self._looked_at = time
         for i, train in self.trains.items():
             train.run(speeds[i], since)
-            fastest[i] = train.fastest
+            actuators.fastest[i] = train.fastest
+            actuators.pace[i] = train.pace(speeds[i], actuators.pace[i])

@@ -41,7 +41,12 @@ class OnBoard:
         """Begin again, with the next states as the first estimate."""
         self._time = np.nan
         self._before = np.zeros((self._n, 19))
+        self._believed = np.zeros((0, 4))
         self._units.reset()
+
+    def believe(self, attitudes: np.ndarray) -> None:
+        """Let the first estimate hold these attitudes (n, 4), w first, in place of the measured ones."""
+        self._believed = attitudes.copy()
 
     def estimate(
         self, time: float, motion: np.ndarray, measured: np.ndarray, placed: np.ndarray
@@ -60,7 +65,8 @@ class OnBoard:
         n, out = self._n, measured.copy()
         true, told, mine = State(motion[:n]), State(measured[:n]), State(out[:n])
         if np.isnan(self._time):
-            self._filter.start(told.position, told.velocity, told.attitude)
+            first = self._believed if len(self._believed) else told.attitude
+            self._filter.start(told.position, told.velocity, first)
         elif time > self._time:
             dt = time - self._time
             felt = self._units.sample(self._felt(true, dt))

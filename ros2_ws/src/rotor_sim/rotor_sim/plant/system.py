@@ -168,6 +168,12 @@ def thrust_gain(scenario: Scenario, vehicle: str) -> float:
     return next((gain for gain in changes if gain is not None), 1.0)
 
 
+def thrust_gain_rate(scenario: Scenario, vehicle: str) -> float:
+    """Change of the thrust of a vehicle per second, over that at the start, 1/s."""
+    changes = [c.thrust_gain_per_s for c in scenario.plant if c.entity == vehicle]
+    return next((rate for rate in changes if rate is not None), 0.0)
+
+
 def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, ...]:
     """Rotors of vehicle i, in the order of its layout; none where wrenches act directly."""
     if scenario.actuation.mode != "rotors":

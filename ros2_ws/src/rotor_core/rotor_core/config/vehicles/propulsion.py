@@ -121,12 +121,17 @@ class Motor:
 
 @dataclass(frozen=True)
 class Battery:
-    """One battery per vehicle: voltage ``[empty, full]`` linear in its charge, less what its resistance takes."""
+    """One battery per vehicle: voltage ``[empty, full]`` linear in its charge, less what its resistance takes.
+
+    ``assumed_v``: motors get the share of the voltage that would give the commanded speed if the battery had this:
+    thrust falls with the battery, as on small vehicles without controlled speeds. Left out: speeds are controlled.
+    """
 
     voltage_v: tuple[float, float] = bounded(gt=0.0)
     capacity_ah: float = bounded(gt=0.0)
     resistance_ohm: float = bounded(0.0, ge=0.0)
     charge: float = bounded(1.0, ge=0.0, le=1.0)
+    assumed_v: float | None = bounded(None, gt=0.0)
 
     def __post_init__(self) -> None:
         if self.voltage_v[0] > self.voltage_v[1]:
