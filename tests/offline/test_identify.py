@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rotor.cli import main
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.schema import PlantChange
+from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
@@ -20,6 +21,8 @@ from rotor_recordings.identify.parameters import (
     with_values,
 )
 from rotor_recordings.identify.rollouts import make_windows, prediction_residuals
+from rotor_recordings.identify.run import rows_of
+from rotor_sim.estimation.told_errors import ToldErrors
 
 NAME = "three_dragonflies_triangular_1m"
 DELAY = 4
@@ -118,6 +121,75 @@ def test_what_cannot_be_told_apart_is_refused(flown):
         identify(replace_rows(windows, 12), chosen(scenario, default_names(scenario)))
     with pytest.raises(ConfigError, match="at least 6"):
         make_windows(flown, scenario, 5.0)
+
+
+TWO = """
+schema: 1
+model: {{vehicles: [{{use: crazyflie, name: upper}}, {{use: crazyflie, name: lower}}]}}
+initial: [{{entity: upper, position_m: [0, 0, 1.4]}}, {{entity: lower, position_m: [0, 0, 1.0]}}]
+environment: {{wakes: {{strength: {strength}}}}}
+controller: {{use: quadrotor}}
+trajectory: {{use: circle_10s}}
+"""
+
+
+def test_downwash_is_found():
+    """Of a vehicle under another: the momentum of the jets, to a millionth where nothing else is wrong."""
+    truth, model = (scenario_from_text(TWO.format(strength=s), "two") for s in (0.8, 1.0))
+    windows = make_windows(fly(truth, duration=6.0), model, 0.3, 0.5)
+    found = identify(windows, chosen(model, ["wakes.strength", "lower.thrust_gain"]))
+    strength, gain = found.estimates
+    assert strength.value == pytest.approx(0.8, abs=1e-6) and strength.low < 0.8 < strength.high
+    assert gain.value == pytest.approx(1.0, abs=1e-6)
+    assert found.scenario.environment.wakes.strength == strength.value
+
+
+def test_drift_and_what_is_told_wrong_are_found():
+    """Thrust that falls, attitudes and velocities that are told wrong, from noisy records of one vehicle.
+
+    The intervals hold the truth and say something, but for heading: what a level vehicle does tells nothing of it.
+    """
+    model = load_scenario("quadrotor_circle")
+    name = model.model.vehicles[0].name
+    change = PlantChange(
+        entity=name, thrust_gain=0.96, thrust_gain_per_s=-0.004, attitude_bias_rad=(0.02, -0.015, 0.0),
+        velocity_gain=0.85,
+    )  # fmt: skip
+    real = replace(model, plant=(change,))
+    flight = fly(real, duration=12.0)
+    rng = np.random.default_rng(0)
+    states = np.array([ToldErrors.of(real).tell(s) for s in flight.states])
+    states[:, :, :3] += 3e-4 * rng.normal(size=states[:, :, :3].shape)
+    states[:, :, 7:10] += 5e-3 * rng.normal(size=states[:, :, 7:10].shape)
+    windows = make_windows(Flight(**{**vars(flight), "states": states}), model, 0.3, 1.0)
+    names = [
+        "thrust_gain", "thrust_gain_per_s", "attitude_bias_x_rad", "attitude_bias_y_rad", "attitude_bias_z_rad",
+        "velocity_gain",
+    ]  # fmt: skip
+    found = identify(windows, chosen(model, names))
+    truth = dict(zip(names, (0.96, -0.004, 0.02, -0.015, 0.0, 0.85), strict=True))
+    for e in found.estimates:
+        kind = e.parameter.name.rpartition(".")[2]
+        assert e.low <= truth[kind] <= e.high, e
+        assert e.is_told == (kind != "attitude_bias_z_rad"), e
+    plant = found.scenario.plant[0]
+    assert plant.velocity_gain == pytest.approx(0.85, abs=0.03)
+    assert found.check_after < 0.2 * found.check_before
+
+
+def test_what_a_flight_cannot_tell_is_named_and_left():
+    """At rest neither drag nor inertia does anything; the mass of the payload is found all the same."""
+    scenario = replace(load_scenario(NAME), trajectory=HoverPlan("hover"))
+    windows = make_windows(fly(scenario, duration=5.0), scenario, 0.4, 0.5)
+    names = ["payload.mass_kg", "payload.inertia_zz_kg_m2", "payload.drag_n_s_per_m"]
+    found = identify(windows, chosen(scenario, names))
+    (mass,) = found.estimates
+    assert mass.value == pytest.approx(0.278, rel=1e-6) and mass.is_told
+    assert {u.parameter.name for u in found.untold} == set(names[1:])
+    assert all("no effect" in u.reason for u in found.untold)
+    assert any("left at" in value for _, value in rows_of(found))
+    with pytest.raises(ConfigError, match="tells none of"):
+        identify(windows, chosen(scenario, names[1:]))
 
 
 def replace_rows(windows, n):

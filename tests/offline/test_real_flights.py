@@ -1,6 +1,7 @@
 """Recorded flights of Crazyflies, where they are at hand (beside the repository); and the parts that need none."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
+from rotor_recordings.identify.fit import identify as identify_windows
+from rotor_recordings.identify.parameters import chosen
+from rotor_recordings.identify.rollouts import make_windows
 from validation.real_flights.february.balance import balances
 from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
@@ -248,3 +252,27 @@ def test_thrust_falls_over_a_flight():
         assert found.velocity.value == pytest.approx(1.0, abs=0.06)
     second = balances(path, read_flown(path))[1]
     assert second.gain_rate.value < -3.0 * second.gain_rate.sigma
+
+
+@needs_flights
+def test_short_predictions_find_what_the_balance_of_forces_finds():
+    """Two ways to the same numbers: attitudes that are told wrong within 95 per cent intervals, thrust gains to 1 %.
+
+    Predictions hold the motors' lag and the drift of a quarter of a second in the gain; the balance does not.
+    """
+    path = FOLDER / "feb24_2cfs_window_geom_05.npz"
+    flight = open_flight(str(path))
+    scenario = replace(flight.scenario, plant=())
+    names = ["thrust_gain", "attitude_bias_x_rad", "attitude_bias_y_rad"]
+    found = identify_windows(make_windows(flight, scenario, 0.25, 2.5), chosen(scenario, names))
+    on_paper = balances(path, read_flown(path))
+    intervals = {e.parameter.name: e for e in found.estimates}
+    for name, numbers in zip(("cf2", "cf7"), on_paper, strict=True):
+        # a told axis of thrust is off by (b_y, -b_x) from the true one
+        x, y = numbers.lean
+        gain = intervals[f"{name}.thrust_gain"]
+        assert gain.value == pytest.approx(numbers.gain.value, abs=0.01) and gain.is_told
+        for key, value in zip(names[1:], (y.value, -x.value), strict=True):
+            estimate = intervals[f"{name}.{key}"]
+            assert estimate.low < value < estimate.high, (estimate, value)
+            assert estimate.is_told

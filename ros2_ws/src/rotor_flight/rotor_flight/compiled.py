@@ -196,7 +196,7 @@ def can_compile(loop: ClosedLoop) -> bool:
         and getattr(law, "cargo", None) is None
         and loop.pilot is None
         and scenario.sensing.estimator is None
-        and simulation.attitude_biases is None
+        and simulation.told_errors is None
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and not scenario.changes
         and _acts_simply(simulation)

@@ -34,8 +34,8 @@ from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.environment.wind import WindField
-from rotor_sim.estimation.attitude_bias import AttitudeBiases
 from rotor_sim.estimation.on_board import OnBoard
+from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.sensing.pose import PoseSensor
@@ -108,9 +108,9 @@ class Simulation:
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
         sensing = scenario.sensing
-        self.attitude_biases = AttitudeBiases.of(scenario)
-        """Errors of the attitudes that controllers are told; None: there are none."""
-        self._is_ideal = sensing.is_ideal and self.attitude_biases is None
+        self.told_errors = ToldErrors.of(scenario)
+        """Constant errors of the states that controllers are told; None: there are none."""
+        self._is_ideal = sensing.is_ideal and self.told_errors is None
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
         self._on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
@@ -352,8 +352,8 @@ class Simulation:
                     self._sensed = self._on_board.estimate(
                         self.time, self.motion, self._sensed, self.pose_sensor.placed
                     )
-                if self.attitude_biases:
-                    self._sensed = self.attitude_biases.tilt(self._sensed)
+                if self.told_errors:
+                    self._sensed = self.told_errors.tell(self._sensed)
             measured = self._sensed
         if self._states is None or self._states.array is not measured:
             self._states = States(self.names, measured)

@@ -45,7 +45,8 @@ class PlantChange:
     """Difference between the plant and its nominal model. It applies to the simulator only, never to controllers.
 
     ``thrust_gain_per_s``: the thrust of a vehicle changes by this share per second from the start, as with a sagging
-    battery. ``attitude_bias_rad``: what is told of its attitude is turned by this rotation vector, in body axes.
+    battery. ``attitude_bias_rad``: what is told of its attitude is turned by this rotation vector, in body axes;
+    ``velocity_gain``: its velocity is told as so many times the true one.
     """
 
     entity: str | None = None
@@ -55,6 +56,7 @@ class PlantChange:
     thrust_gain: float | None = bounded(None, ge=0.0, le=10.0)
     thrust_gain_per_s: float | None = bounded(None, ge=-0.5, le=0.5)
     attitude_bias_rad: Vector | None = bounded(None, ge=-0.5, le=0.5)
+    velocity_gain: float | None = bounded(None, gt=0.0, le=10.0)
     length_m: float | None = bounded(None, gt=0.0)
 
     def __post_init__(self) -> None:

@@ -75,10 +75,12 @@ class Worlds:
                 f"{task.scenario}: environments for learning have still air; leave out environment.wind, "
                 "environment.wakes and inflow of rotors."
             )
-        if any(c.thrust_gain_per_s or c.attitude_bias_rad for c in scenario.plant):
+        if any(
+            c.thrust_gain_per_s or c.attitude_bias_rad or c.velocity_gain for c in scenario.plant
+        ):
             raise ConfigError(
                 f"{task.scenario}: environments for learning have constant plants whose states are seen as they are; "
-                "leave out thrust_gain_per_s and attitude_bias_rad of plant."
+                "leave out thrust_gain_per_s, attitude_bias_rad and velocity_gain of plant."
             )
         self.steps = max(1, round(task.period_s / scenario.time.step_s))
         self.periods = max(1, round(task.limit_s / task.period_s))

@@ -20,6 +20,12 @@ CONFIDENCE = 0.95
 WORST_CONDITION = 1e6
 """Of the scaled normal equations; beyond it the flight does not tell the parameters apart."""
 
+NO_EFFECT = 1e-9
+"""A parameter that moves predictions by less than this over its scale does nothing, m (rms)."""
+
+MIXED = 0.1
+"""Share of the weakest direction from which on a parameter is named with another."""
+
 MOST = 30
 """Evaluations of the residuals, each with its Jacobian."""
 
@@ -33,6 +39,19 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def is_told(self) -> bool:
+        """The interval is narrower than what a search would try at first: the flight says something."""
+        return 0.5 * (self.high - self.low) < self.parameter.scale
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A parameter that a flight cannot tell, and why; it stays as it was."""
+
+    parameter: Parameter
+    reason: str
+
 
 @dataclass(frozen=True)
 class Identified:
@@ -40,12 +59,14 @@ class Identified:
 
     Attributes:
         estimates: in the order of the parameters.
+        untold: parameters that were left as they were, because the flight cannot tell them.
         scenario: the nominal one with the estimates (but the latency) put in.
         fit_before, fit_after: root mean square of the predictions' errors over the fitted windows, m.
         check_before, check_after: the same over windows that were held back, m.
     """
 
     estimates: tuple[Estimate, ...]
+    untold: tuple[Untold, ...]
     scenario: Scenario
     fit_before: float
     fit_after: float
@@ -53,70 +74,96 @@ class Identified:
     check_after: float
 
 
+class _Problem:
+    """Residuals of windows over parameters in their scales: 1 is the nominal value, and steps are relative to that."""
+
+    def __init__(self, windows: Windows, parameters: list[Parameter]) -> None:
+        self.windows, self.parameters = windows, parameters
+        self.scales = np.array([p.scale for p in parameters])
+        self.nominal = np.array([p.nominal for p in parameters])
+        self.low = 1.0 + np.array([(p.low - p.nominal) / p.scale for p in parameters])
+        self.high = 1.0 + np.array([(p.high - p.nominal) / p.scale for p in parameters])
+        self.start = np.clip(np.ones(len(parameters)), self.low + 1e-6, self.high - 1e-6)
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return self.nominal + self.scales * (x - 1.0)
+
+    def residuals(self, x: np.ndarray, of: Windows | None = None) -> np.ndarray:
+        applied = _applied(self.windows.scenario, self.parameters, self.values(x))
+        return prediction_residuals(of or self.windows, *applied).ravel()
+
+    def solve(self, most: int):
+        """Least squares with at most so many evaluations; with one the result holds the slopes at the start."""
+        return least_squares(
+            self.residuals, self.start, bounds=(self.low, self.high), diff_step=DIFFERENCE, x_scale=1.0, loss="soft_l1",
+            f_scale=0.05, max_nfev=most,
+        )  # fmt: skip
+
+
+def _untold(J: np.ndarray, parameters: list[Parameter]) -> tuple[int, str] | None:
+    """The parameter that a flight with these slopes tells least, and why; None: it tells all."""
+    sizes = np.sqrt(np.mean(J**2, axis=0))
+    least = int(sizes.argmin())
+    if sizes[least] < NO_EFFECT:
+        return least, "has no effect on this flight"
+    _, singular, directions = np.linalg.svd(J, full_matrices=False)
+    if singular[-1] * WORST_CONDITION >= singular[0]:
+        return None
+    mixed = np.argsort(-np.abs(directions[-1]))
+    others = [parameters[i].name for i in mixed[1:] if abs(directions[-1][i]) > MIXED]
+    return int(mixed[0]), f"cannot be told apart from {', '.join(others) or 'the others'}"
+
+
 def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
-    """Estimate parameters from every other window of a flight.
+    """Estimate parameters from every other window of a flight; what it cannot tell is left as it was, and named.
 
     The intervals allow for residuals that belong together: those of one window share its first state, so windows, not
     residuals, count (Liang and Zeger 1986; Student's t with their number less that of the parameters).
 
     Raises:
-        ConfigError: there are too few windows, or they do not tell the parameters apart.
+        ConfigError: there are too few windows, or they tell none of the parameters.
     """
     fit, check = windows.halves()
-    n, free = len(parameters), len(fit.rows) - len(parameters)
-    if free < 3:
-        raise ConfigError(
-            f"{len(fit.rows)} windows cannot determine {n} parameters. Fly longer, use a shorter --horizon, or fit "
-            "fewer parameters."
-        )
-    scales = np.array([p.scale for p in parameters])
-    nominal = np.array([p.nominal for p in parameters])
-
-    def residuals(x: np.ndarray, of: Windows = fit) -> np.ndarray:
-        values = nominal + scales * (x - 1.0)
-        return prediction_residuals(of, *_applied(windows.scenario, parameters, values)).ravel()
-
-    # from 1, not from 0: steps of finite differences are relative
-    low = 1.0 + np.array([(p.low - p.nominal) / p.scale for p in parameters])
-    high = 1.0 + np.array([(p.high - p.nominal) / p.scale for p in parameters])
-    start = np.clip(np.ones(n), low + 1e-6, high - 1e-6)
-    solution = least_squares(
-        residuals, start, bounds=(low, high), diff_step=DIFFERENCE, x_scale=1.0, loss="soft_l1", f_scale=0.05,
-        max_nfev=MOST,
-    )  # fmt: skip
-    J = solution.jac
-    singular = np.linalg.svd(J, compute_uv=False)
-    if singular[-1] * WORST_CONDITION < singular[0]:
-        weakest = np.linalg.svd(J)[2][-1]
-        mixed = ", ".join(parameters[i].name for i in np.argsort(-np.abs(weakest))[:2])
-        raise ConfigError(
-            f"the flight does not tell these apart: {mixed}. Leave one out, or fly a livelier manoeuvre."
-        )
+    kept, untold = list(parameters), []
+    problem = _Problem(fit, kept)
+    J, solution = problem.solve(1).jac, None
+    while solution is None:
+        while found := _untold(J, kept):
+            row, reason = found
+            untold.append(Untold(kept.pop(row), reason))
+            if not kept:
+                names = ", ".join(p.name for p in parameters)
+                raise ConfigError(f"the flight tells none of {names}. Fly a livelier manoeuvre.")
+            J = np.delete(J, row, axis=1)
+        if len(fit.rows) - len(kept) < 3:
+            raise ConfigError(
+                f"{len(fit.rows)} windows cannot determine {len(kept)} parameters. Fly longer, use a shorter "
+                "--horizon, or fit fewer parameters."
+            )
+        problem = _Problem(fit, kept)
+        solution = problem.solve(MOST)
+        J = solution.jac
+        if _untold(J, kept):  # only there is it seen
+            solution = None
     covariance = _clustered(J, solution.fun, len(fit.rows))
-    half = student.ppf(0.5 + 0.5 * CONFIDENCE, free) * np.sqrt(np.diag(covariance)) * scales
-    values = nominal + scales * (solution.x - 1.0)
+    quantile = student.ppf(0.5 + 0.5 * CONFIDENCE, len(fit.rows) - len(kept))
+    half = quantile * np.sqrt(np.diag(covariance)) * problem.scales
     estimates = tuple(
         Estimate(p, float(v), float(v - h), float(v + h))
-        for p, v, h in zip(parameters, values, half, strict=True)
+        for p, v, h in zip(kept, problem.values(solution.x), half, strict=True)
     )
-    kept = [p for p in parameters if p.name != LATENCY]
-    found = with_values(
-        windows.scenario,
-        kept,
-        np.array([e.value for e in estimates if e.parameter.name != LATENCY]),
+    lasting = [e for e in estimates if e.parameter.name != LATENCY]
+    scenario = with_values(
+        windows.scenario, [e.parameter for e in lasting], np.array([e.value for e in lasting])
     )
 
     def size(x: np.ndarray, of: Windows) -> float:
-        return float(np.sqrt(3.0 * np.mean(np.square(residuals(x, of)))))
+        return float(np.sqrt(3.0 * np.mean(np.square(problem.residuals(x, of)))))
 
     return Identified(
-        estimates,
-        found,
-        size(start, fit),
-        size(solution.x, fit),
-        size(start, check),
-        size(solution.x, check),
-    )
+        estimates, tuple(untold), scenario, size(problem.start, fit), size(solution.x, fit),
+        size(problem.start, check), size(solution.x, check),
+    )  # fmt: skip
 
 
 def _applied(

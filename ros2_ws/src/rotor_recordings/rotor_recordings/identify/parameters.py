@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rotor_core.config.air.wakes import Wakes
 from rotor_core.config.model import DragCoefficients, Payload, Vehicle
 from rotor_core.config.schema import PlantChange, Scenario
 from rotor_core.config.vehicles.body import inertia_matrix
@@ -47,11 +48,18 @@ def known_parameters(scenario: Scenario) -> dict[str, Parameter]:
         if cable.winch is None:
             out.append(_length(k, cable.length_m))
     for vehicle in model.vehicles:
-        out.append(_gain(scenario, vehicle))
+        out += [
+            _of_plant(scenario, vehicle, "thrust_gain", 1.0, 0.1, (0.3, 3.0)),
+            _of_plant(scenario, vehicle, "thrust_gain_per_s", 0.0, 0.01, (-0.5, 0.5)),
+            *(_bias(scenario, vehicle, i) for i in range(3)),
+            _of_plant(scenario, vehicle, "velocity_gain", 1.0, 0.1, (0.3, 3.0)),
+        ]
         if vehicle.rotors.lag_s and scenario.actuation.mode == "rotors":
             out.append(_lag(vehicle))
     for entity in model.entities:
         out.append(_drag(entity))
+    if scenario.environment.wakes is not None:
+        out.append(_wakes(scenario.environment.wakes))
     return {p.name: p for p in out}
 
 
@@ -138,18 +146,49 @@ def _length(k: int, nominal: float) -> Parameter:
     )
 
 
-def _gain(scenario: Scenario, vehicle: Vehicle) -> Parameter:
-    name = vehicle.name
-    nominal = next(
-        (c.thrust_gain for c in scenario.plant if c.entity == name and c.thrust_gain), 1.0
-    )
+def _of_plant(
+    scenario: Scenario, vehicle: Vehicle, key: str, natural: float, scale: float, bounds: tuple[float, float]
+) -> Parameter:  # fmt: skip
+    """A number of the plant change of a vehicle; ``natural``: what leaving it out means."""
+    given = getattr(_plant_change(scenario, vehicle.name), key)
+    nominal = natural if given is None else given
 
     def put(scenario: Scenario, value: float) -> Scenario:
-        others = tuple(c for c in scenario.plant if c.entity != name)
-        own = next((c for c in scenario.plant if c.entity == name), PlantChange(entity=name))
-        return replace(scenario, plant=(*others, replace(own, thrust_gain=value)))
+        return _with_plant(scenario, vehicle.name, key, value)
 
-    return Parameter(f"{name}.thrust_gain", nominal, 0.1, 0.3, 3.0, put)
+    return Parameter(f"{vehicle.name}.{key}", nominal, scale, *bounds, put)
+
+
+def _bias(scenario: Scenario, vehicle: Vehicle, i: int) -> Parameter:
+    """One component of the bias of the told attitude."""
+    nominal = (_plant_change(scenario, vehicle.name).attitude_bias_rad or (0.0, 0.0, 0.0))[i]
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        bias = list(_plant_change(scenario, vehicle.name).attitude_bias_rad or (0.0, 0.0, 0.0))
+        bias[i] = value
+        return _with_plant(scenario, vehicle.name, "attitude_bias_rad", tuple(bias))
+
+    return Parameter(f"{vehicle.name}.attitude_bias_{'xyz'[i]}_rad", nominal, 0.05, -0.5, 0.5, put)
+
+
+def _plant_change(scenario: Scenario, name: str) -> PlantChange:
+    return next((c for c in scenario.plant if c.entity == name), PlantChange(entity=name))
+
+
+def _with_plant(scenario: Scenario, name: str, key: str, value: object) -> Scenario:
+    others = tuple(c for c in scenario.plant if c.entity != name)
+    own = replace(_plant_change(scenario, name), **{key: value})  # type: ignore[arg-type]
+    return replace(scenario, plant=(*others, own))
+
+
+def _wakes(wakes: Wakes) -> Parameter:
+    """Momentum of the jets over the thrust: the coefficient of downwash."""
+
+    def put(scenario: Scenario, value: float) -> Scenario:
+        changed = replace(scenario.environment.wakes or wakes, strength=value)
+        return replace(scenario, environment=replace(scenario.environment, wakes=changed))
+
+    return Parameter("wakes.strength", wakes.strength, 0.3, 0.0, 3.0, put)
 
 
 def _lag(vehicle: Vehicle) -> Parameter:

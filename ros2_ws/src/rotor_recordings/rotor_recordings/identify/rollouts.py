@@ -112,7 +112,9 @@ def prediction_residuals(windows: Windows, scenario: Scenario, latency: float) -
         try:
             simulation.reset(time=start, elapsed=start - float(flight.time[0]))
             joints = flight.joints[row] if flight.joints.size else None
-            states = dict(zip(simulation.names, flight.states[row], strict=True))
+            told = flight.states[row]
+            true = simulation.told_errors.undo(told) if simulation.told_errors else told
+            states = dict(zip(simulation.names, true, strict=True))
             simulation.set_states(states, project=True, joints=joints)
             for c, check in enumerate(windows.checks):
                 end = float(flight.time[row + check])

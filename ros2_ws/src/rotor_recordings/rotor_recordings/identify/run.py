@@ -42,9 +42,11 @@ def as_data(found: Identified) -> dict:
                 "value": e.value,
                 "low": e.low,
                 "high": e.high,
+                "told": e.is_told,
             }
             for e in found.estimates
         },
+        "untold": {u.parameter.name: u.reason for u in found.untold},
         "prediction_rms_m": {
             "fitted": [found.fit_before, found.fit_after],
             "held_back": [found.check_before, found.check_after],
@@ -57,10 +59,14 @@ def rows_of(found: Identified) -> list[tuple[str, str]]:
     rows = [
         (
             e.parameter.name,
-            f"{e.value:.5g}   {100 * CONFIDENCE:.0f} %: {e.low:.5g} .. {e.high:.5g}   was {e.parameter.nominal:.5g}",
+            f"{e.value:.5g}   {100 * CONFIDENCE:.0f} %: {e.low:.5g} .. {e.high:.5g}   was {e.parameter.nominal:.5g}"
+            + ("" if e.is_told else "   this flight hardly tells it"),
         )
         for e in found.estimates
     ]  # fmt: skip
+    rows += [
+        (u.parameter.name, f"{u.reason}; left at {u.parameter.nominal:.5g}") for u in found.untold
+    ]
     for name, before, after in (
         ("fitted windows", found.fit_before, found.fit_after),
         ("windows held back", found.check_before, found.check_after),

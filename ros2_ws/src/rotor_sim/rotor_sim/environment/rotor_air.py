@@ -124,7 +124,9 @@ class RotorAir:
         """Velocity of the air with wakes at all bodies and all hubs; ``wind``: that at the hubs without, m/s."""
         hubs, climbs, across = self._hubs, self._climbs, self._across
         split(self._speeds, wind, self._axes, climbs, across)
-        induced_velocities(thrusts, self._areas, climbs, across, self._density, self._induced)
+        induced_velocities(
+            keys.strength * thrusts, self._areas, climbs, across, self._density, self._induced
+        )
         order = np.argsort(hubs[:, 0], kind="stable")
         make_jets(
             order, hubs, self._axes, self._speeds, wind, self._radii, self._induced, self._jets
