@@ -134,7 +134,9 @@ def draw_inflow(out: Path) -> None:
     for across in (0.0, 1.0, 2.0, 4.0):
         factors = np.empty(n), np.empty(n)
         v = hover * tip
-        air_factors(blades, np.full(n, tip / radius), climbs * v, np.full(n, across * v), *factors)
+        air_factors(
+            blades, np.full(n, tip / radius), climbs * v, np.full(n, across * v), np.ones(n), *factors
+        )  # fmt: skip
         for ax, factor in zip(axes, factors, strict=True):
             ax.plot(climbs, factor, label=f"{across:g}")
     for ax, what in zip(axes, ("thrust", "torque"), strict=True):

@@ -10,8 +10,10 @@ from scipy.optimize import brentq
 
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.vehicles.inflow import Inflow
+from rotor_core.errors import ConfigError
 from rotor_core.state import State
 from rotor_sim.environment.inflow import PROFILE, air_factors, induced_velocities
+from rotor_sim.environment.surfaces import Surfaces, ceiling_easing
 from rotor_sim.simulation import Simulation
 
 RADIUS, THRUST, TORQUE, SLOPE, SPEED = 0.12, 0.014, 0.0016, 0.55, 400.0
@@ -22,14 +24,16 @@ HOVER = np.sqrt(THRUST / 2.0)
 shares = st.floats(-3.0, 3.0)
 
 
-def factors(climb, across=0.0):
+def factors(climb, across=0.0, easing=1.0):
     """Thrust and torque factors at velocities in units of the inflow of hover."""
     climb, across = np.broadcast_arrays(np.atleast_1d(climb), np.atleast_1d(across))
     n = len(climb)
     blades = np.tile([RADIUS, THRUST, TORQUE, SLOPE], (n, 1))
     thrust, torque = np.empty(n), np.empty(n)
     v = HOVER * TIP
-    air_factors(blades, np.full(n, SPEED), climb * v, across * v, thrust, torque)
+    air_factors(
+        blades, np.full(n, SPEED), climb * v, across * v, np.full(n, easing), thrust, torque
+    )
     return thrust, torque
 
 
@@ -48,6 +52,7 @@ def test_a_rotor_without_blades_feels_nothing():
     air_factors(
         np.array([[0.1, 0.01, 0.001, 0.0]]),
         np.array([300.0]),
+        np.ones(1),
         np.ones(1),
         np.ones(1),
         thrust,
@@ -79,7 +84,7 @@ def test_a_rotor_that_stops_gives_nothing(velocity):
     thrust, torque = np.empty(n), np.empty(n)
     climb, across = (np.full(n, v) for v in velocity)
     blades = np.tile([RADIUS, THRUST, TORQUE, SLOPE], (n, 1))
-    air_factors(blades, speeds, climb, across, thrust, torque)
+    air_factors(blades, speeds, climb, across, np.ones(n), thrust, torque)
     slow = speeds * RADIUS < np.hypot(*velocity)
     for factor in (thrust, torque):
         assert np.isfinite(factor).all()
@@ -224,3 +229,99 @@ def test_rotors_without_thrust_are_no_numbers_that_are_none():
     simulation = Simulation(scenario_from_text(text, "weak"))
     simulation.step(np.array([[0.3, 0.0, 0.0, 0.0]]))
     assert np.isfinite(simulation.motion).all()
+
+
+@given(st.floats(0.1, 20.0))
+def test_under_a_ceiling_momentum_is_balanced(gap):
+    """Thrust less the suction on the ceiling is the momentum of the wake, whose energy is the thrust's (I.7)."""
+    easing = ceiling_easing(gap * 0.1, 0.1)
+    inflow = easing  # over that of hover with the same thrust, T = 2 rho A
+    wake = 2.0  # v_w = sqrt(2 T / rho A), the same at any gap
+    suction = inflow**2 / (16.0 * gap**2)
+    assert 2.0 - suction == pytest.approx(inflow * wake, rel=1e-12)
+    assert 0.0 < easing < 1.0
+
+
+def test_a_ceiling_draws_rotors_up():
+    """Thrust at the same speed is where blades and momentum agree, by SciPy's root; far away nothing is left."""
+    found = []
+    for gap in (0.2, 0.5, 1.0, 3.0):
+        easing = ceiling_easing(gap * RADIUS, RADIUS)
+        (thrust,), (torque,) = factors(0.0, easing=easing)
+
+        def misfit(v, easing=easing):
+            momentum = 2.0 * (v / easing) ** 2
+            return 0.5 * SLOPE * (pitch() / 3.0 - 0.5 * v) - momentum
+
+        v = brentq(misfit, 0.0, 2.0 * HOVER, xtol=1e-15)
+        coefficient = 2.0 * (v / easing) ** 2
+        assert thrust == pytest.approx(coefficient / THRUST, rel=1e-10)
+        profile = TORQUE - HOVER * THRUST
+        assert torque == pytest.approx((v * coefficient + profile) / TORQUE, rel=1e-10)
+        found.append(thrust)
+    assert found[0] > found[1] > found[2] > found[3] > 1.0
+    assert ceiling_easing(np.inf, RADIUS) == 1.0 and found[0] > 1.2
+
+
+BELOW = """
+schema: 1
+model: {{vehicles: [{{use: crazyflie}}]}}
+initial: [{{entity: quad1, position_m: [0, 0, {height}]}}]
+environment:
+  ground_effect: {ground}
+  ceiling_effect: {ceiling}
+  obstacles: [{{name: beam, shape: {{type: box, size_m: [2, 2, 0.2]}}, position_m: [0, 0, 1.1]}}]
+controller: {{use: quadrotor}}
+trajectory: {{use: hover}}
+actuation: {mode}
+"""
+
+
+def lifted(mode, height, *, ground=False, ceiling=False):
+    """Thrust that a vehicle gets over the one that it asks for, in the first period."""
+    keys = {"ground": str(ground).lower(), "ceiling": str(ceiling).lower()}
+    text = BELOW.format(mode=mode, height=height, **keys)
+    simulation = Simulation(scenario_from_text(text, "below"))
+    asked = 0.03 * 9.81
+    simulation.act(np.array([[asked, 0.0, 0.0, 0.0]]))
+    simulation.step()
+    thrust = 0.03 * (State(simulation.motion).acceleration[0] + [0.0, 0.0, 9.81])
+    return float(np.linalg.norm(thrust)) / asked
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_vehicles_feel_ground_and_ceiling(mode):
+    """In both modes alike: the ground by (R.6), a beam 1 cm above by (I.7)."""
+    radius = 0.0235
+    near = lifted(mode, 0.03, ground=True)
+    assert near == pytest.approx(1.0 / (1.0 - (radius / 0.12) ** 2), rel=2e-4)
+    assert lifted(mode, 0.03, ceiling=True) == pytest.approx(1.0, abs=1e-9)
+    assert 1.05 < lifted(mode, 0.99, ceiling=True) < 1.15  # 15 % less induced velocity
+    assert lifted(mode, 0.97, ground=True) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_gap_is_that_along_the_axis_of_thrust():
+    """Of a rotor that leans by 60 degrees the beam is twice as far; beside the beam there is nothing."""
+    scenario = scenario_from_text(
+        BELOW.format(mode="wrench", height=0.5, ground="false", ceiling="true"), "below"
+    )
+    surfaces = Surfaces(scenario.environment, np.array([0.0235, 0.0235, 0.0235]), ground=False)
+    lean = [np.sin(np.pi / 3.0), 0.0, 0.5]
+    hubs = np.array([[0.0, 0.0, 0.98], [0.0, 0.0, 0.98], [2.0, 0.0, 0.98]])
+    surfaces.look(hubs, np.array([[0.0, 0.0, 1.0], lean, [0.0, 0.0, 1.0]]))
+    wanted = [ceiling_easing(0.02, 0.0235), ceiling_easing(0.04, 0.0235), 1.0]
+    np.testing.assert_allclose(surfaces.easing, wanted, rtol=1e-9)
+    np.testing.assert_array_equal(surfaces.lift, 1.0)
+
+
+def test_modes_agree_under_a_ceiling():
+    assert lifted("wrench", 0.96, ceiling=True) == pytest.approx(
+        lifted("rotors", 0.96, ceiling=True), rel=1e-6
+    )
+
+
+def test_a_ceiling_needs_obstacles_and_rotors_a_radius():
+    with pytest.raises(ConfigError, match="there are no obstacles"):
+        load_scenario("crazyflie_hover").changed("environment", {"ceiling_effect": True})
+    with pytest.raises(ConfigError, match=r"ground_effect needs rotors.radius_m"):
+        load_scenario("hover").changed("environment", {"ground_effect": True})

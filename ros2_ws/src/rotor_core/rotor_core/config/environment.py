@@ -98,8 +98,8 @@ class Origin:
 class Environment:
     """The world outside the vehicles.
 
-    ``ground_effect``: rotors (``actuation: rotors``, ``radius_m`` > 0) push harder near the ground
-    at ``ground_m``. ``wakes``: the air that rotors push down reaches everything below them, payloads, cables and the
+    ``ground_effect``: rotors (``radius_m`` > 0) push harder near the ground at ``ground_m``; ``ceiling_effect``: and
+    under obstacles. ``wakes``: the air that rotors push down reaches everything below them, payloads, cables and the
     rotors of others. ``contact``: the ground there carries, and so do obstacles that are boxes or gates; left
     out, everything passes through everything, which events of type ``touch`` tell.
     """
@@ -110,6 +110,7 @@ class Environment:
     wind: Wind = field(default_factory=Wind)
     wakes: Wakes | None = None
     ground_effect: bool = False
+    ceiling_effect: bool = False
     ground_m: float = 0.0
     contact: Contact | None = None
     obstacles: tuple[Obstacle, ...] = ()
@@ -118,6 +119,10 @@ class Environment:
         if self.wind.obstacle_wakes and not self.obstacles:
             raise EntryError(
                 ("wind", "obstacle_wakes"), "there are no obstacles. Leave it out, or give some."
+            )
+        if self.ceiling_effect and not self.obstacles:
+            raise EntryError(
+                ("ceiling_effect",), "there are no obstacles. Leave it out, or give some."
             )
         names = [o.name for o in self.obstacles]
         for i, name in enumerate(names):

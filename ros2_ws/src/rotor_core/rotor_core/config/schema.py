@@ -278,8 +278,6 @@ class Scenario:
                     f"actuation.mode {self.actuation.mode}: vehicle {vehicle.name!r} needs rotors.lag_s > 0: the "
                     "speed of a body cannot jump."
                 )
-        if self.environment.ground_effect and not rotors:
-            raise ValueError("environment.ground_effect needs actuation: rotors.")
         self._check_air()
         self._check_helicopters()
         if isinstance(self.controller, OpenLoopControl):
@@ -298,8 +296,18 @@ class Scenario:
     def _check_air(self) -> None:
         """Wakes and inflow are those of rotors that are known, and do not turn as bodies."""
         inflows = [v.name for v in self.model.vehicles if v.rotors.inflow]
-        what = f"rotors.inflow of {inflows[0]!r}" if inflows else "environment.wakes"
-        if self.rotors_feel_air and self.actuation.mode not in ("wrench", "rotors"):
+        asked = [
+            k for k in ("wakes", "ground_effect", "ceiling_effect") if getattr(self.environment, k)
+        ]
+        what = (
+            f"environment.{asked[0]}"
+            if asked
+            else f"rotors.inflow of {inflows[0]!r}"
+            if inflows
+            else ""
+        )
+        bodies = self.actuation.mode not in ("wrench", "rotors")
+        if bodies and what:
             raise ValueError(
                 f"{what}: needs actuation wrench or rotors, got {self.actuation.mode}."
             )
@@ -307,8 +315,8 @@ class Scenario:
             raise ValueError(
                 f"{what}: not with helicopters, whose rotors have blades; {self.model.helicopters[0]!r} is one."
             )
-        for key in ("ground_effect", "wakes"):
-            for vehicle in self.model.vehicles if getattr(self.environment, key) else ():
+        for key in asked:
+            for vehicle in self.model.vehicles:
                 if not vehicle.rotors.radius_m:
                     raise ValueError(
                         f"environment.{key} needs rotors.radius_m > 0 of vehicle {vehicle.name!r}."
@@ -316,9 +324,11 @@ class Scenario:
 
     @property
     def rotors_feel_air(self) -> bool:
-        """True if rotors push wakes down, or give what the air that moves through them leaves of their thrust."""
+        """True if rotors push wakes down, or give what moving air and surfaces leave of their thrust."""
         inflow = any(v.rotors.inflow for v in self.model.vehicles)
-        return inflow or self.environment.wakes is not None
+        air = self.environment
+        ground = air.ground_effect and self.actuation.mode == "wrench"  # else the engine sees to it
+        return inflow or air.wakes is not None or air.ceiling_effect or ground
 
     @property
     def follows_plans(self) -> bool:

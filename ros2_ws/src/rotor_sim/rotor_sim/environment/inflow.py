@@ -1,6 +1,6 @@
 """Rotors in moving air: thrust and torque over those in hover at the same speed, by momentum and blade elements.
 
-Uniform inflow over the disc, blades of constant chord with the pitch that hover asks for. Equations (I.1)-(I.6),
+Uniform inflow over the disc, blades of constant chord with the pitch that hover asks for. Equations (I.1)-(I.7),
 docs/theory/air.md. Sources: Leishman, Principles of helicopter aerodynamics, 2006: blade elements (eqs 3.21, 5.29),
 Glauert's inflow in forward flight (2.118), the fit to measured inflow in the vortex ring state (2.96).
 """
@@ -94,20 +94,26 @@ def loading(pitch, solidity_slope, climb, advance, inflow):
 
 
 @inlined
-def inflow_and_thrust(pitch, solidity_slope, climb, advance):
-    """Inflow and thrust coefficient that momentum and blades agree on; no thrust where the air windmills the blades."""
+def inflow_and_thrust(pitch, solidity_slope, climb, advance, easing):
+    """Inflow and thrust coefficient that momentum and blades agree on; no thrust where the air windmills the blades.
+
+    ``easing``: induced velocity over that of the same thrust far from every surface.
+    """
     most = loading(pitch, solidity_slope, climb, advance, 0.0)
     if most <= 0.0:
         return 0.0, 0.0
     # by false position (Illinois): what the blades give less the thrust, which falls as the thrust grows
     low, high = 0.0, most
     at_low = most - low
-    at_high = loading(pitch, solidity_slope, climb, advance, induced(most, climb, advance)) - most
+    at_high = (
+        loading(pitch, solidity_slope, climb, advance, easing * induced(most, climb, advance))
+        - most
+    )
     side = 0
     thrust = high
     for _ in range(ROUNDS):
         thrust = (low * at_high - high * at_low) / (at_high - at_low)
-        v = induced(thrust, climb, advance)
+        v = easing * induced(thrust, climb, advance)
         value = loading(pitch, solidity_slope, climb, advance, v) - thrust
         if abs(value) <= ROUNDING * most:
             return v, thrust
@@ -119,11 +125,11 @@ def inflow_and_thrust(pitch, solidity_slope, climb, advance):
             high, at_high = thrust, value
             at_low = 0.5 * at_low if side == -1 else at_low
             side = -1
-    return induced(thrust, climb, advance), thrust
+    return easing * induced(thrust, climb, advance), thrust
 
 
 @kernel
-def air_factors(blades, speeds, climbs, across, thrust_factors, torque_factors):
+def air_factors(blades, speeds, climbs, across, easing, thrust_factors, torque_factors):
     """Thrust and torque of rotors in moving air over those in hover at the same speeds (I.1)-(I.6).
 
     Args:
@@ -131,6 +137,7 @@ def air_factors(blades, speeds, climbs, across, thrust_factors, torque_factors):
             solidity of 0: the air through the rotor changes nothing.
         speeds: rad/s, (n,).
         climbs, across: velocity of the hub against the air along the axis of thrust and across it, (n,) m/s.
+        easing: induced velocity near surfaces over that of the same thrust far from them (I.7), (n,).
         thrust_factors, torque_factors: written, (n,).
     """
     for k in range(blades.shape[0]):
@@ -145,7 +152,7 @@ def air_factors(blades, speeds, climbs, across, thrust_factors, torque_factors):
         pitch = 3.0 * (2.0 * thrust / slope + 0.5 * hover)
         profile = max(torque - hover * thrust, 0.0)
         climb, advance = climbs[k] / tip, across[k] / tip
-        inflow, now = inflow_and_thrust(pitch, slope, climb, advance)
+        inflow, now = inflow_and_thrust(pitch, slope, climb, advance, easing[k])
         power = (climb + inflow) * now + profile * (1.0 + PROFILE * advance * advance)
         thrust_factors[k] = now / thrust
         torque_factors[k] = power / (hover * thrust + profile)

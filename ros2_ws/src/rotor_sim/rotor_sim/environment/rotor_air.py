@@ -1,4 +1,4 @@
-"""The air at the rotors of multirotors: their wakes, and what moving air makes of their thrust.
+"""The air at the rotors of multirotors: their wakes, and what moving air and surfaces make of their thrust.
 
 Looked at once per control period, like the wind, and held. Theory: docs/theory/air.md.
 """
@@ -15,6 +15,7 @@ from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.engine import Engine
 from rotor_sim.environment.inflow import air_factors, induced_velocities
 from rotor_sim.environment.rotor_motion import make_jets, place_rotors, split
+from rotor_sim.environment.surfaces import Surfaces
 from rotor_sim.environment.wakes import OWNED_BY_NOBODY, wake_velocities
 from rotor_sim.plant.system import thrust_gain
 
@@ -26,7 +27,7 @@ class RotorAir:
     """Wakes and inflow of all rotors of a scenario, vehicle by vehicle.
 
     Args:
-        scenario: its ``environment.wakes`` and the ``inflow`` of its rotors.
+        scenario: its ``environment`` (wakes, effects of surfaces) and the ``inflow`` of its rotors.
         names: of all bodies, entities first.
 
     Attributes:
@@ -56,9 +57,12 @@ class RotorAir:
             disc = self._density * np.pi * radius**4 if radius else np.inf
             thrust = gain / disc
             torque = thrust * rotors.torque_per_thrust_m / radius if radius else 0.0
-            inflow = rotors.inflow or (Inflow() if self._wakes else None)
+            blown = self._wakes or scenario.environment.ceiling_effect
+            inflow = rotors.inflow or (Inflow() if blown else None)
             slope = inflow.solidity * inflow.lift_slope if inflow else 0.0
             blades += [(radius, thrust, torque, slope)] * count
+        ground = scenario.environment.ground_effect and scenario.actuation.mode == "wrench"
+        self._surfaces = Surfaces(scenario.environment, radii, ground=ground)
         self._blades = np.array(blades, float).reshape(-1, 4)
         self._per_speed2 = np.repeat(gains, counts)
         of = {v.name: i for i, v in enumerate(vehicles)}
@@ -89,7 +93,7 @@ class RotorAir:
 
     @classmethod
     def of(cls, scenario: Scenario, names: list[str]) -> RotorAir | None:
-        """That of a scenario; None where rotors neither make wakes nor feel the air."""
+        """That of a scenario; None where rotors neither make wakes nor feel air or surfaces."""
         return cls(scenario, names) if scenario.rotors_feel_air else None
 
     def thrusts(self, speeds: np.ndarray) -> np.ndarray:
@@ -114,9 +118,12 @@ class RotorAir:
             self.air, at_hubs = self._with_wakes(self._wakes, motion, thrusts, at_hubs)
         split(speeds, at_hubs, axes, self._climbs, self._across)
         turns = np.sqrt(np.maximum(thrusts, 0.0) / np.maximum(self._per_speed2, TINY))
+        self._surfaces.look(hubs, axes)
         air_factors(
-            self._blades, turns, self._climbs, self._across, self.thrust_factors, self.torque_factors
+            self._blades, turns, self._climbs, self._across, self._surfaces.easing, self.thrust_factors,
+            self.torque_factors,
         )  # fmt: skip
+        self.thrust_factors *= self._surfaces.lift
 
     def _with_wakes(
         self, keys: Wakes, motion: np.ndarray, thrusts: np.ndarray, wind: np.ndarray

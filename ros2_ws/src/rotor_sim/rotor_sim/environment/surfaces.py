@@ -1,0 +1,69 @@
+"""Rotors near surfaces: the ground below lifts them, obstacles above draw them up.
+
+Walls beside rotors change their thrust by little and are left out. Equations (I.7), (R.6), docs/theory/.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from rotor_core._jit import kernel
+from rotor_core.clearance.rays import Rays
+from rotor_core.clearance.solids import obstacle_solids
+from rotor_core.config.environment import Environment
+from rotor_dynamics.forces.rotors import ground_factor
+
+FARTHEST = 10.0
+"""Obstacles are looked for this many radii above a rotor; there they take a thousandth off its induced velocity."""
+
+NEAREST = 0.1
+"""Ceilings nearer than this many radii count as this near: the blades would meet them."""
+
+
+def ceiling_easing(distance: float, radius: float) -> float:
+    """Induced velocity under a ceiling over that of the same thrust without (I.7).
+
+    Air comes to the rotor from the side through the gap and presses less there. Source: Hsiao and Chirarattananon,
+    Ceiling effects for hybrid aerial-surface locomotion of small rotorcraft, IEEE/ASME T-Mech 24(5), 2019.
+    """
+    gap = max(distance / radius, NEAREST)
+    return 2.0 / (1.0 + sqrt(1.0 + 1.0 / (8.0 * gap * gap)))
+
+
+@kernel
+def lift_of_ground(hubs, ground, radii, lift):
+    """Write the thrust of rotors near the ground over that far from it into ``lift`` (n,)."""
+    for k in range(radii.shape[0]):
+        if radii[k] > 0.0:
+            lift[k] = ground_factor(hubs[k, 2] - ground, radii[k])
+
+
+class Surfaces:
+    """What the ground and obstacles do to rotors, once per control period.
+
+    Args:
+        environment: with ``ceiling_effect``, or with ``ground_effect`` where the engine does not see to it.
+        radii: of all rotors, (n,) m.
+        ground: whether to look at the ground.
+
+    Attributes:
+        easing: induced velocity over that far from everything, (n,).
+        lift: thrust over that far from the ground, (n,).
+    """
+
+    def __init__(self, environment: Environment, radii: np.ndarray, *, ground: bool) -> None:
+        self._radii, self._ground = radii, environment.ground_m if ground else None
+        solids = [s for o in environment.obstacles for s in obstacle_solids(o)]
+        self._rays = Rays(solids) if environment.ceiling_effect else None
+        self.easing, self.lift = np.ones((2, len(radii)))
+
+    def look(self, hubs: np.ndarray, axes: np.ndarray) -> None:
+        """See how far surfaces are from hubs (n, 3) m with axes of thrust (n, 3) in W."""
+        if self._ground is not None:
+            lift_of_ground(hubs, self._ground, self._radii, self.lift)
+        if self._rays is not None:
+            for k, radius in enumerate(self._radii):
+                above = self._rays.distance(hubs[k], axes[k], FARTHEST * radius)
+                self.easing[k] = ceiling_easing(above, radius)
