@@ -74,7 +74,7 @@ def _balance(i: int, grid: Grid, rows: np.ndarray, flown: Flown) -> VehicleBalan
     gain, slope = _line(time, gains)
     rate = Number(slope.value / gain.value, slope.sigma / gain.value)
     return VehicleBalance(
-        gain, rate, (leans[0], leans[1]), _slope(velocity[rows], grid.velocities[rows, i])
+        gain, rate, (leans[0], leans[1]), velocity_gain(velocity[rows], grid.velocities[rows, i])
     )
 
 
@@ -98,8 +98,8 @@ def _line(time: np.ndarray, values: np.ndarray) -> tuple[Number, Number]:
     return Number(float(fit[1]), float(scatter / np.sqrt(len(values)))), slope
 
 
-def _slope(logged: np.ndarray, true: np.ndarray) -> Number:
-    """Logged over true velocity at the lag that fits best; the blocks are left out one by one (jackknife)."""
+def velocity_gain(logged: np.ndarray, true: np.ndarray) -> Number:
+    """Told over true velocity (T, 3), every 10 ms, at the lag that fits best; sigma by leaving out blocks."""
     best, found = np.inf, Number(np.nan, np.nan)
     for lag in LAGS:
         late = round(lag / STEP * 2) / 2  # of samples, in halves

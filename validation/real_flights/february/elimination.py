@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from rotor_core.math.rotations import rotation_matrices
+from rotor_core.state import State
 from rotor_recordings.crazyflies.grid import GRAVITY, STEP
 from rotor_recordings.crazyflies.team_model import SETTLED
 from rotor_sim.estimation.kalman import Kalman
-from validation.real_flights.february.balance import VehicleBalance, balances
+from validation.real_flights.february.balance import VehicleBalance, balances, velocity_gain
 from validation.real_flights.february.fly import ESTIMATOR, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
@@ -74,6 +75,7 @@ class Studied:
         path: of the simulated payload with everything as found.
         sharing: what the program explains of how cables shared the force.
         numbers: what the balance of forces tells of each vehicle.
+        velocity_gains: told over true velocities of the vehicles in the closed loop with everything as found.
         filter_error: of the attitude of the filter fed with the log, to the logged one, rad rms about x and y.
         logged_tilt: of the logged attitude, rad rms.
     """
@@ -86,6 +88,7 @@ class Studied:
     path: np.ndarray
     sharing: Sharing
     numbers: list[VehicleBalance]
+    velocity_gains: list[float]
     filter_error: float
     logged_tilt: float
 
@@ -118,17 +121,30 @@ def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
     flown = read_flown(path)
     balance, logged = hover(flown), flown.axes
     misses, whole = {}, np.zeros((0, 3))
+    told: list[np.ndarray] = []
+    true: list[np.ndarray] = []
+
+    def watch(t: State, s: State) -> None:
+        told.append(t.velocity.copy())
+        true.append(s.velocity.copy())
+
     for name in names:
-        _, simulated = fly_flown(path, VARIANTS[name])
+        _, simulated = fly_flown(path, VARIANTS[name], watch if name == WHOLE else None)
         misses[name] = miss(flown, simulated)
         whole = simulated if name == WHOLE else whole
     rows = flown.time > SETTLED
     apart = (filtered(flown, balance) - logged)[rows, :, :2]
     return Studied(
         flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,
-        explain(flown), balances(path, flown),
+        explain(flown), balances(path, flown), _velocity_gains(np.array(told), np.array(true), flown),
         float(np.sqrt(np.mean(apart**2))), float(np.sqrt(np.mean(logged[rows, :, :2] ** 2))),
     )  # fmt: skip
+
+
+def _velocity_gains(told: np.ndarray, true: np.ndarray, flown: Flown) -> list[float]:
+    rows = flown.time[: len(told)] > SETTLED
+    n = len(flown.vehicles)
+    return [velocity_gain(told[rows, i], true[rows, i]).value for i in range(n)]
 
 
 def study_all(folder: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> list[Studied]:

@@ -7,6 +7,7 @@ the miss.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,9 @@ ROTOR_RADIUS = 0.0235
 
 PAYLOAD_DRAG = (3.6e-4,) * 3
 """Of a ball of 20 mm radius with a coefficient of 0.47, N s^2/m^2; the shape of the real payload is not told."""
+
+FIRST = 10
+"""Samples over which the velocity at the start is averaged."""
 
 SHARING_SMOOTHED = 0.1
 """Standard deviation of the window over which the logged sharing among cables is smoothed, s."""
@@ -196,6 +200,7 @@ class FlownLaw(PayloadGeometricLaw):
 
     Attributes:
         row: of the log.
+        begins_row: whether this is the first period of the row.
     """
 
     def __init__(
@@ -203,7 +208,7 @@ class FlownLaw(PayloadGeometricLaw):
     ) -> None:
         super().__init__(scenario, teams(scenario.model)[0])
         n = len(flown.vehicles)
-        self.row, self._flown, self._variant = 0, flown, variant
+        self.row, self.begins_row, self._flown, self._variant = 0, True, flown, variant
         self.load[LOAD_INTEGRAL_GAIN + 1] = found.integral_y
         self.ahead = np.zeros((n, AHEAD))
         if variant.memory:
@@ -242,12 +247,15 @@ class FlownLaw(PayloadGeometricLaw):
         return out
 
 
-def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.ndarray]:
+def fly_flown(
+    path: Path, variant: Variant | None = None, watch: Callable[[State, State], None] | None = None
+) -> tuple[Flown, np.ndarray]:
     """Fly the references of a flight again.
 
     Args:
         path: of the recording.
         variant: what is replaced; None: nothing.
+        watch: called with the states that the law is told and the true ones, every 10 ms.
 
     Returns:
         The recorded flight, and the path of the simulated payload as motion capture tells it, (T, 3) m; NaN where lost.
@@ -280,14 +288,17 @@ def fly_flown(path: Path, variant: Variant | None = None) -> tuple[Flown, np.nda
         if variant.biases and variant.estimated in ("none", "velocity"):
             told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * lean.inv())
         _replay(told, flown, law.row, variant)
+        if watch is not None and law.begins_row:
+            watch(told, State(true))
         out = law.command(told)
         if "thrust" in variant.logged:
             out[:, 0] = flown.thrust[law.row]
+        law.begins_row = False
         return out, None
 
     try:
         for row in range(len(flown.time)):
-            law.row = row
+            law.row, law.begins_row = row, True
             out[row] = State(simulation.motion).position[n]
             for _ in range(round(STEP / PERIOD)):
                 control_period(simulation, decide)
@@ -314,14 +325,17 @@ def _tilts(told: np.ndarray, needed: np.ndarray) -> Rotation:
 
 
 def _start(simulation: Simulation, flown: Flown, lean: Rotation) -> None:
-    """Put the team into the hover of the log: vehicles lean as forces need it and believe what they told."""
-    states = {}
+    """Put the team into the hover of the log: vehicles lean as forces need it and believe what they told.
+
+    Some still rise from take-off: all move as the payload does.
+    """
+    states, moving = {}, np.append(flown.payload_velocity[:FIRST].mean(axis=0), np.zeros(3))
     lengths = flown.lengths
     attitudes = wxyz_from(rotation_from(flown.attitude[0]) * lean)
     for i, name in enumerate(flown.vehicles):
         position = flown.payload[0] - lengths[i] * flown.direction[0, i]
-        states[name] = np.concatenate([position, attitudes[i], np.zeros(6)])
-    states["payload"] = np.concatenate([flown.payload[0], [1.0, 0.0, 0.0, 0.0], np.zeros(6)])
+        states[name] = np.concatenate([position, attitudes[i], moving])
+    states["payload"] = np.concatenate([flown.payload[0], [1.0, 0.0, 0.0, 0.0], moving])
     simulation.set_states(states, project=True)
     if simulation.scenario.sensing.estimator:
         simulation.believe(dict(zip(flown.vehicles, flown.attitude[0], strict=True)))

@@ -59,6 +59,9 @@ def write_page(data: Path, page: Path, images: Path) -> None:
             program=_program_table(studied), restarts=_restart_table(studied), replays=_replay_table(studied),
             numbers=_number_table(studied), fall=-100.0 * np.median([v.gain_rate.value for v in numbers]),
             restarted=sum(s.flown.begins.any() for s in studied), drift=-100.0 * THRUST_GAIN_PER_S,
+            velocities=np.corrcoef(
+                [v.velocity.value for v in numbers], [g for s in studied for g in s.velocity_gains]
+            )[0, 1],
             slow=np.min([v.velocity.value for v in numbers]),
             fast=np.max([v.velocity.value for v in numbers]),
             logged=1e3 * np.median([s.misses[LOGGED] for s in studied]),
@@ -171,7 +174,7 @@ def _replay_table(studied: list[Studied]) -> str:
 def _number_table(studied: list[Studied]) -> str:
     rows = []
     for s in studied:
-        for name, v in zip(s.flown.vehicles, s.numbers, strict=True):
+        for name, v, ours in zip(s.flown.vehicles, s.numbers, s.velocity_gains, strict=True):
             lean = " and ".join(
                 f"{np.degrees(x.value):+.1f} ± {np.degrees(x.sigma):.1f}" for x in v.lean
             )
@@ -179,7 +182,7 @@ def _number_table(studied: list[Studied]) -> str:
                 [
                     s.flown.name, name, f"{v.gain.value:.3f} ± {v.gain.sigma:.3f}",
                     f"{100.0 * v.gain_rate.value:+.2f} ± {100.0 * v.gain_rate.sigma:.2f}", lean,
-                    f"{v.velocity.value:.2f} ± {v.velocity.sigma:.2f}",
+                    f"{v.velocity.value:.2f} ± {v.velocity.sigma:.2f}", f"{ours:.2f}",
                 ]
             )  # fmt: skip
     head = [
@@ -189,6 +192,7 @@ def _number_table(studied: list[Studied]) -> str:
         "its change / %/s",
         "lean that is not told, x and y / deg",
         "velocity",
+        "in our loop",
     ]
     return table(head, rows)
 

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_vehicle, scenario_from_tree
+from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.config.vehicles.propulsion import Propeller
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
@@ -210,6 +211,31 @@ def test_a_vehicle_sinks_as_its_battery_empties(actuation):
     pace = train.pace(told, 1.0)
     np.testing.assert_allclose(simulation.rotor_speeds()[0], pace * told, rtol=2e-3)
     assert 0.8 < pace < 0.95
+
+
+@pytest.mark.parametrize("actuation", ["wrench", "rotors"])
+def test_batteries_are_asked_for_the_torque_of_the_air_that_moves(actuation):
+    """In a climb the current is that of the factor of inflow on the torque, not that of hover."""
+    text = TEXT.replace("position_m: [0, 0, 5]", "position_m: [0, 0, 5], velocity_m_s: [0, 0, 3]")
+    world = scenario_from_tree(parse_tree(text + f"actuation: {actuation}\n", "test"))
+    vehicle = world.model.vehicles[0]
+    rotors = replace(
+        vehicle.rotors, inflow=Inflow(), radius_m=0.5 * vehicle.rotors.propeller.diameter_m
+    )
+    blown = replace(world, model=replace(world.model, vehicles=(replace(vehicle, rotors=rotors),)))
+    weight = sum(e.mass_kg for e in world.model.entities) * 9.81
+    torques, factors = [], 1.0
+    for each in (world, blown):
+        simulation = Simulation(each)
+        for _ in range(40):
+            simulation.act(np.array([[weight, 0.0, 0.0, 0.0]]))
+            simulation.step()
+        if simulation.rotor_air is not None:
+            factors = simulation.rotor_air.torque_factors.copy()
+        torques.append(simulation.power[0].torque.copy())
+    # looked at every 10 ms, while the climb slows down
+    np.testing.assert_allclose(torques[1] / torques[0], factors, rtol=2e-3)
+    assert (np.abs(factors - 1.0) > 0.015).all()
 
 
 def free_world(mode, rates):

@@ -71,12 +71,15 @@ class PowerTrain:
         empty, full = self._battery.voltage_v
         return self.sag * (empty + (full - empty) * self.charge)
 
-    def run(self, speeds: np.ndarray, period: float) -> None:
-        """Take up the speeds (n,) rad/s of the rotors after ``period`` s."""
+    def run(self, speeds: np.ndarray, period: float, torques: np.ndarray | float = 1.0) -> None:
+        """Take up the speeds (n,) rad/s of the rotors after ``period`` s.
+
+        ``torques``: of the air on the rotors over those at rest, (n,).
+        """
         before = speeds if self._speeds is None else self._speeds
         rates = (speeds - before) / period if period > 0.0 else np.zeros(self._n)
         self._speeds = speeds.copy()
-        drag = self._drag * speeds * np.abs(speeds)
+        drag = torques * self._drag * speeds * np.abs(speeds)
         self.torque = drag + self._inertia * rates
         motor = self._motor
         idle = motor.idle_current_a * (np.abs(speeds) > 0.0)
@@ -177,7 +180,10 @@ class PowerSupply:
         if self._looked_at is not None and since < PERIOD - ROUNDING:
             return
         self._looked_at = time
+        ends = np.cumsum([len(s) for s in speeds])
+        air = actuators.rotor_air
         for i, train in self.trains.items():
-            train.run(speeds[i], since)
+            own = slice(ends[i] - len(speeds[i]), ends[i])
+            train.run(speeds[i], since, 1.0 if air is None else air.torque_factors[own])
             actuators.fastest[i] = train.fastest
             actuators.pace[i] = train.pace(speeds[i], actuators.pace[i])
