@@ -222,6 +222,19 @@ def test_a_flight_goes_on_while_a_winch_winds(tmp_path):
     np.testing.assert_array_equal(loop.simulation.engine.floats, again.simulation.engine.floats)
 
 
+def test_a_flight_goes_on_while_a_program_is_asked(tmp_path):
+    """The answer that is under way comes when it would have come."""
+    scenario = load_scenario("three_crazyflies_apart")
+    slow = replace(scenario.controller, program_period_s=0.03)
+    loop = ClosedLoop(replace(scenario, controller=slow))
+    advance(loop, 45)  # three periods after a question
+    save(loop, tmp_path / "half")
+    again = load(tmp_path / "half")
+    for flown in (loop, again):
+        advance(flown, 100)
+    np.testing.assert_array_equal(loop.simulation.engine.floats, again.simulation.engine.floats)
+
+
 def test_two_halves_by_the_command_line_are_the_whole(tmp_path, capsys):
     """Noise and delay of motion capture; the second half begins where the first ends."""
     name, half = "three_dragonflies_motion_capture", str(tmp_path / "half")

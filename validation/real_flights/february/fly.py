@@ -48,7 +48,7 @@ from validation.real_flights.february.law import (
     wanted_direction,
 )
 from validation.real_flights.february.logs import LENGTH, Flown, Hover, hover, read_flown
-from validation.real_flights.february.sharing import Programs, known_plans
+from validation.real_flights.february.sharing import Programs
 from validation.real_flights.follow import distance
 
 PERIOD = 0.005
@@ -217,7 +217,6 @@ class FlownLaw(PayloadGeometricLaw):
         sharing = flown.cable_force - flown.payload_force / n
         self._sharing = gaussian_filter1d(sharing, SHARING_SMOOTHED / STEP, axis=0, mode="nearest")
         self._programs = Programs(n)
-        self._plans = known_plans(flown.planned_force)
 
     def share(self, states: np.ndarray, forces: np.ndarray) -> None:
         """Write the forces of the cables (n, 3) N: of the programs on board, or as logged."""
@@ -226,7 +225,7 @@ class FlownLaw(PayloadGeometricLaw):
             return
         position = State(states).position
         places = position[self.rows[:-1]] - position[self.rows[-1]]
-        plan = self._plans[self.row]
+        plan = self._flown.plan[self.row]
         for k, knows in enumerate(self._flown.planned_force[self.row].any(axis=1)):
             forces[k] = self._programs.share(k, self.wanted[k], plan, places, knows=bool(knows))
 

@@ -17,6 +17,9 @@ BEGIN, REST = 0.3, 0.02
 HOVER_END = 1.7
 """The team hovers until about 2 s; what is measured of the hover ends here, s."""
 
+PLANNED = 3.7
+"""By then every vehicle knows its plan that ever will, s."""
+
 MASS, LENGTH = MASSES["feb24"], 0.5
 """Of a vehicle and of its cable as the law on board had them, kg and m."""
 
@@ -33,6 +36,7 @@ class Flown:
         payload_force: wanted on the payload by each vehicle, (T, n, 3).
         cable_force: wanted of each cable on the payload, (T, n, 3).
         planned_force: the same in the plan, each as its own vehicle knew it; zero: it knew of none, (T, n, 3).
+        plan: the same as everybody knew it who knew a plan, (T, n, 3).
         vehicle_force: asked of each vehicle, (T, n, 3).
         direction, direction_rate: of the cables as seen on board, (T, n, 3).
         position, velocity, attitude, gyro: estimates on board, (T, n, 3), attitude (T, n, 4) w first.
@@ -50,6 +54,7 @@ class Flown:
     payload_force: np.ndarray
     cable_force: np.ndarray
     planned_force: np.ndarray
+    plan: np.ndarray
     vehicle_force: np.ndarray
     direction: np.ndarray
     direction_rate: np.ndarray
@@ -121,14 +126,40 @@ def read_flown(path: Path) -> Flown:
         )
 
     attitude = every("quat_wxyz")
+    planned = steps("cable_force_plan")
     return Flown(
         path.stem, vehicles, time, steps("payload_pos_ref"), steps("payload_vel_ref"), steps("cable_dir_ref"),
-        every("payload_force_des"), every("cable_force_des"), steps("cable_force_plan"), every("drone_force_des"),
+        every("payload_force_des"), every("cable_force_des"), planned, _whole_plan(path, time, planned),
+        every("drone_force_des"),
         every("cable_dir"), every("cable_dir_rate"), every("pos"), every("vel"),
         attitude / np.linalg.norm(attitude, axis=2, keepdims=True), every("gyro"), every("payload_pos"),
         every("payload_vel"), steps("motor_part_cmd")[:, :, 0] <= 0.0,
         float(np.median([np.median(np.diff(logs[v]["qp_done_t"])) for v in vehicles])),
     )  # fmt: skip
+
+
+def _whole_plan(path: Path, time: np.ndarray, planned: np.ndarray) -> np.ndarray:
+    """Planned forces of all cables, (T, n, 3) N, also of the one vehicle that may have known none.
+
+    In plans of the whole system (``opt``) they carry the weight together. In those of the payload alone (``geom``) they
+    need not: there it comes from the first other flight of the same plan whose vehicles all knew it.
+    """
+    unknown = ~planned.any(axis=2)
+    lonely = unknown & (unknown.sum(axis=1) == 1)[:, None]
+    if "_opt_" in path.stem:
+        rest = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY]) - planned.sum(axis=1)
+        return np.where(lonely[..., None], rest[:, None], planned)
+    out = planned.copy()
+    for other in sorted(path.parent.glob(f"{path.stem.rpartition('_')[0]}_*.npz")):
+        with np.load(other) as file:
+            vehicles = sorted({key.split("/")[0] for key in file})
+            logs = [(file[f"{v}/t"], file[f"{v}/cable_force_plan"].astype(float)) for v in vehicles]
+        if all(forces[t > PLANNED].any(axis=1).all() for t, forces in logs):
+            for i, (t, forces) in enumerate(logs):
+                theirs = forces[(np.searchsorted(t, time, side="right") - 1).clip(0)]
+                out[:, i] = np.where(lonely[:, i, None], theirs, planned[:, i])
+            break
+    return out
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_control.allocation.separation import CableProgram
-from rotor_recordings.crazyflies.grid import GRAVITY, STEP
-from rotor_recordings.crazyflies.logs import PAYLOAD_MASS
+from rotor_recordings.crazyflies.grid import STEP
 from validation.real_flights.february.law import GAINS, RADIUS
 from validation.real_flights.february.logs import LENGTH, Flown
 
 BEGIN, EVERY = 3.0, 20
 """From when on, s, and every how many samples the program is asked."""
-
-
-def known_plans(planned: np.ndarray) -> np.ndarray:
-    """Planned forces of all cables as a vehicle with a plan knew them, (T, n, 3).
-
-    Each log has that of its own vehicle; of one whose vehicle knew no plan it is what the others leave of the weight.
-    """
-    known = planned.any(axis=2)
-    weight = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY])
-    rest = weight - planned.sum(axis=1)
-    lonely = (known.sum(axis=1) == known.shape[1] - 1)[:, None] & ~known
-    return np.where(lonely[..., None], rest[:, None], planned)
 
 
 class Programs:
@@ -68,7 +55,7 @@ class Sharing:
 def explain(flown: Flown) -> Sharing:
     """Ask the program on paper, for places and forces of the log."""
     n = len(flown.vehicles)
-    programs, plans = Programs(n), known_plans(flown.planned_force)
+    programs = Programs(n)
     rows = np.arange(np.searchsorted(flown.time, BEGIN), len(flown.time), EVERY)
     late = round(flown.program_s / STEP)
     left: dict[int, list[float]] = {0: [], late: []}
@@ -79,7 +66,7 @@ def explain(flown: Flown) -> Sharing:
             for k in range(n):
                 knows = bool(flown.planned_force[asked, k].any())
                 force = flown.payload_force[asked, k]
-                found = programs.share(k, force, plans[asked], places, knows=knows)
+                found = programs.share(k, force, flown.plan[asked], places, knows=knows)
                 squares.append(float(np.sum((found - flown.cable_force[row, k]) ** 2)))
     equal = flown.cable_force[rows] - flown.payload_force[rows] / n
     return Sharing(

@@ -16,9 +16,8 @@ from rotor_control.gains import (
     POINT,
 )
 from rotor_control.laws.attitude import rotation_error
-from rotor_control.laws.point_mass import SMALLEST_DISTANCE
 from rotor_control.laws.position import commanded_acceleration
-from rotor_control.laws.steering import cable_steering, thrust_and_moment
+from rotor_control.laws.steering import cable_steering, direction_and_rate, thrust_and_moment
 from rotor_core._jit import kernel
 from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
@@ -89,11 +88,7 @@ def pull(states, reference, vehicles, who, a_cmd, mu, ahead, out):
         swing = cross(Omega_L, rho)
         D = sub(add(get3(z, P), apply(R_L, rho)), get3(s, P))
         D_dot = sub(add(get3(z, V), apply(R_L, swing)), get3(s, V))
-        d = norm(D)
-        xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
-        if d > SMALLEST_DISTANCE:
-            xi = scale(1.0 / d, D)
-            xi_dot = scale(1.0 / d, sub(D_dot, scale(dot(xi, D_dot), xi)))
+        xi, xi_dot = direction_and_rate(D, D_dot)
         omega = cross(xi, xi_dot)
         share = get3(mu[k], 0)
         size = norm(share)

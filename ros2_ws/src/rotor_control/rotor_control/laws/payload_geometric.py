@@ -10,9 +10,8 @@ from __future__ import annotations
 from rotor_control.allocation.tension import TENSION, distribute
 from rotor_control.gains import CABLE_LENGTH, GRAVITY, LOAD_MASS, MASS, PERIOD
 from rotor_control.laws.attitude import desired_rotation, rotation_error
-from rotor_control.laws.point_mass import SMALLEST_DISTANCE
 from rotor_control.laws.position import acceleration_from_errors, integrate
-from rotor_control.laws.steering import cable_steering, thrust_and_moment
+from rotor_control.laws.steering import cable_steering, direction_and_rate, thrust_and_moment
 from rotor_core._jit import constants
 from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
@@ -74,13 +73,8 @@ def pull_with_integrals(
     for k in range(n):
         v = vehicles[k]
         s = states[who[k]]
-        D = sub(get3(z, P), get3(s, P))
-        d = norm(D)
-        xi, xi_dot = (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
-        if d > SMALLEST_DISTANCE:
-            xi = scale(1.0 / d, D)
-            D_dot = sub(get3(z, V), get3(s, V))
-            xi_dot = scale(1.0 / d, sub(D_dot, scale(dot(xi, D_dot), xi)))
+        D, D_dot = sub(get3(z, P), get3(s, P)), sub(get3(z, V), get3(s, V))
+        xi, xi_dot = direction_and_rate(D, D_dot)
         omega = cross(xi, xi_dot)
         share = get3(mu[k], 0)
         size = norm(share)

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from rotor_control.gains import CABLE_LENGTH, LOAD_MASS, MASS
 from rotor_control.laws.position import commanded_acceleration
-from rotor_control.laws.steering import cable_steering, thrust_and_moment
+from rotor_control.laws.steering import SMALLEST_DISTANCE, cable_steering, thrust_and_moment
 from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math.vec3 import add, cross, dot, get3, norm, put3, scale, sub
 from rotor_core.state import P, V
-
-SMALLEST_DISTANCE = 1e-3
-"""Vehicle and load closer than this have no cable direction, m; it then counts as hanging."""
 
 
 @linked(ROWS, FLOATS, ROWS, FLOATS, INTS, FLOATS, ROWS, ROWS, ROWS)

@@ -16,9 +16,22 @@ from rotor_control.laws.flatness import (
 )
 from rotor_core._jit import kernel
 from rotor_core.math import so3
-from rotor_core.math.vec3 import add, column, cross, dot, get3, get9, put3, scale, times
+from rotor_core.math.vec3 import add, column, cross, dot, get3, get9, norm, put3, scale, sub, times
 from rotor_core.reference import YAW_ANGLE, YAW_RATE
 from rotor_core.state import OMEGA, Q
+
+SMALLEST_DISTANCE = 1e-3
+"""Vehicle and load closer than this have no cable direction, m; it then counts as hanging."""
+
+
+@kernel
+def direction_and_rate(gap, gap_rate):
+    """Unit vector from a vehicle to where its cable ends, and its rate, from how these are apart."""
+    d = norm(gap)
+    if d <= SMALLEST_DISTANCE:
+        return (0.0, 0.0, -1.0), (0.0, 0.0, 0.0)
+    xi = scale(1.0 / d, gap)
+    return xi, scale(1.0 / d, sub(gap_rate, scale(dot(xi, gap_rate), xi)))
 
 
 @kernel
