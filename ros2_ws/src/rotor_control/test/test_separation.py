@@ -45,7 +45,7 @@ def test_planes_are_those_of_the_quadratic_program(seed):
     _, (first, second), force, apart = team_of(rng, 2)
     assume(apart > 0.2)
     weight = rng.uniform(0.0, 200.0)
-    n = plane_between(first, second, force, weight)
+    n = np.array(plane_between(tuple(first), tuple(second), tuple(force), weight))
     H = np.eye(3) + weight * np.outer(force, force)
     quiet = clarabel.DefaultSettings()
     quiet.verbose = False
@@ -59,7 +59,8 @@ def test_planes_are_those_of_the_quadratic_program(seed):
 
 def test_vehicles_in_line_have_no_plane():
     up = np.array([0.0, 0.0, 1.0])
-    assert plane_between(0.5 * up, 0.8 * up, 0.1 * up, 10.0) is None
+    line = [tuple(s * up) for s in (0.5, 0.8, 0.1)]
+    assert plane_between(*line, 10.0) == (0.0, 0.0, 0.0)
     apart = CableProgram(np.array([0.5, 0.8]), radius=0.1, lean=10.0, plan=0.0)
     shares = apart.share(0.1 * up, np.zeros((2, 3)), np.stack([0.5 * up, 0.8 * up]))
     np.testing.assert_allclose(shares, [0.05 * up] * 2, atol=1e-9)
@@ -75,7 +76,7 @@ def test_a_tilted_plane_is_a_radius_away_at_the_end_of_the_cable(seed):
     assume(abs(normal[2]) < 0.99)
     radius, length = rng.uniform(0.05, 0.3), rng.uniform(0.4, 1.0)
     angle = 2.0 * np.arcsin(0.5 * radius / length)
-    own, other = tilted(normal, (angle, angle))
+    own, other = (np.array(tilted(tuple(normal), angle, side)) for side in (1.0, -1.0))
     np.testing.assert_allclose([np.linalg.norm(own), np.linalg.norm(other)], 1.0, atol=1e-12)
     line = np.cross(normal, [0.0, 0.0, 1.0])  # both planes hold it
     assert abs(own @ line) < 1e-12 and abs(other @ line) < 1e-12
@@ -84,6 +85,16 @@ def test_a_tilted_plane_is_a_radius_away_at_the_end_of_the_cable(seed):
         edge = length * (np.cos(angle) * up + side * np.sin(angle) * normal)
         assert abs(mine @ edge) < 1e-12
         assert np.linalg.norm(edge - length * up) == pytest.approx(radius, abs=1e-12)
+
+
+def rows_of(program, places, force):
+    """Planes as rows over the forces of all cables, (2 pairs, 3 n)."""
+    n = len(places)
+    owners = [v for pair in combinations(range(n), 2) for v in pair]
+    rows = np.zeros((len(owners), 3 * n))
+    for row, (owner, normal) in enumerate(zip(owners, program.planes(places, force), strict=True)):
+        rows[row, 3 * owner : 3 * owner + 3] = normal
+    return rows
 
 
 def optimum(force, planned, rows, plan):
@@ -116,7 +127,7 @@ def test_shares_are_the_optimum(n, seed):
     planned = force / n + rng.normal(0.0, 0.02, (n, 3))
     shares = program.share(force, planned, places)
     np.testing.assert_allclose(shares.sum(axis=0), force, atol=1e-7 * np.linalg.norm(force))
-    wanted = optimum(force, planned, program.planes(places, force), plan)
+    wanted = optimum(force, planned, rows_of(program, places, force), plan)
     # tolerances of the program are 1e-8 of its cost, so the root of that of the shares
     np.testing.assert_allclose(shares, wanted, atol=2e-4 * max(np.abs(wanted).max(), 0.1))
 
@@ -130,7 +141,7 @@ def test_two_vehicles_always_stay_on_their_sides(seed):
     assume(apart > 0.3)
     program = CableProgram(lengths, radius=rng.uniform(0.0, 0.2), lean=10.0, plan=20.0)
     shares = program.share(force, force / 2 + rng.normal(0.0, 0.02, (2, 3)), places)
-    assert (program.planes(places, force) @ shares.ravel()).max() < 1e-4 * np.linalg.norm(shares)
+    assert (rows_of(program, places, force) @ shares.ravel()).max() < 1e-4 * np.linalg.norm(shares)
 
 
 def test_without_planes_that_matter_shares_are_the_planned_ones():

@@ -9,12 +9,15 @@ Transporting a Payload, IEEE RA-L 9(4), 2024, arXiv:2304.02359). Equations (C.44
 from __future__ import annotations
 
 from itertools import combinations
+from math import cos, sin
 
 import clarabel
 import numpy as np
 from scipy import sparse
 
+from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
+from rotor_core.math.vec3 import add, dot, get3, norm, put3, scale, sub
 
 SOFTNESS = 1e-6
 """Compliance of the planes, over that of the forces: those that cannot all be kept give way, and the flight goes on."""
@@ -25,43 +28,70 @@ TOGETHER = 1e-6
 DONE = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
 
 
-def plane_between(
-    first: np.ndarray, second: np.ndarray, force: np.ndarray, weight: float
-) -> np.ndarray | None:
-    """Unit normal of the plane through the payload between two vehicles, which points to the second; (C.44).
+@kernel
+def plane_between(first, second, force, weight):
+    """Normal of the plane through the payload between two vehicles, which points to the second; (C.44).
 
     Args:
-        first, second: places from the payload, (3,) m.
-        force: wanted on the payload, (3,) N; the plane leans towards it.
+        first, second: places from the payload, m.
+        force: wanted on the payload, N; the plane leans towards it.
         weight: how much it does, 1/N^2.
 
     Returns:
-        (3,); None where both cables are in line.
+        Unit vector; zero where both cables are in line.
     """
-    H_inverse = np.linalg.inv(np.eye(3) + weight * np.outer(force, force))
-    sides = np.stack([first, -second])  # sides n <= -1
-    M = sides @ H_inverse @ sides.T
-    if np.linalg.det(M) <= TOGETHER**2 * M[0, 0] * M[1, 1]:
-        return None
-    multipliers = np.linalg.solve(M, np.ones(2))
-    if multipliers.min() < 0.0:  # one bound is met by keeping the other
-        k = int(multipliers.argmax())
-        multipliers = np.zeros(2)
-        multipliers[k] = 1.0 / M[k, k]
-    n = -H_inverse @ sides.T @ multipliers
-    return n / np.linalg.norm(n)
+    leaning = weight / (1.0 + weight * dot(force, force))  # of the inverse of 1 + w F F^T
+    a, b = dot(force, first), dot(force, second)
+    # A n <= -1 with rows first, -second; M = A H^-1 A^T
+    M_11 = dot(first, first) - leaning * a * a
+    M_22 = dot(second, second) - leaning * b * b
+    M_12 = leaning * a * b - dot(first, second)
+    determinant = M_11 * M_22 - M_12 * M_12
+    if determinant <= TOGETHER * TOGETHER * M_11 * M_22:
+        return 0.0, 0.0, 0.0
+    u, v = (M_22 - M_12) / determinant, (M_11 - M_12) / determinant
+    if u < 0.0:  # the first bound is met by keeping the other
+        u, v = 0.0, 1.0 / M_22
+    elif v < 0.0:
+        u, v = 1.0 / M_11, 0.0
+    pushed = sub(scale(v, second), scale(u, first))
+    n = sub(pushed, scale(leaning * dot(force, pushed), force))
+    return scale(1.0 / norm(n), n)
 
 
-def tilted(normal: np.ndarray, angles: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Normals of the planes of both vehicles, turned upwards by the angles at which they are seen; (C.45).
+@kernel
+def tilted(normal, angle, side):
+    """Normal of the plane of one vehicle, turned upwards by an angle; (C.45).
 
-    A vehicle is on its side where its own normal has a negative product with its place.
+    ``side``: 1 for the first of a pair, -1 for the second. A vehicle is on its side where its normal has a negative
+    product with its place.
     """
-    up = np.array([0.0, 0.0, 1.0]) - normal[2] * normal
-    size = np.linalg.norm(up)
-    up = up / size if size > TOGETHER else np.zeros(3)
-    (c1, s1), (c2, s2) = ((np.cos(a), np.sin(a)) for a in angles)
-    return c1 * normal + s1 * up, -c2 * normal + s2 * up
+    up = sub((0.0, 0.0, 1.0), scale(normal[2], normal))
+    size = norm(up)
+    up = scale(sin(angle) / size, up) if size > TOGETHER else (0.0, 0.0, 0.0)
+    return add(scale(side * cos(angle), normal), up)
+
+
+@kernel
+def planes_of_pairs(places, force, weight, angles, normals):
+    """Write the normals of the planes of all pairs, of the first and of the second vehicle, into (2 pairs, 3).
+
+    Args:
+        places: of the vehicles from the payload, (n, 3) m.
+        force, weight: as of :func:`plane_between`, (3,) N and 1/N^2.
+        angles: at which the radius of each vehicle is seen from the payload, (n,).
+        normals: written; zero for pairs that no plane tells apart.
+    """
+    row = 0
+    for i in range(places.shape[0]):
+        for j in range(i + 1, places.shape[0]):
+            n = plane_between(get3(places[i], 0), get3(places[j], 0), get3(force, 0), weight)
+            for own, side in ((i, 1.0), (j, -1.0)):
+                there = (0.0, 0.0, 0.0)
+                if dot(n, n) > 0.0:
+                    there = tilted(n, angles[own], side)
+                put3(normals[row], 0, there)
+                row += 1
 
 
 class CableProgram:
@@ -79,30 +109,21 @@ class CableProgram:
         self._lean, self._plan = lean, plan
         # seen at the end of the cable as the chord of an angle
         self._angles = 2.0 * np.arcsin(np.minimum(0.5 * radius / np.asarray(lengths), 1.0))
-        self._pairs = list(combinations(range(n), 2))
-        k = 2 * len(self._pairs)
+        owners = np.array([v for pair in combinations(range(n), 2) for v in pair], int)
+        k = len(owners)
+        self._normals = np.zeros((k, 3))
         weights = np.append(np.full(3 * n, 2.0 * (1.0 + plan)), np.full(k, 2.0 / SOFTNESS))
         self._P = sparse.diags(weights, format="csc")
+        self._A, self._where = _bounds(n, owners)
         self._settings = clarabel.DefaultSettings()
         self._settings.verbose = False
         self._settings.max_threads = 1
         self._cones = [clarabel.ZeroConeT(3), clarabel.NonnegativeConeT(2 * k)]
 
     def planes(self, places: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """Rows (2 pairs, 3 n) whose products with the forces of all cables must not be positive.
-
-        Args:
-            places: of the vehicles from the payload, (n, 3) m.
-            force: wanted on the payload, (3,) N.
-        """
-        rows = np.zeros((2 * len(self._pairs), 3 * len(places)))
-        for p, (i, j) in enumerate(self._pairs):
-            normal = plane_between(places[i], places[j], force, self._lean)
-            if normal is not None:
-                normals = tilted(normal, (self._angles[i], self._angles[j]))
-                for row, k, own in zip((2 * p, 2 * p + 1), (i, j), normals, strict=True):
-                    rows[row, 3 * k : 3 * k + 3] = own
-        return rows
+        """Normals of the planes of pair after pair of vehicles, (2 pairs, 3); see :func:`planes_of_pairs`."""
+        planes_of_pairs(places, force, self._lean, self._angles, self._normals)
+        return self._normals
 
     def share(self, force: np.ndarray, planned: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Forces of the cables on the payload, (n, 3) N; (C.46).
@@ -119,24 +140,46 @@ class CableProgram:
             raise ContractError(
                 "controller: the program that shares the force among cables got numbers that are not finite."
             )
-        n, scale = len(planned), max(float(np.linalg.norm(force)), 1e-9)
-        rows = self.planes(places, force)
-        k = len(rows)
-        A = np.block(
-            [
-                [np.tile(np.eye(3), n), np.zeros((3, k))],
-                [rows, -np.eye(k)],
-                [np.zeros((k, 3 * n)), -np.eye(k)],
-            ]
-        )
-        b = np.append(force / scale, np.zeros(2 * k))
-        q = np.append(-2.0 * self._plan / scale * planned.ravel(), np.zeros(k))
+        n, size = len(planned), max(float(np.linalg.norm(force)), 1e-9)
+        self._A.data[self._where] = self.planes(places, force)
+        k = len(self._normals)
+        b, q = np.zeros(3 + 2 * k), np.zeros(3 * n + k)
+        b[:3] = force / size
+        q[: 3 * n] = -2.0 * self._plan / size * planned.ravel()
         solution = clarabel.DefaultSolver(
-            self._P, q, sparse.csc_matrix(A), b, self._cones, self._settings
+            self._P, q, self._A, b, self._cones, self._settings
         ).solve()
         if solution.status not in DONE:
             raise ContractError(
                 f"controller: the program that shares the force {np.round(force, 4).tolist()} N among cables ended "
                 f"with {solution.status}."
             )
-        return scale * np.array(solution.x[: 3 * n]).reshape(n, 3)
+        return size * np.array(solution.x[: 3 * n]).reshape(n, 3)
+
+
+def _bounds(n: int, owners: np.ndarray) -> tuple[sparse.csc_matrix, np.ndarray]:
+    """Rows of the program, and where in their data the normals of the planes (k, 3) stand.
+
+    Sums of the forces; what a plane forbids less how much it gives way; that it does not give way backwards.
+    ``owners``: vehicles of the planes, (k,).
+    """
+    k = len(owners)
+    A = np.block(
+        [
+            [np.tile(np.eye(3), n), np.zeros((3, k))],
+            [np.zeros((k, 3 * n)), -np.eye(k)],
+            [np.zeros((k, 3 * n)), -np.eye(k)],
+        ]
+    )
+    columns = 3 * owners[:, None] + np.arange(3)
+    A[3 + np.arange(k)[:, None], columns] = np.nan  # entries of the normals, whatever they are
+    sparse_A = sparse.csc_matrix(A)
+    where = np.zeros((k, 3), int)
+    for row in range(k):
+        for axis in range(3):
+            first, end = (
+                sparse_A.indptr[columns[row, axis]],
+                sparse_A.indptr[columns[row, axis] + 1],
+            )
+            where[row, axis] = first + np.searchsorted(sparse_A.indices[first:end], 3 + row)
+    return sparse_A, where
