@@ -22,7 +22,7 @@ from rotor_recordings.crazyflies.grid import GRAVITY, STEP
 from rotor_recordings.crazyflies.team_model import SETTLED
 from rotor_sim.estimation.kalman import Kalman
 from validation.real_flights.february.balance import VehicleBalance, balances, velocity_gain
-from validation.real_flights.february.fly import ESTIMATOR, Variant, fly_flown, miss
+from validation.real_flights.february.fly import ESTIMATOR, PERIOD, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
     MASS,
@@ -136,15 +136,17 @@ def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
     apart = (filtered(flown, balance) - logged)[rows, :, :2]
     return Studied(
         flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,
-        explain(flown), balances(path, flown), _velocity_gains(np.array(told), np.array(true), flown),
+        explain(flown), balances(path, flown), _velocity_gains(told, true, flown),
         float(np.sqrt(np.mean(apart**2))), float(np.sqrt(np.mean(logged[rows, :, :2] ** 2))),
     )  # fmt: skip
 
 
-def _velocity_gains(told: np.ndarray, true: np.ndarray, flown: Flown) -> list[float]:
-    rows = flown.time[: len(told)] > SETTLED
-    n = len(flown.vehicles)
-    return [velocity_gain(told[rows, i], true[rows, i]).value for i in range(n)]
+def _velocity_gains(told: list[np.ndarray], true: list[np.ndarray], flown: Flown) -> list[float]:
+    """Of every vehicle, from velocities of all entities in every control period."""
+    each = round(STEP / PERIOD)
+    rows = flown.time[: len(told) // each] > SETTLED
+    here, there = (np.array(v[::each])[: len(rows)][rows] for v in (told, true))
+    return [velocity_gain(here[:, i], there[:, i]).value for i in range(len(flown.vehicles))]
 
 
 def study_all(folder: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> list[Studied]:

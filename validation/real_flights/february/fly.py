@@ -200,7 +200,6 @@ class FlownLaw(PayloadGeometricLaw):
 
     Attributes:
         row: of the log.
-        begins_row: whether this is the first period of the row.
     """
 
     def __init__(
@@ -208,7 +207,7 @@ class FlownLaw(PayloadGeometricLaw):
     ) -> None:
         super().__init__(scenario, teams(scenario.model)[0])
         n = len(flown.vehicles)
-        self.row, self.begins_row, self._flown, self._variant = 0, True, flown, variant
+        self.row, self._flown, self._variant = 0, flown, variant
         self.load[LOAD_INTEGRAL_GAIN + 1] = found.integral_y
         self.ahead = np.zeros((n, AHEAD))
         if variant.memory:
@@ -254,7 +253,7 @@ def fly_flown(
     Args:
         path: of the recording.
         variant: what is replaced; None: nothing.
-        watch: called with the states that the law is told and the true ones, every 10 ms.
+        watch: called with the states that the law is told and the true ones, once per control period.
 
     Returns:
         The recorded flight, and the path of the simulated payload as motion capture tells it, (T, 3) m; NaN where lost.
@@ -287,17 +286,16 @@ def fly_flown(
         if variant.biases and variant.estimated in ("none", "velocity"):
             told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * lean.inv())
         _replay(told, flown, law.row, variant)
-        if watch is not None and law.begins_row:
+        if watch is not None:
             watch(told, State(true))
-        out = law.command(told)
+        asked = law.command(told)
         if "thrust" in variant.logged:
-            out[:, 0] = flown.thrust[law.row]
-        law.begins_row = False
-        return out, None
+            asked[:, 0] = flown.thrust[law.row]
+        return asked, None
 
     try:
         for row in range(len(flown.time)):
-            law.row, law.begins_row = row, True
+            law.row = row
             out[row] = State(simulation.motion).position[n]
             for _ in range(round(STEP / PERIOD)):
                 control_period(simulation, decide)
