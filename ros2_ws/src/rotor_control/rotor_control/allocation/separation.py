@@ -6,6 +6,9 @@ Among the forces that add up to the wanted one, those on their sides that are ne
 Transporting a Payload, IEEE RA-L 9(4), 2024, arXiv:2304.02359). Equations (C.44)-(C.46), docs/theory/control.md.
 """
 
+# Clarabel is compiled and tells no types.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from itertools import combinations

@@ -98,7 +98,7 @@ class PayloadGeometricControl(PointMassControl):
     size of the wanted force, also while a vehicle does not point along it yet; else its part along the axis of thrust.
     """
 
-    type: Literal["payload_geometric"]
+    type: Literal["payload_geometric"]  # type: ignore[assignment]
     cable_integral_per_s3: float = bounded(0.0, ge=0.0)
     attitude_integral_n_m_per_s: Vector = bounded((0.0, 0.0, 0.0), ge=0.0)
     radius_m: float = bounded(0.15, ge=0.0)
