@@ -24,6 +24,7 @@ def refuse_uncovered(scenario: Scenario) -> None:
         "environment.contact (ground and boxes)": environment.contact is not None,
         "environment.wind": not environment.wind.is_calm,
         "environment.ground_effect": environment.ground_effect,
+        "environment.ceiling_effect": environment.ceiling_effect,
         "environment.wakes": environment.wakes is not None,
         "changes (attach, release, cut, faults)": bool(scenario.changes),
         "mission": scenario.mission is not None,

@@ -73,7 +73,7 @@ class Worlds:
         if not scenario.environment.wind.is_calm or scenario.rotors_feel_air:
             raise ConfigError(
                 f"{task.scenario}: environments for learning have still air; leave out environment.wind, "
-                "environment.wakes and inflow of rotors."
+                "wakes, ground_effect (with wrenches) and ceiling_effect, and inflow of rotors."
             )
         if any(
             c.thrust_gain_per_s or c.attitude_bias_rad or c.velocity_gain for c in scenario.plant

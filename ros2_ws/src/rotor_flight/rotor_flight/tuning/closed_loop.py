@@ -79,7 +79,8 @@ class LinearLoop:
             raise ConfigError("tune: knows teams of multirotors, without arms and helicopters.")
         if scenario.rotors_feel_air:
             raise ConfigError(
-                "tune: knows rotors in air at rest; leave out environment.wakes and inflow of rotors."
+                "tune: knows rotors in air at rest; leave out environment.wakes, ground_effect (with wrenches) and "
+                "ceiling_effect, and inflow of rotors."
             )
         lags = [v.rotors.lag_s for v in model.vehicles]
         self.lag = max(lags) if scenario.actuation.mode != "wrench" else 0.0
