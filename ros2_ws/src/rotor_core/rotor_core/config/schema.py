@@ -22,7 +22,7 @@ from rotor_core.config.model import Model
 from rotor_core.config.sensing import Sensing
 from rotor_core.config.trajectories import TRAJECTORIES, HoverPlan, JointMoves, Plan
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia
-from rotor_core.config.yaml.structure import bounded
+from rotor_core.config.yaml.structure import EntryError, bounded
 
 CENTRE_TOLERANCE = 0.005
 """The centre of mass of a helicopter is this near its origin, m."""
@@ -38,6 +38,13 @@ def _short(longest: float) -> float:
     """A step of one digit below the longest one, s."""
     size = 10.0 ** np.floor(np.log10(longest))
     return float(f"{np.floor(longest / size) * size:.1g}")
+
+
+OF_ENTITIES = (
+    "mass_kg", "inertia_kg_m2", "thrust_gain", "thrust_gain_per_s", "attitude_bias_rad", "velocity_gain",
+)  # fmt: skip
+OF_CABLES = ("length_m",)
+"""Keys of a change of the plant."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,10 @@ class PlantChange:
     def __post_init__(self) -> None:
         if (self.entity is None) == (self.cable is None):
             raise ValueError("a change names either an entity or a cable (numbered from 1).")
+        for key in OF_ENTITIES if self.entity is None else OF_CABLES:
+            if getattr(self, key) is not None:
+                own = "an entity" if self.entity is None else "a cable"
+                raise EntryError((key,), f"is {own}'s. Name {own}, or leave it out.")
         check_inertia(self.inertia_kg_m2)
 
 

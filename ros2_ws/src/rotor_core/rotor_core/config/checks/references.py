@@ -61,6 +61,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
     for i, change in enumerate(scenario.plant):
         if change.entity is not None:
             known(change.entity, f"plant[{i}].entity", "plant", i, "entity")
+            _check_rotors(scenario, tree, i)
         elif change.cable is not None and change.cable > len(model.cables):
             place = tree.at("plant", i, "cable").place
             raise ConfigError(
@@ -105,6 +106,19 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             )
     _check_arms(scenario, tree)
     _check_changes(scenario, tree)
+
+
+def _check_rotors(scenario: Scenario, tree: Tree, i: int) -> None:
+    """Only what has rotors has a gain of its thrust."""
+    change = scenario.plant[i]
+    if change.entity in [v.name for v in scenario.model.vehicles]:
+        return
+    for key in ("thrust_gain", "thrust_gain_per_s"):
+        if getattr(change, key) is not None:
+            raise ConfigError(
+                f"{tree.at('plant', i).place}: plant[{i}].{key}: {change.entity!r} has no rotors. Name a vehicle, or "
+                "leave it out."
+            )
 
 
 def _check_arms(scenario: Scenario, tree: Tree) -> None:
