@@ -164,8 +164,9 @@ def _restart_table(studied: list[Studied]) -> str:
 
 def _replay_table(studied: list[Studied]) -> str:
     groups = (_of_size(studied, 2), _of_size(studied, 3), studied)
+    # two digits, and none with powers of ten
     rows = [
-        [name, *(f"{np.median([s.misses[name] for s in group]):.2g}" for group in groups)]
+        [name, *(f"{float(f'{np.median([s.misses[name] for s in g]):.2g}'):g}" for g in groups)]
         for name in REPLAYS
     ]
     return table(["taken from the log", "two vehicles / m", "three / m", "all / m"], rows)
