@@ -20,7 +20,7 @@ from rotor_dynamics.linearization import ERRORS, linearize
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import Simulation
 
-TEAM = "three_dragonflies_triangular_1m"
+TEAM, APART = "three_dragonflies_triangular_1m", "three_crazyflies_apart"
 WEIGHT = 0.278 * 9.81
 
 
@@ -70,6 +70,37 @@ def test_cables_pull_as_somebody_else_says(bench, tmp_path):
     assert "cables pull as another node commands" in log.read_text()
     bench.until(lambda: "cables pull as the law computes" in log.read_text(), "the law again")
     bench.until(lambda: abs(odometry[-1].pose.pose.position.z - height) < 0.02, "back", 20.0)
+
+
+def test_a_program_is_told_its_plan(bench):
+    """To the law that keeps vehicles apart forces from elsewhere are a goal: their internal part counts 100/101."""
+    wanted = bench.collect(CableCommand, "/payload/cable_forces", qos.STATE)
+    states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+    bench.start("simulator", scenario=APART, duration_s=0.0, linger=True)
+    bench.start("planner", scenario=APART, start_trajectory=False)
+    bench.start("controller", scenario=APART)
+    bench.until(lambda: min(len(wanted), len(states)) > 20, "forces")
+    sender = bench.node.create_publisher(CableCommand, "/payload/cmd/cables", qos.COMMAND)
+    bench.until(lambda: sender.get_subscription_count() > 0, "the controller")
+    own = np.array([vector_from(f) for f in wanted[-1].forces])
+    wider = own * [1.3, 1.3, 1.0]  # cables lean further out, and the payload feels nothing of it
+
+    def leaning():
+        message = CableCommand(entity="payload", cables=["cable1", "cable2", "cable3"])
+        message.header.frame_id = "world"
+        message.header.stamp = states[-1].header.stamp
+        message.forces = [Vector3(x=x, y=y, z=z) for x, y, z in wider.tolist()]
+        sender.publish(message)
+        bench.spin(0.02)
+        forces = np.array([vector_from(f) for f in wanted[-1].forces])
+        internal = forces - forces.mean(axis=0)
+        goal = 100.0 / 101.0 * (wider - wider.mean(axis=0))
+        return np.abs(internal - goal).max() < 1e-3 * np.abs(goal).max()
+
+    for _ in range(200):
+        if leaning():
+            break
+    assert leaning()
 
 
 def hovering():

@@ -34,6 +34,8 @@ class PayloadGeometricLaw(CableLaw):
         told: planned forces of the cables from elsewhere, (n, 3) N; None: those that lean them outwards.
     """
 
+    DO_AS_TOLD = "are planned to pull"
+
     def __init__(self, scenario: Scenario, team: Team) -> None:
         control = scenario.controller
         assert isinstance(control, PayloadGeometricControl)

@@ -217,6 +217,9 @@ class CableLaw(TeamLaw):
         told: forces from elsewhere in place of the law's own; None: its own.
     """
 
+    DO_AS_TOLD = "pull"
+    """What cables do as somebody else says, for logs."""
+
     def __init__(
         self, scenario: Scenario, team: Team, control: PointMassControl | CableTeamControl
     ) -> None:

@@ -90,7 +90,7 @@ class CableCommands:
         if fresh != self._fresh:
             self._fresh = fresh
             who = "another node commands" if fresh else "the law computes"
-            self._logger.info(f"{self._law.team.payload}: cables pull as {who}")
+            self._logger.info(f"{self._law.team.payload}: cables {self._law.DO_AS_TOLD} as {who}")
         self._law.told = told[1] if fresh and told is not None else None
 
     def publish(self, stamp: Time, states: np.ndarray) -> None:
