@@ -222,8 +222,7 @@ class FlownLaw(PayloadGeometricLaw):
         if self._variant.logged_sharing:
             forces[:] = self._sharing[self.row] + self.wanted / len(forces)
             return
-        position = State(states).position
-        places = position[self.rows[:-1]] - position[self.rows[-1]]
+        places = self.places(states)
         plan = self._flown.plan[self.row]
         for k, knows in enumerate(self._flown.planned_force[self.row].any(axis=1)):
             forces[k] = self._programs.share(k, self.wanted[k], plan, places, knows=bool(knows))

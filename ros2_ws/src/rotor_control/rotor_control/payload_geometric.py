@@ -86,10 +86,14 @@ class PayloadGeometricLaw(CableLaw):
             self.memory, self.ahead, out,
         )  # fmt: skip
 
+    def places(self, states: np.ndarray) -> np.ndarray:
+        """Of the vehicles from the payload, (n, 3) m."""
+        position = State(states).position
+        return position[self.rows[:-1]] - position[self.rows[-1]]
+
     def share(self, states: np.ndarray, forces: np.ndarray) -> None:
         """Write the forces of the cables (n, 3) N that the program of each vehicle answers for these states."""
-        position = State(states).position
-        places = position[self.rows[:-1]] - position[self.rows[-1]]
+        places = self.places(states)
         planned = self._planned if self.told is None else self.told
         if (self.wanted == self.wanted[0]).all():  # the same question has one answer
             forces[:] = self.program.share(self.wanted[0], planned, places)

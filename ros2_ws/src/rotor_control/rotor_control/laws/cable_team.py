@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from rotor_control.allocation.tension import TENSION, distribute
 from rotor_control.gains import (
-    CABLE_LENGTH,
     LOAD_ATTITUDE_GAIN,
     LOAD_INERTIA,
     LOAD_MASS,
     LOAD_RATE_GAIN,
-    MASS,
     POINT,
 )
 from rotor_control.laws.attitude import rotation_error
 from rotor_control.laws.position import commanded_acceleration
-from rotor_control.laws.steering import cable_steering, direction_and_rate, thrust_and_moment
+from rotor_control.laws.steering import (
+    cable_steering,
+    direction_and_rate,
+    pulling_force,
+    thrust_and_moment,
+    wanted_direction,
+)
 from rotor_core._jit import kernel
 from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
@@ -26,10 +30,8 @@ from rotor_core.math.vec3 import (
     apply,
     apply_transposed,
     cross,
-    dot,
     get3,
     get9,
-    norm,
     scale,
     sub,
     times,
@@ -91,17 +93,14 @@ def pull(states, reference, vehicles, who, a_cmd, mu, ahead, out):
         xi, xi_dot = direction_and_rate(D, D_dot)
         omega = cross(xi, xi_dot)
         share = get3(mu[k], 0)
-        size = norm(share)
-        xi_des = scale(-1.0 / size, share) if size > 1e-9 else (0.0, 0.0, -1.0)
+        xi_des = wanted_direction(share)
         turn = cross(Omega_L, swing)
         if ahead.shape[0] > 0:  # the paper leaves this part out
             turn = add(turn, cross(alpha_des, rho))
         a = add(a_cmd, apply(R_L, turn))  # specific force of the attachment point
-        m, l = v[MASS], v[CABLE_LENGTH]
-        along = scale(dot(xi, share) + m * dot(xi, a) + m * l * dot(omega, omega), xi)  # (C.13)
         steer = cable_steering(xi, xi_dot, omega, xi_des, v, ahead, k)
-        across = sub(scale(-m * l, cross(xi, steer)), scale(m, cross(xi, cross(xi, a))))  # (C.14)
-        thrust_and_moment(add(along, across), s, v, reference, ahead, k, out)
+        force = pulling_force(xi, omega, share, a, steer, v)
+        thrust_and_moment(force, s, v, reference, ahead, k, out)
 
 
 @linked(ROWS, FLOATS, ROWS, FLOATS, INTS, TENSION, FLOATS, ROWS, ROWS, ROWS)

@@ -8,15 +8,21 @@ Equations (C.43), (C.47), (C.48), docs/theory/control.md.
 from __future__ import annotations
 
 from rotor_control.allocation.tension import TENSION, distribute
-from rotor_control.gains import CABLE_LENGTH, GRAVITY, LOAD_MASS, MASS, PERIOD
-from rotor_control.laws.attitude import desired_rotation, rotation_error
+from rotor_control.gains import GRAVITY, LOAD_MASS, PERIOD
+from rotor_control.laws.attitude import rotation_error
 from rotor_control.laws.position import acceleration_from_errors, integrate
-from rotor_control.laws.steering import cable_steering, direction_and_rate, thrust_and_moment
+from rotor_control.laws.steering import (
+    cable_steering,
+    direction_and_rate,
+    pulling_force,
+    thrust_and_moment,
+    wanted_direction,
+)
 from rotor_core._jit import constants
 from rotor_core._link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
-from rotor_core.math.vec3 import add, cross, dot, get3, norm, put3, scale, sub, times
-from rotor_core.reference import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE
+from rotor_core.math.vec3 import add, cross, get3, norm, put3, scale, sub, times
+from rotor_core.reference import ACCELERATION, POSITION, VELOCITY
 from rotor_core.state import P, Q, V
 
 OF_PAYLOAD, OF_CABLE, OF_ATTITUDE = constants(0, 3, 6)
@@ -77,22 +83,17 @@ def pull_with_integrals(
         xi, xi_dot = direction_and_rate(D, D_dot)
         omega = cross(xi, xi_dot)
         share = get3(mu[k], 0)
-        size = norm(share)
-        xi_des = scale(-1.0 / size, share) if size > 1e-9 else (0.0, 0.0, -1.0)
+        xi_des = wanted_direction(share)
         a = (0.0, 0.0, load[GRAVITY])
         if settings[FEEDS_FORWARD] > 0.0:
             a = scale(1.0 / load[LOAD_MASS], get3(wanted[k], 0))
-        m, l = v[MASS], v[CABLE_LENGTH]
         summed = integrate(memory[k, OF_CABLE : OF_CABLE + 3], cross(xi_des, xi), period)
         steer = cable_steering(xi, xi_dot, omega, xi_des, v, ahead, k)
         steer = add(steer, scale(settings[CABLE_INTEGRAL], summed))
-        along = scale(dot(xi, share) + m * dot(xi, a) + m * l * dot(omega, omega), xi)
-        across = sub(scale(-m * l, cross(xi, steer)), scale(m, cross(xi, cross(xi, a))))
-        force = add(along, across)  # (C.47)
-        thrust_and_moment(force, s, v, reference, ahead, k, out)
+        force = pulling_force(xi, omega, share, a, steer, v)  # (C.47)
+        R_des = thrust_and_moment(force, s, v, reference, ahead, k, out)
         if settings[WHOLE_THRUST] > 0.0:
             out[k, 0] = norm(force)
-        R_des = desired_rotation(force, reference[YAW_ANGLE])
         error = rotation_error(so3.matrix(so3.get4(s, Q)), R_des)
         turned = integrate(memory[k, OF_ATTITUDE : OF_ATTITUDE + 3], error, period)
         moment = add(get3(out[k], 1), times(get3(settings, ATTITUDE_INTEGRAL), turned))  # (C.48)

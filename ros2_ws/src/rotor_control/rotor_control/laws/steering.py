@@ -6,7 +6,15 @@ leaves at zero. Equations (C.8), (C.14), (C.26).
 
 from __future__ import annotations
 
-from rotor_control.gains import ATTITUDE_GAIN, CABLE_RATE_GAIN, DIRECTION_GAIN, INERTIA, RATE_GAIN
+from rotor_control.gains import (
+    ATTITUDE_GAIN,
+    CABLE_LENGTH,
+    CABLE_RATE_GAIN,
+    DIRECTION_GAIN,
+    INERTIA,
+    MASS,
+    RATE_GAIN,
+)
 from rotor_control.laws.attitude import desired_rotation, heading_rate, tracking_moment
 from rotor_control.laws.flatness import (
     CABLE_ACCELERATION,
@@ -56,8 +64,30 @@ def cable_steering(xi, xi_dot, omega, xi_des, vehicle, ahead, k):
 
 
 @kernel
+def wanted_direction(share):
+    """Direction of a cable that pulls with a force on the payload; hanging where that is nothing."""
+    size = norm(share)
+    return scale(-1.0 / size, share) if size > 1e-9 else (0.0, 0.0, -1.0)
+
+
+@kernel
+def pulling_force(xi, omega, share, a, steer, vehicle):
+    """Force of a vehicle in W that pulls with ``share`` along its cable and steers it (C.13), (C.14).
+
+    ``a``: specific force of where the cable ends; ``steer``: of :func:`cable_steering`.
+    """
+    m, l = vehicle[MASS], vehicle[CABLE_LENGTH]
+    along = scale(dot(xi, share) + m * dot(xi, a) + m * l * dot(omega, omega), xi)
+    across = sub(scale(-m * l, cross(xi, steer)), scale(m, cross(xi, cross(xi, a))))
+    return add(along, across)
+
+
+@kernel
 def thrust_and_moment(force, state, vehicle, reference, ahead, k, out):
-    """Write thrust and moment that give a vehicle a force in W: (C.9) with its nominal turning where known."""
+    """Write thrust and moment that give a vehicle a force in W: (C.9) with its nominal turning where known.
+
+    Returns the attitude that it should have, nine entries.
+    """
     R = so3.matrix(so3.get4(state, Q))
     R_des = desired_rotation(force, reference[YAW_ANGLE])
     rate, acceleration = heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0)
@@ -69,3 +99,4 @@ def thrust_and_moment(force, state, vehicle, reference, ahead, k, out):
         get9(vehicle, INERTIA), get3(vehicle, ATTITUDE_GAIN), get3(vehicle, RATE_GAIN),
     )  # fmt: skip
     put3(out[k], 1, tau)
+    return R_des

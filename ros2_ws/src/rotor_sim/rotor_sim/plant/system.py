@@ -164,14 +164,18 @@ def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
 
 def thrust_gain(scenario: Scenario, vehicle: str) -> float:
     """Thrust of a vehicle in reality over that of its model."""
-    changes = [c.thrust_gain for c in scenario.plant if c.entity == vehicle]
-    return next((gain for gain in changes if gain is not None), 1.0)
+    return _of_plant(scenario, vehicle, "thrust_gain", 1.0)
 
 
 def thrust_gain_rate(scenario: Scenario, vehicle: str) -> float:
     """Change of the thrust of a vehicle per second, over that at the start, 1/s."""
-    changes = [c.thrust_gain_per_s for c in scenario.plant if c.entity == vehicle]
-    return next((rate for rate in changes if rate is not None), 0.0)
+    return _of_plant(scenario, vehicle, "thrust_gain_per_s", 0.0)
+
+
+def _of_plant(scenario: Scenario, vehicle: str, key: str, natural: float) -> float:
+    """A number of the first change of a vehicle that gives it; ``natural``: of those that give none."""
+    given = [getattr(c, key) for c in scenario.plant if c.entity == vehicle]
+    return next((value for value in given if value is not None), natural)
 
 
 def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, ...]:
