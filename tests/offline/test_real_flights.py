@@ -1,7 +1,7 @@
 """Recorded flights of Crazyflies, where they are at hand (beside the repository); and the parts that need none."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,18 @@ from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
 from validation.real_flights.february.law import identify, restarts
 from validation.real_flights.february.logs import hover, read_flown
+from validation.real_flights.february.repeats import from_others, pairs, plans
 from validation.real_flights.february.sharing import explain
 from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
 from validation.real_flights.rods import rod_motion
 from validation.real_flights.slack import slack_episodes
-from validation.real_flights.windows import VARIANTS, predicted, rods_predicted
+from validation.real_flights.windows import (
+    VARIANTS,
+    Predictor,
+    cable_aware_attitudes,
+    predicted,
+    rods_predicted,
+)
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared/flight_data/col_trans_2024"
 needs_flights = pytest.mark.skipif(not FOLDER.exists(), reason="needs the recorded flights")
@@ -93,6 +100,60 @@ def test_the_simulator_without_lag_and_gain_is_rods(studied):
     full = predicted(team, grid, model, VARIANTS[1], (1.0,))[1.0].errors
     plain = rods_predicted(team, grid, (1.0,))[1.0].errors
     assert np.median(full[:, -1]) < 0.6 * np.median(plain[:, -1])  # what the fitted thrust is worth
+
+
+@needs_flights
+def test_predictions_gain_from_every_part(studied):
+    """Attitudes that know of the pull halve the miss after a second, and fitted numbers take more.
+
+    Air itself gains over all flights (docs/results/real_flights.md), not in this one.
+    """
+    team, grid, model = studied
+    plain, aware, air, fitted = (predicted(team, grid, model, v, (1.0,))[1.0] for v in VARIANTS[4:])
+    assert aware.figures(-1)["median_m"] < 0.6 * plain.figures(-1)["median_m"]
+    assert np.mean(fitted.errors**2) < np.mean(air.errors**2)
+
+
+@needs_flights
+def test_fitted_numbers_are_those_of_the_balance_of_forces(studied):
+    """Thrust gains to 1 per cent; attitudes that know of the pull need less than a quarter of a degree."""
+    found = Predictor(*studied, VARIANTS[-1])
+    assert np.degrees(np.abs(found.biases)).max() < 0.25
+    own = [v.gain for v in studied[2].vehicles.values()]
+    np.testing.assert_allclose(found.gains, own, rtol=0.01)
+
+
+@needs_flights
+def test_what_was_recorded_does_not_reach_back():
+    """Attitudes of the filter at an instant are made of what was recorded until then."""
+    team = read_crazyflie_team(FLIGHT)
+    grid = make_grid(team)
+    gains, half = np.ones(2), len(grid.time) // 2
+    early = {
+        f.name: getattr(grid, f.name)[:half]
+        for f in fields(grid)
+        if f.name in ("positions", "attitudes", "rates", "commands", "tensions", "directions")
+    }
+    whole = cable_aware_attitudes(grid, team.mass, gains)
+    part = cable_aware_attitudes(replace(grid, **early), team.mass, gains)
+    np.testing.assert_array_equal(whole[:half], part)
+
+
+@needs_flights
+def test_repetitions_of_a_flight_scatter_as_the_simulator_misses():
+    """Real flights of one plan, less their references: no closer to each other than the simulator is to each."""
+    names = [f"feb24_2cfs_forest_geom_0{k}" for k in (2, 4, 9)]
+    flights = [read_flown(FOLDER / f"{name}.npz") for name in names]
+    assert plans([*flights, read_flown(FLIGHT)]) == [[0, 1, 2]]
+    apart = pairs(flights)
+    assert len(apart) == 3 and 0.03 < min(apart) < max(apart) < 0.1
+    assert pairs([flights[0], flights[0]]) == [0.0]
+    # the mean of two others is nearer than the root of the mean square of the pairs, by the parallelogram
+    others = from_others(flights)
+    mean = 0.5 * (apart[0] ** 2 + apart[1] ** 2) - 0.25 * apart[2] ** 2
+    assert others[0] == pytest.approx(
+        np.sqrt(mean), rel=0.02
+    )  # flights differ in length by a sample or two
 
 
 @needs_flights

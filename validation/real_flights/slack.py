@@ -88,7 +88,7 @@ def predicted_distance(
     begin = int(np.searchsorted(grid.time, episode.begin - LEAD))
     end = min(int(np.searchsorted(grid.time, episode.end + AFTER)), len(grid.time))
     simulation.reset(time=float(grid.time[begin]))
-    simulation.set_states(states_at(team, grid, begin), project=True)
+    simulation.set_states(states_at(tuple(team.vehicles), grid, begin), project=True)
     pilots = [Autopilot(v, scenario.environment.gravity_m_s2) for v in scenario.model.vehicles]
     cable = list(team.vehicles).index(episode.vehicle)
     distances = []

@@ -5,24 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import least_squares
+from scipy.signal import savgol_filter
 from scipy.spatial.transform import Rotation
 
 from rotor_adapters.autopilots import Autopilot
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import State
-from rotor_recordings.crazyflies.grid import GRAVITY, STEP, Grid
+from rotor_recordings.crazyflies.grid import STEP, Grid
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, CrazyflieTeam
-from rotor_recordings.crazyflies.team_model import SETTLED, TeamModel, lagged, team_scenario
+from rotor_recordings.crazyflies.team_model import SETTLED, TeamModel, team_scenario
 from rotor_recordings.predict.windows import Windows
 from rotor_sim.simulation import Simulation
+from validation.real_flights.air import in_air
+from validation.real_flights.february.fly import THRUST_GAIN_PER_S
+from validation.real_flights.on_board import ESTIMATOR, filtered_attitudes
 from validation.real_flights.rods import rod_motion
 
 EVERY = 0.5
 """Windows begin this far apart, s."""
 
-PATIENCE = 0.3
-"""Of the estimator on board, s."""
+START_SAMPLES = 25
+"""Of the cubics that the velocities of vehicles at the start of a window come from."""
+
+FITTED_HORIZON = 1.0
+"""Of the predictions to which numbers are fitted, s."""
+
+SCALES = (0.01, 0.01, 0.01)
+"""Of what is fitted: thrust gain, and attitudes about x and y, rad."""
+
+LOST = 1.0
+"""What a lost prediction counts in a fit, m."""
+
+DOUBTED = 0.05
+"""Errors beyond this count for less in a fit, m."""
 
 
 @dataclass(frozen=True)
@@ -31,90 +48,176 @@ class Variant:
 
     Attributes:
         name: for tables.
-        gain: thrust gain fitted (else 1).
-        lag: thrust lag fitted (else none).
-        attitude: vehicles are turned to their recorded attitude (else by the moments that were asked for).
-        leaning: recorded attitudes are corrected by what an estimator that knows of no cable hides.
+        gain: thrust gain from the balance of forces (else 1).
+        lag: thrust lag from the same (else none).
+        attitude: "asked": by the moments that were asked for; "recorded": vehicles are turned to their recorded
+            attitude; "filtered": to that of the filter on board, had it known of the pull of the cables.
         each: every vehicle has its own thrust gain (else their mean).
+        air: inflow and jets of the rotors, drag of the payload, and thrust that falls over the flight.
+        fitted: a thrust gain and two biases of attitude for each vehicle, from predictions of
+            :data:`FITTED_HORIZON` over the same flight.
     """
 
     name: str
     gain: bool = True
     lag: bool = True
-    attitude: bool = True
-    leaning: bool = False
+    attitude: str = "recorded"
     each: bool = False
+    air: bool = False
+    fitted: bool = False
 
 
 VARIANTS = (
-    Variant("thrust and moments as asked", attitude=False),
+    Variant("thrust and moments as asked", attitude="asked"),
     Variant("thrust as asked, attitude as recorded"),
     Variant("the same without lag", lag=False),
     Variant("the same without lag and gain", lag=False, gain=False),
     Variant("without lag, a gain for each vehicle", lag=False, each=True),
-    Variant("the same, attitudes corrected by the pull", lag=False, each=True, leaning=True),
-)
+    Variant("the same, attitudes of a filter that knows of cables", lag=False, each=True, attitude="filtered"),
+    Variant("the same in air, thrust falls", lag=False, each=True, attitude="filtered", air=True),
+    Variant("the same, three numbers of each vehicle fitted", lag=False, attitude="filtered", air=True, fitted=True),
+)  # fmt: skip
+
+
+class Predictor:
+    """Predictions of one flight by one variant.
+
+    Args:
+        team, grid, model: the flight.
+        variant: what predicts.
+
+    Attributes:
+        gains: thrust that acts over thrust asked for in the middle of the flight, (n,).
+        biases: rotation vectors about the x and y axes of the bodies that attitudes are turned by, (n, 2) rad.
+    """
+
+    def __init__(self, team: CrazyflieTeam, grid: Grid, model: TeamModel, variant: Variant) -> None:
+        own = np.array([fit.gain for fit in model.vehicles.values()])
+        self._vehicles, self._grid, self._variant = tuple(team.vehicles), grid, variant
+        scenario = team_scenario(
+            team, model, lag=None if variant.lag else 0.0, gain=False, period=0.005
+        )
+        if variant.air:
+            scenario = in_air(scenario)
+        self._simulation = Simulation(scenario)
+        gravity = scenario.environment.gravity_m_s2
+        self._pilots = [Autopilot(v, gravity) for v in scenario.model.vehicles]
+        self._trims = np.stack([fit.moments for fit in model.vehicles.values()])
+        self._periods = round(STEP / scenario.time.control_s)
+        settled = np.flatnonzero(grid.time >= SETTLED)
+        self._first, self._middle = int(settled[0]), float(grid.time[settled].mean())
+        self._start = savgol_filter(grid.positions, START_SAMPLES, 3, deriv=1, delta=STEP, axis=0)
+        self._attitudes = grid.attitudes
+        if variant.attitude == "filtered":
+            self._attitudes = cable_aware_attitudes(grid, team.mass, own)
+        self.gains = own if variant.each or variant.fitted else np.full(len(own), model.gain)
+        if not variant.gain:
+            self.gains = np.ones(len(own))
+        self.biases = np.zeros((len(own), 2))
+        if variant.fitted:
+            self._fit()
+
+    def begins(self, longest: float) -> np.ndarray:
+        """Rows at which predictions begin that go on for ``longest`` s."""
+        rows = np.arange(self._first, len(self._grid.time), round(EVERY / STEP))
+        return rows[rows + round(longest / STEP) < len(self._grid.time)]
+
+    def errors(self, horizons: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted less recorded positions (horizons, windows, n + 1, 3) m, and angles (horizons, windows, n + 1).
+
+        NaN where a prediction was lost.
+        """
+        grid, n, longest = self._grid, len(self.gains), max(horizons)
+        turns = Rotation.from_rotvec(np.pad(self.biases, ((0, 0), (0, 1))))
+        attitudes = np.stack([wxyz_from(rotation_from(row) * turns) for row in self._attitudes])
+        grid = replace(grid, attitudes=attitudes, velocities=self._start)
+        begins, steps = self.begins(longest), [round(h / STEP) for h in horizons]
+        apart = np.full((len(horizons), len(begins), n + 1, 3), np.nan)
+        angles = np.full((len(horizons), len(begins), n + 1), np.nan)
+        for w, begin in enumerate(begins):
+            try:
+                self._put(grid, int(begin))
+                for i in range(begin, begin + max(steps)):
+                    self._hold(grid, i)
+                    for h in np.flatnonzero(np.array(steps) == i + 1 - begin):
+                        apart[h, w], angles[h, w] = self._compare(grid, i + 1)
+            except RotorError:
+                continue
+        return apart, angles
+
+    def _put(self, grid: Grid, begin: int) -> None:
+        self._simulation.reset(time=float(grid.time[begin]))
+        states = states_at(self._vehicles, grid, begin)
+        self._simulation.set_states(states, project=True)
+
+    def _hold(self, grid: Grid, row: int) -> None:
+        """Fly the commands of a row."""
+        fall = THRUST_GAIN_PER_S * (grid.time[row] - self._middle) if self._variant.air else 0.0
+        thrusts = grid.commands[row, :, 0] * self.gains * (1.0 + fall)
+        asked = np.column_stack([thrusts, grid.commands[row, :, 1:] - self._trims])
+        for _ in range(self._periods):
+            if self._variant.attitude != "asked":
+                for i, pilot in enumerate(self._pilots):
+                    asked[i] = pilot.hold_attitude(
+                        self._simulation.motion[i], grid.attitudes[row, i], float(thrusts[i]), rates=grid.rates[row, i]
+                    )  # fmt: skip
+            self._simulation.act(asked)
+            self._simulation.step()
+
+    def _compare(self, grid: Grid, row: int) -> tuple[np.ndarray, np.ndarray]:
+        n, motion = len(self.gains), State(self._simulation.motion)
+        there = np.vstack([grid.positions[row], grid.payload[row]])
+        cosine = np.abs((motion.attitude[:n] * grid.attitudes[row]).sum(axis=1))
+        angles = np.append(2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)), np.nan)
+        return motion.position[: n + 1] - there, angles
+
+    def _fit(self) -> None:
+        """Find gains and biases (n, 3) by least squares, in units of :data:`SCALES` and from 1 on."""
+        start = np.column_stack([self.gains, self.biases])
+
+        def residuals(x: np.ndarray) -> np.ndarray:
+            found = start + SCALES * (x.reshape(start.shape) - 1.0)
+            self.gains, self.biases = found[:, 0], found[:, 1:]
+            apart, _ = self.errors((FITTED_HORIZON,))
+            return np.nan_to_num(apart, nan=LOST).ravel()
+
+        found = least_squares(
+            residuals, np.ones(start.size), diff_step=0.1, loss="soft_l1", f_scale=DOUBTED, max_nfev=3
+        )  # fmt: skip
+        residuals(found.x)
 
 
 def predicted(
     team: CrazyflieTeam, grid: Grid, model: TeamModel, variant: Variant, horizons: tuple[float, ...]
 ) -> dict[float, Windows]:
     """Errors at several horizons; windows start every :data:`EVERY` s once the flight has settled."""
-    each = {name: fit.gain for name, fit in model.vehicles.items()}
-    scenario = team_scenario(
-        team, model, lag=None if variant.lag else 0.0, gain=each if variant.each else variant.gain, period=0.005
-    )  # fmt: skip
-    if variant.leaning:
-        grid = leaning(grid, team.mass)
-    simulation = Simulation(scenario)
-    gravity = scenario.environment.gravity_m_s2
-    pilots = [Autopilot(v, gravity) for v in scenario.model.vehicles]
-    trims = np.stack([fit.moments for fit in model.vehicles.values()])
-    longest, n = max(horizons), len(team.vehicles)
-    begins = np.flatnonzero(grid.time >= SETTLED)[0] + np.arange(
-        0, len(grid.time), round(EVERY / STEP)
-    )
-    begins = begins[begins + round(longest / STEP) < len(grid.time)]
-    errors = {h: np.full((len(begins), n + 1), np.nan) for h in horizons}
-    angles = {h: np.full((len(begins), n + 1), np.nan) for h in horizons}
-    periods = round(STEP / scenario.time.control_s)
-    for w, begin in enumerate(begins):
-        try:
-            simulation.reset(time=float(grid.time[begin]))
-            simulation.set_states(states_at(team, grid, int(begin)), project=True)
-            for i in range(begin, begin + round(longest / STEP)):
-                for _ in range(periods):
-                    simulation.act(_wrenches(simulation, grid, pilots, trims, i, variant.attitude))
-                    simulation.step()
-                for h in horizons:
-                    if i + 1 - begin == round(h / STEP):
-                        errors[h][w], angles[h][w] = _apart(simulation.motion, grid, i + 1)
-        except RotorError:
-            continue  # NaN: lost
-    starts = grid.time[begins]
-    return {h: Windows(h, starts, errors[h], angles[h]) for h in horizons}
+    predictor = Predictor(team, grid, model, variant)
+    apart, angles = predictor.errors(horizons)
+    starts = grid.time[predictor.begins(max(horizons))]
+    return {
+        h: Windows(h, starts, np.linalg.norm(apart[k], axis=2), angles[k])
+        for k, h in enumerate(horizons)
+    }
 
 
-def leaning(grid: Grid, mass: float) -> Grid:
-    """The same with the attitudes that vehicles must have had: leaning against the pull of their cables.
+def cable_aware_attitudes(grid: Grid, mass: float, gains: np.ndarray) -> np.ndarray:
+    """Attitudes (T, n, 4) as the filter on board would have told them, had it known of the pull of the cables.
 
-    What the estimator hides of the sideways pull over thrust follows with :data:`PATIENCE` (docs/theory/estimation.md).
+    Recorded ones hide the sideways pull (docs/theory/estimation.md). Positions, gyroscopes and thrusts up to
+    each instant are used, as by the filter that was recorded; pulls are from the balance of the payload.
     """
-    out = grid.attitudes.copy()
-    pulls = -PAYLOAD_MASS * np.nan_to_num(grid.tensions)[..., None] * grid.directions
-    needed = mass * (np.nan_to_num(grid.accelerations) + [0.0, 0.0, GRAVITY]) - pulls
-    lean = -pulls / np.linalg.norm(needed, axis=2, keepdims=True)
-    for i in range(out.shape[1]):
-        hidden = np.stack([lagged(lean[:, i, k], PATIENCE) for k in range(2)], axis=1)
-        turn = np.stack([-hidden[:, 1], hidden[:, 0], np.zeros(len(hidden))], axis=1)
-        out[:, i] = wxyz_from(Rotation.from_rotvec(turn) * rotation_from(out[:, i]))
-    return replace(grid, attitudes=out)
+    pulls = -PAYLOAD_MASS / mass * np.nan_to_num(grid.tensions)[..., None] * grid.directions
+    thrusts = gains * grid.commands[:, :, 0] / mass
+    return filtered_attitudes(
+        replace(ESTIMATOR, accelerometer="all"), grid.positions, grid.velocities[0], grid.attitudes[0], grid.rates,
+        thrusts, pulls,
+    )  # fmt: skip
 
 
-def states_at(team: CrazyflieTeam, grid: Grid, row: int) -> dict[str, np.ndarray]:
+def states_at(vehicles: tuple[str, ...], grid: Grid, row: int) -> dict[str, np.ndarray]:
     """Recorded states of all entities at a row of the grid."""
     out = {}
-    for i, name in enumerate(team.vehicles):
+    for i, name in enumerate(vehicles):
         parts = grid.positions, grid.attitudes, grid.velocities, grid.rates
         out[name] = np.concatenate([part[row, i] for part in parts])
     still = [1.0, 0.0, 0.0, 0.0]
@@ -122,33 +225,6 @@ def states_at(team: CrazyflieTeam, grid: Grid, row: int) -> dict[str, np.ndarray
         [grid.payload[row], still, grid.payload_velocity[row], np.zeros(3)]
     )
     return out
-
-
-def _wrenches(
-    simulation: Simulation,
-    grid: Grid,
-    pilots: list[Autopilot],
-    trims: np.ndarray,
-    row: int,
-    attitude: bool,
-) -> np.ndarray:
-    asked = grid.commands[row].copy()
-    asked[:, 1:] -= trims
-    if attitude:
-        for i, pilot in enumerate(pilots):
-            state = simulation.motion[i]
-            asked[i] = pilot.hold_attitude(
-                state, grid.attitudes[row, i], float(asked[i, 0]), rates=grid.rates[row, i]
-            )
-    return asked
-
-
-def _apart(motion: np.ndarray, grid: Grid, row: int) -> tuple[np.ndarray, np.ndarray]:
-    n = grid.positions.shape[1]
-    there = np.vstack([grid.positions[row], grid.payload[row]])
-    cosine = np.abs((State(motion).attitude[:n] * grid.attitudes[row]).sum(axis=1))
-    angles = np.append(2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)), np.nan)
-    return np.linalg.norm(State(motion).position[: n + 1] - there, axis=1), angles
 
 
 def rods_predicted(

@@ -18,11 +18,10 @@ import numpy as np
 
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import State
-from rotor_recordings.crazyflies.grid import GRAVITY, STEP
+from rotor_recordings.crazyflies.grid import STEP
 from rotor_recordings.crazyflies.team_model import SETTLED
-from rotor_sim.estimation.kalman import Kalman
 from validation.real_flights.february.balance import VehicleBalance, balances, velocity_gain
-from validation.real_flights.february.fly import ESTIMATOR, PERIOD, Variant, fly_flown, miss
+from validation.real_flights.february.fly import PERIOD, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
     MASS,
@@ -32,6 +31,7 @@ from validation.real_flights.february.logs import (
     read_flown,
 )
 from validation.real_flights.february.sharing import Sharing, explain
+from validation.real_flights.on_board import ESTIMATOR, filtered_attitudes
 
 WHOLE = "everything as found"
 LOGGED = "cables share the force as logged, not by the program"
@@ -102,18 +102,10 @@ def flights(folder: Path) -> list[Path]:
 
 def filtered(flown: Flown, balance: Hover) -> np.ndarray:
     """Axes of thrust as the filter has them when it hears what was logged, (T, n, 3): gyroscope, position, thrust."""
-    n = len(flown.vehicles)
-    found = Kalman(ESTIMATOR, GRAVITY, n)
-    found.start(flown.position[0], flown.velocity[0], flown.attitude[0])
-    out = np.zeros((len(flown.time), n, 3))
-    force = np.zeros((n, 3))
-    for k in range(len(flown.time)):
-        if k:
-            force[:, 2] = balance.gain * flown.thrust[k - 1] / MASS
-            found.predict(force, flown.gyro[k - 1], STEP)
-            found.correct(flown.position[k], np.ones(n, bool))
-        out[k] = rotation_matrices(found.attitude)[:, :, 2]
-    return out
+    attitudes = filtered_attitudes(
+        ESTIMATOR, flown.position, flown.velocity[0], flown.attitude[0], flown.gyro, balance.gain * flown.thrust / MASS,
+    )  # fmt: skip
+    return rotation_matrices(attitudes.reshape(-1, 4))[:, :, 2].reshape(flown.position.shape)
 
 
 def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:

@@ -20,12 +20,10 @@ from rotor_control.gains import LOAD_INTEGRAL_GAIN
 from rotor_control.laws.flatness import AHEAD, CABLE_RATE
 from rotor_control.laws.payload_geometric import OF_CABLE, OF_PAYLOAD
 from rotor_control.payload_geometric import PayloadGeometricLaw
-from rotor_core.config.air.wakes import Wakes
-from rotor_core.config.model import DragCoefficients, Model
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
-from rotor_core.config.sensing import KalmanEstimator, Sensing
+from rotor_core.config.sensing import Sensing
 from rotor_core.config.teams import teams
-from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.errors import RotorError
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.reference import REFERENCE, Reference
@@ -35,6 +33,7 @@ from rotor_recordings.crazyflies.logs import read_crazyflie_team
 from rotor_recordings.crazyflies.team_model import fit_team, team_scenario
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
+from validation.real_flights.air import in_air
 from validation.real_flights.february.law import (
     ATTITUDE_INTEGRAL,
     GAINS,
@@ -50,6 +49,7 @@ from validation.real_flights.february.law import (
 from validation.real_flights.february.logs import LENGTH, Flown, Hover, hover, read_flown
 from validation.real_flights.february.sharing import Programs
 from validation.real_flights.follow import distance
+from validation.real_flights.on_board import ESTIMATOR
 
 PERIOD = 0.005
 """Of control, s; 2 ms on board."""
@@ -62,22 +62,6 @@ THRUST_GAIN_PER_S = -0.0013
 
 CAPTURE_DELAY, CAPTURE_RATE = 0.01, 100.0
 """Of motion capture, s and Hz; assumed."""
-
-ESTIMATOR = KalmanEstimator(
-    "kalman",
-    position_m=0.01,
-    accelerometer_density_m_s2_sqrt_hz=0.016,
-    vertical_density_m_s2_sqrt_hz=0.8,
-    gyroscope_density_rad_s_sqrt_hz=0.0032,
-)
-"""Densities of the published filter (0.5 m/s^2 and 0.1 rad/s each millisecond). Upwards the logged estimates have no
-bias, though thrust is more than weight, for a reason that the logs do not show: positions are followed at once."""
-
-ROTOR_RADIUS = 0.0235
-"""Of the propellers 47-17, m."""
-
-PAYLOAD_DRAG = (3.6e-4,) * 3
-"""Of a ball of 20 mm radius with a coefficient of 0.47, N s^2/m^2; the shape of the real payload is not told."""
 
 FIRST = 10
 """Samples over which the velocity at the start is averaged."""
@@ -139,7 +123,8 @@ def scenario_of(path: Path, program_s: float, balance: Hover, variant: Variant) 
         delay_s=CAPTURE_DELAY,
         estimator=None if variant.estimated == "none" else ESTIMATOR,
     )
-    return _in_air(replace(scenario, sensing=sensing), variant)
+    scenario = replace(scenario, sensing=sensing)
+    return in_air(scenario, inflow=variant.inflow, wakes=variant.wakes, drag=variant.drag)
 
 
 def _control(gains: Gains, program_s: float) -> dict[str, Any]:
@@ -175,24 +160,6 @@ def _as_on_board(scenario: Scenario) -> Scenario:
     """The scenario as the law believes it: all cables of the same length."""
     cables = tuple(replace(a, length_m=LENGTH) for a in scenario.model.attachments)  # type: ignore[call-arg]
     return replace(scenario, model=replace(scenario.model, attachments=cables))
-
-
-def _in_air(scenario: Scenario, variant: Variant) -> Scenario:
-    """The scenario with what moves the air in it; blades and jets are those of the defaults."""
-    model = scenario.model
-    inflow = Inflow() if variant.inflow else None
-    vehicles = tuple(
-        replace(v, rotors=replace(v.rotors, radius_m=ROTOR_RADIUS, inflow=inflow))
-        for v in model.vehicles
-    )
-    drag = DragCoefficients(quadratic_n_s2_per_m2=PAYLOAD_DRAG) if variant.drag else None
-    load = replace(model.payloads[0], drag=drag)
-    wakes = Wakes() if variant.wakes and variant.inflow else None
-    return replace(
-        scenario,
-        model=replace(model, vehicles=vehicles, payloads=(load,)),
-        environment=replace(scenario.environment, wakes=wakes),
-    )
 
 
 class FlownLaw(PayloadGeometricLaw):

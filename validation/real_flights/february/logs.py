@@ -185,15 +185,26 @@ class Hover:
 
 
 def hover(flown: Flown) -> Hover:
-    """Balance of forces at rest: the payload's gives the tensions, a vehicle's gives its thrust and its lean."""
+    """Balance of forces before the trajectory: the payload's gives the tensions, a vehicle's its thrust and its lean.
+
+    Some teams still rise from take-off, or settle: mean accelerations, from parabolas, are in the balance.
+    """
     rows = flown.time < HOVER_END
+    time = flown.time[rows]
     arms = flown.payload[rows, None] - flown.position[rows]
     direction = arms.mean(axis=0)
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    weight = np.array([0.0, 0.0, PAYLOAD_MASS * GRAVITY])
-    tensions = np.linalg.lstsq(-direction.T, weight, rcond=None)[0]
+    up = np.array([0.0, 0.0, GRAVITY])
+    held = PAYLOAD_MASS * (up + _mean_acceleration(time, flown.payload[rows]))
+    tensions = np.linalg.lstsq(-direction.T, held, rcond=None)[0]
     pulls = tensions[:, None] * direction
-    needed = np.array([0.0, 0.0, MASS * GRAVITY]) - pulls
+    needed = MASS * (up + _mean_acceleration(time, flown.position[rows])) - pulls
     gain = np.linalg.norm(needed, axis=1) / flown.thrust[rows].mean(axis=0)
     axes = flown.axes[rows].mean(axis=0)
     return Hover(needed, pulls, gain, axes / np.linalg.norm(axes, axis=1, keepdims=True))
+
+
+def _mean_acceleration(time: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Of the parabola through positions (T, ...) that fits best."""
+    flat = positions.reshape(len(time), -1)
+    return (2.0 * np.polyfit(time - time.mean(), flat, 2)[0]).reshape(positions.shape[1:])

@@ -24,6 +24,7 @@ from validation.real_flights.february.elimination import (
 from validation.real_flights.february.fly import THRUST_GAIN_PER_S
 from validation.real_flights.february.law import GAINS, restarts
 from validation.real_flights.february.logs import HOVER_END
+from validation.real_flights.february.repeats import from_others, pairs
 from validation.real_flights.markdown import table
 
 SHOWN = ("feb24_2cfs_window_opt_01", "feb24_2cfs_forest_geom_09", "feb24_3cfs_forest_opt_05")
@@ -66,6 +67,7 @@ def write_page(data: Path, page: Path, images: Path) -> None:
             fast=np.max([v.velocity.value for v in numbers]),
             logged=1e3 * np.median([s.misses[LOGGED] for s in studied]),
             logged_skill=1.0 - np.median([s.misses[LOGGED] for s in studied]) / np.median(tracking),
+            chance=_chance_table(studied), others=1e3 * np.median([*from_others([s.flown for s in studied]).values()]),
             filter=np.median(filters), tilt=np.median(tilts), apart=1e3 * max(map(_integrals_apart, studied)),
             **{f"two_{k}": v for k, v in _group(studied, 2).items()},
             **{f"three_{k}": v for k, v in _group(studied, 3).items()},
@@ -148,6 +150,26 @@ def _program_table(studied: list[Studied]) -> str:
             ]
         )
     return table(["vehicles", "equal shares", "program, at once", "program, after its time"], rows)
+
+
+def _chance_table(studied: list[Studied]) -> str:
+    rows = []
+    for name, group in (("2", _of_size(studied, 2)), ("3", _of_size(studied, 3)), ("all", studied)):
+        flights = [s.flown for s in group]
+        apart = 1e3 * np.array(pairs(flights))
+        others = 1e3 * np.array([*from_others(flights).values()])
+        whole = 1e3 * np.median([s.misses[WHOLE] for s in group])
+        rows.append(
+            [
+                name, str(len(apart)), f"{np.median(apart):.1f}", f"{np.median(apart) / np.sqrt(2.0):.1f}",
+                f"{np.median(others):.1f}", f"{whole:.1f}",
+            ]
+        )  # fmt: skip
+    head = [
+        "vehicles", "pairs", "two flights apart / mm", "over sqrt(2)", "mean of the others misses / mm",
+        "simulator misses / mm",
+    ]  # fmt: skip
+    return table(head, rows)
 
 
 def _restart_table(studied: list[Studied]) -> str:
