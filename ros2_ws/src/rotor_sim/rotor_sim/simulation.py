@@ -168,6 +168,8 @@ class Simulation:
         self._motors_on = (
             False  # the first command finds motors at their efforts, as rotors at speed
         )
+        self._held: np.ndarray | None = None
+        self._acted = -np.inf  # when a command acted last
         self._changes = Schedule(self.scenario.changes, elapsed)
         self.externals.clear()
         for stream in (
@@ -424,6 +426,7 @@ class Simulation:
             efforts = wrenches.efforts if len(wrenches.efforts) else efforts
             wrenches = wrenches.wrenches
         self.engine.check_wrenches(wrenches)
+        self._held, self._acted = np.array(wrenches, float), self.time
         if self._wind:
             self._blow(self._wind)
         if efforts is not None and len(efforts) + self._n_joints:
@@ -454,6 +457,13 @@ class Simulation:
             self._make(change)
         if len(self.winches):
             self.winches.act(self.engine)
+
+    def _hold_on(self) -> None:
+        """Begin a control period without a new command."""
+        if self._held is not None or not self.n_vehicles:
+            self.act(np.zeros((0, 4)) if self._held is None else self._held)
+        elif self._wind:
+            self._blow(self._wind)
 
     def _blow(self, wind: WindField) -> None:
         """Let the wind of this control period act on every body where it is."""
@@ -574,7 +584,8 @@ class Simulation:
         """Hold a command for one control period and integrate it; default: what is held already.
 
         Args:
-            command: of all vehicles.
+            command: of all vehicles. Without one the held command acts on in the air of the new period, and what the
+                scenario changes is changed; where none came yet, motors stand.
             watch: looks at the state on the way; the run is the same with it, to the bit.
 
         Returns:
@@ -585,6 +596,8 @@ class Simulation:
         """
         if command is not None:
             self.act(command)
+        elif self._acted != self.time:
+            self._hold_on()
         done, steps = 0, self.scenario.time.steps_per_control
         while done < steps:
             end = steps if watch is None else min(watch.next_after(done), steps)

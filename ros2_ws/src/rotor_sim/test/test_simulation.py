@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rotor_core.config.air.wind import Turbulence, Wind
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.model import DragCoefficients
 from rotor_core.config.schema import PlantChange
 from rotor_core.config.sensing import Noise, Sensing
 from rotor_core.errors import ContractError
@@ -118,7 +120,9 @@ def test_uncompiled_source_gives_the_same_flight():
     program = """
 import json, numpy as np
 from rotor_core._jit import COMPILED
+from rotor_core.config.air.wind import Turbulence, Wind
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.model import DragCoefficients
 from rotor_sim.simulation import Simulation
 s = Simulation(load_scenario("collision_point_mass"))
 for _ in range(23):
@@ -168,6 +172,30 @@ def test_command_watch_holds_then_drops():
     drop.accept(0, wrench, 1.0)
     assert drop.wrenches(1.05)[0][0, 0] == 3.0
     assert drop.wrenches(1.15)[0][0, 0] == 0.0
+
+
+def test_a_step_without_a_command_holds_the_last_one_in_new_air():
+    """Gusts and batteries go on: the same bits as with the command given again."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    load = replace(
+        scenario.model.payloads[0], drag=DragCoefficients(quadratic_n_s2_per_m2=(0.1, 0.1, 0.1))
+    )
+    wind = Wind(steady_m_s=(3.0, 0.0, 0.0), turbulence=Turbulence(4.0, 2.0))
+    scenario = replace(
+        scenario,
+        model=replace(scenario.model, payloads=(load,)),
+        environment=replace(scenario.environment, wind=wind),
+    )
+    ours, again, calm = (Simulation(s) for s in (scenario, scenario, load_scenario(scenario.name)))
+    command = hover_wrenches(ours)
+    for simulation in (ours, again, calm):
+        simulation.step(command)
+    for _ in range(40):
+        ours.step()
+        again.step(command)
+        calm.step()
+    np.testing.assert_array_equal(ours.motion, again.motion)
+    assert np.abs(ours.motion[3, :3] - calm.motion[3, :3]).max() > 1e-3
 
 
 def test_schedule_counts_steps():

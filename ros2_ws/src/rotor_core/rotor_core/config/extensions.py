@@ -14,7 +14,10 @@ FORCES: Registry[Any] = Registry(
     "rotor.forces",
     "force",
     "Forces on a body by the ``type`` of an entry of ``forces``: a rotor_dynamics.forces.element.ForceElement.",
-    builtin={"buoyancy": "rotor_dynamics.forces.buoyancy:BUOYANCY"},
+    builtin={
+        "buoyancy": "rotor_dynamics.forces.buoyancy:BUOYANCY",
+        "shape_drag": "rotor_dynamics.forces.shape_drag:SHAPE_DRAG",
+    },
 )
 
 SENSORS: Registry[Kind] = Registry(

@@ -294,6 +294,11 @@ class Scenario:
         if isinstance(self.controller, OpenLoopControl):
             self._check_open_loop(self.controller)
         drags = [e.name for e in self.model.entities if e.drag is not None]
+        for keys in self.forces:
+            if keys.type == "shape_drag" and keys.body in drags:
+                raise ValueError(
+                    f"forces: {keys.body} has drag of its own, and shape_drag would come on top. Give one of them."
+                )
         rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         felt = drags or rotor_drags or self.forces or self.model.helicopters
         felt = felt or any(c.diameter_m for c in self.model.cables)
