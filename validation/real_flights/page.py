@@ -291,7 +291,8 @@ measured until each instant, positions included.
 WORTH = """
 The thrust gain is worth most: without it the payload is 0.27 m off after a second. Attitudes come next: the
 filter on board hides the sideways pull of the cables ([why](real_flights_cause.md)). The same filter, with the
-same densities, fed with the same positions, gyroscopes and thrusts, but told of the pull, halves what is left.
+same densities, fed with the same positions, gyroscopes and thrusts, but told of the pull, takes a third of what
+the payload misses and three quarters of what the vehicles do.
 Inflow of the rotors and thrust that falls by the same 0.13 % a second for all are worth a tenth. The last of our
 rows fits three numbers for each vehicle (thrust gain, two biases of attitude) to predictions of one second over
 the same flight: **below 25, 50 and 90 mm** after half a second, one and two. The biases that it finds are a few
