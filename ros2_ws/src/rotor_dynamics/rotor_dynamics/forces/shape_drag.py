@@ -47,11 +47,9 @@ class ShapeDrag:
     centre_m: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        across, _, _ = self.size_m
-        if self.shape == "cylinder" and across != self.size_m[1]:
-            raise ValueError(
-                f"size_m: a cylinder about z has one diameter, got {self.size_m[0]:g} and {self.size_m[1]:g}."
-            )
+        x, y, _ = self.size_m
+        if self.shape == "cylinder" and x != y:
+            raise ValueError(f"size_m: a cylinder about z has one diameter, got {x:g} and {y:g}.")
 
 
 def parameters(keys: ShapeDrag, environment: Environment) -> tuple[float, ...]:
