@@ -14,7 +14,7 @@ from rotor_recordings.crazyflies.grid import STEP, Grid
 from rotor_recordings.crazyflies.logs import PAYLOAD_MASS, CrazyflieTeam
 from rotor_recordings.crazyflies.team_model import TeamModel, team_scenario
 from rotor_sim.simulation import Simulation
-from validation.real_flights.windows import states_at
+from validation.real_flights.windows import held_attitudes, states_at
 
 BESIDE = 0.5
 """Tensions before and after are medians over this, s."""
@@ -101,15 +101,6 @@ def predicted_distance(
             )
         )
         for _ in range(round(STEP / scenario.time.control_s)):
-            wrenches = [
-                pilot.hold_attitude(
-                    simulation.motion[k],
-                    grid.attitudes[i, k],
-                    float(grid.commands[i, k, 0]),
-                    rates=grid.rates[i, k],
-                )
-                for k, pilot in enumerate(pilots)
-            ]
-            simulation.act(np.array(wrenches))
+            simulation.act(held_attitudes(pilots, simulation, grid, i, grid.commands[i, :, 0]))
             simulation.step()
     return grid.time[begin:end], np.array(distances)

@@ -104,8 +104,7 @@ class Predictor:
         self._pilots = [Autopilot(v, gravity) for v in scenario.model.vehicles]
         self._trims = np.stack([fit.moments for fit in model.vehicles.values()])
         self._periods = round(STEP / scenario.time.control_s)
-        settled = np.flatnonzero(grid.time >= SETTLED)
-        self._first, self._middle = int(settled[0]), float(grid.time[settled].mean())
+        self._middle = float(grid.time[grid.time >= SETTLED].mean())
         self._start = savgol_filter(grid.positions, START_SAMPLES, 3, deriv=1, delta=STEP, axis=0)
         self._attitudes = grid.attitudes
         if variant.attitude == "filtered":
@@ -117,21 +116,18 @@ class Predictor:
         if variant.fitted:
             self._fit()
 
-    def begins(self, longest: float) -> np.ndarray:
-        """Rows at which predictions begin that go on for ``longest`` s."""
-        rows = np.arange(self._first, len(self._grid.time), round(EVERY / STEP))
-        return rows[rows + round(longest / STEP) < len(self._grid.time)]
-
     def errors(self, horizons: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Predicted less recorded positions (horizons, windows, n + 1, 3) m, and angles (horizons, windows, n + 1).
 
         NaN where a prediction was lost.
         """
         grid, n, longest = self._grid, len(self.gains), max(horizons)
-        turns = Rotation.from_rotvec(np.pad(self.biases, ((0, 0), (0, 1))))
-        attitudes = np.stack([wxyz_from(rotation_from(row) * turns) for row in self._attitudes])
+        attitudes = np.empty_like(self._attitudes)
+        for i, bias in enumerate(self.biases):
+            turn = Rotation.from_rotvec([*bias, 0.0])
+            attitudes[:, i] = wxyz_from(rotation_from(self._attitudes[:, i]) * turn)
         grid = replace(grid, attitudes=attitudes, velocities=self._start)
-        begins, steps = self.begins(longest), [round(h / STEP) for h in horizons]
+        begins, steps = begin_rows(grid, longest), [round(h / STEP) for h in horizons]
         apart = np.full((len(horizons), len(begins), n + 1, 3), np.nan)
         angles = np.full((len(horizons), len(begins), n + 1), np.nan)
         for w, begin in enumerate(begins):
@@ -157,10 +153,7 @@ class Predictor:
         asked = np.column_stack([thrusts, grid.commands[row, :, 1:] - self._trims])
         for _ in range(self._periods):
             if self._variant.attitude != "asked":
-                for i, pilot in enumerate(self._pilots):
-                    asked[i] = pilot.hold_attitude(
-                        self._simulation.motion[i], grid.attitudes[row, i], float(thrusts[i]), rates=grid.rates[row, i]
-                    )  # fmt: skip
+                asked = held_attitudes(self._pilots, self._simulation, grid, row, thrusts)
             self._simulation.act(asked)
             self._simulation.step()
 
@@ -193,11 +186,31 @@ def predicted(
     """Errors at several horizons; windows start every :data:`EVERY` s once the flight has settled."""
     predictor = Predictor(team, grid, model, variant)
     apart, angles = predictor.errors(horizons)
-    starts = grid.time[predictor.begins(max(horizons))]
+    starts = grid.time[begin_rows(grid, max(horizons))]
     return {
         h: Windows(h, starts, np.linalg.norm(apart[k], axis=2), angles[k])
         for k, h in enumerate(horizons)
     }
+
+
+def begin_rows(grid: Grid, longest: float) -> np.ndarray:
+    """Rows at which predictions begin that go on for ``longest`` s."""
+    first = np.flatnonzero(grid.time >= SETTLED)[0]
+    rows = np.arange(first, len(grid.time), round(EVERY / STEP))
+    return rows[rows + round(longest / STEP) < len(grid.time)]
+
+
+def held_attitudes(
+    pilots: list[Autopilot], simulation: Simulation, grid: Grid, row: int, thrusts: np.ndarray
+) -> np.ndarray:
+    """Wrenches (n, 4) that turn vehicles to their attitudes and rates of a row, with thrusts (n,) N."""
+    wrenches = [
+        pilot.hold_attitude(
+            simulation.motion[i], grid.attitudes[row, i], float(thrusts[i]), rates=grid.rates[row, i]
+        )
+        for i, pilot in enumerate(pilots)
+    ]  # fmt: skip
+    return np.array(wrenches)
 
 
 def cable_aware_attitudes(grid: Grid, mass: float, gains: np.ndarray) -> np.ndarray:
@@ -238,10 +251,7 @@ def rods_predicted(
     )
     forces = grid.commands[:, :, :1] * up
     masses = np.array([team.mass] * n + [PAYLOAD_MASS])
-    begins = np.flatnonzero(grid.time >= SETTLED)[0] + np.arange(
-        0, len(grid.time), round(EVERY / STEP)
-    )
-    begins = begins[begins + round(longest / STEP) < len(grid.time)]
+    begins = begin_rows(grid, longest)
     errors = {h: np.full((len(begins), n + 1), np.nan) for h in horizons}
     for w, begin in enumerate(begins):
         vehicles = np.concatenate([grid.positions[begin], grid.velocities[begin]], axis=1)

@@ -168,7 +168,7 @@ class Simulation:
         self._motors_on = (
             False  # the first command finds motors at their efforts, as rotors at speed
         )
-        self._held: np.ndarray | None = None
+        self._held = None if self.n_vehicles else np.zeros((0, 4))  # the last command
         self._acted = -np.inf  # when a command acted last
         self._changes = Schedule(self.scenario.changes, elapsed)
         self.externals.clear()
@@ -460,8 +460,8 @@ class Simulation:
 
     def _hold_on(self) -> None:
         """Begin a control period without a new command."""
-        if self._held is not None or not self.n_vehicles:
-            self.act(np.zeros((0, 4)) if self._held is None else self._held)
+        if self._held is not None:
+            self.act(self._held)
         elif self._wind:
             self._blow(self._wind)
 

@@ -120,9 +120,7 @@ def test_uncompiled_source_gives_the_same_flight():
     program = """
 import json, numpy as np
 from rotor_core._jit import COMPILED
-from rotor_core.config.air.wind import Turbulence, Wind
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.model import DragCoefficients
 from rotor_sim.simulation import Simulation
 s = Simulation(load_scenario("collision_point_mass"))
 for _ in range(23):
