@@ -16,7 +16,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
 from rotor_core.messages.convert import vector_from
 from rotor_core.ros import qos
-from rotor_dynamics.linearization import ERRORS, linearize
+from rotor_dynamics.sensitivities.linearization import ERRORS, linearize
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_sim.simulation import Simulation
 

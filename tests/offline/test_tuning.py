@@ -14,7 +14,7 @@ from rotor_core.config.sensing import Sensing
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.state import State
-from rotor_dynamics.linearization import ERRORS
+from rotor_dynamics.sensitivities.linearization import ERRORS
 from rotor_flight.fly import fly
 from rotor_flight.tuning.closed_loop import LinearLoop
 from rotor_flight.tuning.proposal import DAMPING, design_of, propose, with_bandwidths

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rotor import trajectories
-    from rotor.flying import compare, fly, initial_states, open_flight, scenarios, view
+    from rotor.flying import (
+        compare,
+        fly,
+        initial_states,
+        open_flight,
+        scenarios,
+        sensitivities,
+        view,
+    )
     from rotor.laws import control_law
     from rotor.study import Study, choice, normal, uniform
     from rotor_control.controller import make_controller
@@ -54,6 +62,7 @@ PLACES = {
     "normal": "rotor.study",
     "open_flight": "rotor.flying",
     "scenarios": "rotor.flying",
+    "sensitivities": "rotor.flying",
     "trajectories": "",
     "uniform": "rotor.study",
     "view": "rotor.flying",

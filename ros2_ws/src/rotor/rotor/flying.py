@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from rotor_flight import fly as flying
 from rotor_flight.flight import Flight
 
 if TYPE_CHECKING:
+    from rotor_flight.sensitivities.flights import Sensitivities
     from rotor_recordings.compare.comparison import CompareOptions, Comparison
 
 
@@ -82,6 +83,35 @@ def fly(
             raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
     _tell_of_compiling()
     return flying.fly(scenario, duration=duration, plans=None if plans is None else dict(plans))
+
+
+def sensitivities(
+    scenario: Scenario | str,
+    parameters: Sequence[str],
+    *,
+    duration: float | None = None,
+    plans: Mapping[str, Plan] | None = None,
+) -> Sensitivities:
+    """Fly a scenario with the derivatives of everything recorded, through every event on the way.
+
+    Args:
+        scenario: or the name or path of one.
+        parameters: places of numbers, as of :meth:`Scenario.changed`: masses, lengths, gains, starts, waypoints.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+        plans: of the planned entities, in place of the scenario's trajectory.
+
+    Raises:
+        ConfigError: there is no such scenario, place, or number.
+        ContractError: the scenario has Python between its steps, or begins otherwise nearby.
+        SolverError: the integration cannot go on.
+    """
+    from rotor_flight.sensitivities.flights import sensitivities
+
+    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    _tell_of_compiling()
+    return sensitivities(
+        scenario, parameters, duration, plans=None if plans is None else dict(plans)
+    )
 
 
 def open_flight(path: str | Path) -> Flight:

@@ -4,6 +4,9 @@ By itself Numba copies a kernel into every kernel that calls it, and optimizes a
 engine, seven tenths of the work of the compiler. A linked kernel is called through a slot, a pointer with a
 name that compiled callers refer to. A slot first points to a function that compiles the kernel (or loads it
 from the cache), fills the slot, and calls it: what a world does not use is never compiled.
+
+Callers whose numbers are of another kind (:mod:`rotor_core.numbers`) call a twin of the kernel, compiled from the same
+source for that kind, through a slot of its own.
 """
 
 # What is taken from Numba is used only where there is Numba.
@@ -19,7 +22,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rotor_core._jit import COMPILED, _compiled
@@ -28,9 +31,11 @@ if COMPILED:
     import llvmlite.binding
     from llvmlite import ir
     from numba import types
-    from numba.core import event
+    from numba.core import cgutils, event
     from numba.core.typing.templates import Signature
     from numba.extending import lower_builtin, type_callable
+
+    from rotor_core.numbers.vectors import VectorNumber
 
     INT, FLOAT, FLAG = types.int64, types.float64, types.boolean
     INTS, FLOATS = types.int64[::1], types.float64[::1]
@@ -48,6 +53,23 @@ WORLD = (INTS, FLOATS)
 def together(*kinds: Any) -> Any:
     """Type of a tuple."""
     return types.Tuple(kinds) if COMPILED else None
+
+
+def _kind_of(given: Any) -> Any:
+    """Kind of the numbers in a type of an argument; None where they are plain."""
+    if hasattr(given, "types"):  # a tuple
+        return next(filter(None, map(_kind_of, given.types)), None)
+    number = given.dtype if isinstance(given, types.Array) else given
+    return number if isinstance(number, VectorNumber) else None
+
+
+def _of_kind(given: Any, kind: Any) -> Any:
+    """A type with numbers of a kind in the place of plain ones."""
+    if hasattr(given, "types"):  # a tuple
+        return types.Tuple([_of_kind(part, kind) for part in given.types])
+    if isinstance(given, types.Array) and given.dtype == FLOAT:
+        return types.Array(kind, given.ndim, given.layout)
+    return kind if given == FLOAT else given
 
 
 LINKED: list[Linked] = []
@@ -77,6 +99,7 @@ class Linked:
         self._first = self._prototype(self._first_call)
         self._slot.value = ctypes.cast(self._first, ctypes.c_void_p).value
         llvmlite.binding.add_symbol(self._symbol, ctypes.addressof(self._slot))
+        self._twins = {kind: Twin(self, kind) for kind in _KINDS}
         self._teach_numba()
         LINKED.append(self)
 
@@ -90,35 +113,30 @@ class Linked:
 
     def resolve(self) -> None:
         """Compile it, or load it from the cache, and fill the slot."""
-        self._compiled.compile(self._arguments)
-        found = self._compiled.overloads[self._arguments]
-        if found.signature.return_type != self._returns:
+        self._slot.value = self.address_for(self._arguments, self._returns)
+
+    def address_for(self, arguments: tuple, returns: Any) -> int:
+        """Address of the kernel, compiled for these types or loaded from the cache."""
+        self._compiled.compile(arguments)
+        found = self._compiled.overloads[arguments]
+        if found.signature.return_type != returns:
             raise TypeError(
-                f"{self.__qualname__}: is declared to return {self._returns}, returns {found.signature.return_type}"
+                f"{self.__qualname__}: is declared to return {returns}, returns {found.signature.return_type}"
             )
-        self._slot.value = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+        return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
 
     def _first_call(self, *words: Any) -> int:
-        """What the slot points to at first. Nothing may be raised from here: compiled code is waiting."""
-        interrupted = False
-        while True:
-            try:
-                _resolve_part(self)
-                break
-            except KeyboardInterrupt:
-                interrupted = True
-            except BaseException:
-                traceback.print_exc()
-                os.abort()  # the caller could only go on with wrong numbers
-        if interrupted:
-            # to be raised where it can be: by the time that thread speaks, this call has ended
-            threading.Timer(HEARD_LATER, _thread.interrupt_main).start()
+        """What the slot points to at first."""
+        _while_compiled_code_waits(lambda: _resolve_part(self))
         return self._prototype(self._slot.value)(*words)  # pyright: ignore[reportCallIssue]
 
     def _teach_numba(self) -> None:
         """Type of the kernel, and the code of a call through the slot, for kernels that call it."""
 
         def typer(*given: Any) -> Any:
+            kind = next(filter(None, map(_kind_of, given)), None)
+            if kind in self._twins:
+                return self._twins[kind].signature
             return Signature(self._returns, self._arguments, None)
 
         typer.pysig = typer.__signature__ = inspect.signature(self.py_func)  # type: ignore[attr-defined]
@@ -126,17 +144,100 @@ class Linked:
 
         @lower_builtin(self, types.VarArg(types.Any))
         def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = context.call_conv.get_function_type(signature.return_type, signature.args)
-            pointer = ir.PointerType(kind)
-            slot = builder.module.globals.get(self._symbol)
-            if slot is None:
-                slot = ir.GlobalVariable(builder.module, pointer, self._symbol)
+            pointer = ir.PointerType(
+                context.call_conv.get_function_type(signature.return_type, signature.args)
+            )
+            twin = self._twins.get(next(filter(None, map(_kind_of, signature.args)), None))
+            if twin is not None:
+                address = twin.load(builder, pointer)
+            else:
+                address = builder.load(_named(builder.module, pointer, self._symbol))
             status, result = context.call_conv.call_function(
-                builder, builder.load(slot), signature.return_type, signature.args, arguments
+                builder, address, signature.return_type, signature.args, arguments
             )
             with builder.if_then(status.is_error, likely=False):
                 context.call_conv.return_status_propagate(builder, status)
             return result
+
+
+class Twin:
+    """The kernel for numbers of another kind: its slot is empty at first, and its callers have it filled.
+
+    Args:
+        kernel: as it is for plain numbers.
+        kind: of the numbers of the twin.
+    """
+
+    def __init__(self, kernel: Linked, kind: Any) -> None:
+        self._kernel = kernel
+        arguments = tuple(_of_kind(a, kind) for a in kernel._arguments)
+        self.signature = Signature(_of_kind(kernel._returns, kind), arguments, None)
+        self.part = kernel.part or kernel.__module__.partition(".")[0]
+        self._kind = kind
+        self._symbol = f"{kernel._symbol}.{kind}"
+        self._slot = ctypes.c_void_p()
+        self._fill = ctypes.CFUNCTYPE(None)(self._first_call)
+        llvmlite.binding.add_symbol(self._symbol, ctypes.addressof(self._slot))
+        address = ctypes.cast(self._fill, ctypes.c_void_p).value
+        llvmlite.binding.add_symbol(f"{self._symbol}.fill", address)
+
+    def resolve(self) -> None:
+        """Compile it, or load it from the cache, and fill the slot."""
+        if not self._slot.value:
+            self._slot.value = self._kernel.address_for(
+                self.signature.args, self.signature.return_type
+            )
+
+    def _first_call(self) -> None:
+        _while_compiled_code_waits(self._resolve_part)
+
+    def _resolve_part(self) -> None:
+        twins = [kernel._twins[self._kind] for kernel in LINKED]
+        alike = [twin for twin in twins if twin.part == self.part]
+        _resolve_together(alike, f"{self.part} for derivatives")
+
+    def load(self, builder: Any, pointer: Any) -> Any:
+        """Code that gives the address of the twin."""
+        slot = _named(builder.module, pointer, self._symbol)
+        empty = builder.icmp_unsigned("==", builder.load(slot), ir.Constant(pointer, None))
+        with builder.if_then(empty, likely=False):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(
+                cgutils.get_or_insert_function(builder.module, kind, f"{self._symbol}.fill"), []
+            )
+        return builder.load(slot)
+
+
+_KINDS: list[Any] = []
+
+
+def add_kind(kind: Any) -> None:
+    """Let every linked kernel have a twin for numbers of this kind."""
+    _KINDS.append(kind)
+    for kernel in LINKED:
+        kernel._twins[kind] = Twin(kernel, kind)
+
+
+def _named(module: Any, kind: Any, symbol: str) -> Any:
+    """The variable of a module with this name, which lies elsewhere."""
+    return module.globals.get(symbol) or ir.GlobalVariable(module, kind, symbol)
+
+
+def _while_compiled_code_waits(work: Callable[[], None]) -> None:
+    """Do what compiled code that cannot hear of exceptions waits for."""
+    interrupted = False
+    while True:
+        try:
+            work()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+        except BaseException:
+            traceback.print_exc()
+            os.abort()  # the caller could only go on with wrong numbers
+    if interrupted:
+        # to be raised where it can be: by the time that thread speaks, this call has ended
+        threading.Timer(HEARD_LATER, _thread.interrupt_main).start()
 
 
 class _Announcement:
@@ -187,11 +288,14 @@ def _resolve_part(kernel: Linked) -> None:
     if not kernel.part:
         kernel.resolve()
         return
+    _resolve_together([other for other in LINKED if other.part == kernel.part], kernel.part)
+
+
+def _resolve_together(kernels: Sequence[Linked | Twin], part: str) -> None:
     began = time.perf_counter()
-    with _Announcement(f"compiling {kernel.part}, once for these sources ...") as announcement:
-        for other in LINKED:
-            if other.part == kernel.part:
-                other.resolve()
+    with _Announcement(f"compiling {part}, once for these sources ...") as announcement:
+        for kernel in kernels:
+            kernel.resolve()
     if announcement.made:
         print(f" done in {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
 

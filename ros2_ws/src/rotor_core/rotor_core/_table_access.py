@@ -22,7 +22,7 @@ if COMPILED:
     from numba.extending import lower_builtin, lower_cast, models, register_model
     from numba.np.arrayobj import populate_array
 
-    from rotor_core._lanes import Lanes
+    from rotor_core.numbers.vectors import VectorNumber
 
     class TableArray(types.Array):
         """A table, or some of its rows.
@@ -115,4 +115,4 @@ if COMPILED:
     for index in (types.Integer, types.BaseTuple):
         lower_builtin(operator.getitem, TableArray, index)(_read)
         lower_builtin(operator.setitem, TableArray, index, types.Number)(_write)
-        lower_builtin(operator.setitem, TableArray, index, Lanes)(_write)
+        lower_builtin(operator.setitem, TableArray, index, VectorNumber)(_write)

@@ -1,6 +1,7 @@
 """Tables in two flat arrays, as kernels see them.
 
-Of worlds side by side (:mod:`rotor_core._lanes`) the second array has a row for every number, and a column per lane.
+Of worlds side by side (:mod:`rotor_core.numbers.lanes`) the second array has a row for every number, and a column per
+lane; its numbers may also carry derivatives (:mod:`rotor_core.numbers.duals`).
 
 In Python the function that cuts two arrays into named tables returns a tuple of views. In a compiled kernel it
 returns no more than the two addresses, and a table is cut where it is named: a record of forty views would be
@@ -81,23 +82,21 @@ if COMPILED:
     )
     from numba.np.arrayobj import populate_array
 
-    from rotor_core._lanes import LANES
     from rotor_core._table_access import TableArray
+    from rotor_core.numbers.lanes import LANES
 
 
 def _teach_numba(views: Any, places: dict[str, Place]) -> None:
     class Tables(types.Type):
-        """Of one world, or of worlds side by side: what is not whole are numbers, or lanes."""
+        """Of one world, or of worlds side by side: what is not whole are numbers of one kind."""
 
         def __init__(self, number: Any) -> None:
             self.number = number
             super().__init__(name=f"Tables({number})")
 
-    kinds = {
-        (number, name): TableArray(name, types.int64 if p.whole else number, len(p.shape))
-        for name, p in places.items()
-        for number in (types.float64, LANES)
-    }
+    def table_of(number: Any, name: str) -> Any:
+        place = places[name]
+        return TableArray(name, types.int64 if place.whole else number, len(place.shape))
 
     @register_model(Tables)
     class _(models.StructModel):
@@ -110,7 +109,7 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
 
     @type_callable(views)
     def _(context: Any) -> Callable:
-        return lambda ints, floats: Tables(LANES if floats.ndim == 2 else types.float64)
+        return lambda ints, floats: Tables(LANES if floats.ndim == 2 else floats.dtype)
 
     @lower_builtin(views, types.Array, types.Array)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -131,11 +130,11 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
         key = Tables
 
         def generic_resolve(self, kind: Any, name: str) -> Any:
-            return kinds.get((kind.number, name))
+            return table_of(kind.number, name) if name in places else None
 
     @lower_getattr_generic(Tables)
     def _(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-        place, table = places[name], kinds[kind.number, name]
+        place, table = places[name], table_of(kind.number, name)
         both = cgutils.create_struct_proxy(kind)(context, builder, value)
 
         def number(at: int) -> Any:

@@ -16,12 +16,12 @@ from rotor_core.state import State
 from rotor_dynamics import memory
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.hanging import hanging, lay_strands
-from rotor_dynamics.linearization import linearize
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.strand import Strand, divided
 from rotor_dynamics.model.system import System
+from rotor_dynamics.sensitivities.linearization import linearize
 
 G = 9.81
 LENGTH, DENSITY = 2.0, 0.05

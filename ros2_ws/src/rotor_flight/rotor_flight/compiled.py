@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -210,6 +211,81 @@ def can_compile(loop: ClosedLoop) -> bool:
     )
 
 
+class Rows(NamedTuple):
+    """What a compiled flight writes down, a row per recorded period; see :class:`rotor_flight.flight.Flight`."""
+
+    times: np.ndarray
+    states: np.ndarray
+    references: np.ndarray
+    commands: np.ndarray
+    tensions: np.ndarray
+    taut: np.ndarray
+    joints: np.ndarray
+    wanted: np.ndarray
+    efforts: np.ndarray
+
+    @classmethod
+    def of(cls, loop: ClosedLoop, periods: int, every: int) -> Rows:
+        """Empty rows for a flight of so many periods."""
+        simulation, n_joints = loop.simulation, loop.arms.n
+        rows = periods // every + 1 + (periods % every > 0)
+        n_recorded = max(
+            [len(simulation.names), *(r + 1 for r in masses_of(simulation.engine.system))]
+        )
+        n_cables = simulation.engine.n_cables
+        return cls(
+            np.empty(rows), np.empty((rows, n_recorded, STATE)), np.empty((rows, REFERENCE)),
+            np.empty((rows, simulation.n_vehicles, 4)), np.zeros((rows, n_cables)), np.zeros((rows, n_cables), bool),
+            np.empty((rows, n_joints, 2)), np.empty((rows, n_joints, 3)), np.empty((rows, n_joints)),
+        )  # fmt: skip
+
+
+def arguments_of(
+    loop: ClosedLoop, rows: Rows, first: int, end: int, *, periods: int, every: int
+) -> tuple:
+    """Arguments of :func:`fly_world` for periods ``first`` to ``end`` of a loop that :func:`can_compile`.
+
+    Args:
+        loop: has flown to the start of period ``first``.
+        rows: to be written.
+        periods: of the whole flight.
+        every: periods per row.
+    """
+    simulation, controller = loop.simulation, loop.controller
+    scenario, engine = simulation.scenario, simulation.engine
+    law, actuators = controller.laws[0], simulation.actuators
+    n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
+    plan = loop.plans[controller.teams[0].entity]
+    limits, layouts = controller.limits, actuators.layouts
+    gains, rotors = np.ones(n), (False, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+    if isinstance(actuators, RotorActuators):
+        order = engine.rotors.order
+        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
+    else:
+        gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
+    truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
+    packed, arm_law = _packed(law)  # type: ignore[arg-type]
+    sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - first)
+    aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
+    return (
+        engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
+        (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
+        (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
+        LAWS[type(law)],
+        packed,
+        (engine.joints.rows(np.full(n_joints, True)), engine.joints.limits, np.zeros((n_joints, 2)),
+         controller.efforts, aims, arm_law),
+        np.zeros((n, 4)),
+        (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
+        gains,
+        (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked),
+        rotors,
+        (simulation.wind_ahead(first, min(end, periods)), np.array(engine.topology.rows, np.int64)),
+        (START_TIME, periods, scenario.time.steps_per_control, every, first, end),
+        *rows[:6], tuple(rows[6:]),
+    )  # fmt: skip
+
+
 def fly_compiled(
     loop: ClosedLoop,
     duration: float,
@@ -227,70 +303,42 @@ def fly_compiled(
     Returns:
         The flight; None where the engine stopped on its way: ``fly`` knows why.
     """
-    simulation, controller = loop.simulation, loop.controller
-    scenario, engine = simulation.scenario, simulation.engine
-    law, actuators = controller.laws[0], simulation.actuators
-    periods = max(1, round(duration / scenario.time.control_s))
-    rows = periods // every + 1 + (periods % every > 0)
-    n, n_entities = simulation.n_vehicles, len(simulation.names)
-    plan = loop.plans[controller.teams[0].entity]
-    heavy = masses_of(engine.system)
-    n_recorded = max([n_entities, *(row + 1 for row in heavy)])
-    times, states = np.empty(rows), np.empty((rows, n_recorded, 13))
-    references, commands = np.empty((rows, REFERENCE)), np.empty((rows, n, 4))
-    tensions, taut = np.zeros((rows, engine.n_cables)), np.zeros((rows, engine.n_cables), bool)
-    began = wall.perf_counter()
-    limits, layouts = controller.limits, actuators.layouts
-    gains, rotors = np.ones(n), (False, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
-    if isinstance(actuators, RotorActuators):
-        order = engine.rotors.order
-        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
-    else:
-        gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
-    airy = np.array(engine.topology.rows, np.int64)
-    n_joints = loop.arms.n
-    joints, wanted, efforts = (
-        np.empty((rows, n_joints, 2)),
-        np.empty((rows, n_joints, 3)),
-        np.empty((rows, n_joints)),
-    )
-    truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
-    packed, arm_law = _packed(law)  # type: ignore[arg-type]
-    limited = 0
+    engine = loop.simulation.engine
+    periods = periods_of(loop, duration)
+    rows = Rows.of(loop, periods, every)
+    began, limited = wall.perf_counter(), 0
     for first in range(0, periods + 1, AT_ONCE):
         end = min(first + AT_ONCE, periods + 1)
-        sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - first)
-        aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
         status, beyond = fly_world(
-            engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion,
-            (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
-            (plan.durations, plan.coefficients, plan.radius, plan.rotation), controller.references[0],
-            LAWS[type(law)],
-            packed,
-            (engine.joints.rows(np.full(n_joints, True)), engine.joints.limits, np.zeros((n_joints, 2)),
-             controller.efforts, aims, arm_law),
-            np.zeros((n, 4)),
-            (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
-            gains,
-            (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked),
-            rotors, (simulation.wind_ahead(first, min(end, periods)), airy),
-            (START_TIME, periods, scenario.time.steps_per_control, every, first, end),
-            times, states, references, commands, tensions, taut, (joints, wanted, efforts),
-        )  # fmt: skip
+            *arguments_of(loop, rows, first, end, periods=periods, every=every)
+        )
         if status != OK:
             return None
         limited += beyond
         engine.run(0)  # takes up the events of the log
         if progress is not None:
             progress(engine.time - START_TIME, duration)
-    took = wall.perf_counter() - began
-    seen = np.concatenate([states[:, :n_entities], states[:, heavy]], axis=1)
-    passed = simulation.passing.take(times, seen, taut)
+    return flight_of(loop, rows, wall.perf_counter() - began, limited)
+
+
+def periods_of(loop: ClosedLoop, duration: float) -> int:
+    """Control periods of a flight of this duration, s."""
+    return max(1, round(duration / loop.simulation.scenario.time.control_s))
+
+
+def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> Flight:
+    """The flight whose rows have been written, with what the loop knows besides."""
+    simulation, engine = loop.simulation, loop.simulation.engine
+    heavy, n_entities = masses_of(engine.system), len(simulation.names)
+    seen = np.concatenate([rows.states[:, :n_entities], rows.states[:, heavy]], axis=1)
+    passed = simulation.passing.take(rows.times, seen, rows.taut)
     return Flight(
-        scenario, times, states[:, :n_entities], references[:, None], commands, tensions, taut,
-        sorted([*simulation.take_events(), *passed], key=lambda event: event.time), took, limited,
+        simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references[:, None], rows.commands,
+        rows.tensions, rows.taut, sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
+        wall_time, limited,
         {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
-        joints, wanted, efforts, masses=states[:, heavy, :3], asked=limits.asked,
+        rows.joints, rows.wanted, rows.efforts,
+        masses=rows.states[:, heavy, :3], asked=loop.controller.limits.asked,
     )  # fmt: skip
 
 

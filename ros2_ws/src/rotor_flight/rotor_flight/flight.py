@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rotor_core.command import Command
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import SAME_TIME
-from rotor_core.errors import ConfigError, UnknownNameError
+from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_core.extras import explained
 from rotor_core.reference import Reference
 from rotor_core.registry import Registry
@@ -33,6 +33,9 @@ WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
         ".mcap": "rotor_recordings.formats.writers:write_mcap",
     },
 )
+
+AGAIN = 1e-6
+"""States of a flight that is flown again differ by less, m, m/s, rad/s: by rounding, which snaps amplify."""
 
 SHOWN_MARGINS = 3
 """Smallest distances that the table of a flight tells."""
@@ -261,6 +264,39 @@ class Flight:
                 for k in event.cables:
                     slack[self.time >= event.time, k] = False
         return slack
+
+    def gradient(
+        self, cost: Callable[[Flight], float], parameters: Sequence[str]
+    ) -> dict[str, float]:
+        """Derivative of a cost of the flight with numbers of its scenario, through every event on the way.
+
+        The flight is flown again; see :func:`rotor_flight.sensitivities.flights.sensitivities`.
+
+        Args:
+            cost: any function of NumPy of a flight, smooth where it is.
+            parameters: places of numbers, as of :meth:`Scenario.changed`.
+
+        Raises:
+            ConfigError: there is no such place, or no number there.
+            ContractError: the flight is not that of its scenario alone (a recording, other plans), or there is no
+                derivative: the cost has a kink, or an event that decides how the flight goes on hangs by a thread.
+            SolverError: the integration cannot go on.
+        """
+        from rotor_flight.sensitivities.flights import sensitivities  # it flies, and makes flights
+
+        found = sensitivities(self.scenario, parameters, float(self.elapsed[-1]))
+        again = found.flight.states
+        if again.shape != self.states.shape or np.abs(again - self.states).max() > AGAIN:
+            raise ContractError(
+                "gradient: this flight is not that of its scenario (a recording, or flown with other plans). Call "
+                "rotor.sensitivities with the scenario and the plans."
+            )
+        if found.doubt is not None:
+            raise ContractError(
+                f"gradient: {found.doubt}, so that there may be no derivative. rotor.sensitivities gives that of this "
+                "side."
+            )
+        return dict(zip(found.parameters, found.gradient(cost).tolist(), strict=True))
 
     def verdict(self) -> Verdict:
         """Verdict by the criteria of the scenario, and by how its mission ended, if it has one."""

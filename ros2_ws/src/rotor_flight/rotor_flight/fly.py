@@ -22,7 +22,7 @@ LONGEST = 20000.0
 """Longest flight, s: every control period is kept in memory."""
 
 
-def _duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> float:
+def whole_duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> float:
     """Time of the longest plan (a hover where nothing is planned) plus the settling time of the scenario, s."""
     planned = [plan.duration for plan in plans.values()] + [p.duration for p in arms.plans]
     alone = getattr(scenario.trajectory, "duration_s", None) or 0.0
@@ -31,7 +31,7 @@ def _duration(scenario: Scenario, plans: dict[str, Plan], arms: JointPlans) -> f
 
 def flight_duration(scenario: Scenario) -> float:
     """Time that :func:`fly` flies a scenario by default, s."""
-    return _duration(scenario, make_plans(scenario), JointPlans(scenario))
+    return whole_duration(scenario, make_plans(scenario), JointPlans(scenario))
 
 
 def fly(
@@ -64,7 +64,7 @@ def fly(
     begun = 0.0 if loop is None else loop.simulation.time - START_TIME
     loop = loop or ClosedLoop(scenario, plans)
     simulation, controller, pilot, arms = loop.simulation, loop.controller, loop.pilot, loop.arms
-    rest = _duration(scenario, loop.plans, arms) - begun
+    rest = whole_duration(scenario, loop.plans, arms) - begun
     total = rest if duration is None else duration
     if pilot is not None and scenario.mission and duration is None:
         total = scenario.mission.limit_s

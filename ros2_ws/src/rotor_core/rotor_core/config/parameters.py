@@ -87,18 +87,48 @@ def _entry(
     return about
 
 
-def changed(scenario: Scenario, place: str, value: Any) -> Scenario:
-    """The scenario with another value at a dotted place, checked like a file.
+class Variations:
+    """Scenarios that differ from one in numbers; it is written out once.
+
+    Args:
+        scenario: the one.
+        places: of what will differ, dotted.
 
     Raises:
-        ConfigError: there is no such place, or the value does not fit.
+        ConfigError: there is no such entry.
     """
-    from rotor_core.config.loader import dump_scenario, scenario_from_tree  # they import the schema
 
-    document = prepared(plain(parse_tree(dump_scenario(scenario), "scenario")), scenario, [place])
-    holder, key = _holder(document, place)
-    holder[key] = list(value) if isinstance(value, tuple) else value
-    return scenario_from_tree(tree_of(document, Tree(None, place, 1)), scenario.name)
+    def __init__(self, scenario: Scenario, places: list[str]) -> None:
+        from rotor_core.config.loader import dump_scenario  # it imports the schema
+
+        written = plain(parse_tree(dump_scenario(scenario), "scenario"))
+        self._name, self._document = scenario.name, prepared(written, scenario, places)
+
+    def value(self, place: str) -> float:
+        """The number at a place.
+
+        Raises:
+            ConfigError: there is no such place, or no number there.
+        """
+        return read(self._document, place)
+
+    def changed(self, place: str, value: Any) -> Scenario:
+        """The scenario with another value at a place, checked like a file.
+
+        Raises:
+            ConfigError: there is no such place, or the value does not fit.
+        """
+        from rotor_core.config.loader import scenario_from_tree  # it imports the schema
+
+        document = copy.deepcopy(self._document)
+        holder, key = _holder(document, place)
+        holder[key] = list(value) if isinstance(value, tuple) else value
+        return scenario_from_tree(tree_of(document, Tree(None, place, 1)), self._name)
+
+
+def changed(scenario: Scenario, place: str, value: Any) -> Scenario:
+    """The scenario with another value at a dotted place; see :meth:`Variations.changed`."""
+    return Variations(scenario, [place]).changed(place, value)
 
 
 def read(document: dict[str, Any], place: str) -> float:

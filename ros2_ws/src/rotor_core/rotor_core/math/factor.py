@@ -9,8 +9,8 @@ the unknowns, not with their cube.
 from __future__ import annotations
 
 from rotor_core._jit import inlined
-from rotor_core._lanes import possibly
 from rotor_core._link import FLAG, FLOAT, FLOATS, INT, INTS, ROWS, linked
+from rotor_core.numbers.lanes import possibly
 
 SINGULAR_PIVOT = 1e-10
 """Relative pivot under which rows of A count as dependent (redundant taut cables).

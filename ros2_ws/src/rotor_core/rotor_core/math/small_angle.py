@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import cos, sin, sqrt, tan
 
 from rotor_core._jit import inlined
-from rotor_core._lanes import certainly
+from rotor_core.numbers.lanes import certainly
 
 THREE_TERMS_BELOW = 1e-4
 """Squared half angle, rad^2, under which three terms do: truncation below 1e-20."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core._jit import constants, inlined
-from rotor_core._lanes import bits, certainly, choose, possibly
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
@@ -26,6 +25,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.lanes import bits, certainly, choose, possibly
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.capstans import (
     list_sliding,

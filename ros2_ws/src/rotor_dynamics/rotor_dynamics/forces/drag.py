@@ -8,7 +8,6 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core._jit import inlined
-from rotor_core._lanes import possibly
 from rotor_core.math.vec3 import (
     add,
     apply,
@@ -21,6 +20,7 @@ from rotor_core.math.vec3 import (
     sub,
     times,
 )
+from rotor_core.numbers.lanes import possibly
 from rotor_dynamics import memory
 
 

@@ -12,11 +12,19 @@ from math import ceil, inf, isfinite, nan
 
 from rotor_core._jit import constants, inlined, kernel
 from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
+from rotor_core.numbers.derivatives import (
+    as_variable,
+    has_derivatives,
+    rate_between,
+    root_of,
+    without_derivatives,
+)
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.press import SHORTEST_WAY, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
 from rotor_dynamics.hybrid.contact_impact import end_in_contact, strike_hulls
+from rotor_dynamics.hybrid.doubts import doubt_event, doubt_miss
 from rotor_dynamics.hybrid.guards import (
     BREAKS,
     GAP_ZERO,
@@ -215,7 +223,10 @@ def run_to(ints, floats, t_end, times, out):
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
     trials, turns = 0, 0
+    looks, before = 0, 0.0  # at a located change, of numbers with derivatives
     while True:
+        if has_derivatives(h) and kind != NONE and looks == 0:
+            h = without_derivatives(h)
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
         if world.head[memory.N_MEETINGS] != 0:
@@ -319,6 +330,8 @@ def run_to(ints, floats, t_end, times, out):
             if value <= (GAP_ZERO if kind == REACHES_LENGTH else 0.0):
                 # the peak between the ends does not reach the limit after all: the whole step
                 # stands
+                if has_derivatives(h):
+                    doubt_miss(world, kind, cable, t + h, value)
                 world.constraint_int[cable, memory.IGNORED] = 1
                 kind = NONE
                 h = trial_length(world, t, t_end)
@@ -337,7 +350,19 @@ def run_to(ints, floats, t_end, times, out):
                 low, value_low = 0.0, past_limit_at_start(world, kind, cable)
                 high, value_high = h, past_limit(world, kind, cable)
                 h = max(when, ROOT_TIME)
+                looks = 0
                 continue
+            if has_derivatives(h) and looks < 2:  # when depends on everything, too (D.14)
+                if looks == 0:
+                    before = value
+                    h = as_variable(h)
+                else:
+                    rate = rate_between(before, value)
+                    doubt_event(world, kind, cable, t, h, value, rate)
+                    h = root_of(h, before, rate)
+                looks += 1
+                continue
+            looks = 0
             if times.shape[0] > 0:
                 world.head[memory.SAMPLED] = sample(
                     ints, floats, t, h, times, world.head[memory.SAMPLED], out

@@ -154,6 +154,10 @@ DEEP = header(
     "", "1 where cores overlap at the end of the trial step: their direction is not known"
 )
 UNSETTLED = header("", "steps in which forces of rigid contact were not found to rounding")
+DOUBT = header(
+    "", "why derivatives may be undefined, of numbers with derivatives; 0: nothing is known"
+)
+DOUBTED = header("", "constraint that it is about")
 header.group("places")
 FIRST = header(
     "", "where every table begins in its array, in the order of World", shape=(N_TABLES,)
@@ -209,6 +213,8 @@ TRAVEL = scalar("m", "the same in the trial step")
 NEXT_LOOK = scalar("m", "the least LOOK_AT of all meetings")
 STRUCK_AT = scalar("s", "time of the last impact of hulls")
 REST_SPEED = scalar("m/s", "what comes together more slowly does not bounce")
+scalar.group("derivatives")
+DOUBT_AT = scalar("s", "time of what DOUBT tells")
 SCALARS = scalar.width
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import sin
 
 from rotor_core._jit import inlined
-from rotor_core._lanes import possibly
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
@@ -26,6 +25,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.lanes import possibly
 from rotor_dynamics import memory
 from rotor_dynamics.forces.drag import drag_wrench
 from rotor_dynamics.forces.rotors import air_wrench, set_speeds

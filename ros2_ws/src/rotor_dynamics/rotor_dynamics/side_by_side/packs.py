@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rotor_core._jit import COMPILED
-from rotor_core._lanes import WIDTH
 from rotor_core.math.factor import SMALL
+from rotor_core.numbers.lanes import WIDTH
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.integrators.trial import DEFAULT

@@ -2,7 +2,7 @@
 
 The numbers of the worlds are packed: a row for every number of a world, a column (lane) for every world; the integers
 are those of one of them. What the bodies and taut cables do is computed by the kernels of a single world
-(:mod:`rotor_core._lanes`). What a lane would have to do by itself (an event, a step that is too long, dependent
+(:mod:`rotor_core.numbers.lanes`). What a lane would have to do by itself (an event, a step that is too long, dependent
 cables) is not done here: such a lane is named, and takes that step as a world of its own.
 
 Source of the form: structure of arrays, as in ispc (Pharr and Mark, InPar 2012).
@@ -15,9 +15,9 @@ from math import isfinite, nan
 import numpy as np
 
 from rotor_core._jit import inlined
-from rotor_core._lanes import bits
 from rotor_core._link import INT, INTS, ROWS, linked
 from rotor_core.math.factor import factorize_small, substitute_small, substitute_three_small
+from rotor_core.numbers.lanes import bits
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import (
     EVERYTHING,

@@ -1,8 +1,8 @@
 """Closed loop of a scenario at rest as a linear map from one control period to the next, with its modes and margins.
 
-The plant is linearized (:mod:`rotor_dynamics.linearization`), the law differentiated, commands are held for a control
-period; sensing delay and rotor lag are states. Errors that cables forbid are left out. Equations (C.38)-(C.40),
-docs/theory/control.md.
+The plant is linearized (:mod:`rotor_dynamics.sensitivities.linearization`), the law differentiated, commands are held
+for a control period; sensing delay and rotor lag are states. Errors that cables forbid are left out. Equations
+(C.38)-(C.40), docs/theory/control.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rotor_core.config.teams import cable_spans, teams
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
-from rotor_dynamics.linearization import ERRORS, OMEGA, THETA, V, linearize
+from rotor_dynamics.sensitivities.linearization import ERRORS, OMEGA, THETA, V, linearize
 from rotor_sim.simulation import Simulation
 
 DIFFERENCE = 1e-6

@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import seconds_from_stamp, state_from_body
-from rotor_dynamics.linearization import linearize
+from rotor_dynamics.sensitivities.linearization import linearize
 from rotor_sim.ros.session import Session
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.state_machine import Result, State

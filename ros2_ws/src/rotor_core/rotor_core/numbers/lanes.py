@@ -49,17 +49,24 @@ if COMPILED:
     from numba.core.typeconv.castgraph import Conversion
     from numba.extending import lower_builtin, lower_cast, models, register_model, type_callable
 
-    class Lanes(types.Type):
+    from rotor_core.numbers.vectors import (
+        VectorNumber,
+        as_kind,
+        in_all,
+        make_known,
+        plain_call,
+        teach,
+    )
+
+    class Lanes(VectorNumber):
         """A float64 in every lane."""
 
         def __init__(self) -> None:
-            super().__init__(name=f"lanes({WIDTH})")
+            super().__init__("lanes", WIDTH)
 
-        def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-            return Conversion.safe if isinstance(other, types.Number) else None
-
-        def unify(self, typingctx: Any, other: Any) -> Any:
-            return self if isinstance(other, (Lanes, types.Number)) else None
+        def promoted(self, context: Any, builder: Any, value: Any) -> Any:
+            """See :class:`VectorNumber`."""
+            return in_all(builder, VECTOR, value)
 
     class LaneFlags(types.Type):
         """A truth in every lane."""
@@ -68,76 +75,34 @@ if COMPILED:
             super().__init__(name=f"lane flags({WIDTH})")
 
         def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+            """How well a value of another type can stand for one."""
             return Conversion.safe if isinstance(other, types.Boolean) else None
 
         def unify(self, typingctx: Any, other: Any) -> Any:
+            """Type of a variable that holds the one or the other."""
             return self if isinstance(other, (LaneFlags, types.Boolean)) else None
 
     LANES, LANE_FLAGS = Lanes(), LaneFlags()
-    DOUBLE = ir.DoubleType()
-    VECTOR = ir.VectorType(DOUBLE, WIDTH)
+    VECTOR = LANES.vector
     FLAGS = ir.VectorType(ir.IntType(1), WIDTH)
 
-    @register_model(Lanes)
-    class _(models.PrimitiveModel):
-        def __init__(self, manager: Any, kind: Any) -> None:
-            super().__init__(manager, kind, VECTOR)
+    make_known(LANES)
 
     @register_model(LaneFlags)
     class _(models.PrimitiveModel):
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, FLAGS)
 
-    def _in_all_lanes(builder: Any, kind: Any, value: Any) -> Any:
-        undefined, index = ir.Constant(kind, ir.Undefined), ir.IntType(32)
-        first = builder.insert_element(undefined, value, ir.Constant(index, 0))
-        zeros = ir.Constant(ir.VectorType(index, WIDTH), None)
-        return builder.shuffle_vector(first, undefined, zeros)
-
-    def as_lanes(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        """Code that makes lanes of lanes or of a number."""
-        if kind == LANES:
-            return value
-        return _in_all_lanes(builder, VECTOR, context.cast(builder, value, kind, types.float64))
-
-    @lower_cast(types.Number, Lanes)
-    def _(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
-        return as_lanes(context, builder, given, value)
-
     @lower_cast(types.Boolean, LaneFlags)
     def _(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
-        return _in_all_lanes(builder, FLAGS, value)
-
-    def _teach(function: Any, count: int, result: Any, emit: Callable) -> None:
-        """Type and code of a function of ``count`` arguments of which one at least is lanes."""
-
-        @type_callable(function)
-        def _(context: Any) -> Callable:
-            def fit(*kinds: Any) -> Any:
-                known = all(isinstance(k, (Lanes, types.Number)) for k in kinds)
-                return result if known and LANES in kinds else None
-
-            return (lambda a: fit(a)) if count == 1 else (lambda a, b: fit(a, b))
-
-        def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(
-                context, builder,
-                *(as_lanes(context, builder, k, v) for k, v in zip(signature.args, arguments, strict=True)),
-            )  # fmt: skip
-
-        patterns = {
-            1: [(Lanes,)],
-            2: [(Lanes, Lanes), (Lanes, types.Number), (types.Number, Lanes)],
-        }
-        for pattern in patterns[count]:
-            lower_builtin(function, *pattern)(lowered)
+        return in_all(builder, FLAGS, value)
 
     def _arithmetic(name: str) -> Callable:
         return lambda context, builder, a, b: getattr(builder, name)(a, b)
 
     for _symbol, _name in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
-        _teach(getattr(operator, _symbol), 2, LANES, _arithmetic(_name))
-        _teach(getattr(operator, "i" + _symbol), 2, LANES, _arithmetic(_name))
+        teach(LANES, getattr(operator, _symbol), 2, LANES, _arithmetic(_name))
+        teach(LANES, getattr(operator, "i" + _symbol), 2, LANES, _arithmetic(_name))
 
     def _comparison(symbol: str) -> Callable:
         how = (
@@ -153,7 +118,7 @@ if COMPILED:
         ("==", "eq"),
         ("!=", "ne"),
     ):
-        _teach(getattr(operator, _name), 2, LANE_FLAGS, _comparison(_symbol))
+        teach(LANES, getattr(operator, _name), 2, LANE_FLAGS, _comparison(_symbol))
 
     def _bits_of(builder: Any, flags: Any) -> Any:
         return builder.bitcast(flags, ir.IntType(WIDTH))
@@ -178,32 +143,33 @@ if COMPILED:
         """A function without vector instructions; once for all lanes where they are equal, as times are."""
 
         def emit(context: Any, builder: Any, a: Any) -> Any:
-            signature = types.float64(types.float64)
-            kind = context.typing_context.resolve_value_type(function)
-            kind.get_call_type(context.typing_context, signature.args, {})
-            one = context.get_function(kind, signature)
             places = [ir.Constant(ir.IntType(32), i) for i in range(WIDTH)]
             first = builder.extract_element(a, places[0])
-            equal = builder.fcmp_ordered("==", a, _in_all_lanes(builder, VECTOR, first))
+            equal = builder.fcmp_ordered("==", a, in_all(builder, VECTOR, first))
             result = cgutils.alloca_once(builder, VECTOR)
             with builder.if_else(_in_every_lane(builder, equal)) as (alike, unlike):
                 with alike:
-                    builder.store(_in_all_lanes(builder, VECTOR, one(builder, [first])), result)
+                    builder.store(
+                        in_all(builder, VECTOR, plain_call(context, builder, function, first)),
+                        result,
+                    )
                 with unlike:
                     out = ir.Constant(VECTOR, ir.Undefined)
                     for at in places:
-                        value = one(builder, [builder.extract_element(a, at)])
+                        value = plain_call(
+                            context, builder, function, builder.extract_element(a, at)
+                        )
                         out = builder.insert_element(out, value, at)
                     builder.store(out, result)
             return builder.load(result)
 
         return emit
 
-    _teach(operator.neg, 1, LANES, lambda context, builder, a: builder.fneg(a))
-    _teach(abs, 1, LANES, _intrinsic("llvm.fabs"))
-    _teach(math.sqrt, 1, LANES, _intrinsic("llvm.sqrt"))
+    teach(LANES, operator.neg, 1, LANES, lambda context, builder, a: builder.fneg(a))
+    teach(LANES, abs, 1, LANES, _intrinsic("llvm.fabs"))
+    teach(LANES, math.sqrt, 1, LANES, _intrinsic("llvm.sqrt"))
     for _function in (math.exp, math.sin, math.cos):
-        _teach(_function, 1, LANES, _lane_by_lane(_function))
+        teach(LANES, _function, 1, LANES, _lane_by_lane(_function))
 
     def _extreme(symbol: str) -> Callable:
         def emit(context: Any, builder: Any, a: Any, b: Any) -> Any:
@@ -213,14 +179,14 @@ if COMPILED:
 
         return emit
 
-    _teach(max, 2, LANES, _extreme(">"))
-    _teach(min, 2, LANES, _extreme("<"))
+    teach(LANES, max, 2, LANES, _extreme(">"))
+    teach(LANES, min, 2, LANES, _extreme("<"))
 
     def _is_finite(context: Any, builder: Any, a: Any) -> Any:
         size = _intrinsic("llvm.fabs")(context, builder, a)
         return builder.fcmp_ordered("<", size, ir.Constant(VECTOR, [math.inf] * WIDTH))
 
-    _teach(math.isfinite, 1, LANE_FLAGS, _is_finite)
+    teach(LANES, math.isfinite, 1, LANE_FLAGS, _is_finite)
 
     def _teach_question(function: Any, emit: Callable) -> None:
         @type_callable(function)
@@ -258,7 +224,8 @@ if COMPILED:
     def _(context: Any) -> Callable:
         def typer(condition: Any, yes: Any, no: Any) -> Any:
             if isinstance(condition, types.Boolean):
-                return types.float64
+                several = isinstance(yes, VectorNumber) or isinstance(no, VectorNumber)
+                return None if several else types.float64
             return LANES if isinstance(condition, LaneFlags) else None
 
         return typer
@@ -274,7 +241,7 @@ if COMPILED:
     @lower_builtin(choose, LaneFlags, types.Any, types.Any)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         yes, no = (
-            as_lanes(context, builder, kind, value)
+            as_kind(LANES, context, builder, kind, value)
             for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
         )
         return builder.select(arguments[0], yes, no)

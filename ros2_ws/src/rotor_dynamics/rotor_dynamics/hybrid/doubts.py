@@ -1,0 +1,92 @@
+"""Events at which derivatives of a flight may not exist: those that graze, nearly happen, or happen together.
+
+An event whose guard can be moved by as little as :data:`CLOSE` and is gone then, one that is missed by as little, and
+two that come as close to each other: beyond such a state the flight is another one, and a derivative tells only of one
+side. Kernels call these functions where numbers have derivatives, and go on; the first doubt is kept. Equation (D.15),
+docs/theory/sensitivities.md.
+"""
+
+from __future__ import annotations
+
+from rotor_core._jit import constants, inlined
+from rotor_core.numbers.derivatives import without_derivatives
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid.guards import BREAKS, REACHES_LENGTH, TURNS, breaking_load
+
+NO_DOUBT, GRAZES, NEARLY, TOGETHER = constants(0, 1, 2, 3)
+"""Values of DOUBT: an event that grazes, that nearly happens, and two that happen together."""
+
+CLOSE = 1e-9
+"""A guard this near decides by rounding of inputs: m, rad, or a share of the largest tension of the step."""
+
+
+@inlined
+def note_doubt(world, doubt, cable, t):
+    """Keep the first doubt."""
+    if world.head[memory.DOUBT] == NO_DOUBT:
+        world.head[memory.DOUBT], world.head[memory.DOUBTED] = doubt, cable
+        world.scalars[memory.DOUBT_AT] = without_derivatives(t)
+
+
+@inlined
+def scale_of(world, kind, k):
+    """What a guard is measured by: 1 m, 1 rad, or a tension, N."""
+    if kind == REACHES_LENGTH or kind == TURNS:
+        return 1.0 + 0.0 * world.constraints[k, memory.GAP]
+    if kind == BREAKS:
+        return breaking_load(world, k)
+    c = world.constraints[k]
+    return max(c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION])
+
+
+@inlined
+def guard_at_start(world, kind, k):
+    """Value of a guard at the start of the step."""
+    c = world.constraints[k]
+    if kind == REACHES_LENGTH:
+        return min(c[memory.GAP_0], 0.0)
+    if kind == TURNS:
+        return min(c[memory.NEXT_TURN_0], 0.0)
+    if kind == BREAKS:
+        return c[memory.TENSION_0] - breaking_load(world, k)
+    return -c[memory.TENSION_0]
+
+
+@inlined
+def doubt_event(world, kind, cable, t, h, value, rate):
+    """Doubt an event that grazes, or that others happen together with.
+
+    Args:
+        kind, cable: the event.
+        t, h: start of the step, and time from there, s.
+        value, rate: of the guard at the event, which is zero, and what it rises with, 1/s.
+    """
+    # the parabola through both ends with this rate at its end; its peak is rate^2 / (2 bend) above the limit
+    begin, nearest = guard_at_start(world, kind, cable), CLOSE * scale_of(world, kind, cable)
+    bent = abs(begin - value + rate * h)
+    # what comes back from as near was there before, as in the last of ever shorter leaps: it will come back
+    if begin < -nearest and rate * rate * h * h <= 4.0 * bent * nearest:
+        note_doubt(world, GRAZES, cable, t + h)
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        alive = world.constraint_int[k, memory.ALIVE]
+        if k == cable or alive != memory.HOLDS:
+            continue
+        c = world.constraints[k]
+        if world.constraint_int[k, memory.TAUT] == 0:
+            meets = abs(c[memory.GAP]) <= CLOSE and c[memory.RATE] > 0.0
+        else:
+            most = max(c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION])
+            meets = (
+                world.constraint_int[k, memory.IGNORED] == 0
+                and abs(c[memory.TENSION]) <= CLOSE * most
+            )
+        if meets:
+            note_doubt(world, TOGETHER, k, t + h)
+
+
+@inlined
+def doubt_miss(world, kind, cable, t, value):
+    """Doubt that a guard whose peak has this value stays below its limit."""
+    nearest = -CLOSE * scale_of(world, kind, cable)
+    if value >= nearest and guard_at_start(world, kind, cable) < nearest:
+        note_doubt(world, NEARLY, cable, t)

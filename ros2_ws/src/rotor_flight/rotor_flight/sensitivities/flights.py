@@ -1,0 +1,217 @@
+"""Derivatives of whole flights under their law, with any number of the scenario."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rotor_core._jit import kernel_without_gil
+from rotor_core.config.parameters import Variations
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError, ContractError, UnknownNameError
+from rotor_core.numbers.duals import DIRECTIONS, duals
+from rotor_core.numbers.packing import Packed
+from rotor_core.plans.plan import Plan
+from rotor_dynamics import memory
+from rotor_dynamics.hanging import masses_of
+from rotor_dynamics.hybrid.stepper import LOG_FULL, OK
+from rotor_dynamics.sensitivities.propagation import Doubt, check_differentiable, doubt_of
+from rotor_flight.compiled import Rows, arguments_of, can_compile, flight_of, fly_world, periods_of
+from rotor_flight.flight import Flight
+from rotor_flight.fly import LONGEST, fly, whole_duration
+from rotor_flight.loop import ClosedLoop
+from rotor_flight.sensitivities.changes import FlightChange
+from rotor_flight.sensitivities.settings import slopes_with
+
+KINK = 1e-5
+"""Two differences of a cost along one direction that differ by more, relative to the larger, meet a kink."""
+
+
+@kernel_without_gil
+def fly_duals(arguments):
+    """:func:`rotor_flight.compiled.fly_world` with derivatives."""
+    return fly_world(*duals(arguments))
+
+
+@dataclass(frozen=True)
+class Sensitivities:
+    """A flight and its derivatives.
+
+    Attributes:
+        flight: as flown.
+        parameters: places in the scenario.
+        changes: derivative of the flight with each.
+        doubt: where they may not exist, because an event hangs by a thread; None: nothing is known.
+    """
+
+    flight: Flight
+    parameters: tuple[str, ...]
+    changes: tuple[FlightChange, ...]
+    doubt: Doubt | None = None
+
+    def __getitem__(self, parameter: str) -> FlightChange:
+        """Derivative of the flight with a parameter.
+
+        Raises:
+            UnknownNameError: it was not asked for.
+        """
+        if parameter not in self.parameters:
+            known = ", ".join(self.parameters)
+            raise UnknownNameError(f"there is no derivative with {parameter!r}; known: {known}")
+        return self.changes[self.parameters.index(parameter)]
+
+    def gradient(self, cost: Callable[[Flight], float]) -> np.ndarray:
+        """Derivative of a cost of the flight with every parameter, (n_parameters,).
+
+        The cost itself is differenced along the exact change of the flight: it may be any function of NumPy.
+
+        Raises:
+            ContractError: the cost is not finite, or has a kink here.
+        """
+        return np.array(
+            [_slope(cost, c, p) for p, c in zip(self.parameters, self.changes, strict=True)]
+        )
+
+
+def _slope(cost: Callable[[Flight], float], change: FlightChange, parameter: str) -> float:
+    """Derivative of a cost along the change of a flight, by differences of fourth order with two steps."""
+    arrays = (change.states, change.commands, change.tensions, change.joints, change.references)
+    largest = max((np.nanmax(np.abs(a)) for a in arrays if a.size), default=0.0)
+    if largest == 0.0:
+        return 0.0
+    middle, found, bends = cost(change.flight), [], []
+    for step in (1e-3 / largest, 5e-4 / largest):
+        ends = [cost(change.moved(k * step)) for k in (1, -1, 2, -2)]
+        found.append((8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * step))
+        bends.append(abs(ends[0] - 2.0 * middle + ends[1]) / step)
+    if not np.isfinite([middle, *found]).all():
+        raise ContractError(f"gradient: the cost must be finite near the flight, got {found[1]}.")
+    noise = KINK * max(np.abs(found)) + 1e-9 * abs(middle) / step
+    # the bend of a smooth cost halves with the step, that of a kink stays
+    if abs(found[0] - found[1]) > noise or (bends[1] > noise and bends[1] > 0.75 * bends[0]):
+        raise ContractError(
+            f"gradient with {parameter}: the cost has a kink at this flight (slopes {found[0]:.6g} and {found[1]:.6g} "
+            "with half the step). Use a smooth one, such as a mean in the place of a maximum."
+        )
+    return float(found[1])
+
+
+def sensitivities(
+    scenario: Scenario,
+    parameters: Sequence[str],
+    duration: float | None = None,
+    *,
+    plans: dict[str, Plan] | None = None,
+    every: int = 1,
+) -> Sensitivities:
+    """Fly a scenario, with the derivatives of everything recorded.
+
+    Args:
+        scenario: what flies; one that :func:`rotor_flight.compiled.can_compile`.
+        parameters: places of numbers, as of :meth:`Scenario.changed`: masses, lengths, gains, starts, waypoints.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+        plans: in place of the scenario's trajectory.
+        every: control periods per row.
+
+    Raises:
+        ConfigError: there is no such place, or no number there, or the duration cannot be.
+        ContractError: the flight has Python between its steps, or nothing to differentiate.
+        SolverError: the integration cannot go on.
+    """
+    if isinstance(parameters, str) or not parameters:
+        raise ContractError(
+            f"sensitivities: parameters must be a list of places, got {parameters!r}."
+        )
+    began = wall.perf_counter()
+    loop = _loop(scenario, plans)
+    total = whole_duration(scenario, loop.plans, loop.arms) if duration is None else duration
+    if not 0.0 < total <= LONGEST:
+        raise ConfigError(f"duration: must be > 0 s and at most {LONGEST:g} s, got {total:g}.")
+    periods = periods_of(loop, total)
+
+    def settings(varied: Scenario) -> Any:
+        other = _loop(varied, plans)
+        return _arguments(other, Rows.of(other, periods, every), periods, every)[:-_OF_ROWS]
+
+    variations = Variations(scenario, list(parameters))
+    slopes = [slopes_with(variations, place, settings) for place in parameters]
+    changes: list[FlightChange] = []
+    flight, doubt = None, None
+    for first in range(0, len(slopes), DIRECTIONS):
+        loop = _loop(scenario, plans)
+        rows = Rows.of(loop, periods, every)
+        arguments = _arguments(loop, rows, periods, every)
+        packed = Packed(arguments)
+        for k, part in enumerate(slopes[first : first + DIRECTIONS], start=1):
+            for number, slope in zip(
+                packed.numbers, part, strict=False
+            ):  # those of the rows follow
+                if slope.any():
+                    number[..., k] = slope
+        status, limited = fly_duals(packed.tree)
+        if status == LOG_FULL:
+            raise ContractError(
+                "sensitivities: too many events for one call; make the flight shorter."
+            )
+        if status != OK:
+            fly(scenario, duration=total, plans=plans)  # says why
+            raise ContractError("sensitivities: the flight ends early with derivatives alone.")
+        engine = loop.simulation.engine
+        n_logged = int(packed.copy_of(engine.ints)[memory.N_LOGGED])
+        packed.put_back()
+        doubt = doubt or doubt_of(engine.world)
+        engine.run(0)
+        flown = flight_of(loop, rows, wall.perf_counter() - began, int(limited))
+        flight = flight or flown
+        logged = packed.of(engine.world.log)[:n_logged, memory.EVENT_TIME]
+        for k in range(1, 1 + len(slopes[first : first + DIRECTIONS])):
+            changes.append(_change(flight, packed, rows, masses_of(engine.system), logged, k))
+    assert flight is not None
+    return Sensitivities(flight, tuple(parameters), tuple(changes), doubt)
+
+
+_OF_ROWS = 7
+"""Last arguments of :func:`fly_world`, which are written."""
+
+
+def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
+    loop = ClosedLoop(scenario, plans)
+    check_differentiable(loop.simulation.engine)
+    if not can_compile(loop):
+        raise ContractError(
+            f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: several teams, a "
+            "helicopter, a mission, changes on the way, an estimator, batteries, wakes, wind in space, contact, or a "
+            "law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
+        )
+    return loop
+
+
+def _arguments(loop: ClosedLoop, rows: Rows, periods: int, every: int) -> tuple:
+    return arguments_of(loop, rows, 0, periods + 1, periods=periods, every=every)
+
+
+def _change(
+    flight: Flight, packed: Packed, rows: Rows, heavy: list[int], logged: np.ndarray, k: int
+) -> FlightChange:
+    def slope(array: np.ndarray) -> np.ndarray:
+        return packed.of(array)[..., k].copy()
+
+    n = flight.states.shape[1]
+    states = slope(rows.states)
+    times = {float(value): float(change) for value, change in logged[:, [0, k]]}
+    return FlightChange(
+        flight,
+        states[:, :n],
+        slope(rows.references)[:, None],
+        slope(rows.commands),
+        slope(rows.tensions),
+        slope(rows.joints),
+        slope(rows.wanted),
+        slope(rows.efforts),
+        states[:, heavy, :3],
+        np.array([times.get(event.time, np.nan) for event in flight.events]),
+    )

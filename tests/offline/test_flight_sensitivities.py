@@ -1,0 +1,161 @@
+"""Derivatives of flights under their laws: differences of whole flights, and what users may ask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rotor
+from rotor_core._jit import COMPILED
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError, ContractError, UnknownNameError
+from rotor_flight.fly import fly
+from rotor_flight.sensitivities.flights import sensitivities
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
+
+
+def with_lag(scenario):
+    """Rotors that follow with a lag, in gusts."""
+    wind = load_scenario("hexacopter_wind").environment.wind
+    model = scenario.model
+    vehicles = tuple(
+        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03)) for v in model.vehicles
+    )
+    return replace(
+        scenario,
+        model=replace(model, vehicles=vehicles),
+        actuation=replace(scenario.actuation, mode="rotors"),
+        environment=replace(scenario.environment, wind=wind),
+    )
+
+
+FLIGHTS = (
+    ("hover", 2.0, ("plant.quad1.mass_kg",)),
+    ("three_dragonflies_triangular_1m", 3.0, ("plant.payload.mass_kg", "trajectory.radius_m", "trajectory.period_s")),
+    ("collision_triangular", 3.0, ("plant.payload.mass_kg", "controller.attitude_n_m.y", "initial.quad2.position_m.z")),
+    ("collision_point_mass", 3.0, ("plant.payload.mass_kg", "plant.quad1.mass_kg")),
+    ("three_dragonflies_triangular_rigid", 2.0, ("plant.payload.mass_kg", "controller.position_per_s2.z")),
+    ("three_dragonflies_motion_capture", 2.0, ("plant.payload.mass_kg", "sensing.noise.position_m")),
+    ("arm_slung_load", 2.0, ("plant.am1.mass_kg",)),
+    ("hexacopter_wind", 2.0, ("plant.hexa.mass_kg", "environment.wind.steady_m_s.x")),
+)  # fmt: skip
+"""One of each law, with snaps, noise, an arm, rotors in wind."""
+
+
+def miss(scenario, found, place, duration):
+    """Of the derivative of all states and event times from differences at their best step, relative to the largest."""
+    told, at = found[place], rotor.sensitivities(scenario, [place], duration=0.01).parameters
+    assert at == (place,)
+    value = value_of(scenario, place)
+    best = np.full(2, np.inf)
+    for share in (1e-3, 1e-4, 1e-5, 1e-6):
+        step = share * (abs(value) or 1.0)
+        ahead, behind = (fly(scenario.changed(place, value + s * step), duration=duration) for s in (1, -1))
+        slope = (ahead.states - behind.states) / (2.0 * step)
+        best[0] = min(best[0], np.abs(slope - told.states).max() / np.abs(told.states).max())
+        stories = [[(e.type, e.cables) for e in f.events] for f in (ahead, behind, found.flight)]
+        if not found.flight.events:
+            best[1] = 0.0
+        elif stories[0] == stories[1] == stories[2]:
+            times = [(a.time - b.time) / (2.0 * step) for a, b in zip(ahead.events, behind.events, strict=True)]
+            best[1] = min(best[1], np.abs(times - told.event_times).max() / max(np.abs(times).max(), 1e-6))
+    return best
+
+
+def value_of(scenario, place):
+    from rotor_core.config.parameters import Variations
+
+    return Variations(scenario, [place]).value(place)
+
+
+@pytest.mark.parametrize(("name", "duration", "places"), FLIGHTS)
+def test_against_differences_of_flights(name, duration, places):
+    """Laws, sensing, rotors and events: to 1e-6 of the largest where differences are at their best step."""
+    scenario = load_scenario(name)
+    found = sensitivities(scenario, places, duration)
+    plain = fly(scenario, duration=duration)
+    np.testing.assert_allclose(found.flight.states, plain.states, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(found.flight.taut, plain.taut)
+    assert [e.type for e in found.flight.events] == [e.type for e in plain.events]
+    for place in places:
+        assert np.all(miss(scenario, found, place, duration) < 1e-6), place
+
+
+def test_rotors_with_a_lag_in_gusts():
+    scenario = with_lag(load_scenario("three_dragonflies_triangular_1m"))
+    found = sensitivities(scenario, ["plant.payload.mass_kg"], 2.0)
+    assert miss(scenario, found, "plant.payload.mass_kg", 2.0)[0] < 1e-6
+
+
+def test_more_parameters_than_directions_of_one_pass():
+    scenario = load_scenario("slalom")
+    places = [f"controller.{key}.{axis}" for key in ("position_per_s2", "velocity_per_s") for axis in "xyz"]
+    places += [f"plant.quad{i}.mass_kg" for i in (1, 2, 3)]
+    found = sensitivities(scenario, places, 1.0)
+    for place in (places[0], places[-1]):
+        alone = sensitivities(scenario, [place], 1.0)
+        np.testing.assert_array_equal(alone[place].states, found[place].states)
+    assert len({c.states.tobytes() for c in found.changes}) == len(places)
+
+
+def rms_error(flight):
+    return float(np.sqrt(np.mean(np.sum(flight.position_error() ** 2, axis=1))))
+
+
+def test_gradient_of_a_cost():
+    flight = rotor.fly("collision_triangular", duration=3.0)
+    found = flight.gradient(rms_error, ["plant.payload.mass_kg", "controller.position_per_s2.z"])
+    for place, told in found.items():
+        value = value_of(flight.scenario, place)
+        slopes = []
+        for share in (1e-3, 1e-4, 1e-5):
+            ends = [rotor.fly(flight.scenario.changed(place, value * (1 + s * share)), duration=3.0) for s in (1, -1)]
+            slopes.append((rms_error(ends[0]) - rms_error(ends[1])) / (2.0 * share * value))
+        assert min(abs(slope - told) for slope in slopes) < 1e-6 * abs(told), place
+
+
+def test_the_end_of_a_flight_by_name():
+    """Attitudes change by rotation vectors; the cable's tension by newtons per kilogram."""
+    scenario = load_scenario("dragonfly_point_mass")
+    found = rotor.sensitivities(scenario, ["plant.payload.mass_kg"], duration=1.0)
+    change = found["plant.payload.mass_kg"]
+    vehicle = change["quad1"]
+    assert vehicle.position.shape == vehicle.rotation.shape == vehicle.velocity.shape == vehicle.body_rate.shape
+    # the law knows the nominal load: its thrust pulls both up, T = m_L F / (m + m_L)
+    m, m_L = 0.25, 0.07
+    assert change.tension("cable1")[0] == pytest.approx(9.81 * m / (m + m_L), rel=1e-9)
+    near = change.moved(1e-3)
+    np.testing.assert_allclose(np.linalg.norm(near["quad1"].attitude, axis=1), 1.0, rtol=0, atol=1e-12)
+    with pytest.raises(UnknownNameError, match=r"known: plant.payload.mass_kg"):
+        found["plant.quad1.mass_kg"]
+    with pytest.raises(UnknownNameError, match="no entity"):
+        change["quad9"]
+
+
+def test_what_has_no_derivatives_is_told():
+    hover = load_scenario("hover")
+    with pytest.raises(ConfigError, match=r"has no .mass"):
+        rotor.sensitivities(hover, ["plant.quad1.mass"], duration=1.0)
+    with pytest.raises(ConfigError, match="must be a number"):
+        rotor.sensitivities(hover, ["description"], duration=1.0)
+    with pytest.raises(ContractError, match="list of places"):
+        rotor.sensitivities(hover, "plant.quad1.mass_kg", duration=1.0)
+    with pytest.raises(ConfigError, match="duration"):
+        rotor.sensitivities(hover, ["plant.quad1.mass_kg"], duration=-1.0)
+    with pytest.raises(ContractError, match="Python between its steps"):
+        rotor.sensitivities("helicopter_hover", ["time.step_s"], duration=1.0)
+    with pytest.raises(ContractError, match="other switches"):
+        rotor.sensitivities("collision_triangular", ["initial.payload.velocity_m_s.z"], duration=1.0)
+    flight = rotor.fly(hover, duration=1.0)
+    other = replace(flight, states=flight.states + 0.1)
+    with pytest.raises(ContractError, match="not that of its scenario"):
+        other.gradient(rms_error, ["plant.quad1.mass_kg"])
+    height = flight.states[-1, 0, 2]
+    for kinked in (lambda f: abs(f.states[-1, 0, 2] - height), lambda f: max(f.states[-1, 0, 2] - height, 0.0)):
+        with pytest.raises(ContractError, match="kink"):
+            flight.gradient(kinked, ["plant.quad1.mass_kg"])
+    with pytest.raises(ContractError, match="finite"):
+        flight.gradient(lambda f: np.nan, ["plant.quad1.mass_kg"])
