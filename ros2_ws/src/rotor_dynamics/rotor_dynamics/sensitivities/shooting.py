@@ -1,0 +1,342 @@
+"""A world through control periods of held wrenches, with the derivatives of every period: what optimization asks for.
+
+States are told by the coordinates of :mod:`rotor_dynamics.sensitivities.coordinates` for free bodies (12 each, 6 of a
+point). Every period is linearized about the node at which it begins, in one compiled call for all.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from transforms3d.quaternions import qmult
+
+from rotor_core._jit import inlined, kernel_without_gil
+from rotor_core._link import entry
+from rotor_core.errors import ContractError, SolverError
+from rotor_core.math import so3
+from rotor_core.numbers.duals import DIRECTIONS, WIDTH, duals, empty_duals
+from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.hybrid import stepper
+from rotor_dynamics.hybrid.impact import INPUT_CHANGED
+from rotor_dynamics.model.system import System
+from rotor_dynamics.sensitivities.coordinates import indices
+from rotor_dynamics.sensitivities.propagation import check_differentiable
+
+RUN = entry(stepper.run)
+
+LOG_ROWS = 8
+"""Room for events beyond what one step needs: they are counted, not kept."""
+
+
+@inlined
+def sow(rows, ints, start, b, axis, direction):
+    """Seed one coordinate of a body in one direction (D.16): axis 0 to 2 place, 3 to 5 attitude, then their rates."""
+    first = start + b * memory.STATE
+    if axis < 3:
+        rows[first + memory.P + axis, direction] = 1.0
+    elif axis < 6:
+        q = (
+            rows[first + memory.Q, 0],
+            rows[first + memory.Q + 1, 0],
+            rows[first + memory.Q + 2, 0],
+            rows[first + memory.Q + 3, 0],
+        )
+        half = (
+            0.0,
+            0.5 if axis == 3 else 0.0,
+            0.5 if axis == 4 else 0.0,
+            0.5 if axis == 5 else 0.0,
+        )
+        dq = so3.product(q, half)
+        for i in range(4):
+            rows[first + memory.Q + i, direction] = dq[i]
+    elif axis < 9:
+        rows[first + memory.V + axis - 6, direction] = 1.0
+    else:
+        rows[first + memory.OMEGA + axis - 9, direction] = 1.0
+
+
+@inlined
+def reap(rows, start, b, axis, direction):
+    """One coordinate of a body in one direction."""
+    first = start + b * memory.STATE
+    if axis < 3:
+        return rows[first + memory.P + axis, direction]
+    if axis < 6:
+        i = first + memory.Q
+        inverse = (rows[i, 0], -rows[i + 1, 0], -rows[i + 2, 0], -rows[i + 3, 0])
+        dq = (
+            rows[i, direction],
+            rows[i + 1, direction],
+            rows[i + 2, direction],
+            rows[i + 3, direction],
+        )
+        theta = so3.product(inverse, dq)
+        return 2.0 * (theta[1] if axis == 3 else (theta[2] if axis == 4 else theta[3]))
+    if axis < 9:
+        return rows[first + memory.V + axis - 6, direction]
+    return rows[first + memory.OMEGA + axis - 9, direction]
+
+
+@kernel_without_gil
+def run_rows(ints, rows, n_steps):
+    """:func:`rotor_dynamics.hybrid.stepper.run` of a world with derivatives."""
+    return stepper.run(ints, duals(rows), n_steps)
+
+
+@kernel_without_gil
+def linearize_nodes(
+    ints, floats, first, last, steps, bodies, axes, inputs, pulls, head, rows, A, B, C, D, E, F, doubts
+):  # fmt: skip
+    """Derivatives of periods ``first`` to ``last``.
+
+    Args:
+        ints, floats: worlds at the nodes, with the wrenches of the period, (N, n_ints) and (N, n_floats).
+        steps: of a period.
+        bodies, axes: of every coordinate, (n,).
+        inputs: numbers of the memory that hold the wrenches, (m,).
+        pulls: those that hold tensions, (n_cables,).
+        head, rows: work: integers, and numbers with derivatives.
+        A, B, C, D: written: of coordinates (N, n, n) and (N, n, m), of tensions (N, n_cables, n) and (N, n_cables, m).
+        E, F: written: of coordinates (N, n) and tensions (N, n_cables) with the length of a step.
+        doubts: written, (N,).
+
+    Returns:
+        A status, and the node that it is about.
+    """
+    n, m = bodies.shape[0], inputs.shape[0]
+    for k in range(first, last):
+        for begin in range(0, n + m + 1, DIRECTIONS):
+            for i in range(head.shape[0]):
+                head[i] = ints[k, i]
+            for i in range(rows.shape[0]):
+                rows[i, 0] = floats[k, i]
+                for j in range(1, WIDTH):
+                    rows[i, j] = 0.0
+            start = head[memory.FIRST + STATES_TABLE]
+            end = min(begin + DIRECTIONS, n + m + 1)
+            for j in range(begin, end):
+                if j < n:
+                    sow(rows, head, start, bodies[j], axes[j], 1 + j - begin)
+                elif j < n + m:
+                    rows[inputs[j - n], 1 + j - begin] = 1.0
+                else:
+                    rows[memory.STEP_LENGTH, 1 + j - begin] = 1.0
+            head[memory.WHAT] = INPUT_CHANGED
+            head[memory.DOUBT] = 0
+            status = run_rows(head, rows, 0)
+            if status == stepper.OK:
+                status = run_rows(head, rows, steps)
+            if status != stepper.OK:
+                return status, k
+            doubts[k] = head[memory.DOUBT]
+            for j in range(begin, end):
+                direction = 1 + j - begin
+                for i in range(n):
+                    slope = reap(rows, start, bodies[i], axes[i], direction)
+                    if j < n:
+                        A[k, i, j] = slope
+                    elif j < n + m:
+                        B[k, i, j - n] = slope
+                    else:
+                        E[k, i] = slope
+                for i in range(pulls.shape[0]):
+                    if j < n:
+                        C[k, i, j] = rows[pulls[i], direction]
+                    elif j < n + m:
+                        D[k, i, j - n] = rows[pulls[i], direction]
+                    else:
+                        F[k, i] = rows[pulls[i], direction]
+    return stepper.OK, 0
+
+
+STATES_TABLE = memory.World._fields.index("states")
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Linear maps of all periods about a trajectory: ``x[k+1] = A[k] x[k] + B[k] u[k] + E[k] h[k]``.
+
+    Attributes:
+        A, B: (N, n, n) and (N, n, m); u are wrenches, four of each input.
+        C, D: of the tensions at the end of each period, (N, n_cables, n) and (N, n_cables, m).
+        E, F: of both with the length of a step, (N, n) and (N, n_cables).
+        doubted: periods in which an event hangs by a thread, (N,) bool.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    E: np.ndarray
+    F: np.ndarray
+    doubted: np.ndarray
+
+
+class Shooting:
+    """A world of free bodies, points and cables that is run again and again from one state.
+
+    Args:
+        system: without joints, rotors with speeds of their own, contact.
+        states: of the members at the start, (n, 13).
+        wrenches: that act at the start, (n_inputs, 4).
+        step: s.
+        steps: of a period.
+
+    Raises:
+        ContractError: the system has what is not shot.
+        ModelError: the state cannot be.
+    """
+
+    compiled = False
+    """Whether what several threads will call is there."""
+
+    def __init__(
+        self, system: System, states: np.ndarray, wrenches: np.ndarray, *, step: float, steps: int
+    ) -> None:
+        if system.joints or system.contacts or system.rotors or system.discs:
+            raise ContractError(
+                "shooting: knows free bodies, points and cables, with wrenches as inputs; joints, contact and rotors "
+                "with speeds of their own are not shot yet."
+            )
+        rows = int(stepper.EVENT_ROWS) + 2 * len(system.cables) + LOG_ROWS
+        self.engine = engine = Engine(system, step=step, log_rows=rows)
+        check_differentiable(engine)
+        engine.world.inputs[:, :4] = wrenches
+        engine.set_state(states)
+        engine.ints[memory.KEEPS_LOG] = 0
+        self.steps, self.n_inputs = steps, len(system.inputs)
+        turnless = engine.world.body_int[:, memory.ROTATES] == memory.TURNLESS
+        kept = [
+            (b, axis)
+            for b in range(engine.topology.n_bodies)
+            for axis in range(12)
+            if not (turnless[b] and axis % 6 >= 3)
+        ]
+        self.bodies, self.axes = np.array(kept, np.int64).T.copy()
+        self.n = len(kept)
+        """Coordinates."""
+        self._inputs = np.concatenate(
+            [indices(engine, engine.world.inputs[k, :4]) for k in range(self.n_inputs)]
+        )
+        self._pulls = indices(engine, engine.world.constraints[: engine.n_cables, memory.TENSION_0])
+        self.start = engine.ints.copy(), engine.floats.copy()
+        """World at the start: integers and numbers."""
+
+    def row_of(self, member: int) -> int:
+        """Row of the body that a member belongs to, in :meth:`states_of`."""
+        return int(self.engine.member_body[member])
+
+    def state(self, floats: np.ndarray) -> np.ndarray:
+        """States of the bodies of a world, (n_bodies, 13): views."""
+        first = int(self.start[0][memory.FIRST + STATES_TABLE])
+        n = self.engine.topology.n_bodies
+        return floats[first : first + n * int(memory.STATE)].reshape(n, int(memory.STATE))
+
+    def tensions(self, floats: np.ndarray) -> np.ndarray:
+        """Tensions of the cables of a world, (n_cables,) N."""
+        return floats[self._pulls]
+
+    def period(
+        self, ints: np.ndarray, floats: np.ndarray, wrenches: np.ndarray, step: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """World after a period of held wrenches, (n_inputs, 4).
+
+        Args:
+            ints, floats: world at its start.
+            wrenches: held.
+            step: length of a step, s; default that of the engine.
+
+        Raises:
+            SolverError: the integration cannot go on.
+        """
+        ints, floats = ints.copy(), floats.copy()
+        self._begin(ints, floats, wrenches, self.engine.step_length if step is None else step)
+        status = RUN(ints, floats, 0)
+        if status == stepper.OK:
+            status = RUN(ints, floats, self.steps)
+        if status != stepper.OK:
+            raise SolverError(
+                f"shooting: the engine stops with status {status}.",
+                time=float(floats[memory.TIME]),
+                state=self.state(floats),
+            )
+        return ints, floats
+
+    def _begin(
+        self, ints: np.ndarray, floats: np.ndarray, wrenches: np.ndarray, step: float
+    ) -> None:
+        """Write what a period begins with into a world; its steps count from there."""
+        floats[self._inputs] = wrenches.ravel()
+        floats[memory.ORIGIN], floats[memory.STEP_LENGTH] = floats[memory.TIME], step
+        ints[memory.STEP], ints[memory.WHAT] = 0, INPUT_CHANGED
+
+    def difference(self, floats: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Coordinates of one world about another, (n,)."""
+        a, b = self.state(floats), self.state(others)
+        out = np.zeros((len(a), 12))
+        out[:, :3] = a[:, memory.P : memory.P + 3] - b[:, memory.P : memory.P + 3]
+        for i, (q, p) in enumerate(
+            zip(a[:, memory.Q : memory.Q + 4], b[:, memory.Q : memory.Q + 4], strict=True)
+        ):
+            between = qmult(p * (1.0, -1.0, -1.0, -1.0), q)
+            sine = float(np.linalg.norm(between[1:]))
+            angle = 2.0 * np.arctan2(sine, between[0])
+            angle -= 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
+            out[i, 3:6] = between[1:] * (angle / sine if sine > 1e-12 else 2.0)
+        out[:, 6:9] = a[:, memory.V : memory.V + 3] - b[:, memory.V : memory.V + 3]
+        out[:, 9:] = a[:, memory.OMEGA : memory.OMEGA + 3] - b[:, memory.OMEGA : memory.OMEGA + 3]
+        return out[self.bodies, self.axes]
+
+    def linearize(
+        self,
+        nodes: list[tuple[np.ndarray, np.ndarray]],
+        wrenches: np.ndarray,
+        steps: np.ndarray | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Periods:
+        """Derivatives of all periods.
+
+        Args:
+            nodes: worlds at their starts.
+            wrenches: of each, (N, n_inputs, 4).
+            steps: lengths of the steps of each, (N,) s; default that of the engine.
+            threads: default one per core.
+
+        Raises:
+            SolverError: the integration cannot go on.
+        """
+        count, n, m, n_cables = len(nodes), self.n, len(self._inputs), len(self._pulls)
+        ints, floats = np.array([i for i, _ in nodes]), np.array([f for _, f in nodes])
+        for k in range(count):
+            step = self.engine.step_length if steps is None else float(steps[k])
+            self._begin(ints[k], floats[k], wrenches[k], step)
+        A, B = np.empty((count, n, n)), np.empty((count, n, m))
+        C, D = np.empty((count, n_cables, n)), np.empty((count, n_cables, m))
+        E, F = np.empty((count, n)), np.empty((count, n_cables))
+        doubts = np.zeros(count, np.int64)
+        threads = min(threads or os.cpu_count() or 1, count)
+
+        def work(first: int, last: int) -> tuple[int, int]:
+            return linearize_nodes(
+                ints, floats, first, last, self.steps, self.bodies, self.axes, self._inputs, self._pulls,
+                np.zeros(ints.shape[1], np.int64), empty_duals(floats.shape[1:]), A, B, C, D, E, F, doubts,
+            )  # fmt: skip
+
+        if not Shooting.compiled:  # by one thread, before several ask for it
+            work(0, 1)
+            Shooting.compiled = True
+        edges = np.linspace(0, count, threads + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            for status, k in pool.map(work, edges[:-1].tolist(), edges[1:].tolist()):
+                if status != stepper.OK:
+                    raise SolverError(
+                        f"shooting: period {k} stops with status {status}.", time=float(floats[k, memory.TIME]),
+                        state=self.state(floats[k]),
+                    )  # fmt: skip
+        return Periods(A, B, C, D, E, F, doubts != 0)

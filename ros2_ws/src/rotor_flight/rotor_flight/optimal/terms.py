@@ -1,0 +1,209 @@
+"""Terms of costs and constraints at nodes of a trajectory; see :class:`rotor_flight.optimal.ddp.Term`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from transforms3d.quaternions import qmult, quat2mat
+
+from rotor_core.clearance.clearances import Clearances
+from rotor_dynamics import memory
+from rotor_dynamics.sensitivities.shooting import Shooting
+from rotor_flight.optimal.ddp import Node
+
+FINE = 1e-6
+"""Half step of differences of distances, m and rad."""
+
+
+@dataclass(frozen=True)
+class StateTerm:
+    """Part of the state of a body about a target, weighted.
+
+    Attributes:
+        body: row of its body.
+        first: of the coordinates: 0 place, 3 attitude, 6 velocity, 9 body rate.
+        target: (3,), or an attitude (4,).
+        weight: of each component, (3,); a root, because residuals are squared.
+        is_constraint: it must be zero.
+    """
+
+    body: int
+    first: int
+    target: np.ndarray
+    weight: np.ndarray
+    is_constraint: bool = False
+    is_inequality: bool = False
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Weighted deviation; of attitudes twice the vector part of the quaternion between."""
+        row = node.state[self.body]
+        if self.first == 3:
+            between = qmult(self.target * (1.0, -1.0, -1.0, -1.0), row[memory.Q : memory.Q + 4])
+            return self.weight * 2.0 * np.sign(between[0] or 1.0) * between[1:]
+        column = {0: memory.P, 6: memory.V, 9: memory.OMEGA}[self.first]
+        return self.weight * (row[column : column + 3] - self.target)
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With the coordinates of the body."""
+        jx = np.zeros((3, node.shooting.n))
+        inner = np.eye(3)
+        if self.first == 3:
+            q = qmult(
+                self.target * (1.0, -1.0, -1.0, -1.0),
+                node.state[self.body, memory.Q : memory.Q + 4],
+            )
+            q = q * np.sign(q[0] or 1.0)
+            w, v = q[0], q[1:]
+            inner = w * np.eye(3) + np.array(
+                [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
+            )
+        for j in range(3):
+            at = columns(node.shooting, self.body, self.first + j)
+            if at >= 0:
+                jx[:, at] = self.weight * inner[:, j]
+        return jx, np.zeros((3, len(node.inputs)))
+
+
+def columns(shooting: Shooting, body: int, axis: int) -> int:
+    """Column of a coordinate of a body; -1: it has none."""
+    found = np.flatnonzero((shooting.bodies == body) & (shooting.axes == axis))
+    return int(found[0]) if len(found) else -1
+
+
+@dataclass(frozen=True)
+class InputTerm:
+    """Inputs about a target, weighted.
+
+    Attributes:
+        target, weight: (m,).
+    """
+
+    target: np.ndarray
+    weight: np.ndarray
+    is_constraint: bool = False
+    is_inequality: bool = False
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Weighted deviation."""
+        return self.weight * (node.inputs - self.target)
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With the inputs."""
+        return np.zeros((len(self.weight), node.shooting.n)), np.diag(self.weight)
+
+
+@dataclass(frozen=True)
+class TensionTerm:
+    """Tensions at the end of a period within bounds.
+
+    Attributes:
+        least, most: N; ``most`` may be infinite.
+        scale: N, by which they are measured.
+    """
+
+    least: float
+    most: float
+    scale: float = 1.0
+    is_constraint: bool = True
+    is_inequality: bool = True
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Positive beyond the bounds."""
+        low = (self.least - node.tensions) / self.scale
+        return (
+            low if np.isinf(self.most) else np.append(low, (node.tensions - self.most) / self.scale)
+        )
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With coordinates and inputs at the start of the period."""
+        assert node.pulls is not None
+        C, D = (part / self.scale for part in node.pulls)
+        return (-C, -D) if np.isinf(self.most) else (np.vstack([-C, C]), np.vstack([-D, D]))
+
+
+@dataclass
+class ClearanceTerm:
+    """Distances of pairs that must stay apart.
+
+    Attributes:
+        clearances: of the scenario.
+        groups: numbers of the pairs, with the rows of the bodies that move them.
+        least: m.
+        poses: of entities from states of bodies.
+    """
+
+    clearances: Clearances
+    groups: dict[int, tuple[int, ...]]
+    least: float
+    poses: MemberPoses
+    watched: float = 0.3
+    is_constraint: bool = True
+    is_inequality: bool = True
+    _last: tuple[bytes, list[tuple[int, float]]] = field(default=(b"", []))
+
+    def _near(self, state: np.ndarray) -> list[tuple[int, float]]:
+        key = state.tobytes()
+        if self._last[0] != key:
+            poses = self.poses.of(state)
+            found = []
+            for g in self.groups:
+                for _, d, _ in self.clearances.distances(poses, [g], self.least + self.watched):
+                    found.append((g, d))
+            self._last = key, found
+        return self._last[1]
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Least minus distance of the pairs that are near."""
+        return np.array([self.least - d for _, d in self._near(node.state)])
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """By differences of distances."""
+        near = list(self._near(node.state))
+        jx = np.zeros((len(near), node.shooting.n))
+        for i, (g, d) in enumerate(near):
+            if d > self.least:  # it does not act, or hardly
+                continue
+            for body in self.groups[g]:
+                for axis in range(6):
+                    at = columns(node.shooting, body, axis)
+                    if at >= 0:
+                        ends = [self._moved(node.state, g, body, axis, s * FINE) for s in (1, -1)]
+                        jx[i, at] = -(ends[0] - ends[1]) / (2.0 * FINE)
+        return jx, np.zeros((len(near), len(node.inputs)))
+
+    def _moved(self, state: np.ndarray, g: int, body: int, axis: int, by: float) -> float:
+        state = state.copy()
+        if axis < 3:
+            state[body, memory.P + axis] += by
+        else:
+            turn = np.array([1.0, 0.0, 0.0, 0.0])
+            turn[axis - 2] = 0.5 * by
+            state[body, memory.Q : memory.Q + 4] = qmult(state[body, memory.Q : memory.Q + 4], turn)
+        return self.clearances.distances(self.poses.of(state), [g], np.inf)[0][1]
+
+
+class MemberPoses:
+    """Poses of entities from states of bodies.
+
+    Args:
+        shooting: the world.
+        n_entities: the first members.
+    """
+
+    def __init__(self, shooting: Shooting, n_entities: int) -> None:
+        engine = shooting.engine
+        self._body = engine.member_body[:n_entities].copy()
+        self._p = engine.member_pose[:n_entities, :3].copy()
+        self._q = engine.member_pose[:n_entities, 3:7].copy()
+
+    def of(self, state: np.ndarray) -> np.ndarray:
+        """Poses, (n_entities, 7)."""
+        out = np.empty((len(self._body), 7))
+        for i, b in enumerate(self._body):
+            q = state[b, memory.Q : memory.Q + 4]
+            out[i, :3] = state[b, memory.P : memory.P + 3]
+            if self._p[i].any():
+                out[i, :3] += quat2mat(q) @ self._p[i]
+            out[i, 3:] = qmult(q, self._q[i])
+        return out
