@@ -13,7 +13,7 @@ from rotor_core.share import candidates
 
 FOLDERS = (
     "scenarios", "vehicles", "payloads", "attachments", "controllers", "trajectories", "remaps",
-    "studies",
+    "studies", "tasks",
 )  # fmt: skip
 
 

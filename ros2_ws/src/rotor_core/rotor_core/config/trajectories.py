@@ -13,6 +13,9 @@ from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 from rotor_core.registry import Kind, Registry, check_kind
 
+FEWEST_TIMED = 6
+"""Rows that a path of quintic pieces needs."""
+
 
 @dataclass(frozen=True)
 class HoverPlan:
@@ -229,6 +232,25 @@ def check_sequence(times: list[tuple[float, float]], what: str) -> None:
             )
 
 
+@dataclass(frozen=True)
+class TimedPlan:
+    """A smooth path through places at given times, from rest to rest: what `./rotor optimize` writes.
+
+    ``points``: rows of time (s, from 0) and place (m), ``[t, x, y, z]``; ``relative``: the places count from the start.
+    """
+
+    type: Literal["timed"]
+    points: tuple[tuple[float, float, float, float], ...]
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        times = [row[0] for row in self.points]
+        if len(times) < FEWEST_TIMED:
+            raise ValueError(f"points must hold at least {FEWEST_TIMED} rows, got {len(times)}.")
+        if times[0] != 0.0 or any(b <= a for a, b in pairwise(times)):
+            raise ValueError("points must begin at time 0 and be in the order of increasing times.")
+
+
 Plan = (
     HoverPlan
     | StepPosePlan
@@ -238,6 +260,7 @@ Plan = (
     | LinePlan
     | WaypointsPlan
     | MovesPlan
+    | TimedPlan
 )
 
 TRAJECTORIES: Registry[Kind] = Registry(

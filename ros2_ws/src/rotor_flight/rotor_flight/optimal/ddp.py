@@ -272,7 +272,7 @@ def bounded_step(
 
     By projected Newton steps (Bertsekas 1982; Tassa 2014).
     """
-    x = np.clip(np.zeros(len(g)), lower, upper)
+    x = trial = np.clip(np.zeros(len(g)), lower, upper)
     free = np.ones(len(g), bool)
     for _ in range(50):
         slope = g + H @ x
@@ -345,7 +345,7 @@ def backward(
 
 def optimize(
     problem: Problem,
-    inputs: np.ndarray,
+    guess: Callable[[int, World], np.ndarray],
     lengths: np.ndarray,
     *,
     iterations: int = 100,
@@ -359,7 +359,7 @@ def optimize(
 
     Args:
         problem: cost, constraints, bounds.
-        inputs: first guess, (N, m).
+        guess: policy of the first flight: period and world to inputs.
         lengths: of a period of every leg at first, (n_legs,) s.
         iterations: at most, in every round.
         rounds: of the augmented Lagrangian, at most.
@@ -371,8 +371,8 @@ def optimize(
     Raises:
         SolverError: the engine cannot follow the first guess.
     """
-    count = len(inputs)
-    trajectory = problem.fly(lambda k, _: inputs[k], lengths)
+    count = len(problem.legs)
+    trajectory = problem.fly(guess, lengths)
     if trajectory is None:
         raise SolverError(
             "optimize: the engine cannot follow the first guess.", time=0.0, state=np.zeros(0)
@@ -381,7 +381,7 @@ def optimize(
     done, damping = 0, 1e-6
     periods: Periods | None = None
     for round_ in range(rounds):
-        total, _ = problem.cost(trajectory)
+        total = new_total = problem.cost(trajectory)[0]
         for _ in range(iterations):
             periods = problem.shooting.linearize(
                 trajectory.nodes[:-1],

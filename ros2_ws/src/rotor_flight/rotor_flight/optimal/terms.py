@@ -131,46 +131,48 @@ class ClearanceTerm:
         groups: numbers of the pairs, with the rows of the bodies that move them.
         least: m.
         poses: of entities from states of bodies.
+        watched: how far beyond the least distances still count, m.
     """
 
     clearances: Clearances
     groups: dict[int, tuple[int, ...]]
     least: float
     poses: MemberPoses
-    watched: float = 0.3
+    watched: float = 0.1
     is_constraint: bool = True
     is_inequality: bool = True
-    _last: tuple[bytes, list[tuple[int, float]]] = field(default=(b"", []))
+    _last: tuple[bytes, np.ndarray] = field(default=(b"", np.zeros(0)))
 
-    def _near(self, state: np.ndarray) -> list[tuple[int, float]]:
+    def _distances(self, state: np.ndarray) -> np.ndarray:
+        """Of all pairs, those farther than ``watched`` beyond the least cut there, (n_pairs,) m."""
         key = state.tobytes()
         if self._last[0] != key:
-            poses = self.poses.of(state)
-            found = []
-            for g in self.groups:
-                for _, d, _ in self.clearances.distances(poses, [g], self.least + self.watched):
-                    found.append((g, d))
-            self._last = key, found
+            poses, farthest = self.poses.of(state), self.least + self.watched
+            out = np.full(len(self.groups), farthest)
+            for i, g in enumerate(self.groups):
+                for _, d, _ in self.clearances.distances(poses, [g], farthest):
+                    out[i] = d
+            self._last = key, out
         return self._last[1]
 
     def residual(self, node: Node) -> np.ndarray:
-        """Least minus distance of the pairs that are near."""
-        return np.array([self.least - d for _, d in self._near(node.state)])
+        """Least minus distance of every pair."""
+        return self.least - self._distances(node.state)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
-        """By differences of distances."""
-        near = list(self._near(node.state))
-        jx = np.zeros((len(near), node.shooting.n))
-        for i, (g, d) in enumerate(near):
-            if d > self.least:  # it does not act, or hardly
+        """By differences of distances, of pairs that are near."""
+        distances = self._distances(node.state).copy()
+        jx = np.zeros((len(distances), node.shooting.n))
+        for i, (g, bodies) in enumerate(self.groups.items()):
+            if distances[i] >= self.least + self.watched:
                 continue
-            for body in self.groups[g]:
+            for body in bodies:
                 for axis in range(6):
                     at = columns(node.shooting, body, axis)
                     if at >= 0:
                         ends = [self._moved(node.state, g, body, axis, s * FINE) for s in (1, -1)]
                         jx[i, at] = -(ends[0] - ends[1]) / (2.0 * FINE)
-        return jx, np.zeros((len(near), len(node.inputs)))
+        return jx, np.zeros((len(distances), len(node.inputs)))
 
     def _moved(self, state: np.ndarray, g: int, body: int, axis: int, by: float) -> float:
         state = state.copy()

@@ -79,6 +79,13 @@ def waypoints(
     )  # fmt: skip
 
 
+def timed(keys: config.TimedPlan, start: np.ndarray, yaw: float) -> Plan:
+    """A spline through places at their times."""
+    rows = np.array(keys.points)
+    places = rows[:, 1:] + (start if keys.relative else np.zeros(3))
+    return Plan.from_samples(rows[:, 0], places, np.full(len(rows), yaw))
+
+
 def _goals(keys: config.LinePlan | config.WaypointsPlan, start: np.ndarray) -> np.ndarray:
     return np.array(keys.waypoints_m) + (start if keys.relative else np.zeros(3))
 

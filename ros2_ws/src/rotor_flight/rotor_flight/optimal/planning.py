@@ -1,0 +1,373 @@
+"""From a task to a flight: what is minimized, the solution, and how it flies from disturbed starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_discrete_are
+
+from rotor_core.clearance.clearances import Clearances
+from rotor_core.config.schema import Scenario
+from rotor_core.plans.plan import AXES, Plan, hold
+from rotor_core.state import State
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_dynamics import memory
+from rotor_dynamics.sensitivities.shooting import Shooting
+from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
+from rotor_flight.optimal.task import Task
+from rotor_flight.optimal.terms import (
+    ClearanceTerm,
+    InputTerm,
+    MemberPoses,
+    StateTerm,
+    TensionTerm,
+)
+from rotor_planning.trajectories.polynomial import minimum_derivative
+from rotor_sim.simulation import Simulation
+
+LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
+
+GOAL = {0: 5.0, 3: 2.0, 6: 2.0, 9: 1.0}
+"""Weights of what must be met at goals, by coordinates: a metre counts more than a metre per second."""
+
+FOLLOW = (20.0, 2.0, 5.0, 0.1)
+"""Weights of place, attitude, velocity and body rate in the regulator of the first guess, over a squared newton."""
+
+END = 10.0
+"""Weight of the state at the end over that on the way."""
+
+FINEST = 1e-3
+"""Steps in which a solution is flown again, s."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Flights of a solution with its feedback.
+
+    Attributes:
+        misses: of the entity from its goal at the end, of every disturbed flight, (n,) m; infinite where it was lost.
+        undisturbed: the same from the start that was planned for, m.
+        clearance: smallest distance of what must stay apart on the planned flight, m; infinite where nothing must.
+        states: of entities on the planned flight at the ends of periods, (N + 1, n_entities, 13).
+        times: of these, (N + 1,) s.
+        tensions: (N + 1, n_cables) N.
+        within: share of the disturbed flights that end near the goal.
+    """
+
+    misses: np.ndarray
+    undisturbed: float
+    clearance: float
+    states: np.ndarray
+    times: np.ndarray
+    tensions: np.ndarray
+    within: float
+
+
+class Planning:
+    """A task made ready to be solved.
+
+    Args:
+        task: what is wanted.
+        scenario: what flies.
+
+    Raises:
+        ContractError: the scenario has joints, contact or other things that are not shot.
+    """
+
+    def __init__(self, task: Task, scenario: Scenario) -> None:
+        self.task, self.scenario = task, scenario
+        simulation = Simulation(scenario)
+        model = scenario.model
+        sets = [rotor_set(v.rotors) for v in model.vehicles]
+        counts = [s.count for s in sets]
+        m = sum(counts)
+        self.mixing = np.zeros((4 * len(sets), m))
+        at = 0
+        for i, s in enumerate(sets):
+            self.mixing[4 * i : 4 * i + 4, at : at + s.count] = s.mixing
+            at += s.count
+        limits = np.array([s.thrust_limits for s in sets])
+        self.lower, self.upper = np.repeat(limits[:, 0], counts), np.repeat(limits[:, 1], counts)
+        self.mass = sum(e.mass_kg for e in model.entities)
+        gravity = scenario.environment.gravity_m_s2
+        self.hover = np.repeat(self.mass * gravity / len(sets) / np.array(counts), counts)
+        self.states = simulation.engine.motion[:, : int(memory.STATE)].copy()
+        self._system = simulation.engine.system
+        step = task.duration_s / task.periods / task.steps
+        self.shooting = self.shoot(step, task.steps)
+        self.legs, self.nodes_of_goals = self._legs()
+        self.clearances = self._clearances()
+
+    def shoot(self, step: float, steps: int, states: np.ndarray | None = None) -> Shooting:
+        """The world of the task with these steps, from its start or other states of the members."""
+        wrenches = (self.mixing @ self.hover).reshape(-1, 4)
+        return Shooting(
+            self._system,
+            self.states if states is None else states,
+            wrenches,
+            step=step,
+            steps=steps,
+        )
+
+    def _legs(self) -> tuple[np.ndarray, list[int]]:
+        task = self.task
+        nodes = [max(1, round(g.at * task.periods)) for g in task.goals]
+        legs = np.zeros(task.periods, int)
+        if task.fastest:
+            for cut in sorted({n for n in nodes if n < task.periods}):
+                legs[cut:] += 1
+        return legs, nodes
+
+    def _row(self, entity: str) -> int:
+        names = [e.name for e in self.scenario.model.entities]
+        return self.shooting.row_of(names.index(entity))
+
+    def _clearances(self) -> ClearanceTerm | None:
+        if self.task.clearance_m is None:
+            return None
+        scenario = self.scenario
+        clearances = Clearances(scenario)
+        entities = {e.name: i for i, e in enumerate(scenario.model.entities)}
+        cables = dict(zip(scenario.model.cable_names, scenario.model.cables, strict=True))
+        groups = {}
+        for g, names in enumerate(clearances.pairs):
+            if tuple(names) in clearances.tied:
+                continue
+            rows: set[int] = set()
+            for name in names:
+                if name in entities:
+                    rows.add(self.shooting.row_of(entities[name]))
+                elif name in cables:
+                    rows |= {
+                        self.shooting.row_of(entities[body])
+                        for body, _ in cables[name].path
+                        if body in entities
+                    }
+            groups[g] = tuple(sorted(rows))
+        poses = MemberPoses(self.shooting, len(entities))
+        return ClearanceTerm(clearances, groups, self.task.clearance_m, poses)
+
+    def problem(self, haste: float | None = None) -> Problem:
+        """What is minimized, with what must hold; ``haste``: cost of a second, default that of the task."""
+        task, count = self.task, self.task.periods
+        terms: list[list[Term]] = [[] for _ in range(count + 1)]
+        root = np.sqrt(task.duration_s / count)
+        one = np.ones(3)
+        vehicles = [self._row(v.name) for v in self.scenario.model.vehicles]
+        weights = task.weights
+        effort = InputTerm(
+            self.hover, np.full(len(self.hover), root * np.sqrt(weights.thrust_per_n2_s))
+        )
+        for k in range(count):
+            terms[k].append(effort)
+            for row in vehicles:
+                if weights.rate_s:
+                    terms[k].append(
+                        StateTerm(row, 9, np.zeros(3), root * np.sqrt(weights.rate_s) * one)
+                    )
+                if weights.tilt_per_s:
+                    terms[k].append(
+                        StateTerm(row, 3, LEVEL, root * np.sqrt(weights.tilt_per_s) * one)
+                    )
+            if task.tension_n is not None:
+                weight = self.mass * self.scenario.environment.gravity_m_s2
+                terms[k].append(TensionTerm(*task.tension_n, scale=weight))
+        if self.clearances is not None:
+            for k in range(1, count + 1):
+                terms[k].append(self.clearances)
+        for goal, node in zip(task.goals, self.nodes_of_goals, strict=True):
+            kept = np.array([axis not in goal.free for axis in "xyz"], float)
+            row = self._row(goal.entity)
+            if goal.position_m is not None:
+                terms[node].append(
+                    StateTerm(row, 0, np.array(goal.position_m), GOAL[0] * kept, True)
+                )
+            if goal.velocity_m_s is not None:
+                terms[node].append(
+                    StateTerm(row, 6, np.array(goal.velocity_m_s), GOAL[6] * kept, True)
+                )
+        if task.rest_at is not None:
+            terms[count] += self._rest()
+        kept = task.reserve * (self.upper - self.lower)
+        return Problem(
+            self.shooting, terms, self.mixing, self.lower + kept, self.upper - kept, legs=self.legs,
+            shortest=np.full(self.legs.max() + 1, FINEST),
+            haste=(task.haste_per_s if task.fastest else 0.0) if haste is None else haste,
+        )  # fmt: skip
+
+    def _rest(self) -> list[Term]:
+        """Everything at rest in the formation of the start, moved to ``rest_at``."""
+        start = self.shooting.state(self.shooting.start[1]).copy()
+        moved = (
+            np.array(self.task.rest_at)
+            - start[self._row(self.task.entity), memory.P : memory.P + 3]
+        )
+        one, terms = np.ones(3), []
+        turns = set(self.shooting.bodies[self.shooting.axes == 3].tolist())
+        for b in range(len(start)):
+            place = start[b, memory.P : memory.P + 3] + moved
+            terms.append(StateTerm(b, 0, place, GOAL[0] * one, True))
+            terms.append(StateTerm(b, 6, np.zeros(3), GOAL[6] * one, True))
+            if b in turns:
+                attitude = start[b, memory.Q : memory.Q + 4].copy()
+                terms.append(StateTerm(b, 3, attitude, GOAL[3] * one, True))
+                terms.append(StateTerm(b, 9, np.zeros(3), GOAL[9] * one, True))
+        return terms
+
+    def solve(self, report: Callable[[int, float, float, float], None] | None = None) -> Solution:
+        """Minimize from a hover.
+
+        Raises:
+            SolverError: the engine cannot follow the hover.
+        """
+        task = self.task
+        lengths = np.full(self.legs.max() + 1, task.duration_s / task.periods)
+        problem = self.problem()
+        policy = self._follow() if task.guess == "follow" else lambda k, world: self.hover
+        if task.fastest:  # first any flight that does what must be done, then a fast one
+            calm = optimize(
+                self.problem(haste=0.0), policy, lengths, iterations=task.iterations, rounds=task.rounds,
+                tolerance=task.tolerance, report=report,
+            )  # fmt: skip
+            policy = self._feedback(calm, self.shooting)
+        return optimize(
+            problem, policy, lengths, iterations=task.iterations, rounds=task.rounds, tolerance=task.tolerance,
+            report=report,
+        )  # fmt: skip
+
+    def _feedback(self, solution: Solution, world: Shooting) -> Callable[[int, World], np.ndarray]:
+        """Policy of a solution: its inputs, and the regulator of least squares about its nodes."""
+        planned = solution.trajectory
+
+        def policy(k: int, now: World) -> np.ndarray:
+            return planned.inputs[k] + solution.gains[k] @ world.difference(
+                now[1], planned.nodes[k][1]
+            )
+
+        return policy
+
+    def regulated(self, solution: Solution) -> Solution:
+        """The solution with other gains: those of a regulator about it, without its constraints and bounds."""
+        planned, world = solution.trajectory, self.shooting
+        steps = planned.lengths[self.legs] / world.steps
+        wrenches = (planned.inputs @ self.mixing.T).reshape(len(planned.inputs), -1, 4)
+        about = world.linearize(planned.nodes[:-1], wrenches, steps)
+        Q, R = self._regulator()
+        P, gains = END * Q, np.empty_like(solution.gains)
+        for k in reversed(range(len(gains))):
+            A, B = about.A[k], about.B[k] @ self.mixing
+            gains[k] = -np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+            P = Q + A.T @ P @ (A + B @ gains[k])
+            P = 0.5 * (P + P.T)
+        return replace(solution, gains=gains)
+
+    def _regulator(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of states and inputs."""
+        wanted = [FOLLOW[axis // 3] for axis in self.shooting.axes]
+        return np.diag(wanted), np.eye(len(self.hover))
+
+    def _follow(self) -> Callable[[int, World], np.ndarray]:
+        """Policy that moves the formation of the start through the goals of the entity.
+
+        The regulator of least squares about the hover (SciPy's discrete Riccati equation) over one period.
+        """
+        task, world = self.task, self.shooting
+        about = world.linearize([world.start], (self.mixing @ self.hover).reshape(1, -1, 4))
+        A, B = about.A[0], about.B[0] @ self.mixing
+        Q, R = self._regulator()
+        P = solve_discrete_are(A, B, Q, R)
+        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+        start = world.state(world.start[1]).copy()
+        row = self._row(task.entity)
+        here = start[row, memory.P : memory.P + 3].copy()
+        goals = [g for g in task.goals if g.entity == task.entity and g.position_m and not g.free]
+        at = [(g.at, g.position_m) for g in goals]
+        if task.rest_at is not None:
+            at.append((1.0, task.rest_at))
+        plan = hold(here)
+        if at:
+            times = task.duration_s * np.diff([0.0, *(share for share, _ in at)])
+            pieces = minimum_derivative(
+                np.array([here, *(place for _, place in at)]), times, derivative=4
+            )
+            coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
+            coefficients[:, :3] = pieces
+            plan = Plan(times, coefficients)
+        target = world.start[1].copy()
+        moved = world.state(target)
+
+        def policy(k: int, now: World) -> np.ndarray:
+            reference = plan.at(task.duration_s * k / task.periods)
+            moved[:] = start
+            moved[:, memory.P : memory.P + 3] += reference.position - here
+            moved[:, memory.V : memory.V + 3] += reference.velocity
+            return self.hover - K @ world.difference(now[1], target)
+
+        return policy
+
+    def duration(self, solution: Solution) -> float:
+        """Of a solution, s."""
+        return float(solution.trajectory.lengths[self.legs].sum())
+
+    def fly(self, solution: Solution, states: np.ndarray | None = None) -> Trajectory | None:
+        """Fly a solution with its feedback in steps of a millisecond, from its start or from other states."""
+        lengths = solution.trajectory.lengths
+        steps = max(1, round(float(lengths.max()) / FINEST))
+        world = self.shoot(float(lengths[0]) / steps, steps, states)
+        problem = Problem(
+            world,
+            [[] for _ in range(self.task.periods + 1)],
+            self.mixing,
+            self.lower,
+            self.upper,
+            legs=self.legs,
+        )
+        return problem.fly(self._feedback(solution, world), lengths)
+
+    def judge(self, solution: Solution) -> Report:
+        """Fly a solution with its feedback, from its start and from disturbed ones."""
+        solution = self.regulated(solution)
+        task, rng = self.task, np.random.default_rng(self.task.disturbed.seed)
+        entity = task.entity if task.rest_at is not None else task.goals[-1].entity
+        row = self._row(entity)
+        last = self.shooting.state(solution.trajectory.nodes[-1][1])[row, memory.P : memory.P + 3]
+
+        def miss(flown: Trajectory | None) -> float:
+            if flown is None:
+                return np.inf
+            end = self.shooting.state(flown.nodes[-1][1])[row, memory.P : memory.P + 3]
+            return float(np.linalg.norm(end - last))
+
+        whole = self.fly(solution)
+        misses = []
+        for _ in range(task.disturbed.flights):
+            states = self.states.copy()
+            State(states).position[:] += rng.normal(0.0, task.disturbed.position_m, 3)
+            State(states).velocity[:] += rng.normal(0.0, task.disturbed.velocity_m_s, 3)
+            misses.append(miss(self.fly(solution, states)))
+        flown = whole or solution.trajectory
+        poses = MemberPoses(self.shooting, len(self.scenario.model.entities))
+        states = np.array([self._entities(poses, floats) for _, floats in flown.nodes])
+        times = np.append(0.0, np.cumsum(flown.lengths[self.legs]))
+        clearance = np.inf
+        if self.clearances is not None:
+            for state in states:
+                found = self.clearances.clearances.distances(
+                    np.ascontiguousarray(state[:, : int(memory.V)]), self.clearances.groups, np.inf
+                )
+                clearance = min([clearance, *(d for _, d, _ in found)])
+        tensions = np.array([self.shooting.tensions(floats) for _, floats in flown.nodes])
+        within = float(np.mean(np.array(misses) < task.disturbed.within_m)) if misses else 1.0
+        return Report(np.array(misses), miss(whole), clearance, states, times, tensions, within)
+
+    def _entities(self, poses: MemberPoses, floats: np.ndarray) -> np.ndarray:
+        state = self.shooting.state(floats)
+        out = np.zeros((len(self.scenario.model.entities), int(memory.STATE)))
+        out[:, : int(memory.V)] = poses.of(state)
+        for i in range(len(out)):
+            row = state[self.shooting.row_of(i)]
+            out[i, memory.V : memory.V + 3] = row[memory.V : memory.V + 3]
+            out[i, memory.OMEGA : memory.OMEGA + 3] = row[memory.OMEGA : memory.OMEGA + 3]
+        return out

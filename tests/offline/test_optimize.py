@@ -1,0 +1,189 @@
+"""Optimal flights: closed forms, differences, and the command; through slack and snap."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+
+from rotor.cli import main
+from rotor_core._jit import COMPILED
+from rotor_core.config.catalog import shipped
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError, ContractError
+from rotor_dynamics.sensitivities.shooting import Shooting
+from rotor_flight.fly import fly
+from rotor_flight.optimal.ddp import bounded_step
+from rotor_flight.optimal.planning import Planning
+from rotor_flight.optimal.task import Task, load_task
+from rotor_sim.simulation import Simulation
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10_000))
+def test_steps_within_bounds_are_those_of_a_solver_for_bounded_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    J = rng.normal(size=(n + 2, n))
+    r = rng.normal(size=n + 2)
+    lower, upper = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
+    x, free = bounded_step(J.T @ J + 1e-9 * np.eye(n), J.T @ r, lower, upper)
+    best = lsq_linear(J, -r, (lower - 1e-12, upper + 1e-12), tol=1e-12)
+    assert np.all(x >= lower) and np.all(x <= upper)
+    assert 0.5 * np.sum((J @ x + r) ** 2) <= best.cost + 1e-7
+    assert np.all(np.isclose(x, lower) | np.isclose(x, upper) | free)
+
+
+def hovering(name="three_dragonflies_triangular_1m", step=2e-3, steps=5):
+    scenario = load_scenario(name)
+    engine = Simulation(scenario).engine
+    wrenches = np.zeros((len(scenario.model.vehicles), 4))
+    wrenches[:, 0] = sum(e.mass_kg for e in scenario.model.entities) * 9.81 / len(wrenches)
+    return Shooting(engine.system, engine.motion[:, :13].copy(), wrenches, step=step, steps=steps), wrenches
+
+
+def test_periods_against_differences():
+    """With inputs and with the length of a step, in a swinging flight."""
+    world, hover = hovering()
+    rng = np.random.default_rng(3)
+    nodes, inputs = [world.start], []
+    for _ in range(30):
+        wrenches = hover * (1.0 + 0.1 * rng.normal(size=hover.shape))
+        wrenches[:, 1:] = 1e-3 * rng.normal(size=(len(hover), 3))
+        inputs.append(wrenches)
+        nodes.append(world.period(*nodes[-1], wrenches))
+    periods = world.linearize(nodes[:-1], np.array(inputs))
+    assert not periods.doubted.any()
+    for k in (0, 17, 29):
+        for j in range(12):
+            h = 1e-5
+            ends = []
+            for sign in (1, -1):
+                moved = inputs[k].copy()
+                moved.ravel()[j] += sign * h
+                ends.append(world.period(*nodes[k], moved)[1])
+            slope = world.difference(*ends) / (2.0 * h)
+            np.testing.assert_allclose(periods.B[k][:, j], slope, rtol=0, atol=1e-6 * np.abs(slope).max())
+        ends = [world.period(*nodes[k], inputs[k], 2e-3 + s * 1e-7)[1] for s in (1, -1)]
+        slope = world.difference(*ends) / 2e-7
+        np.testing.assert_allclose(periods.E[k], slope, rtol=0, atol=1e-6 * np.abs(slope).max())
+        slope = (world.tensions(ends[0]) - world.tensions(ends[1])) / 2e-7
+        np.testing.assert_allclose(periods.F[k], slope, rtol=0, atol=1e-5 * max(np.abs(slope).max(), 1.0))
+
+
+def test_differences_of_states_are_coordinates():
+    world, hover = hovering()
+    world_b = world.period(*world.start, hover * 1.05)
+    assert not world.difference(world.start[1], world.start[1]).any()
+    there = world.difference(world_b[1], world.start[1])
+    back = world.difference(world.start[1], world_b[1])
+    np.testing.assert_allclose(there, -back, rtol=0, atol=1e-9)
+
+
+def climb(height=3.0):
+    """As fast as it can from rest to rest, straight up."""
+    return Task(
+        1, "hover", rest_at=(0.0, 0.0, height), entity="quad1", duration_s=2.0, periods=40, steps=5, fastest=True,
+        haste_per_s=20.0, reserve=0.0, guess="hover", tolerance=1e-3,
+    )  # fmt: skip
+
+
+def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
+    """T = sqrt(2 h (1/a + 1/b)) with the accelerations a up and b down; held inputs switch within a period of it."""
+    scenario = load_scenario("hover")
+    start = Simulation(scenario).motion[0, 2]
+    height = 3.0
+    planning = Planning(climb(start + height), scenario)
+    solution = planning.solve()
+    g = scenario.environment.gravity_m_s2
+    a, b = planning.upper.sum() / planning.mass - g, g - planning.lower.sum() / planning.mass
+    best = np.sqrt(2.0 * height * (1.0 / a + 1.0 / b))
+    duration = planning.duration(solution)
+    assert solution.violation < 1e-3
+    assert best - 2e-3 < duration < 1.02 * best + duration / 40
+    thrusts = solution.trajectory.inputs.sum(axis=1)
+    switched = round(b / (a + b) * 40)
+    assert np.all(thrusts[: switched - 2] > 0.98 * planning.upper.sum())
+    assert np.all(thrusts[switched + 2 : -1] < planning.lower.sum() + 0.05 * planning.upper.sum())
+
+
+def write_task(folder, **keys):
+    task = {
+        "schema": 1, "scenario": "dragonfly_point_mass", "duration_s": 2.5, "periods": 50, "rest_at": [2.0, 0.0, 0.0],
+        "disturbed": {"flights": 10},
+    }  # fmt: skip
+    path = folder / "task.yaml"
+    path.write_text(yaml.safe_dump(task | keys))
+    return path
+
+
+def test_the_command_writes_a_plan_that_flies(tmp_path, capsys):
+    path = write_task(tmp_path)
+    assert main(["optimize", str(path), "--out", str(tmp_path / "out"), "--json"]) == 0
+    told = capsys.readouterr().out
+    assert "solved" in told
+    found = json.loads((tmp_path / "out/summary.json").read_text())
+    assert found["violation"] <= 2e-3 and found["disturbed_within"] == 1.0
+    solution = np.load(tmp_path / "out/solution.npz")
+    np.testing.assert_allclose(solution["states"][-1, 1, :3], [2.0, 0.0, 0.0], rtol=0, atol=2e-3)
+    assert solution["gains"].shape == (50, 4, 18)
+    plan = yaml.safe_load((tmp_path / "out/trajectory.yaml").read_text())
+    keys = {key: value for key, value in plan.items() if key != "schema"}
+    flown = fly(load_scenario("dragonfly_point_mass").changed("trajectory", keys), duration=12.0)
+    assert np.linalg.norm(flown["payload"].position[-1] - [2.0, 0.0, 0.0]) < 0.05
+    # a folder that holds something is not written into
+    assert main(["optimize", str(path), "--out", str(tmp_path / "out")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"rest_at": None}, "needs goals, or rest_at"),
+        ({"entity": "box"}, "no entity 'box'"),
+        ({"goals": [{"entity": "payload", "at": 0.5}]}, "position_m or velocity_m_s"),
+        ({"goals": [{"entity": "payload", "at": 0.5, "position_m": [0, 0, 0], "free": "w"}]}, "free must name"),
+        ({"tension_n": [3.0, 1.0]}, "tension_n must be"),
+        ({"periods": 1}, "periods"),
+        ({"scenario": "nowhere"}, "nowhere"),
+        ({"speed": 1.0}, "speed"),
+    ],
+)
+def test_tasks_that_cannot_be_are_told(tmp_path, keys, words):
+    path = write_task(tmp_path, **keys)
+    with pytest.raises(ConfigError, match=words):
+        load_task(str(path))
+
+
+def test_worlds_that_are_not_shot_are_refused():
+    task = climb()
+    with pytest.raises(ContractError, match="joints"):
+        Planning(task, load_scenario("arm_coupled"))
+
+
+@pytest.mark.parametrize("name", shipped("tasks"))
+def test_shipped_tasks_are_ready(name):
+    task, scenario, _ = load_task(name)
+    planning = Planning(task, scenario)
+    assert len(planning.problem().costs) == task.periods + 1
+
+
+def test_timed_paths_pass_their_points():
+    scenario = load_scenario("hover")
+    points = [[0.5 * i, 0.1 * i, 0.02 * i * i, 0.0] for i in range(7)]
+    timed = scenario.changed("trajectory", {"type": "timed", "points": points, "relative": True})
+    flight = fly(timed)
+    start = flight["quad1"].position[0]
+    reference = flight.reference("quad1").position
+    for t, *place in points[:-1]:
+        row = int(np.searchsorted(flight.elapsed, t - 1e-9))
+        np.testing.assert_allclose(reference[row], start + place, rtol=0, atol=1e-9)
+    for bad in ([[0, 0, 0, 0]], [[i - 1, 0, 0, 0] for i in range(7)], [[0, 0, 0, 0]] * 7):
+        with pytest.raises(ConfigError, match="points must"):
+            scenario.changed("trajectory", {"type": "timed", "points": bad})
