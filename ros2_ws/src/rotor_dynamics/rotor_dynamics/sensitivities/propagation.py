@@ -66,6 +66,16 @@ def doubt_of(world: memory.World) -> Doubt | None:
     return Doubt(at, int(world.head[memory.DOUBTED]), WHY_DOUBTED[code])
 
 
+def logged_times(ints: np.ndarray, log: np.ndarray) -> np.ndarray:
+    """Times of the events in a log, with their derivatives, (n_events, WIDTH) s.
+
+    Args:
+        ints: of the world.
+        log: its table of events as duals.
+    """
+    return log[: int(ints[memory.N_LOGGED]), memory.EVENT_TIME].copy()
+
+
 def check_differentiable(engine: Engine) -> None:
     """Refuse what has no derivatives.
 

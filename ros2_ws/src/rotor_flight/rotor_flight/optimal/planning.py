@@ -11,9 +11,8 @@ from scipy.linalg import solve_discrete_are
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
 from rotor_core.plans.plan import AXES, Plan, hold
-from rotor_core.state import State
+from rotor_core.state import OMEGA, STATE, P, Q, State, V
 from rotor_core.vehicles.rotors import rotor_set
-from rotor_dynamics import memory
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
 from rotor_flight.optimal.task import Task
@@ -24,6 +23,7 @@ from rotor_flight.optimal.terms import (
     StateTerm,
     TensionTerm,
 )
+from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.polynomial import minimum_derivative
 from rotor_sim.simulation import Simulation
 
@@ -93,7 +93,7 @@ class Planning:
         self.mass = sum(e.mass_kg for e in model.entities)
         gravity = scenario.environment.gravity_m_s2
         self.hover = np.repeat(self.mass * gravity / len(sets) / np.array(counts), counts)
-        self.states = simulation.engine.motion[:, : int(memory.STATE)].copy()
+        self.states = simulation.engine.motion[:, : int(STATE)].copy()
         self._system = simulation.engine.system
         step = task.duration_s / task.periods / task.steps
         self.shooting = self.shoot(step, task.steps)
@@ -200,18 +200,15 @@ class Planning:
     def _rest(self) -> list[Term]:
         """Everything at rest in the formation of the start, moved to ``rest_at``."""
         start = self.shooting.state(self.shooting.start[1]).copy()
-        moved = (
-            np.array(self.task.rest_at)
-            - start[self._row(self.task.entity), memory.P : memory.P + 3]
-        )
+        moved = np.array(self.task.rest_at) - start[self._row(self.task.entity), P : P + 3]
         one, terms = np.ones(3), []
         turns = set(self.shooting.bodies[self.shooting.axes == 3].tolist())
         for b in range(len(start)):
-            place = start[b, memory.P : memory.P + 3] + moved
+            place = start[b, P : P + 3] + moved
             terms.append(StateTerm(b, 0, place, GOAL[0] * one, True))
             terms.append(StateTerm(b, 6, np.zeros(3), GOAL[6] * one, True))
             if b in turns:
-                attitude = start[b, memory.Q : memory.Q + 4].copy()
+                attitude = start[b, Q : Q + 4].copy()
                 terms.append(StateTerm(b, 3, attitude, GOAL[3] * one, True))
                 terms.append(StateTerm(b, 9, np.zeros(3), GOAL[9] * one, True))
         return terms
@@ -225,7 +222,7 @@ class Planning:
         task = self.task
         lengths = np.full(self.legs.max() + 1, task.duration_s / task.periods)
         problem = self.problem()
-        policy = self._follow() if task.guess == "follow" else lambda k, world: self.hover
+        policy = self._follow() if task.guess != "hover" else lambda k, world: self.hover
         if task.fastest:  # first any flight that does what must be done, then a fast one
             calm = optimize(
                 self.problem(haste=0.0), policy, lengths, iterations=task.iterations, rounds=task.rounds,
@@ -254,13 +251,13 @@ class Planning:
         steps = planned.lengths[self.legs] / world.steps
         wrenches = (planned.inputs @ self.mixing.T).reshape(len(planned.inputs), -1, 4)
         about = world.linearize(planned.nodes[:-1], wrenches, steps)
-        Q, R = self._regulator()
-        P, gains = END * Q, np.empty_like(solution.gains)
+        weight, R = self._regulator()
+        value, gains = END * weight, np.empty_like(solution.gains)
         for k in reversed(range(len(gains))):
             A, B = about.A[k], about.B[k] @ self.mixing
-            gains[k] = -np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
-            P = Q + A.T @ P @ (A + B @ gains[k])
-            P = 0.5 * (P + P.T)
+            gains[k] = -np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
+            value = weight + A.T @ value @ (A + B @ gains[k])
+            value = 0.5 * (value + value.T)
         return replace(solution, gains=gains)
 
     def _regulator(self) -> tuple[np.ndarray, np.ndarray]:
@@ -276,36 +273,44 @@ class Planning:
         task, world = self.task, self.shooting
         about = world.linearize([world.start], (self.mixing @ self.hover).reshape(1, -1, 4))
         A, B = about.A[0], about.B[0] @ self.mixing
-        Q, R = self._regulator()
-        P = solve_discrete_are(A, B, Q, R)
-        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+        weight, R = self._regulator()
+        value = solve_discrete_are(A, B, weight, R)
+        K = np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
         start = world.state(world.start[1]).copy()
         row = self._row(task.entity)
-        here = start[row, memory.P : memory.P + 3].copy()
-        goals = [g for g in task.goals if g.entity == task.entity and g.position_m and not g.free]
-        at = [(g.at, g.position_m) for g in goals]
-        if task.rest_at is not None:
-            at.append((1.0, task.rest_at))
-        plan = hold(here)
-        if at:
-            times = task.duration_s * np.diff([0.0, *(share for share, _ in at)])
-            pieces = minimum_derivative(
-                np.array([here, *(place for _, place in at)]), times, derivative=4
-            )
-            coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
-            coefficients[:, :3] = pieces
-            plan = Plan(times, coefficients)
+        here = start[row, P : P + 3].copy()
+        plan = self._guessed_plan(here)
+        pace = plan.duration / task.duration_s
         target = world.start[1].copy()
         moved = world.state(target)
 
         def policy(k: int, now: World) -> np.ndarray:
-            reference = plan.at(task.duration_s * k / task.periods)
+            reference = plan.at(plan.duration * k / task.periods)
             moved[:] = start
-            moved[:, memory.P : memory.P + 3] += reference.position - here
-            moved[:, memory.V : memory.V + 3] += reference.velocity
+            moved[:, P : P + 3] += reference.position - here
+            moved[:, V : V + 3] += pace * reference.velocity
             return self.hover - K @ world.difference(now[1], target)
 
         return policy
+
+    def _guessed_plan(self, here: np.ndarray) -> Plan:
+        """Of the entity: the scenario's trajectory, or a smooth path through its goals at their times."""
+        task = self.task
+        if task.guess == "trajectory":
+            return make_plans(self.scenario)[task.entity]
+        goals = [g for g in task.goals if g.entity == task.entity and g.position_m and not g.free]
+        at = [(g.at, g.position_m) for g in goals]
+        if task.rest_at is not None:
+            at.append((1.0, task.rest_at))
+        if not at:
+            return hold(here)
+        times = task.duration_s * np.diff([0.0, *(share for share, _ in at)])
+        pieces = minimum_derivative(
+            np.array([here, *(place for _, place in at)]), times, derivative=4
+        )
+        coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
+        coefficients[:, :3] = pieces
+        return Plan(times, coefficients)
 
     def duration(self, solution: Solution) -> float:
         """Of a solution, s."""
@@ -332,12 +337,12 @@ class Planning:
         task, rng = self.task, np.random.default_rng(self.task.disturbed.seed)
         entity = task.entity if task.rest_at is not None else task.goals[-1].entity
         row = self._row(entity)
-        last = self.shooting.state(solution.trajectory.nodes[-1][1])[row, memory.P : memory.P + 3]
+        last = self.shooting.state(solution.trajectory.nodes[-1][1])[row, P : P + 3]
 
         def miss(flown: Trajectory | None) -> float:
             if flown is None:
                 return np.inf
-            end = self.shooting.state(flown.nodes[-1][1])[row, memory.P : memory.P + 3]
+            end = self.shooting.state(flown.nodes[-1][1])[row, P : P + 3]
             return float(np.linalg.norm(end - last))
 
         whole = self.fly(solution)
@@ -355,7 +360,7 @@ class Planning:
         if self.clearances is not None:
             for state in states:
                 found = self.clearances.clearances.distances(
-                    np.ascontiguousarray(state[:, : int(memory.V)]), self.clearances.groups, np.inf
+                    np.ascontiguousarray(state[:, : int(V)]), self.clearances.groups, np.inf
                 )
                 clearance = min([clearance, *(d for _, d, _ in found)])
         tensions = np.array([self.shooting.tensions(floats) for _, floats in flown.nodes])
@@ -364,10 +369,10 @@ class Planning:
 
     def _entities(self, poses: MemberPoses, floats: np.ndarray) -> np.ndarray:
         state = self.shooting.state(floats)
-        out = np.zeros((len(self.scenario.model.entities), int(memory.STATE)))
-        out[:, : int(memory.V)] = poses.of(state)
+        out = np.zeros((len(self.scenario.model.entities), int(STATE)))
+        out[:, : int(V)] = poses.of(state)
         for i in range(len(out)):
             row = state[self.shooting.row_of(i)]
-            out[i, memory.V : memory.V + 3] = row[memory.V : memory.V + 3]
-            out[i, memory.OMEGA : memory.OMEGA + 3] = row[memory.OMEGA : memory.OMEGA + 3]
+            out[i, V : V + 3] = row[V : V + 3]
+            out[i, OMEGA : OMEGA + 3] = row[OMEGA : OMEGA + 3]
         return out

@@ -71,8 +71,9 @@ class Task:
         duration_s: of the flight; of a fastest one the first guess.
         periods: control periods, in each of which thrusts of rotors are held.
         steps: of the integrator in each.
-        guess: where the solver begins: ``follow``, a flight through the goals of the entity, stabilized about hover; or
-            ``hover``, which leaves it free.
+        guess: where the solver begins: ``follow``, a flight through the goals of the entity, stabilized about hover;
+            ``trajectory``, one along the scenario's trajectory, which knows its obstacles; or ``hover``, which leaves
+            it free.
         fastest: the flight is to be as short as it can; every stretch between goals gets its own time.
         haste_per_s: cost of a second of a fastest flight.
         clearance_m: vehicles, payload and taut cables keep this distance from obstacles and each other.
@@ -91,7 +92,7 @@ class Task:
     duration_s: float = bounded(3.0, gt=0.0, le=1000.0)
     periods: int = bounded(60, ge=2, le=2000)
     steps: int = bounded(10, ge=1, le=1000)
-    guess: Literal["follow", "hover"] = "follow"
+    guess: Literal["follow", "trajectory", "hover"] = "follow"
     fastest: bool = False
     haste_per_s: float = bounded(1.0, gt=0.0)
     clearance_m: float | None = bounded(None, ge=0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.clearance.clearances import Clearances
-from rotor_dynamics import memory
+from rotor_core.state import OMEGA, P, Q, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node
 
@@ -39,9 +39,9 @@ class StateTerm:
         """Weighted deviation; of attitudes twice the vector part of the quaternion between."""
         row = node.state[self.body]
         if self.first == 3:
-            between = qmult(self.target * (1.0, -1.0, -1.0, -1.0), row[memory.Q : memory.Q + 4])
+            between = qmult(self.target * (1.0, -1.0, -1.0, -1.0), row[Q : Q + 4])
             return self.weight * 2.0 * np.sign(between[0] or 1.0) * between[1:]
-        column = {0: memory.P, 6: memory.V, 9: memory.OMEGA}[self.first]
+        column = {0: P, 6: V, 9: OMEGA}[self.first]
         return self.weight * (row[column : column + 3] - self.target)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ class StateTerm:
         if self.first == 3:
             q = qmult(
                 self.target * (1.0, -1.0, -1.0, -1.0),
-                node.state[self.body, memory.Q : memory.Q + 4],
+                node.state[self.body, Q : Q + 4],
             )
             q = q * np.sign(q[0] or 1.0)
             w, v = q[0], q[1:]
@@ -177,11 +177,11 @@ class ClearanceTerm:
     def _moved(self, state: np.ndarray, g: int, body: int, axis: int, by: float) -> float:
         state = state.copy()
         if axis < 3:
-            state[body, memory.P + axis] += by
+            state[body, P + axis] += by
         else:
             turn = np.array([1.0, 0.0, 0.0, 0.0])
             turn[axis - 2] = 0.5 * by
-            state[body, memory.Q : memory.Q + 4] = qmult(state[body, memory.Q : memory.Q + 4], turn)
+            state[body, Q : Q + 4] = qmult(state[body, Q : Q + 4], turn)
         return self.clearances.distances(self.poses.of(state), [g], np.inf)[0][1]
 
 
@@ -203,8 +203,8 @@ class MemberPoses:
         """Poses, (n_entities, 7)."""
         out = np.empty((len(self._body), 7))
         for i, b in enumerate(self._body):
-            q = state[b, memory.Q : memory.Q + 4]
-            out[i, :3] = state[b, memory.P : memory.P + 3]
+            q = state[b, Q : Q + 4]
+            out[i, :3] = state[b, P : P + 3]
             if self._p[i].any():
                 out[i, :3] += quat2mat(q) @ self._p[i]
             out[i, 3:] = qmult(q, self._q[i])

@@ -16,10 +16,14 @@ from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_core.numbers.duals import DIRECTIONS, duals
 from rotor_core.numbers.packing import Packed
 from rotor_core.plans.plan import Plan
-from rotor_dynamics import memory
 from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.stepper import LOG_FULL, OK
-from rotor_dynamics.sensitivities.propagation import Doubt, check_differentiable, doubt_of
+from rotor_dynamics.sensitivities.propagation import (
+    Doubt,
+    check_differentiable,
+    doubt_of,
+    logged_times,
+)
 from rotor_flight.compiled import Rows, arguments_of, can_compile, flight_of, fly_world, periods_of
 from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
@@ -161,13 +165,12 @@ def sensitivities(
             fly(scenario, duration=total, plans=plans)  # says why
             raise ContractError("sensitivities: the flight ends early with derivatives alone.")
         engine = loop.simulation.engine
-        n_logged = int(packed.copy_of(engine.ints)[memory.N_LOGGED])
+        logged = logged_times(packed.copy_of(engine.ints), packed.of(engine.world.log))
         packed.put_back()
         doubt = doubt or doubt_of(engine.world)
         engine.run(0)
         flown = flight_of(loop, rows, wall.perf_counter() - began, int(limited))
         flight = flight or flown
-        logged = packed.of(engine.world.log)[:n_logged, memory.EVENT_TIME]
         for k in range(1, 1 + len(slopes[first : first + DIRECTIONS])):
             changes.append(_change(flight, packed, rows, masses_of(engine.system), logged, k))
     assert flight is not None
