@@ -103,15 +103,15 @@ def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
     planning = Planning(climb(start + height), scenario)
     solution = planning.solve()
     g = scenario.environment.gravity_m_s2
-    a, b = planning.upper.sum() / planning.mass - g, g - planning.lower.sum() / planning.mass
+    a, b = planning.rotors.upper.sum() / planning.mass - g, g - planning.rotors.lower.sum() / planning.mass
     best = np.sqrt(2.0 * height * (1.0 / a + 1.0 / b))
     duration = planning.duration(solution)
     assert solution.violation < 1e-3
     assert best - 2e-3 < duration < 1.02 * best + duration / 40
     thrusts = solution.trajectory.inputs.sum(axis=1)
     switched = round(b / (a + b) * 40)
-    assert np.all(thrusts[: switched - 2] > 0.98 * planning.upper.sum())
-    assert np.all(thrusts[switched + 2 : -1] < planning.lower.sum() + 0.05 * planning.upper.sum())
+    assert np.all(thrusts[: switched - 2] > 0.98 * planning.rotors.upper.sum())
+    assert np.all(thrusts[switched + 2 : -1] < planning.rotors.lower.sum() + 0.05 * planning.rotors.upper.sum())
 
 
 def write_task(folder, **keys):

@@ -238,8 +238,34 @@ class HelicopterControl:
     source: str = ""
 
 
+@dataclass(frozen=True)
+class PredictiveControl:
+    """Model-predictive control of a team with a payload on cables: exact derivatives of the nominal world, re-solved.
+
+    Every ``solve_s`` one step of differential dynamic programming is made over ``periods`` of ``period_s`` in ``steps``
+    of the engine; between solutions their feedback acts. Weights are those of squares: of the payload's place (1/m^2),
+    attitude (1/rad^2), velocity and body rate; of the vehicles' places about their formation and of their rates; of
+    thrusts about hover (1/N^2).
+    """
+
+    type: Literal["predictive"]
+    solve_s: float = bounded(0.02, gt=0.0)
+    period_s: float = bounded(0.04, gt=0.0)
+    periods: int = bounded(12, ge=2, le=200)
+    steps: int = bounded(8, ge=1, le=100)
+    place: float = bounded(40.0, ge=0.0)
+    attitude: float = bounded(4.0, ge=0.0)
+    velocity: float = bounded(4.0, ge=0.0)
+    rate: float = bounded(0.1, ge=0.0)
+    formation: float = bounded(2.0, ge=0.0)
+    vehicle_rate: float = bounded(0.05, ge=0.0)
+    thrust: float = bounded(1.0, gt=0.0)
+    source: str = ""
+
+
 Control = (
-    CascadedPidControl
+    PredictiveControl
+    | CascadedPidControl
     | HelicopterControl
     | QuadrotorControl
     | PointMassControl
@@ -265,6 +291,7 @@ _OURS, _OF_OTHERS = "rotor_control.controller", "rotor_adapters"
 for _config, _make in (
     (QuadrotorControl, f"{_OURS}:multirotor_law"),
     (PointMassControl, f"{_OURS}:multirotor_law"),
+    (PredictiveControl, "rotor_flight.optimal.predictive:PredictiveLaw"),
     (PayloadGeometricControl, "rotor_control.payload_geometric:PayloadGeometricLaw"),
     (CableTeamControl, f"{_OURS}:multirotor_law"),
     (RigidTeamControl, f"{_OURS}:multirotor_law"),

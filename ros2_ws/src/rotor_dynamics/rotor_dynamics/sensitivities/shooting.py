@@ -206,10 +206,8 @@ class Shooting:
         rows = int(stepper.EVENT_ROWS) + 2 * len(system.cables) + LOG_ROWS
         self.engine = engine = Engine(system, step=step, log_rows=rows)
         check_differentiable(engine)
-        engine.world.inputs[:, :4] = wrenches
-        engine.set_state(states)
-        engine.ints[memory.KEEPS_LOG] = 0
         self.steps, self.n_inputs = steps, len(system.inputs)
+        self.begin(states, wrenches)
         turnless = engine.world.body_int[:, memory.ROTATES] == memory.TURNLESS
         kept = [
             (b, axis)
@@ -220,10 +218,24 @@ class Shooting:
         self.bodies, self.axes = np.array(kept, np.int64).T.copy()
         self.n = len(kept)
         """Coordinates."""
+        self.turning = frozenset(self.bodies[self.axes == 3].tolist())
+        """Rows of bodies that turn."""
         self._inputs = np.concatenate(
             [indices(engine, engine.world.inputs[k, :4]) for k in range(self.n_inputs)]
         )
         self._pulls = indices(engine, engine.world.constraints[: engine.n_cables, memory.TENSION_0])
+
+    def begin(self, states: np.ndarray, wrenches: np.ndarray) -> None:
+        """Start from other states of the members, (n, 13), with wrenches (n_inputs, 4) that act then.
+
+        Raises:
+            ModelError: the state cannot be.
+        """
+        engine = self.engine
+        engine.world.inputs[:, :4] = wrenches
+        engine.set_state(states)
+        engine.take_events()
+        engine.ints[memory.KEEPS_LOG] = 0
         self.start = engine.ints.copy(), engine.floats.copy()
         """World at the start: integers and numbers."""
 
@@ -277,7 +289,10 @@ class Shooting:
 
     def difference(self, floats: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Coordinates of one world about another, (n,)."""
-        a, b = self.state(floats), self.state(others)
+        return self.between(self.state(floats), self.state(others))
+
+    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Coordinates of states of the bodies (n_bodies, 13) about others, (n,)."""
         out = np.zeros((len(a), 12))
         out[:, :3] = a[:, memory.P : memory.P + 3] - b[:, memory.P : memory.P + 3]
         for i, (q, p) in enumerate(

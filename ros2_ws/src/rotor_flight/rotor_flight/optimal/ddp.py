@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rotor_core.errors import SolverError
+from rotor_core.errors import ContractError, SolverError
 from rotor_dynamics.sensitivities.shooting import Periods, Shooting
 
 World = tuple[np.ndarray, np.ndarray]
@@ -370,12 +370,18 @@ def optimize(
 
     Raises:
         SolverError: the engine cannot follow the first guess.
+        ContractError: things overlap on it.
     """
     count = len(problem.legs)
     trajectory = problem.fly(guess, lengths)
     if trajectory is None:
         raise SolverError(
             "optimize: the engine cannot follow the first guess.", time=0.0, state=np.zeros(0)
+        )
+    if not np.isfinite(problem.cost(trajectory)[0]):
+        raise ContractError(
+            "optimize: things overlap on the first guess, from where no direction leads out. Begin along a trajectory "
+            "that keeps clear (guess: trajectory, clearance_m of the scenario's), or more slowly (duration_s)."
         )
     gains = np.zeros((count, len(problem.lower), problem.n_all))
     done, damping = 0, 1e-6

@@ -12,9 +12,9 @@ from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
 from rotor_core.plans.plan import AXES, Plan, hold
 from rotor_core.state import OMEGA, STATE, P, Q, State, V
-from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
+from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.task import Task
 from rotor_flight.optimal.terms import (
     ClearanceTerm,
@@ -79,20 +79,9 @@ class Planning:
     def __init__(self, task: Task, scenario: Scenario) -> None:
         self.task, self.scenario = task, scenario
         simulation = Simulation(scenario)
-        model = scenario.model
-        sets = [rotor_set(v.rotors) for v in model.vehicles]
-        counts = [s.count for s in sets]
-        m = sum(counts)
-        self.mixing = np.zeros((4 * len(sets), m))
-        at = 0
-        for i, s in enumerate(sets):
-            self.mixing[4 * i : 4 * i + 4, at : at + s.count] = s.mixing
-            at += s.count
-        limits = np.array([s.thrust_limits for s in sets])
-        self.lower, self.upper = np.repeat(limits[:, 0], counts), np.repeat(limits[:, 1], counts)
-        self.mass = sum(e.mass_kg for e in model.entities)
-        gravity = scenario.environment.gravity_m_s2
-        self.hover = np.repeat(self.mass * gravity / len(sets) / np.array(counts), counts)
+        self.rotors = thrusts_of(scenario)
+        self.hover = self.rotors.hover
+        self.mass = sum(e.mass_kg for e in scenario.model.entities)
         self.states = simulation.engine.motion[:, : int(STATE)].copy()
         self._system = simulation.engine.system
         step = task.duration_s / task.periods / task.steps
@@ -102,7 +91,7 @@ class Planning:
 
     def shoot(self, step: float, steps: int, states: np.ndarray | None = None) -> Shooting:
         """The world of the task with these steps, from its start or other states of the members."""
-        wrenches = (self.mixing @ self.hover).reshape(-1, 4)
+        wrenches = self.rotors.wrenches(self.hover)
         return Shooting(
             self._system,
             self.states if states is None else states,
@@ -190,9 +179,10 @@ class Planning:
                 )
         if task.rest_at is not None:
             terms[count] += self._rest()
-        kept = task.reserve * (self.upper - self.lower)
+        kept = task.reserve * (self.rotors.upper - self.rotors.lower)
+        lower, upper = self.rotors.lower + kept, self.rotors.upper - kept
         return Problem(
-            self.shooting, terms, self.mixing, self.lower + kept, self.upper - kept, legs=self.legs,
+            self.shooting, terms, self.rotors.mixing, lower, upper, legs=self.legs,
             shortest=np.full(self.legs.max() + 1, FINEST),
             haste=(task.haste_per_s if task.fastest else 0.0) if haste is None else haste,
         )  # fmt: skip
@@ -202,12 +192,11 @@ class Planning:
         start = self.shooting.state(self.shooting.start[1]).copy()
         moved = np.array(self.task.rest_at) - start[self._row(self.task.entity), P : P + 3]
         one, terms = np.ones(3), []
-        turns = set(self.shooting.bodies[self.shooting.axes == 3].tolist())
         for b in range(len(start)):
             place = start[b, P : P + 3] + moved
             terms.append(StateTerm(b, 0, place, GOAL[0] * one, True))
             terms.append(StateTerm(b, 6, np.zeros(3), GOAL[6] * one, True))
-            if b in turns:
+            if b in self.shooting.turning:
                 attitude = start[b, Q : Q + 4].copy()
                 terms.append(StateTerm(b, 3, attitude, GOAL[3] * one, True))
                 terms.append(StateTerm(b, 9, np.zeros(3), GOAL[9] * one, True))
@@ -249,12 +238,12 @@ class Planning:
         """The solution with other gains: those of a regulator about it, without its constraints and bounds."""
         planned, world = solution.trajectory, self.shooting
         steps = planned.lengths[self.legs] / world.steps
-        wrenches = (planned.inputs @ self.mixing.T).reshape(len(planned.inputs), -1, 4)
+        wrenches = self.rotors.wrenches(planned.inputs)
         about = world.linearize(planned.nodes[:-1], wrenches, steps)
         weight, R = self._regulator()
         value, gains = END * weight, np.empty_like(solution.gains)
         for k in reversed(range(len(gains))):
-            A, B = about.A[k], about.B[k] @ self.mixing
+            A, B = about.A[k], about.B[k] @ self.rotors.mixing
             gains[k] = -np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
             value = weight + A.T @ value @ (A + B @ gains[k])
             value = 0.5 * (value + value.T)
@@ -271,8 +260,8 @@ class Planning:
         The regulator of least squares about the hover (SciPy's discrete Riccati equation) over one period.
         """
         task, world = self.task, self.shooting
-        about = world.linearize([world.start], (self.mixing @ self.hover).reshape(1, -1, 4))
-        A, B = about.A[0], about.B[0] @ self.mixing
+        about = world.linearize([world.start], self.rotors.wrenches(self.hover)[None])
+        A, B = about.A[0], about.B[0] @ self.rotors.mixing
         weight, R = self._regulator()
         value = solve_discrete_are(A, B, weight, R)
         K = np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
@@ -324,9 +313,9 @@ class Planning:
         problem = Problem(
             world,
             [[] for _ in range(self.task.periods + 1)],
-            self.mixing,
-            self.lower,
-            self.upper,
+            self.rotors.mixing,
+            self.rotors.lower,
+            self.rotors.upper,
             legs=self.legs,
         )
         return problem.fly(self._feedback(solution, world), lengths)

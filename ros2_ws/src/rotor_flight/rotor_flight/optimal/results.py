@@ -59,7 +59,7 @@ def write(
     feedback = planning.regulated(solution)
     np.savez(
         numbers, time=report.times, states=report.states, tensions=report.tensions, inputs=solution.trajectory.inputs,
-        gains=feedback.gains, mixing=planning.mixing,
+        gains=feedback.gains, mixing=planning.rotors.mixing,
     )  # fmt: skip
     entity = planning.task.entity
     row = [e.name for e in planning.scenario.model.entities].index(entity)

@@ -151,12 +151,14 @@ class ClearanceTerm:
             out = np.full(len(self.groups), farthest)
             for i, g in enumerate(self.groups):
                 for _, d, _ in self.clearances.distances(poses, [g], farthest):
-                    out[i] = d
+                    out[i] = (
+                        d if d > 0.0 else -np.inf
+                    )  # no direction leads out: no trial may come here
             self._last = key, out
         return self._last[1]
 
     def residual(self, node: Node) -> np.ndarray:
-        """Least minus distance of every pair."""
+        """Least minus distance of every pair; infinite of one that overlaps, so that no trial with it is taken."""
         return self.least - self._distances(node.state)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,276 @@
+"""The law ``predictive`` of a team with a payload on cables: optimal over a horizon, solved again and again.
+
+One step of differential dynamic programming over the nominal world at every solution (real-time iteration: Diehl,
+Bock and Schloeder 2005), begun from the last one; its feedback acts in between. Beyond the horizon the cost is that of
+the regulator about hover. Equations (C.49), (P.20), (P.21), docs/theory/control.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_discrete_are
+from transforms3d.quaternions import quat2mat
+
+from rotor_control.team_laws import TeamLaw
+from rotor_core.config.controllers import PredictiveControl
+from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import Team
+from rotor_core.errors import ConfigError, RotorError
+from rotor_core.plans.plan import Plan
+from rotor_core.reference import Reference
+from rotor_core.state import FULL_STATE, State
+from rotor_dynamics.model.system import System
+from rotor_dynamics.sensitivities.shooting import Shooting
+from rotor_flight.optimal.ddp import Node, Problem, Term, Trajectory, World, backward
+from rotor_flight.optimal.rotors import thrusts_of
+from rotor_flight.optimal.terms import InputTerm, StateTerm
+from rotor_sim.plant.system import system_from_scenario
+
+DAMPING = 1e-6
+"""Of the inputs' Hessian, relative to its diagonal."""
+
+SHARES = (1.0, 0.5, 0.2, 0.05)
+"""Shares of a step that are tried, while none costs less: far from the reference the first may be too long."""
+
+TAUT_WITHIN = 1e-3
+"""A measured cable this much shorter than it is, or longer by anything, is taken to be taut, m."""
+
+
+@dataclass(frozen=True)
+class EndTerm:
+    """Cost beyond the horizon: half the square of ``root (x - target)``.
+
+    Attributes:
+        root: (n, n).
+        target: world there.
+    """
+
+    root: np.ndarray
+    target: np.ndarray
+    is_constraint: bool = False
+    is_inequality: bool = False
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Weighted deviation of the whole state."""
+        return self.root @ node.shooting.between(node.state, node.shooting.state(self.target))
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With all coordinates, to first order in the deviation."""
+        return self.root, np.zeros((len(self.root), len(node.inputs)))
+
+
+class PredictiveLaw(TeamLaw):
+    """Model-predictive control of all vehicles of a scenario and their payload.
+
+    Attributes:
+        failures: solutions that could not be made so far; the last good one goes on.
+    """
+
+    def __init__(self, scenario: Scenario, team: Team) -> None:
+        super().__init__(scenario, team)
+        control = scenario.controller
+        assert isinstance(control, PredictiveControl)
+        model = scenario.model
+        payload = team.payload and model.entities[model.index(team.payload)]
+        others = len(team.vehicles) != len(model.vehicles)
+        if team.rigid or others or not payload or payload.inertia_kg_m2 is None:
+            raise ConfigError(
+                "controller.type: predictive flies one team with a rigid payload on cables, and "
+                f"{team.entity!r} is not one. Rigidly linked teams need rigid_team, point masses point_mass, single vehicles quadrotor."
+            )
+        self._control, self._rotors = control, thrusts_of(scenario)
+        nominal = replace(scenario, plant=(), changes=())
+        self._system: System = system_from_scenario(nominal)
+        self._states = initial_states(nominal)[:, FULL_STATE].copy()
+        step = control.period_s / control.steps
+        hover = self._rotors.wrenches(self._rotors.hover)
+        self._world = Shooting(self._system, self._states, hover, step=step, steps=control.steps)
+        self._payload = model.index(team.payload)
+        start = State(self._states)
+        self._formation = start.position - start.position[self._payload]
+        self._every = max(1, round(control.solve_s / scenario.time.control_s))
+        self._period = scenario.time.control_s
+        self._end = self._end_cost()
+        self._plan: tuple[Plan, float] | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self.memory[:] = 0.0
+        self._count, self.failures = 0, 0
+        n = self._control.periods
+        self._solution: Trajectory | None = None
+        self._gains = np.zeros((n, len(self._rotors.hover), self._world.n))
+        self._age = 0.0
+
+    def follow(self, plan: Plan, t: float) -> None:
+        """Remember the plan and the time in it."""
+        self._plan = plan, t
+
+    def _end_cost(self) -> np.ndarray:
+        """Root of the cost of the regulator about hover."""
+        world, rotors = self._world, self._rotors
+        about = world.linearize([world.start], rotors.wrenches(rotors.hover)[None], threads=1)
+        A, B = about.A[0], about.B[0] @ rotors.mixing
+        c = self._control
+        weight = np.zeros(world.n)
+        for i, (body, axis) in enumerate(zip(world.bodies, world.axes, strict=True)):
+            if body == world.row_of(self._payload):
+                weight[i] = (c.place, c.attitude, c.velocity, c.rate)[axis // 3]
+            else:
+                weight[i] = (c.formation, 0.1 * c.attitude, 0.1 * c.velocity, c.vehicle_rate)[
+                    axis // 3
+                ]
+        share = c.period_s
+        value = solve_discrete_are(
+            A, B, share * np.diag(weight), share * c.thrust * np.eye(B.shape[1])
+        )
+        values, vectors = np.linalg.eigh(0.5 * (value + value.T))
+        return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+    def _problem(self, reference: np.ndarray) -> Problem:
+        """Cost over the horizon from now on."""
+        c, world, rotors = self._control, self._world, self._rotors
+        one, root = np.ones(3), np.sqrt(c.period_s)
+        load = world.row_of(self._payload)
+        terms: list[list[Term]] = []
+        wanted = Reference(reference)
+        effort = InputTerm(rotors.hover, np.full(len(rotors.hover), root * np.sqrt(c.thrust)))
+        for k in range(c.periods + 1):
+            if self._plan is not None:
+                plan, t = self._plan
+                wanted = Reference(plan.sample(t + k * c.period_s))
+            at: list[Term] = [effort] if k < c.periods else []
+            if 0 < k < c.periods:
+                at += [
+                    StateTerm(load, 0, wanted.position, root * np.sqrt(c.place) * one),
+                    StateTerm(load, 6, wanted.velocity, root * np.sqrt(c.velocity) * one),
+                ]
+                if load in world.turning:
+                    at.append(StateTerm(load, 3, wanted.attitude, root * np.sqrt(c.attitude) * one))
+                    at.append(StateTerm(load, 9, wanted.body_rate, root * np.sqrt(c.rate) * one))
+                for i in self.rows[:-1]:
+                    body = world.row_of(int(i))
+                    place = wanted.position + quat2mat(wanted.attitude) @ self._formation[i]
+                    at.append(StateTerm(body, 0, place, root * np.sqrt(c.formation) * one))
+                    at.append(StateTerm(body, 9, np.zeros(3), root * np.sqrt(c.vehicle_rate) * one))
+            terms.append(at)
+        target = self._moved(wanted)
+        terms[-1].append(EndTerm(self._end, target))
+        return Problem(world, terms, rotors.mixing, rotors.lower, rotors.upper)
+
+    def _moved(self, wanted: Reference) -> np.ndarray:
+        """World in which the formation of the start is where the reference is."""
+        target = self._world.start[1].copy()
+        state = self._world.state(target)
+        R = quat2mat(wanted.attitude)
+        for i, offset in enumerate(self._formation):
+            row = State(state[self._world.row_of(i)])
+            row.position[:] = wanted.position + R @ offset
+            row.attitude[:] = wanted.attitude if i == self._payload else (1.0, 0.0, 0.0, 0.0)
+            row.velocity[:] = wanted.velocity
+            row.body_rate[:] = 0.0
+        return target
+
+    def _fitted(self, states: np.ndarray) -> np.ndarray:
+        """Measured states with vehicles put onto the spheres of their nominal cables where these are taut."""
+        out = states[:, FULL_STATE].copy()
+        named = State(out)
+        for cable in self._system.cables:
+            a, b = cable.a, cable.b  # vehicle and payload
+            if min(a, b) < 0:
+                continue
+            R = quat2mat(named.attitude[b])
+            arm = R @ np.asarray(cable.r_b)
+            end = named.position[b] + arm
+            own = quat2mat(named.attitude[a]) @ np.asarray(cable.r_a)
+            way = named.position[a] + own - end
+            d = float(np.linalg.norm(way))
+            if d < cable.length - TAUT_WITHIN:
+                continue
+            way /= d
+            named.position[a] = end + cable.length * way - own
+            moves = named.velocity[b] + np.cross(R @ named.body_rate[b], arm)
+            rate = way @ (named.velocity[a] - moves)
+            named.velocity[a] -= rate * way
+        return out
+
+    def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
+        """Write the commands (n, 4) of the team."""
+        fitted = self._fitted(states)
+        if self._count % self._every == 0:
+            self._solve(fitted, reference)
+        out[:] = self._rotors.wrenches(self._act(fitted))
+        self._count += 1
+        self._age += self._period
+
+    def _act(self, fitted: np.ndarray) -> np.ndarray:
+        """Thrusts of the solution, with its feedback about where it wants to be now."""
+        if self._solution is None:
+            return self._rotors.hover
+        c, world, found = self._control, self._world, self._solution
+        k = min(int(self._age / c.period_s + 1e-9), c.periods - 1)
+        share = min(max(self._age / c.period_s - k, 0.0), 1.0)
+        here, there = world.state(found.nodes[k][1]), world.state(found.nodes[k + 1][1])
+        wanted = here + share * (there - here)
+        State(wanted).attitude[:] /= np.linalg.norm(State(wanted).attitude, axis=1, keepdims=True)
+        now = world.start[1].copy()
+        measured = world.state(now)
+        for i in range(len(fitted)):
+            measured[world.row_of(i)] = fitted[i]
+        thrusts = found.inputs[k] + self._gains[k] @ world.between(measured, wanted)
+        return np.clip(thrusts, self._rotors.lower, self._rotors.upper)
+
+    def _solve(self, fitted: np.ndarray, reference: np.ndarray) -> None:
+        """One step from the last solution."""
+        world, rotors, c = self._world, self._rotors, self._control
+        last, age = self._solution, self._age
+        try:
+            world.begin(fitted, rotors.wrenches(self._act(fitted)))
+            problem = self._problem(reference)
+            ahead = int(age / c.period_s + 0.5)
+
+            def before(k: int, now: World) -> np.ndarray:
+                if last is None:
+                    return rotors.hover
+                i = min(k + ahead, c.periods - 1)
+                if k + ahead >= c.periods:
+                    return rotors.hover
+                apart = world.difference(now[1], last.nodes[i][1])
+                return last.inputs[i] + self._gains[i] @ apart
+
+            lengths = np.array([c.period_s])
+            guess = problem.fly(before, lengths)
+            if guess is None:
+                raise RotorError("the guess cannot be flown")
+            periods = world.linearize(guess.nodes[:-1], rotors.wrenches(guess.inputs), threads=1)
+            found = backward(problem, guess, periods, DAMPING)
+            if found is None:
+                raise RotorError("no step")
+            steps, gains, _, _ = found
+            gains = gains[:, :, : world.n]
+
+            self._solution = self._better(problem, guess, steps, gains) or guess
+            self._gains, self._age = gains, 0.0
+        except RotorError:
+            self.failures += 1  # the last one goes on, with its feedback
+
+    @staticmethod
+    def _better(
+        problem: Problem, guess: Trajectory, steps: np.ndarray, gains: np.ndarray
+    ) -> Trajectory | None:
+        """First of a few trials along the step that costs less."""
+        cost = problem.cost(guess)[0]
+        for share in SHARES:
+
+            def policy(k: int, now: World, share: float = share) -> np.ndarray:
+                apart = problem.shooting.difference(now[1], guess.nodes[k][1])
+                return guess.inputs[k] + share * steps[k] + gains[k] @ apart
+
+            trial = problem.fly(policy, guess.lengths)
+            if trial is not None and problem.cost(trial)[0] < cost:
+                return trial
+        return None
