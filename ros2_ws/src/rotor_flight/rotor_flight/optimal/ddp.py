@@ -29,6 +29,12 @@ SMALLEST_SHARE = 1e-4
 LARGEST_CHANGE = 0.2
 """Of the length of a leg in one step."""
 
+FALLS = 0.1
+"""Share of a violation that a round must leave at most, or its penalty grows."""
+
+STIFFEST = 1e6
+"""Largest penalty: beyond, rounding decides."""
+
 LEAST, MOST, FACTOR = 1e-8, 1e8, 4.0
 """Regularization of the inputs' Hessian, relative to its diagonal."""
 
@@ -78,6 +84,7 @@ class Multiplier:
     term: Term
     value: np.ndarray | None = None
     penalty: float = 1.0
+    violation: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -224,7 +231,10 @@ class Problem:
                 r = c.term.residual(node)
                 value = c.penalty * r + (0.0 if c.value is None else c.value)
                 c.value = np.maximum(value, 0.0) if c.term.is_inequality else value
-                c.penalty *= factor
+                violation = float(np.max(r if c.term.is_inequality else np.abs(r), initial=0.0))
+                if violation > FALLS * c.violation:  # multipliers alone do not bring it down
+                    c.penalty = min(c.penalty * factor, STIFFEST)
+                c.violation = violation
 
 
 def _penalized(constraint: Multiplier, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

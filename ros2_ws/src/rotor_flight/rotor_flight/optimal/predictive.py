@@ -79,7 +79,8 @@ class PredictiveLaw(TeamLaw):
         if team.rigid or others or not payload or payload.inertia_kg_m2 is None:
             raise ConfigError(
                 "controller.type: predictive flies one team with a rigid payload on cables, and "
-                f"{team.entity!r} is not one. Rigidly linked teams need rigid_team, point masses point_mass, single vehicles quadrotor."
+                f"{team.entity!r} is not one. Rigidly linked teams need rigid_team, point masses point_mass, single "
+                "vehicles quadrotor."
             )
         self._control, self._rotors = control, thrusts_of(scenario)
         nominal = replace(scenario, plant=(), changes=())

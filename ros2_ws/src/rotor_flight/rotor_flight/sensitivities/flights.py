@@ -69,39 +69,49 @@ class Sensitivities:
         return self.changes[self.parameters.index(parameter)]
 
     def gradient(self, cost: Callable[[Flight], float]) -> np.ndarray:
-        """Derivative of a cost of the flight with every parameter, (n_parameters,).
+        """Derivative of a cost of the flight with every parameter, (n_parameters,); see :meth:`jacobian`."""
+        return self.jacobian(cost)
 
-        The cost itself is differenced along the exact change of the flight: it may be any function of NumPy.
+    def jacobian(self, read: Callable[[Flight], Any]) -> np.ndarray:
+        """Derivative of what is read of the flight with every parameter, (n_parameters, ...).
+
+        What reads is differenced along the exact change of the flight: it may be any function of NumPy.
+
+        Args:
+            read: number or array of a flight, smooth where it is.
 
         Raises:
-            ContractError: the cost is not finite, or has a kink here.
+            ContractError: what is read is not finite, or has a kink here.
         """
         return np.array(
-            [_slope(cost, c, p) for p, c in zip(self.parameters, self.changes, strict=True)]
+            [_slope(read, c, p) for p, c in zip(self.parameters, self.changes, strict=True)]
         )
 
 
-def _slope(cost: Callable[[Flight], float], change: FlightChange, parameter: str) -> float:
-    """Derivative of a cost along the change of a flight, by differences of fourth order with two steps."""
+def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) -> np.ndarray:
+    """Derivative of what is read along the change of a flight, by differences of fourth order with two steps."""
     arrays = (change.states, change.commands, change.tensions, change.joints, change.references)
     largest = max((np.nanmax(np.abs(a)) for a in arrays if a.size), default=0.0)
+    middle = np.asarray(read(change.flight), float)
     if largest == 0.0:
-        return 0.0
-    middle, found, bends = cost(change.flight), [], []
+        return np.zeros(middle.shape)
+    found, bends = [], []
     for step in (1e-3 / largest, 5e-4 / largest):
-        ends = [cost(change.moved(k * step)) for k in (1, -1, 2, -2)]
+        ends = [np.asarray(read(change.moved(k * step)), float) for k in (1, -1, 2, -2)]
         found.append((8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * step))
-        bends.append(abs(ends[0] - 2.0 * middle + ends[1]) / step)
-    if not np.isfinite([middle, *found]).all():
-        raise ContractError(f"gradient: the cost must be finite near the flight, got {found[1]}.")
-    noise = KINK * max(np.abs(found)) + 1e-9 * abs(middle) / step
-    # the bend of a smooth cost halves with the step, that of a kink stays
-    if abs(found[0] - found[1]) > noise or (bends[1] > noise and bends[1] > 0.75 * bends[0]):
+        bends.append(np.max(np.abs(ends[0] - 2.0 * middle + ends[1]), initial=0.0) / step)
+    if not all(np.isfinite(a).all() for a in (middle, *found)):
+        raise ContractError("gradient: what is read must be finite near the flight.")
+    apart = float(np.max(np.abs(found[0] - found[1]), initial=0.0))
+    noise = KINK * np.max(np.abs(found), initial=0.0)
+    noise += 1e-9 * np.max(np.abs(middle), initial=0.0) / step
+    # the bend of what is smooth halves with the step, that of a kink stays
+    if apart > noise or (bends[1] > noise and bends[1] > 0.75 * bends[0]):
         raise ContractError(
-            f"gradient with {parameter}: the cost has a kink at this flight (slopes {found[0]:.6g} and {found[1]:.6g} "
-            "with half the step). Use a smooth one, such as a mean in the place of a maximum."
+            f"gradient with {parameter}: what is read has a kink at this flight (slopes with two steps differ by "
+            f"{apart:.3g}). Read something smooth, such as a mean in the place of a maximum."
         )
-    return float(found[1])
+    return found[1]
 
 
 def sensitivities(

@@ -1,0 +1,134 @@
+"""Flights as differentiable functions of numbers of their scenario, for JAX and PyTorch.
+
+Both call the engine for values and Jacobian; their graphs see one operation with a rule of its own. Gradients of what
+comes after, in either library, run through the flight and every event on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rotor_core.config.parameters import Variations
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ContractError
+from rotor_flight.flight import Flight
+from rotor_flight.sensitivities.flights import Sensitivities, sensitivities
+
+
+class FlightFunction:
+    """Part of a flight as a function of numbers of its scenario.
+
+    Args:
+        scenario: what flies.
+        parameters: places of numbers, as of :meth:`Scenario.changed`.
+        read: array of a flight, of any shape, that depends smoothly on its arrays.
+        duration: s; default the trajectory and the scenario's ``settle_s``.
+
+    Attributes:
+        start: the numbers as the scenario has them, (n_parameters,).
+        shape: of what is read.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        parameters: Sequence[str],
+        read: Callable[[Flight], Any],
+        duration: float | None = None,
+    ) -> None:
+        self._variations = Variations(scenario, list(parameters))
+        self.parameters, self._read, self._duration = tuple(parameters), read, duration
+        self.start = np.array([self._variations.value(p) for p in self.parameters])
+        self._last: tuple[bytes, np.ndarray, np.ndarray] | None = None
+        self.shape = self(self.start).shape
+
+    def _fly(self, values: np.ndarray) -> Sensitivities:
+        scenario = None
+        for place, value in zip(self.parameters, values, strict=True):
+            origin = self._variations if scenario is None else Variations(scenario, [place])
+            scenario = origin.changed(place, float(value))
+        if scenario is None:
+            raise ContractError("flight function: needs at least one parameter.")
+        return sensitivities(scenario, self.parameters, self._duration)
+
+    def value_and_jacobian(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What is read, and its derivative, (..., n_parameters); the last ones are remembered.
+
+        Raises:
+            ConfigError: a value that the scenario refuses.
+            ContractError: there is no derivative.
+            SolverError: the integration cannot go on.
+        """
+        values = np.asarray(values, float)
+        if values.shape != (len(self.parameters),):
+            raise ContractError(
+                f"flight function: needs {len(self.parameters)} numbers, got the shape {values.shape}."
+            )
+        if self._last is None or self._last[0] != values.tobytes():
+            found = self._fly(values)
+            if found.doubt is not None:
+                raise ContractError(
+                    f"flight function: {found.doubt}, so that there may be no derivative."
+                )
+            value = np.asarray(self._read(found.flight), float)
+            jacobian = np.moveaxis(found.jacobian(self._read), 0, -1)
+            self._last = values.tobytes(), value, jacobian
+        return self._last[1], self._last[2]
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """What is read of the flight with these numbers."""
+        return self.value_and_jacobian(values)[0]
+
+    def jax(self) -> Callable[[Any], Any]:
+        """The function for JAX: ``jax.grad``, ``jit``, ``vmap`` and forward mode work; needs JAX."""
+        import jax
+        import jax.numpy as jnp
+
+        n = len(self.parameters)
+
+        def call(values: Any) -> tuple[Any, Any]:
+            kind = jnp.result_type(float)
+            shapes = (
+                jax.ShapeDtypeStruct(self.shape, kind),
+                jax.ShapeDtypeStruct((*self.shape, n), kind),
+            )
+
+            def host(numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+                value, jacobian = self.value_and_jacobian(np.asarray(numbers, float))
+                return value.astype(kind), jacobian.astype(kind)
+
+            return jax.pure_callback(host, shapes, values, vmap_method="sequential")
+
+        @jax.custom_jvp
+        def flight(values: Any) -> Any:
+            return call(values)[0]
+
+        @flight.defjvp
+        def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            value, jacobian = call(primals[0])
+            return value, jacobian @ tangents[0]
+
+        return flight
+
+    def torch(self) -> Callable[[Any], Any]:
+        """The function for PyTorch, on the CPU: ``backward`` and ``gradcheck`` work; needs PyTorch."""
+        import torch
+
+        function = self
+
+        class Flown(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, values: Any) -> Any:
+                value, jacobian = function.value_and_jacobian(values.detach().cpu().numpy())
+                ctx.save_for_backward(torch.as_tensor(jacobian, dtype=values.dtype))
+                return torch.as_tensor(value, dtype=values.dtype)
+
+            @staticmethod
+            def backward(ctx: Any, *gradients: Any) -> Any:
+                (jacobian,) = ctx.saved_tensors
+                return torch.tensordot(gradients[0], jacobian, dims=gradients[0].dim())
+
+        return Flown.apply

@@ -1,0 +1,69 @@
+"""Flights as functions for JAX and PyTorch: their own checks of gradients, through snaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rotor_core._jit import COMPILED
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ContractError
+from rotor_flight.sensitivities.functions import FlightFunction
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
+
+PLACES = ("plant.payload.mass_kg", "controller.position_per_s2.z")
+
+
+def read(flight):
+    """Where the payload is at the end, and how it swings."""
+    return np.concatenate([flight["payload"].position[-1], flight["payload"].velocity[-1]])
+
+
+@pytest.fixture(scope="module")
+def function():
+    return FlightFunction(load_scenario("collision_triangular"), PLACES, read, 1.0)
+
+
+def differences(function, step=1e-5):
+    columns = []
+    for e in np.eye(len(function.start)):
+        h = step * function.start
+        columns.append((function(function.start + h * e) - function(function.start - h * e)) / (2.0 * h @ e))
+    return np.array(columns).T
+
+
+def test_jacobian_against_differences(function):
+    value, jacobian = function.value_and_jacobian(function.start)
+    assert value.shape == function.shape == (6,) and jacobian.shape == (6, 2)
+    np.testing.assert_allclose(jacobian, differences(function), rtol=0, atol=1e-6 * np.abs(jacobian).max())
+    with pytest.raises(ContractError, match="needs 2 numbers"):
+        function(np.zeros(3))
+
+
+def test_jax(function):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    flight = function.jax()
+    _, jacobian = function.value_and_jacobian(function.start)
+
+    def cost(x):
+        return jax.numpy.sum(jax.numpy.sin(flight(2.0 * x)) ** 2)
+
+    x = function.start / 2.0
+    value = function(function.start)
+    true = 2.0 * (np.sin(2.0 * value) @ jacobian)
+    np.testing.assert_allclose(jax.grad(cost)(x), true, rtol=1e-10)
+    np.testing.assert_allclose(jax.jit(jax.grad(cost))(x), true, rtol=1e-10)
+    np.testing.assert_allclose(jax.jacfwd(flight)(function.start), jacobian, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(flight)(np.stack([function.start] * 2))[1], value, rtol=1e-12)
+
+
+def test_torch(function):
+    torch = pytest.importorskip("torch")
+    flight = function.torch()
+    x = torch.tensor(function.start, dtype=torch.float64, requires_grad=True)
+    torch.sum(torch.sin(flight(x)) ** 2).backward()
+    value, jacobian = function.value_and_jacobian(function.start)
+    np.testing.assert_allclose(x.grad.numpy(), np.sin(2.0 * value) @ jacobian, rtol=1e-10)
+    assert torch.autograd.gradcheck(flight, (x,), eps=1e-6, atol=1e-4, rtol=1e-4)
