@@ -22,6 +22,7 @@ from rotor_core.config.parameters import Variations
 from rotor_core.config.schema import Scenario
 from rotor_core.numbers.duals import DIRECTIONS
 from rotor_core.numbers.packing import Packed
+from rotor_core.state import FULL_STATE
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.compiled import Rows, arguments_of, fly_world, periods_of
 from rotor_flight.flight import Flight
@@ -125,7 +126,7 @@ def picture_of_differences() -> str:
     return "; ".join(told)
 
 
-MJCF = """<mujoco><option timestep="0.001" integrator="RK4"/>
+MJCF = """<mujoco><option timestep="0.001"/>
 <worldbody>{bodies}</worldbody><tendon>{tendons}</tendon></mujoco>"""
 
 TASK_HEAD = (
@@ -176,7 +177,9 @@ def our_cost() -> tuple[float, float, int]:
     engine = Simulation(scenario).engine
     wrenches = np.zeros((3, 4))
     wrenches[:, 0] = 3.36
-    world = Shooting(engine.system, engine.motion[:, :13].copy(), wrenches, step=1e-3, steps=100)
+    world = Shooting(
+        engine.system, engine.motion[:, FULL_STATE].copy(), wrenches, step=1e-3, steps=100
+    )
     step = median_time(lambda: world.period(*world.start, wrenches)) / 100
     whole = median_time(lambda: world.linearize([world.start], wrenches[None], threads=1)) / 100
     return step, whole / step, world.n + 13
@@ -295,7 +298,7 @@ Central differences cost 2 flights per direction. Besides, every parameter of a 
 
 All derivatives of one step of three vehicles and a plate on cables, by state and input, on one core: {ours[2]}
 directions in {ours[1]:.0f} plain steps ({ours[1] / ours[2]:.2f} per direction, exact).
-MuJoCo {mujoco.__version__} on bodies and tendons of the same number, `mjd_transitionFD` centred: {theirs[2]}
+MuJoCo {mujoco.__version__} on as many bodies and tendons (Euler steps), `mjd_transitionFD` centred: {theirs[2]}
 directions in {theirs[1]:.0f} of its steps ({theirs[1] / theirs[2]:.2f} per direction, differences at 1e-6).
 Drake differentiates smooth systems with its scalar type AutoDiffXd; it is not on this machine, and no figure of it
 stands here.
@@ -305,9 +308,9 @@ stands here.
 ![errors of differences](../images/sensitivities_differences.png)
 
 Derivative of the state after 2 s with the mass of the payload: central differences come to it as near as they can
-(smallest: {smallest}) and go away again with their rounding. Through snaps they
-fail for large steps already, where the order of events changes; the derivative told has no step. On 199 random
-worlds with up to fifty events the same is a test (`test_sensitivities.py`).
+(smallest: {smallest}) and go away again with their
+rounding. Through a snap they are a hundred times worse at the same step; the derivative told has no step. The same
+on 199 random worlds with up to fifty events is a test (`test_sensitivities.py`).
 
 ## Optimal flights
 

@@ -14,6 +14,8 @@ from gymnasium.vector import AutoresetMode
 
 import rotor_flight.gym  # noqa: F401
 from rotor_core.errors import ConfigError
+from rotor_core.state import State
+from rotor_flight.gym.worlds import Task, Worlds
 
 SCENARIOS = (
     "hover", "dragonfly_point_mass", "three_dragonflies_triangular_1m", "three_dragonflies_triangular_rigid",
@@ -97,3 +99,33 @@ def test_something_is_learned(capsys, monkeypatch):
     runpy.run_path(str(example))
     out = capsys.readouterr().out
     assert float(out.split("mean return ")[-1].split()[0].rstrip(";")) > 60.0
+
+
+def test_derivatives_of_a_period():
+    """With the action, as differences of the batch say; the world goes on as if nobody had asked."""
+    worlds = Worlds(Task("three_dragonflies_triangular_1m"), 2)
+    random = np.random.default_rng(5)
+    for w in range(2):
+        worlds.restart(w, random)
+    actions = 0.1 * random.normal(size=(2, 3, 4))
+    for _ in range(20):
+        worlds.step(actions)
+    ints, floats = worlds.batch.ints.copy(), worlds.batch.floats.copy()
+    found = worlds.transition(1)
+    np.testing.assert_array_equal(worlds.batch.floats, floats)
+    ends = []
+    step = 1e-5
+    for sign in (1.0, -1.0):
+        worlds.batch.ints[:], worlds.batch.floats[:] = ints, floats
+        moved = actions.copy()
+        moved[1, 0, 0] += sign * step
+        worlds.step(moved)
+        ends.append(State(worlds.states[1]))
+    slope = (ends[0].position - ends[1].position) / (2.0 * step)
+    told = found.input[:, 0].reshape(-1, 12)[:, :3]
+    np.testing.assert_allclose(told, slope, rtol=0, atol=1e-6 * np.abs(slope).max())
+    vector = gymnasium.make_vec("rotor/Team-v0", num_envs=2, scenario="hover")
+    vector.reset(seed=1)
+    single = gymnasium.make("rotor/Team-v0", scenario="hover")
+    single.reset(seed=2)
+    np.testing.assert_array_equal(vector.unwrapped.transition(1).input, single.unwrapped.transition().input)

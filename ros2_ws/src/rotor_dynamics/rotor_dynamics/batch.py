@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from rotor_dynamics.hybrid.stepper import EVENT_ROWS
 from rotor_dynamics.model.system import System
 from rotor_dynamics.side_by_side.packs import Packs
 from rotor_dynamics.side_by_side.periods import run_packs, run_worlds
+
+if TYPE_CHECKING:
+    from rotor_dynamics.sensitivities.linearization import Transition
 
 CHUNKS_PER_THREAD = 4
 """Parts that each thread gets, so that none waits long for the last."""
@@ -264,6 +267,27 @@ class Batch:
         events = {name: counts[:, code - 1] for code, name in EVENT_TYPES.items()}
         share = float(shared.sum()) / (self.size * n_periods * steps)
         return Rollout(motions, tensions, self.time.copy(), events, failures, share)
+
+    def transition(self, world: int, steps: int) -> Transition:
+        """Derivatives of one world after ``steps`` steps, with its state and its inputs now; the batch stays as it is.
+
+        Raises:
+            ContractError: fewer than one step, or rigid contact.
+            SolverError: the integration cannot go on.
+        """
+        from rotor_dynamics.sensitivities.linearization import (
+            linearize_steps,
+        )  # brings numbers with derivatives
+
+        engine = self._reference
+        if self._systems is not None:
+            engine = Engine(self._systems[world], **self._options)
+        ints, floats = engine.ints.copy(), engine.floats.copy()
+        engine.ints[:], engine.floats[:] = self.ints[world], self.floats[world]
+        try:
+            return linearize_steps(engine, steps)
+        finally:
+            engine.ints[:], engine.floats[:] = ints, floats
 
     def _per_world(self, given: np.ndarray, shape: tuple[int, ...], what: str) -> np.ndarray:
         given = np.ascontiguousarray(given, float)

@@ -42,6 +42,16 @@ def warm_engine(scenario: Scenario | None = None) -> None:
         simulation.step(np.zeros((simulation.n_vehicles, 4)))
 
 
+def warm_derivatives() -> None:
+    """Compile what derivatives of a team on cables need: the simulator's service linearize must not wait for it."""
+    from rotor_dynamics.sensitivities.linearization import linearize, linearize_steps
+    from rotor_sim.simulation import Simulation
+
+    engine = Simulation(load_scenario("slalom")).engine
+    linearize(engine)
+    linearize_steps(engine, 1)
+
+
 def warm_laws(scenarios: Sequence[Scenario] = ()) -> None:
     """Compile trajectories, control laws and sensors of scenarios; default one of every kind of team."""
     from rotor_control.controller import make_controller
@@ -87,6 +97,7 @@ def part(name: str, parent: int) -> None:
         return  # whoever flies it meets the same error, and says it in one line
     if scenario is None:
         resolve_all()
+        warm_derivatives()
 
 
 def _in_processes(scenario: Scenario | None) -> bool:

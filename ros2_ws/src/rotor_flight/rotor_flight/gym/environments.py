@@ -11,6 +11,7 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from rotor_dynamics.sensitivities.linearization import Transition
 from rotor_flight.gym.worlds import FARTHEST, Task, Worlds
 
 
@@ -51,6 +52,10 @@ class TeamEnv(gymnasium.Env):
             bool(over[0]),
             self._info(),
         )
+
+    def transition(self) -> Transition:
+        """Derivatives of the next period; see :meth:`rotor_flight.gym.worlds.Worlds.transition`."""
+        return self._worlds.transition(0)
 
     def _info(self) -> dict[str, Any]:
         return {"distance_m": float(self._worlds.distances[0])}
@@ -103,6 +108,10 @@ class TeamVectorEnv(VectorEnv):
         )
         self._over = failed | over
         return self._worlds.observe(), rewards, failed, over, self._info()
+
+    def transition(self, world: int) -> Transition:
+        """Derivatives of the next period of a world; see :meth:`rotor_flight.gym.worlds.Worlds.transition`."""
+        return self._worlds.transition(world)
 
     def _info(self) -> dict[str, Any]:
         known = np.ones(self.num_envs, bool)

@@ -7,7 +7,7 @@ bodies as seen from where each would rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 from rotor_dynamics.batch import Batch
+from rotor_dynamics.sensitivities.linearization import Transition
 from rotor_sim.plant.system import system_from_scenario
 
 SOLID, POINT = 18, 6
@@ -137,6 +138,19 @@ class Worlds:
         # between 0 and 1 in a period, so that living longer is never worse
         rewards = 1.0 / (1.0 + apart + 0.2 * speed + 0.02 * effort)
         return np.where(failed, 0.0, rewards), failed, self.age >= self.periods
+
+    def transition(self, world: int) -> Transition:
+        """Derivatives of the next period of one world about the action that acts: errors of its state, and its action.
+
+        Inputs are those of an action, in its units; they are not limited. See
+        :func:`rotor_dynamics.sensitivities.linearization.linearize_steps`.
+
+        Raises:
+            SolverError: the integration cannot go on.
+        """
+        found = self.batch.transition(world, self.steps)
+        scale = self._scale.ravel()
+        return replace(found, input=found.input * scale, tension_input=found.tension_input * scale)
 
     @property
     def _error(self) -> np.ndarray:

@@ -42,8 +42,15 @@ LEAST, MOST, FACTOR = 1e-8, 1e8, 4.0
 class Term(Protocol):
     """Part of a cost at a node: half the square of its residual; or a constraint, where it is one."""
 
-    is_constraint: bool
-    is_inequality: bool
+    @property
+    def is_constraint(self) -> bool:
+        """True if it must be zero, or not positive."""
+        ...
+
+    @property
+    def is_inequality(self) -> bool:
+        """True if it may be negative."""
+        ...
 
     def residual(self, node: Node) -> np.ndarray:
         """Residual, (r,); of an inequality it must not be positive."""

@@ -89,7 +89,7 @@ class PredictiveLaw(TeamLaw):
         step = control.period_s / control.steps
         hover = self._rotors.wrenches(self._rotors.hover)
         self._world = Shooting(self._system, self._states, hover, step=step, steps=control.steps)
-        self._payload = model.index(team.payload)
+        self._payload = model.index(str(team.payload))
         start = State(self._states)
         self._formation = start.position - start.position[self._payload]
         self._every = max(1, round(control.solve_s / scenario.time.control_s))
@@ -144,7 +144,9 @@ class PredictiveLaw(TeamLaw):
             if self._plan is not None:
                 plan, t = self._plan
                 wanted = Reference(plan.sample(t + k * c.period_s))
-            at: list[Term] = [effort] if k < c.periods else []
+            at: list[Term] = []
+            if k < c.periods:
+                at.append(effort)
             if 0 < k < c.periods:
                 at += [
                     StateTerm(load, 0, wanted.position, root * np.sqrt(c.place) * one),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from rotor_core.state import State
 from rotor_flight.optimal.ddp import Solution
@@ -68,8 +67,7 @@ def write(
         [round(float(x), 6) for x in (t, *p)] for t, p in zip(report.times, places, strict=True)
     ]
     text = f"# {entity} in the optimized flight {name!r}; `trajectory:` of a scenario\n"
-    text += yaml.safe_dump(
-        {"schema": 1, "type": "timed", "points": points}, default_flow_style=None, width=110
-    )
+    text += "schema: 1\ntype: timed\npoints:\n"
+    text += "".join(f"- [{', '.join(map(str, point))}]\n" for point in points)
     plan.write_text(text)
     return [summary, numbers, plan]

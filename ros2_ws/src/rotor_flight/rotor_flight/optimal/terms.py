@@ -8,7 +8,7 @@ import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.clearance.clearances import Clearances
-from rotor_core.state import OMEGA, P, Q, V
+from rotor_core.state import OMEGA, P, Pose, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node
 
@@ -198,16 +198,16 @@ class MemberPoses:
     def __init__(self, shooting: Shooting, n_entities: int) -> None:
         engine = shooting.engine
         self._body = engine.member_body[:n_entities].copy()
-        self._p = engine.member_pose[:n_entities, :3].copy()
-        self._q = engine.member_pose[:n_entities, 3:7].copy()
+        place = Pose(engine.member_pose[:n_entities])
+        self._p, self._q = place.position.copy(), place.attitude.copy()
 
     def of(self, state: np.ndarray) -> np.ndarray:
         """Poses, (n_entities, 7)."""
         out = np.empty((len(self._body), 7))
         for i, b in enumerate(self._body):
-            q = state[b, Q : Q + 4]
-            out[i, :3] = state[b, P : P + 3]
+            body, pose = State(state[b]), Pose(out[i])
+            pose.position[:] = body.position
             if self._p[i].any():
-                out[i, :3] += quat2mat(q) @ self._p[i]
-            out[i, 3:] = qmult(q, self._q[i])
+                pose.position[:] += quat2mat(body.attitude) @ self._p[i]
+            pose.attitude[:] = qmult(body.attitude, self._q[i])
         return out

@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import seconds_from_stamp, state_from_body
-from rotor_dynamics.sensitivities.linearization import linearize
+from rotor_dynamics.sensitivities.linearization import ERRORS, linearize
 from rotor_sim.ros.session import Session
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.state_machine import Result, State
@@ -137,6 +137,12 @@ class Services:
             response.message = str(error)
             return response
         model = simulation.scenario.model
+        if found.input.shape != (ERRORS * len(found.bodies), 4 * len(model.vehicles)):
+            response.message = (
+                "linearize: this message tells of free bodies that wrenches act on alone; joints and rotors with "
+                "speeds of their own are known to rotor_dynamics.sensitivities.linearization."
+            )
+            return response
         response.success, response.message = True, self._when()
         response.stamp = self._session.time.stamp()
         response.bodies, response.cables = found.bodies, model.cable_names
