@@ -29,14 +29,18 @@ def differences(function, step=1e-5):
     columns = []
     for e in np.eye(len(function.start)):
         h = step * function.start
-        columns.append((function(function.start + h * e) - function(function.start - h * e)) / (2.0 * h @ e))
+        columns.append(
+            (function(function.start + h * e) - function(function.start - h * e)) / (2.0 * h @ e)
+        )
     return np.array(columns).T
 
 
 def test_jacobian_against_differences(function):
     value, jacobian = function.value_and_jacobian(function.start)
     assert value.shape == function.shape == (6,) and jacobian.shape == (6, 2)
-    np.testing.assert_allclose(jacobian, differences(function), rtol=0, atol=1e-6 * np.abs(jacobian).max())
+    np.testing.assert_allclose(
+        jacobian, differences(function), rtol=0, atol=1e-6 * np.abs(jacobian).max()
+    )
     with pytest.raises(ContractError, match="needs 2 numbers"):
         function(np.zeros(3))
 
@@ -56,7 +60,9 @@ def test_jax(function):
     np.testing.assert_allclose(jax.grad(cost)(x), true, rtol=1e-10)
     np.testing.assert_allclose(jax.jit(jax.grad(cost))(x), true, rtol=1e-10)
     np.testing.assert_allclose(jax.jacfwd(flight)(function.start), jacobian, rtol=1e-12)
-    np.testing.assert_allclose(jax.vmap(flight)(np.stack([function.start] * 2))[1], value, rtol=1e-12)
+    np.testing.assert_allclose(
+        jax.vmap(flight)(np.stack([function.start] * 2))[1], value, rtol=1e-12
+    )
 
 
 def test_torch(function):

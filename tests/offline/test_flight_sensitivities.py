@@ -22,7 +22,8 @@ def with_lag(scenario):
     wind = load_scenario("hexacopter_wind").environment.wind
     model = scenario.model
     vehicles = tuple(
-        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03)) for v in model.vehicles
+        replace(v, rotors=replace(v.rotors, drag_n_s2_per_m=1e-5, lag_s=0.03))
+        for v in model.vehicles
     )
     return replace(
         scenario,
@@ -53,15 +54,22 @@ def miss(scenario, found, place, duration):
     best = np.full(2, np.inf)
     for share in (1e-3, 1e-4, 1e-5, 1e-6):
         step = share * (abs(value) or 1.0)
-        ahead, behind = (fly(scenario.changed(place, value + s * step), duration=duration) for s in (1, -1))
+        ahead, behind = (
+            fly(scenario.changed(place, value + s * step), duration=duration) for s in (1, -1)
+        )
         slope = (ahead.states - behind.states) / (2.0 * step)
         best[0] = min(best[0], np.abs(slope - told.states).max() / np.abs(told.states).max())
         stories = [[(e.type, e.cables) for e in f.events] for f in (ahead, behind, found.flight)]
         if not found.flight.events:
             best[1] = 0.0
         elif stories[0] == stories[1] == stories[2]:
-            times = [(a.time - b.time) / (2.0 * step) for a, b in zip(ahead.events, behind.events, strict=True)]
-            best[1] = min(best[1], np.abs(times - told.event_times).max() / max(np.abs(times).max(), 1e-6))
+            times = [
+                (a.time - b.time) / (2.0 * step)
+                for a, b in zip(ahead.events, behind.events, strict=True)
+            ]
+            best[1] = min(
+                best[1], np.abs(times - told.event_times).max() / max(np.abs(times).max(), 1e-6)
+            )
     return best
 
 
@@ -92,7 +100,11 @@ def test_rotors_with_a_lag_in_gusts():
 
 def test_more_parameters_than_directions_of_one_pass():
     scenario = load_scenario("slalom")
-    places = [f"controller.{key}.{axis}" for key in ("position_per_s2", "velocity_per_s") for axis in "xyz"]
+    places = [
+        f"controller.{key}.{axis}"
+        for key in ("position_per_s2", "velocity_per_s")
+        for axis in "xyz"
+    ]
     places += [f"plant.quad{i}.mass_kg" for i in (1, 2, 3)]
     found = sensitivities(scenario, places, 1.0)
     for place in (places[0], places[-1]):
@@ -112,7 +124,10 @@ def test_gradient_of_a_cost():
         value = value_of(flight.scenario, place)
         slopes = []
         for share in (1e-3, 1e-4, 1e-5):
-            ends = [rotor.fly(flight.scenario.changed(place, value * (1 + s * share)), duration=3.0) for s in (1, -1)]
+            ends = [
+                rotor.fly(flight.scenario.changed(place, value * (1 + s * share)), duration=3.0)
+                for s in (1, -1)
+            ]
             slopes.append((rms_error(ends[0]) - rms_error(ends[1])) / (2.0 * share * value))
         assert min(abs(slope - told) for slope in slopes) < 1e-6 * abs(told), place
 
@@ -123,12 +138,19 @@ def test_the_end_of_a_flight_by_name():
     found = rotor.sensitivities(scenario, ["plant.payload.mass_kg"], duration=1.0)
     change = found["plant.payload.mass_kg"]
     vehicle = change["quad1"]
-    assert vehicle.position.shape == vehicle.rotation.shape == vehicle.velocity.shape == vehicle.body_rate.shape
+    assert (
+        vehicle.position.shape
+        == vehicle.rotation.shape
+        == vehicle.velocity.shape
+        == vehicle.body_rate.shape
+    )
     # the law knows the nominal load: its thrust pulls both up, T = m_L F / (m + m_L)
     m, m_L = 0.25, 0.07
     assert change.tension("cable1")[0] == pytest.approx(9.81 * m / (m + m_L), rel=1e-9)
     near = change.moved(1e-3)
-    np.testing.assert_allclose(np.linalg.norm(near["quad1"].attitude, axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(near["quad1"].attitude, axis=1), 1.0, rtol=0, atol=1e-12
+    )
     with pytest.raises(UnknownNameError, match=r"known: plant.payload.mass_kg"):
         found["plant.quad1.mass_kg"]
     with pytest.raises(UnknownNameError, match="no entity"):
@@ -148,13 +170,18 @@ def test_what_has_no_derivatives_is_told():
     with pytest.raises(ContractError, match="Python between its steps"):
         rotor.sensitivities("helicopter_hover", ["time.step_s"], duration=1.0)
     with pytest.raises(ContractError, match="other switches"):
-        rotor.sensitivities("collision_triangular", ["initial.payload.velocity_m_s.z"], duration=1.0)
+        rotor.sensitivities(
+            "collision_triangular", ["initial.payload.velocity_m_s.z"], duration=1.0
+        )
     flight = rotor.fly(hover, duration=1.0)
     other = replace(flight, states=flight.states + 0.1)
     with pytest.raises(ContractError, match="not that of its scenario"):
         other.gradient(rms_error, ["plant.quad1.mass_kg"])
     height = flight.states[-1, 0, 2]
-    for kinked in (lambda f: abs(f.states[-1, 0, 2] - height), lambda f: max(f.states[-1, 0, 2] - height, 0.0)):
+    for kinked in (
+        lambda f: abs(f.states[-1, 0, 2] - height),
+        lambda f: max(f.states[-1, 0, 2] - height, 0.0),
+    ):
         with pytest.raises(ContractError, match="kink"):
             flight.gradient(kinked, ["plant.quad1.mass_kg"])
     with pytest.raises(ContractError, match="finite"):

@@ -128,4 +128,6 @@ def test_derivatives_of_a_period():
     vector.reset(seed=1)
     single = gymnasium.make("rotor/Team-v0", scenario="hover")
     single.reset(seed=2)
-    np.testing.assert_array_equal(vector.unwrapped.transition(1).input, single.unwrapped.transition().input)
+    np.testing.assert_array_equal(
+        vector.unwrapped.transition(1).input, single.unwrapped.transition().input
+    )

@@ -16,6 +16,7 @@ from rotor_core._jit import COMPILED
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.fly import fly
 from rotor_flight.optimal.ddp import bounded_step
@@ -46,7 +47,9 @@ def hovering(name="three_dragonflies_triangular_1m", step=2e-3, steps=5):
     engine = Simulation(scenario).engine
     wrenches = np.zeros((len(scenario.model.vehicles), 4))
     wrenches[:, 0] = sum(e.mass_kg for e in scenario.model.entities) * 9.81 / len(wrenches)
-    return Shooting(engine.system, engine.motion[:, :13].copy(), wrenches, step=step, steps=steps), wrenches
+    return Shooting(
+        engine.system, engine.motion[:, FULL_STATE].copy(), wrenches, step=step, steps=steps
+    ), wrenches
 
 
 def test_periods_against_differences():
@@ -70,12 +73,70 @@ def test_periods_against_differences():
                 moved.ravel()[j] += sign * h
                 ends.append(world.period(*nodes[k], moved)[1])
             slope = world.difference(*ends) / (2.0 * h)
-            np.testing.assert_allclose(periods.B[k][:, j], slope, rtol=0, atol=1e-6 * np.abs(slope).max())
+            np.testing.assert_allclose(
+                periods.B[k][:, j], slope, rtol=0, atol=1e-6 * np.abs(slope).max()
+            )
         ends = [world.period(*nodes[k], inputs[k], 2e-3 + s * 1e-7)[1] for s in (1, -1)]
         slope = world.difference(*ends) / 2e-7
         np.testing.assert_allclose(periods.E[k], slope, rtol=0, atol=1e-6 * np.abs(slope).max())
         slope = (world.tensions(ends[0]) - world.tensions(ends[1])) / 2e-7
-        np.testing.assert_allclose(periods.F[k], slope, rtol=0, atol=1e-5 * max(np.abs(slope).max(), 1.0))
+        np.testing.assert_allclose(
+            periods.F[k], slope, rtol=0, atol=1e-5 * max(np.abs(slope).max(), 1.0)
+        )
+
+
+def test_the_gradient_of_one_number_with_everything():
+    """Backward through forty periods in which cables go slack and snap, against differences of whole flights."""
+    world, hover = hovering()
+    rng = np.random.default_rng(11)
+    inputs = hover * (1.0 + 0.3 * rng.normal(size=(40, *hover.shape)))
+    inputs[:, :, 1:] = 3e-3 * rng.normal(size=(40, len(hover), 3))
+    inputs[
+        5:15, 1, 0
+    ] *= -0.3  # one vehicle is pushed towards the payload, and is caught by its cable
+
+    def flown(inputs, steps=None):
+        nodes = [world.start]
+        for k, wrenches in enumerate(inputs):
+            nodes.append(
+                world.period(*nodes[-1], wrenches, None if steps is None else float(steps[k]))
+            )
+        return nodes
+
+    nodes = flown(inputs)
+    slack = [np.any(world.tensions(floats) <= 0.0) for _, floats in nodes[1:]]
+    assert any(slack) and not all(slack)
+    row = world.row_of(3)
+
+    def number(nodes):
+        """Half the squared distance of the payload from a place at the end, and all its heights on the way."""
+        end = State(world.state(nodes[-1][1])[row]).position - [0.1, 0.2, 0.3]
+        heights = [State(world.state(floats)[row]).position[2] for _, floats in nodes[:-1]]
+        return 0.5 * float(end @ end) + float(np.sum(heights))
+
+    place = np.flatnonzero((world.bodies == row) & (world.axes < 3))
+    end, on_the_way = np.zeros(world.n), np.zeros((40, world.n))
+    end[place] = State(world.state(nodes[-1][1])[row]).position - [0.1, 0.2, 0.3]
+    on_the_way[:, place[2]] = 1.0
+    _, told, with_steps = world.linearize(nodes[:-1], inputs).gradient(end, on_the_way)
+    assert told.shape == (40, 12)
+    for k, j in ((0, 0), (7, 4), (20, 9), (38, 8)):
+        slopes = []
+        for h in (1e-4, 1e-5, 1e-6):
+            ends = []
+            for sign in (1.0, -1.0):
+                moved = inputs.copy()
+                moved[k].ravel()[j] += sign * h
+                ends.append(number(flown(moved)))
+            slopes.append((ends[0] - ends[1]) / (2.0 * h))
+        assert min(abs(s - told[k, j]) for s in slopes) < 1e-6 * np.abs(told).max()
+    steps, h = np.full(40, 2e-3), 1e-8
+    ends = []
+    for sign in (1.0, -1.0):
+        moved = steps.copy()
+        moved[5] += sign * h
+        ends.append(number(flown(inputs, moved)))
+    assert abs((ends[0] - ends[1]) / (2.0 * h) - with_steps[5]) < 1e-5 * np.abs(with_steps).max()
 
 
 def test_differences_of_states_are_coordinates():
@@ -103,7 +164,10 @@ def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
     planning = Planning(climb(start + height), scenario)
     solution = planning.solve()
     g = scenario.environment.gravity_m_s2
-    a, b = planning.rotors.upper.sum() / planning.mass - g, g - planning.rotors.lower.sum() / planning.mass
+    a, b = (
+        planning.rotors.upper.sum() / planning.mass - g,
+        g - planning.rotors.lower.sum() / planning.mass,
+    )
     best = np.sqrt(2.0 * height * (1.0 / a + 1.0 / b))
     duration = planning.duration(solution)
     assert solution.violation < 1e-3
@@ -111,7 +175,10 @@ def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
     thrusts = solution.trajectory.inputs.sum(axis=1)
     switched = round(b / (a + b) * 40)
     assert np.all(thrusts[: switched - 2] > 0.98 * planning.rotors.upper.sum())
-    assert np.all(thrusts[switched + 2 : -1] < planning.rotors.lower.sum() + 0.05 * planning.rotors.upper.sum())
+    assert np.all(
+        thrusts[switched + 2 : -1]
+        < planning.rotors.lower.sum() + 0.05 * planning.rotors.upper.sum()
+    )
 
 
 def write_task(folder, **keys):
@@ -148,7 +215,10 @@ def test_the_command_writes_a_plan_that_flies(tmp_path, capsys):
         ({"rest_at": None}, "needs goals, or rest_at"),
         ({"entity": "box"}, "no entity 'box'"),
         ({"goals": [{"entity": "payload", "at": 0.5}]}, "position_m or velocity_m_s"),
-        ({"goals": [{"entity": "payload", "at": 0.5, "position_m": [0, 0, 0], "free": "w"}]}, "free must name"),
+        (
+            {"goals": [{"entity": "payload", "at": 0.5, "position_m": [0, 0, 0], "free": "w"}]},
+            "free must name",
+        ),
         ({"tension_n": [3.0, 1.0]}, "tension_n must be"),
         ({"periods": 1}, "periods"),
         ({"scenario": "nowhere"}, "nowhere"),

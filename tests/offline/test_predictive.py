@@ -42,12 +42,16 @@ def test_wrong_masses(share):
     scenario = load_scenario("three_dragonflies_triangular_1m")
     mass = share * scenario.model.payloads[0].mass_kg
     scenario = scenario.changed("plant.payload.mass_kg", mass)
-    assert error_of(fly(predictive(scenario), duration=4.0)) < 0.5 * error_of(fly(scenario, duration=4.0))
+    assert error_of(fly(predictive(scenario), duration=4.0)) < 0.5 * error_of(
+        fly(scenario, duration=4.0)
+    )
 
 
 def test_imperfect_sensing_and_cables_of_other_lengths():
     """Noise, delay and a cable that is 5 mm longer than the law thinks: measurements do not fit its model."""
-    scenario = load_scenario("three_dragonflies_motion_capture").changed("plant.cable2.length_m", 1.005)
+    scenario = load_scenario("three_dragonflies_motion_capture").changed(
+        "plant.cable2.length_m", 1.005
+    )
     loop = ClosedLoop(predictive(scenario))
     flight = fly(loop.simulation.scenario, duration=3.0, loop=loop)
     assert loop.controller.laws[0].failures == 0
@@ -59,7 +63,9 @@ def test_rotors_stay_within_their_limits():
     scenario = predictive(load_scenario("three_dragonflies_triangular_1m"))
     far = scenario.changed("trajectory", {"type": "step_pose", "position_m": [3.0, 0.0, 0.5]})
     flight = fly(far, duration=2.0)
-    thrusts = np.linalg.pinv(scenario.model.vehicles[0].rotors.mixing) @ flight.commands.reshape(-1, 4).T
+    thrusts = (
+        np.linalg.pinv(scenario.model.vehicles[0].rotors.mixing) @ flight.commands.reshape(-1, 4).T
+    )
     low, high = scenario.model.vehicles[0].rotors.speed_rpm
     per = scenario.model.vehicles[0].rotors.thrust_n_per_rpm2
     assert thrusts.min() >= per * low**2 - 1e-9 and thrusts.max() <= per * high**2 + 1e-9
