@@ -235,6 +235,8 @@ def test_worlds_that_are_not_shot_are_refused():
     task = climb()
     with pytest.raises(ContractError, match="joints"):
         Planning(task, load_scenario("arm_coupled"))
+    with pytest.raises(ContractError, match="rigid links"):
+        Planning(task, load_scenario("three_dragonflies_triangular_rigid"))
 
 
 @pytest.mark.parametrize("name", shipped("tasks"))

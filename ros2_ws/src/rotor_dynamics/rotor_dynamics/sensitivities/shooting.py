@@ -28,6 +28,9 @@ from rotor_dynamics.sensitivities.propagation import check_differentiable
 
 RUN = entry(stepper.run)
 
+OFF_CENTRE = 1e-12
+"""A centre of mass this near to the origin of its member is there, m."""
+
 LOG_ROWS = 8
 """Room for events beyond what one step needs: they are counted, not kept."""
 
@@ -260,6 +263,20 @@ class Shooting:
         engine.ints[memory.KEEPS_LOG] = 0
         self.start = engine.ints.copy(), engine.floats.copy()
         """World at the start: integers and numbers."""
+
+    def check_plain(self, what: str) -> None:
+        """Refuse worlds in which a member is not a body of its own about its centre of mass.
+
+        Raises:
+            ContractError: members on rigid links, or with a centre of mass elsewhere; ``what`` begins the text.
+        """
+        engine = self.engine
+        shared = len(engine.system.bodies) != engine.topology.n_bodies
+        if shared or np.abs(engine.member_pose[:, :3]).max(initial=0.0) > OFF_CENTRE:
+            raise ContractError(
+                f"{what}: takes the place of every entity for that of its centre of mass; rigid links, heavy cables "
+                "and com_m are not known yet."
+            )
 
     def row_of(self, member: int) -> int:
         """Row of the body that a member belongs to, in :meth:`states_of`."""

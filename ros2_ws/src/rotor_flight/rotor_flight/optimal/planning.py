@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_discrete_are
 
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
@@ -14,6 +13,7 @@ from rotor_core.plans.plan import AXES, Plan, hold
 from rotor_core.state import OMEGA, STATE, P, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
+from rotor_flight.optimal.regulator import cost_to_go
 from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.task import Task
 from rotor_flight.optimal.terms import (
@@ -86,6 +86,7 @@ class Planning:
         self._system = simulation.engine.system
         step = task.duration_s / task.periods / task.steps
         self.shooting = self.shoot(step, task.steps)
+        self.shooting.check_plain("optimize")
         self.legs, self.nodes_of_goals = self._legs()
         self.clearances = self._clearances()
 
@@ -263,7 +264,7 @@ class Planning:
         about = world.linearize([world.start], self.rotors.wrenches(self.hover)[None])
         A, B = about.A[0], about.B[0] @ self.rotors.mixing
         weight, R = self._regulator()
-        value = solve_discrete_are(A, B, weight, R)
+        value = cost_to_go(A, B, weight, R)
         K = np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
         start = world.state(world.start[1]).copy()
         row = self._row(task.entity)

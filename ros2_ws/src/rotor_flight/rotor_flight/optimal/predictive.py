@@ -7,10 +7,10 @@ the regulator about hover. Equations (C.49), (P.20), (P.21), docs/theory/control
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_discrete_are
 from transforms3d.quaternions import quat2mat
 
 from rotor_control.team_laws import TeamLaw
@@ -25,6 +25,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Problem, Term, Trajectory, World, backward
+from rotor_flight.optimal.regulator import cost_to_go
 from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.terms import InputTerm, StateTerm
 from rotor_sim.plant.system import system_from_scenario
@@ -89,6 +90,7 @@ class PredictiveLaw(TeamLaw):
         step = control.period_s / control.steps
         hover = self._rotors.wrenches(self._rotors.hover)
         self._world = Shooting(self._system, self._states, hover, step=step, steps=control.steps)
+        self._world.check_plain("controller.type: predictive")
         self._payload = model.index(str(team.payload))
         start = State(self._states)
         self._formation = start.position - start.position[self._payload]
@@ -126,9 +128,7 @@ class PredictiveLaw(TeamLaw):
                     axis // 3
                 ]
         share = c.period_s
-        value = solve_discrete_are(
-            A, B, share * np.diag(weight), share * c.thrust * np.eye(B.shape[1])
-        )
+        value = cost_to_go(A, B, share * np.diag(weight), share * c.thrust * np.eye(B.shape[1]))
         values, vectors = np.linalg.eigh(0.5 * (value + value.T))
         return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
@@ -258,8 +258,10 @@ class PredictiveLaw(TeamLaw):
 
             self._solution = self._better(problem, guess, steps, gains) or guess
             self._gains, self._age = gains, 0.0
-        except RotorError:
-            self.failures += 1  # the last one goes on, with its feedback
+        except RotorError as error:
+            if not self.failures:
+                print(f"predictive: no solution ({error}); the last one goes on", file=sys.stderr)
+            self.failures += 1
 
     @staticmethod
     def _better(
