@@ -17,14 +17,14 @@ from rotor_core._jit import inlined, kernel_without_gil
 from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.math import so3
-from rotor_core.numbers.duals import DIRECTIONS, WIDTH, duals, empty_duals
+from rotor_core.numbers.duals import DIRECTIONS, WIDTH, empty_duals
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid import stepper
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.coordinates import indices
-from rotor_dynamics.sensitivities.propagation import check_differentiable
+from rotor_dynamics.sensitivities.propagation import check_differentiable, run_duals
 
 RUN = entry(stepper.run)
 
@@ -86,12 +86,6 @@ def reap(rows, start, b, axis, direction):
 
 
 @kernel_without_gil
-def run_rows(ints, rows, n_steps):
-    """:func:`rotor_dynamics.hybrid.stepper.run` of a world with derivatives."""
-    return stepper.run(ints, duals(rows), n_steps)
-
-
-@kernel_without_gil
 def linearize_nodes(
     ints, floats, first, last, steps, bodies, axes, inputs, pulls, head, rows, A, B, C, D, E, F, doubts
 ):  # fmt: skip
@@ -131,9 +125,9 @@ def linearize_nodes(
                     rows[memory.STEP_LENGTH, 1 + j - begin] = 1.0
             head[memory.WHAT] = INPUT_CHANGED
             head[memory.DOUBT] = 0
-            status = run_rows(head, rows, 0)
+            status = run_duals(head, rows, 0)
             if status == stepper.OK:
-                status = run_rows(head, rows, steps)
+                status = run_duals(head, rows, steps)
             if status != stepper.OK:
                 return status, k
             doubts[k] = head[memory.DOUBT]
