@@ -118,7 +118,16 @@ VENDORED = {
 }  # fmt: skip
 """Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""
 
-FOREIGN = {"px4_msgs", "crazyflie_interfaces", "motion_capture_tracking_interfaces", *OPTIONAL}
+USERS = {"jax", "torch"}
+"""Libraries whose users ask for a bridge to them (FlightFunction.jax, .torch): they have them."""
+
+FOREIGN = {
+    "px4_msgs",
+    "crazyflie_interfaces",
+    "motion_capture_tracking_interfaces",
+    *OPTIONAL,
+    *USERS,
+}
 """Messages of other projects, used where they are installed."""
 
 
