@@ -25,8 +25,13 @@ def _optimize(options: argparse.Namespace) -> int:
 
     task, scenario, name = load_task(options.task)
     folder = Path(options.out) if options.out else None
-    if folder is not None and folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"--out {folder}: is not empty. Name a new folder.")
+    if folder is not None:
+        try:
+            holds = folder.exists() and any(folder.iterdir())
+        except OSError as error:
+            raise ConfigError(f"--out {folder}: cannot be used ({error.strerror}).") from error
+        if holds:
+            raise ConfigError(f"--out {folder}: is not empty. Name a new folder.")
     planning = Planning(task, scenario)
     began = last = time.monotonic()
 

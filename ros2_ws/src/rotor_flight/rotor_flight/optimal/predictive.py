@@ -104,10 +104,12 @@ class PredictiveLaw(TeamLaw):
         """Forget the last solution."""
         self.memory[:] = 0.0
         self._count, self.failures = 0, 0
-        n = self._control.periods
-        self._solution: Trajectory | None = None
-        self._gains = np.zeros((n, len(self._rotors.hover), self._world.n))
-        self._age = 0.0
+        n, m = self._control.periods, len(self._rotors.hover)
+        # the last solution, as arrays: a flight that is saved keeps them
+        self._is_solved, self._age = False, 0.0
+        self._nodes = np.zeros((n + 1, len(self._world.start[1])))
+        self._inputs = np.zeros((n, m))
+        self._gains = np.zeros((n, m, self._world.n))
 
     def follow(self, plan: Plan, t: float) -> None:
         """Remember the plan and the time in it."""
@@ -212,38 +214,34 @@ class PredictiveLaw(TeamLaw):
 
     def _act(self, fitted: np.ndarray) -> np.ndarray:
         """Thrusts of the solution, with its feedback about where it wants to be now."""
-        if self._solution is None:
+        if not self._is_solved:
             return self._rotors.hover
-        c, world, found = self._control, self._world, self._solution
+        c, world = self._control, self._world
         k = min(int(self._age / c.period_s + 1e-9), c.periods - 1)
         share = min(max(self._age / c.period_s - k, 0.0), 1.0)
-        here, there = world.state(found.nodes[k][1]), world.state(found.nodes[k + 1][1])
+        here, there = world.state(self._nodes[k]), world.state(self._nodes[k + 1])
         wanted = here + share * (there - here)
         State(wanted).attitude[:] /= np.linalg.norm(State(wanted).attitude, axis=1, keepdims=True)
         now = world.start[1].copy()
         measured = world.state(now)
         for i in range(len(fitted)):
             measured[world.row_of(i)] = fitted[i]
-        thrusts = found.inputs[k] + self._gains[k] @ world.between(measured, wanted)
+        thrusts = self._inputs[k] + self._gains[k] @ world.between(measured, wanted)
         return np.clip(thrusts, self._rotors.lower, self._rotors.upper)
 
     def _solve(self, fitted: np.ndarray, reference: np.ndarray) -> None:
         """One step from the last solution."""
         world, rotors, c = self._world, self._rotors, self._control
-        last, age = self._solution, self._age
         try:
             world.begin(fitted, rotors.wrenches(self._act(fitted)))
             problem = self._problem(reference)
-            ahead = int(age / c.period_s + 0.5)
+            ahead = int(self._age / c.period_s + 0.5)
 
             def before(k: int, now: World) -> np.ndarray:
-                if last is None:
+                i = k + ahead
+                if not self._is_solved or i >= c.periods:
                     return rotors.hover
-                i = min(k + ahead, c.periods - 1)
-                if k + ahead >= c.periods:
-                    return rotors.hover
-                apart = world.difference(now[1], last.nodes[i][1])
-                return last.inputs[i] + self._gains[i] @ apart
+                return self._inputs[i] + self._gains[i] @ world.difference(now[1], self._nodes[i])
 
             lengths = np.array([c.period_s])
             guess = problem.fly(before, lengths)
@@ -255,9 +253,10 @@ class PredictiveLaw(TeamLaw):
                 raise RotorError("no step")
             steps, gains, _, _ = found
             gains = gains[:, :, : world.n]
-
-            self._solution = self._better(problem, guess, steps, gains) or guess
-            self._gains, self._age = gains, 0.0
+            solution = self._better(problem, guess, steps, gains) or guess
+            self._nodes[:] = [floats for _, floats in solution.nodes]
+            self._inputs[:], self._gains[:] = solution.inputs, gains
+            self._is_solved, self._age = True, 0.0
         except RotorError as error:
             if not self.failures:
                 print(f"predictive: no solution ({error}); the last one goes on", file=sys.stderr)
