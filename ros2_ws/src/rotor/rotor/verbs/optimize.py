@@ -6,9 +6,8 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 
-from rotor.verb import VERBS, Verb
+from rotor.verb import VERBS, Verb, new_place
 from rotor_core.errors import ConfigError
 
 UNSOLVED = 1
@@ -24,14 +23,7 @@ def _optimize(options: argparse.Namespace) -> int:
     from rotor_flight.optimal.task import load_task
 
     task, scenario, name = load_task(options.task)
-    folder = Path(options.out) if options.out else None
-    if folder is not None:
-        try:
-            holds = folder.exists() and any(folder.iterdir())
-        except OSError as error:
-            raise ConfigError(f"--out {folder}: cannot be used ({error.strerror}).") from error
-        if holds:
-            raise ConfigError(f"--out {folder}: is not empty. Name a new folder.")
+    folder = new_place(options.out, folder=True)
     planning = Planning(task, scenario)
     began = last = time.monotonic()
 

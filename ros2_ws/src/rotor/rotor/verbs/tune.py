@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rotor.verb import VERBS, Verb
+from rotor.verb import VERBS, Verb, new_place
 from rotor_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,11 +20,7 @@ def _tune(options: argparse.Namespace) -> int:
     from rotor_flight.tuning.proposal import design_of, gains_of, propose
     from rotor_flight.warm import warm
 
-    out = Path(options.out) if options.out else None
-    if out is not None and out.exists():
-        raise ConfigError(
-            f"--out {out}: exists already. Name a new file, so that nothing is overwritten."
-        )
+    out = new_place(options.out, folder=False)
     scenario = load_scenario(options.scenario)
     warm(scenario)
     loop = LinearLoop(scenario)
