@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi
 
-from rotor_core.config.controllers import CableTeamControl, RigidTeamControl
+from rotor_core.config.controllers import (
+    CableTeamControl,
+    PredictiveControl,
+    RigidTeamControl,
+)
 from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.model import Vehicle
@@ -81,8 +85,15 @@ def _lag_notes(scenario: Scenario) -> Iterator[Note]:
 
 
 def _rate_notes(scenario: Scenario) -> Iterator[Note]:
-    """Autopilots that would see the world at a lower rate than their loops are made for."""
+    """Autopilots that see the world more rarely than their loops are made for, laws that take longer than a period."""
     control, period = scenario.controller, scenario.time.control_s
+    if isinstance(control, PredictiveControl) and period < control.solve_s:
+        yield Note(
+            "rate",
+            f"controller: predictive solves every {control.solve_s:g} s and takes most of that, longer than a control "
+            f"period of {period:g} s: over ROS in real time its commands come late, and the team is lost. Write "
+            f"`time: {{control_s: {control.solve_s:g}}}`, or run in lockstep.",
+        )
     if isinstance(control, Autopilot) and period > control.SLOWEST + SAME_TIME:
         yield Note(
             "rate",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rotor_core.config.catalog import shipped
@@ -39,6 +41,13 @@ LONG_ARMS = (
 
 def found(text):
     return notes(scenario_from_tree(parse_tree(text, "mine.yaml")))
+
+
+def test_a_law_that_solves_longer_than_a_period():
+    scenario = load_scenario("three_dragonflies_predictive")
+    fast = replace(scenario, time=replace(scenario.time, control_s=0.005))
+    (note,) = notes(fast)
+    assert note.kind == "rate" and "control_s: 0.02" in note.text
 
 
 @pytest.mark.parametrize("name", shipped("scenarios"))
