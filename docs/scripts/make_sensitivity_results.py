@@ -293,7 +293,7 @@ flight):
 |---|---|---|---|---|
 {chr(10).join(flights)}
 
-Central differences cost 2 flights per direction. Besides, every parameter of a scenario costs five set-ups of it
+Central differences cost 2 flights per direction. Besides, every parameter of a scenario costs four set-ups of it
 (some 10 ms each).
 
 All derivatives of one step of three vehicles and a plate on cables, by state and input, on one core: {ours[2]}

@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotor.arguments import positive_number, seed
@@ -89,32 +88,6 @@ def print_notes(scenario: Scenario) -> None:
 
     for note in notes(scenario):
         print(f"note: {note}", file=sys.stderr)
-
-
-def new_place(text: str | None, *, folder: bool) -> Path | None:
-    """Path of ``--out``, where nothing is yet; None where it was not given.
-
-    Args:
-        text: as given.
-        folder: an empty folder may be there.
-
-    Raises:
-        ConfigError: something is there, or the path cannot be one.
-    """
-    if text is None:
-        return None
-    path = Path(text)
-    try:
-        taken = any(path.iterdir()) if folder and path.is_dir() else path.exists()
-    except (OSError, ValueError) as error:
-        from rotor_core.config.yaml.structure import describe  # costs more than --help may
-
-        why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"--out {describe(text)}: cannot be used ({why}).") from error
-    if taken:
-        what = "is not empty" if folder and path.is_dir() else "exists already"
-        raise ConfigError(f"--out {path}: {what}. Name a new one, so that nothing is overwritten.")
-    return path
 
 
 def conclude(summary: dict) -> int:

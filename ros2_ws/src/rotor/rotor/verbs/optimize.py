@@ -7,7 +7,7 @@ import json
 import sys
 import time
 
-from rotor.verb import VERBS, Verb, new_place
+from rotor.verb import VERBS, Verb
 from rotor_core.errors import ConfigError
 
 UNSOLVED = 1
@@ -21,9 +21,10 @@ def _optimize(options: argparse.Namespace) -> int:
     from rotor_flight.optimal.planning import Planning
     from rotor_flight.optimal.results import figures, write
     from rotor_flight.optimal.task import load_task
+    from rotor_flight.reports.folder import new_folder
 
     task, scenario, name = load_task(options.task)
-    folder = new_place(options.out, folder=True)
+    folder = new_folder(options.out, name) if options.out else None
     planning = Planning(task, scenario)
     began = last = time.monotonic()
 
@@ -57,9 +58,7 @@ def _optimize(options: argparse.Namespace) -> int:
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("task", help="name of a task in config/tasks, or path")
-    sub.add_argument(
-        "--out", metavar="DIR", help="solution, plan and picture; must be new or empty"
-    )
+    sub.add_argument("--out", metavar="DIR", help="solution and plan; must be new or empty")
     sub.add_argument("--json", action="store_true", help="figures as JSON, too")
 
 

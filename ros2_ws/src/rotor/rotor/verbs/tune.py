@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rotor.verb import VERBS, Verb, new_place
+from rotor.verb import VERBS, Verb
 from rotor_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
 def _tune(options: argparse.Namespace) -> int:
     from rotor_core.config.loader import dump_scenario, load_scenario
     from rotor_flight.fly import fly
+    from rotor_flight.reports.folder import check_new_file
     from rotor_flight.reports.table import format_columns
     from rotor_flight.tuning.closed_loop import LinearLoop
     from rotor_flight.tuning.proposal import design_of, gains_of, propose
     from rotor_flight.warm import warm
 
-    out = new_place(options.out, folder=False)
+    out = Path(options.out) if options.out else None
+    if out is not None:
+        check_new_file(out)
     scenario = load_scenario(options.scenario)
     warm(scenario)
     loop = LinearLoop(scenario)

@@ -183,6 +183,17 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     return scenario
 
 
+def load_scenario_beside(file: Path, name: str) -> Scenario:
+    """Scenario that a file names: a path from where the file lies, or as of :func:`load_scenario`.
+
+    Raises:
+        ConfigError: there is no such scenario, or it is wrong.
+    """
+    beside = file.parent / name
+    is_there = name.endswith((".yaml", ".yml")) and beside.exists()
+    return load_scenario(str(beside) if is_there else name)
+
+
 def dump_scenario(scenario: Scenario) -> str:
     """The resolved scenario as YAML; loading it gives the same scenario."""
     yaml = YAML()

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from transforms3d.quaternions import qmult
 
 from rotor_core._jit import inlined, kernel_without_gil
 from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.math import so3
+from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.numbers.duals import DIRECTIONS, WIDTH, empty_duals
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
@@ -237,6 +237,9 @@ class Shooting:
         self.bodies, self.axes = np.array(kept, np.int64).T.copy()
         self.n = len(kept)
         """Coordinates."""
+        self.columns = np.full((engine.topology.n_bodies, 12), -1)
+        """Column of every coordinate of every body, (n_bodies, 12); -1: it has none."""
+        self.columns[self.bodies, self.axes] = np.arange(self.n)
         self.turning = frozenset(self.bodies[self.axes == 3].tolist())
         """Rows of bodies that turn."""
         self._inputs = np.concatenate(
@@ -328,14 +331,8 @@ class Shooting:
         """Coordinates of states of the bodies (n_bodies, 13) about others, (n,)."""
         out = np.zeros((len(a), 12))
         out[:, :3] = a[:, memory.P : memory.P + 3] - b[:, memory.P : memory.P + 3]
-        for i, (q, p) in enumerate(
-            zip(a[:, memory.Q : memory.Q + 4], b[:, memory.Q : memory.Q + 4], strict=True)
-        ):
-            between = qmult(p * (1.0, -1.0, -1.0, -1.0), q)
-            sine = float(np.linalg.norm(between[1:]))
-            angle = 2.0 * np.arctan2(sine, between[0])
-            angle -= 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
-            out[i, 3:6] = between[1:] * (angle / sine if sine > 1e-12 else 2.0)
+        now, then = (rotation_from(x[:, memory.Q : memory.Q + 4]) for x in (a, b))
+        out[:, 3:6] = (then.inv() * now).as_rotvec()
         out[:, 6:9] = a[:, memory.V : memory.V + 3] - b[:, memory.V : memory.V + 3]
         out[:, 9:] = a[:, memory.OMEGA : memory.OMEGA + 3] - b[:, memory.OMEGA : memory.OMEGA + 3]
         return out[self.bodies, self.axes]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from rotor_core.errors import ContractError, SolverError
 from rotor_dynamics.sensitivities.shooting import Periods, Shooting
+from rotor_flight.optimal.rotors import Thrusts
 
 World = tuple[np.ndarray, np.ndarray]
 """Integers and numbers of a world."""
@@ -39,26 +39,21 @@ LEAST, MOST, FACTOR = 1e-8, 1e8, 4.0
 """Regularization of the inputs' Hessian, relative to its diagonal."""
 
 
-class Term(Protocol):
+class Term:
     """Part of a cost at a node: half the square of its residual; or a constraint, where it is one."""
 
-    @property
-    def is_constraint(self) -> bool:
-        """True if it must be zero, or not positive."""
-        ...
-
-    @property
-    def is_inequality(self) -> bool:
-        """True if it may be negative."""
-        ...
+    is_constraint: bool = False
+    """True if it must be zero, or not positive."""
+    is_inequality: bool = False
+    """True if it may be negative."""
 
     def residual(self, node: Node) -> np.ndarray:
         """Residual, (r,); of an inequality it must not be positive."""
-        ...
+        raise NotImplementedError
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
         """Its derivatives with coordinates (r, n) and inputs (r, m) of the period that begins here."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass
@@ -136,8 +131,7 @@ class Problem:
     Args:
         shooting: the world.
         terms: at every node, N + 1 lists; constraints among them.
-        mixing: from inputs to wrenches of all vehicles, (4 n_inputs, m).
-        lower, upper: bounds of the inputs, (m,).
+        rotors: whose thrusts are the inputs, within their bounds.
         legs: leg of every period, (N,); periods of a leg last equally long.
         shortest: least length of a period of every leg, (n_legs,) s.
         haste: cost of a second of the flight; 0: lengths stay as they are.
@@ -147,15 +141,13 @@ class Problem:
         self,
         shooting: Shooting,
         terms: Sequence[Sequence[Term]],
-        mixing: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
+        rotors: Thrusts,
         *,
         legs: np.ndarray | None = None,
         shortest: np.ndarray | None = None,
         haste: float = 0.0,
     ) -> None:
-        self.shooting, self.mixing, self.lower, self.upper = shooting, mixing, lower, upper
+        self.shooting, self.rotors = shooting, rotors
         self.legs = np.zeros(len(terms) - 1, int) if legs is None else legs
         self.n_legs = int(self.legs.max()) + 1
         self.shortest = np.full(self.n_legs, 1e-3) if shortest is None else shortest
@@ -165,21 +157,19 @@ class Problem:
         self.costs = [[t for t in at if not t.is_constraint] for at in terms]
         self.constraints = [[Multiplier(t) for t in at if t.is_constraint] for at in terms]
 
-    def wrenches(self, inputs: np.ndarray) -> np.ndarray:
-        """Wrenches of all vehicles from inputs, (..., n_inputs, 4)."""
-        return (inputs @ self.mixing.T).reshape(*inputs.shape[:-1], -1, 4)
-
     def fly(
         self, choose: Callable[[int, World], np.ndarray], lengths: np.ndarray
     ) -> Trajectory | None:
         """Flight under a policy with periods of these lengths; None where the engine cannot go on."""
-        nodes, inputs = [self.shooting.start], np.empty((len(self.legs), len(self.lower)))
+        nodes, inputs = [self.shooting.start], np.empty((len(self.legs), len(self.rotors.lower)))
         steps = self.steps(lengths)
         for k in range(len(self.legs)):
-            inputs[k] = np.clip(choose(k, nodes[k]), self.lower, self.upper)
+            inputs[k] = np.clip(choose(k, nodes[k]), self.rotors.lower, self.rotors.upper)
             try:
                 nodes.append(
-                    self.shooting.period(*nodes[k], self.wrenches(inputs[k]), float(steps[k]))
+                    self.shooting.period(
+                        *nodes[k], self.rotors.wrenches(inputs[k]), float(steps[k])
+                    )
                 )
             except SolverError:
                 return None
@@ -193,13 +183,13 @@ class Problem:
         """A node as terms see it."""
         last = k == len(trajectory.inputs)
         floats = trajectory.nodes[k][1]
-        inputs = np.zeros(len(self.lower)) if last else trajectory.inputs[k]
+        inputs = np.zeros(len(self.rotors.lower)) if last else trajectory.inputs[k]
         after = trajectory.nodes[k if last else k + 1][1]
         pulls = None
         if periods is not None and not last:
             along = np.zeros((len(periods.F[k]), self.n_legs))
             along[:, self.legs[k]] = periods.F[k] / self.shooting.steps
-            pulls = np.hstack([periods.C[k], along]), periods.D[k] @ self.mixing
+            pulls = np.hstack([periods.C[k], along]), periods.D[k] @ self.rotors.mixing
         return Node(
             k, self.shooting, self.shooting.state(floats), inputs, self.shooting.tensions(after), pulls,
             0.0 if last else float(trajectory.lengths[self.legs[k]]),
@@ -254,7 +244,7 @@ def _penalized(constraint: Multiplier, r: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def _expansion(problem: Problem, node: Node) -> tuple[np.ndarray, ...]:
     """Gradient and Gauss-Newton Hessian of the cost at a node (P.20)."""
-    n, m = problem.n_all, len(problem.lower)
+    n, m = problem.n_all, len(problem.rotors.lower)
     lx, lu = np.zeros(n), np.zeros(m)
     lxx, luu, lux = np.zeros((n, n)), np.zeros((m, m)), np.zeros((m, n))
     if problem.haste and node.number < len(problem.legs):  # half the square of sqrt(2 haste h)
@@ -317,7 +307,7 @@ def backward(
 
     None where the damping is too small.
     """
-    count, n, m = len(trajectory.inputs), problem.n_all, len(problem.lower)
+    count, n, m = len(trajectory.inputs), problem.n_all, len(problem.rotors.lower)
     n_states = problem.shooting.n
     k_all, K_all, promise = np.zeros((count, m)), np.zeros((count, m, n)), 0.0
     lx, _, lxx, _, _ = _expansion(problem, problem.node(trajectory, count))
@@ -325,13 +315,16 @@ def backward(
     for k in reversed(range(count)):
         lx, lu, lxx, luu, lux = _expansion(problem, problem.node(trajectory, k, periods))
         A, B = np.eye(n), np.zeros((n, m))
-        A[:n_states, :n_states], B[:n_states] = periods.A[k], periods.B[k] @ problem.mixing
+        A[:n_states, :n_states], B[:n_states] = periods.A[k], periods.B[k] @ problem.rotors.mixing
         A[:n_states, n_states + problem.legs[k]] = periods.E[k] / problem.shooting.steps
         VA = Vxx @ A
         Qx, Qu = lx + A.T @ Vx, lu + B.T @ Vx
         Qxx, Quu, Qux = lxx + A.T @ VA, luu + B.T @ Vxx @ B, lux + B.T @ VA
         damped = Quu + damping * np.diag(np.maximum(np.diag(Quu), 1e-9))
-        lower, upper = problem.lower - trajectory.inputs[k], problem.upper - trajectory.inputs[k]
+        lower, upper = (
+            problem.rotors.lower - trajectory.inputs[k],
+            problem.rotors.upper - trajectory.inputs[k],
+        )
         try:
             step, free = bounded_step(damped, Qu, lower, upper)
             K = np.zeros((m, n))
@@ -400,7 +393,7 @@ def optimize(
             "optimize: things overlap on the first guess, from where no direction leads out. Begin along a trajectory "
             "that keeps clear (guess: trajectory, clearance_m of the scenario's), or more slowly (duration_s)."
         )
-    gains = np.zeros((count, len(problem.lower), problem.n_all))
+    gains = np.zeros((count, len(problem.rotors.lower), problem.n_all))
     done, damping = 0, 1e-6
     periods: Periods | None = None
     for round_ in range(rounds):
@@ -408,7 +401,7 @@ def optimize(
         for _ in range(iterations):
             periods = problem.shooting.linearize(
                 trajectory.nodes[:-1],
-                problem.wrenches(trajectory.inputs),
+                problem.rotors.wrenches(trajectory.inputs),
                 problem.steps(trajectory.lengths),
             )
             accepted = False
@@ -421,7 +414,7 @@ def optimize(
                 if promise <= converged * max(abs(total), 1e-9) * 1e-3:
                     gains = gains_now
                     break
-                better = _search(problem, trajectory, steps, gains_now, change, total, promise)
+                better = search(problem, trajectory, steps, gains_now, change, total, promise)
                 if better is not None:
                     trajectory, new_total = better
                     accepted, gains = True, gains_now
@@ -447,7 +440,7 @@ def optimize(
     return Solution(trajectory, gains, plain, problem.violation(trajectory), done, doubted)
 
 
-def _search(
+def search(
     problem: Problem,
     trajectory: Trajectory,
     steps: np.ndarray,
@@ -455,9 +448,18 @@ def _search(
     change: np.ndarray,
     total: float,
     promise: float,
+    shares: Sequence[float] = STEPS,
 ) -> tuple[Trajectory, float] | None:
-    """First trial along the steps that decreases the cost as promised."""
-    for share in STEPS:
+    """First trial along the steps of :func:`backward` that decreases the cost as promised, and its cost.
+
+    Args:
+        problem: cost and bounds.
+        trajectory: from where.
+        steps, gains, change, promise: as of :func:`backward`; of a promise of zero any decrease is enough.
+        total: cost there.
+        shares: of the steps, to be tried in this order.
+    """
+    for share in shares:
 
         def policy(k: int, world: World, share: float = share) -> np.ndarray:
             apart = problem.shooting.difference(world[1], trajectory.nodes[k][1])

@@ -13,7 +13,7 @@ from rotor_core.plans.plan import AXES, Plan, hold
 from rotor_core.state import OMEGA, STATE, P, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
-from rotor_flight.optimal.regulator import cost_to_go
+from rotor_flight.optimal.regulator import cost_to_go, feedback
 from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.task import Task
 from rotor_flight.optimal.terms import (
@@ -181,9 +181,11 @@ class Planning:
         if task.rest_at is not None:
             terms[count] += self._rest()
         kept = task.reserve * (self.rotors.upper - self.rotors.lower)
-        lower, upper = self.rotors.lower + kept, self.rotors.upper - kept
+        rotors = replace(
+            self.rotors, lower=self.rotors.lower + kept, upper=self.rotors.upper - kept
+        )
         return Problem(
-            self.shooting, terms, self.rotors.mixing, lower, upper, legs=self.legs,
+            self.shooting, terms, rotors, legs=self.legs,
             shortest=np.full(self.legs.max() + 1, FINEST),
             haste=(task.haste_per_s if task.fastest else 0.0) if haste is None else haste,
         )  # fmt: skip
@@ -245,7 +247,7 @@ class Planning:
         value, gains = END * weight, np.empty_like(solution.gains)
         for k in reversed(range(len(gains))):
             A, B = about.A[k], about.B[k] @ self.rotors.mixing
-            gains[k] = -np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
+            gains[k] = feedback(A, B, value, R)
             value = weight + A.T @ value @ (A + B @ gains[k])
             value = 0.5 * (value + value.T)
         return replace(solution, gains=gains)
@@ -264,8 +266,7 @@ class Planning:
         about = world.linearize([world.start], self.rotors.wrenches(self.hover)[None])
         A, B = about.A[0], about.B[0] @ self.rotors.mixing
         weight, R = self._regulator()
-        value = cost_to_go(A, B, weight, R)
-        K = np.linalg.solve(R + B.T @ value @ B, B.T @ value @ A)
+        K = feedback(A, B, cost_to_go(A, B, weight, R), R)
         start = world.state(world.start[1]).copy()
         row = self._row(task.entity)
         here = start[row, P : P + 3].copy()
@@ -279,7 +280,7 @@ class Planning:
             moved[:] = start
             moved[:, P : P + 3] += reference.position - here
             moved[:, V : V + 3] += pace * reference.velocity
-            return self.hover - K @ world.difference(now[1], target)
+            return self.hover + K @ world.difference(now[1], target)
 
         return policy
 
@@ -311,14 +312,8 @@ class Planning:
         lengths = solution.trajectory.lengths
         steps = max(1, round(float(lengths.max()) / FINEST))
         world = self.shoot(float(lengths[0]) / steps, steps, states)
-        problem = Problem(
-            world,
-            [[] for _ in range(self.task.periods + 1)],
-            self.rotors.mixing,
-            self.rotors.lower,
-            self.rotors.upper,
-            legs=self.legs,
-        )
+        nothing = [[] for _ in range(self.task.periods + 1)]
+        problem = Problem(world, nothing, self.rotors, legs=self.legs)
         return problem.fly(self._feedback(solution, world), lengths)
 
     def judge(self, solution: Solution) -> Report:

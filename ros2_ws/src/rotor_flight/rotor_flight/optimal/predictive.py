@@ -24,7 +24,7 @@ from rotor_core.reference import Reference
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.shooting import Shooting
-from rotor_flight.optimal.ddp import Node, Problem, Term, Trajectory, World, backward
+from rotor_flight.optimal.ddp import Node, Problem, Term, World, backward, search
 from rotor_flight.optimal.regulator import cost_to_go
 from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.terms import InputTerm, StateTerm
@@ -41,22 +41,20 @@ TAUT_WITHIN = 1e-3
 
 
 @dataclass(frozen=True)
-class EndTerm:
+class EndTerm(Term):
     """Cost beyond the horizon: half the square of ``root (x - target)``.
 
     Attributes:
         root: (n, n).
-        target: world there.
+        target: states of the bodies there, (n_bodies, 13).
     """
 
     root: np.ndarray
     target: np.ndarray
-    is_constraint: bool = False
-    is_inequality: bool = False
 
     def residual(self, node: Node) -> np.ndarray:
         """Weighted deviation of the whole state."""
-        return self.root @ node.shooting.between(node.state, node.shooting.state(self.target))
+        return self.root @ node.shooting.between(node.state, self.target)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
         """With all coordinates, to first order in the deviation."""
@@ -86,14 +84,14 @@ class PredictiveLaw(TeamLaw):
         self._control, self._rotors = control, thrusts_of(scenario)
         nominal = replace(scenario, plant=(), changes=())
         self._system: System = system_from_scenario(nominal)
-        self._states = initial_states(nominal)[:, FULL_STATE].copy()
+        states = initial_states(nominal)[:, FULL_STATE].copy()
         step = control.period_s / control.steps
         hover = self._rotors.wrenches(self._rotors.hover)
-        self._world = Shooting(self._system, self._states, hover, step=step, steps=control.steps)
+        self._world = Shooting(self._system, states, hover, step=step, steps=control.steps)
         self._world.check_plain("controller.type: predictive")
         self._payload = model.index(str(team.payload))
-        start = State(self._states)
-        self._formation = start.position - start.position[self._payload]
+        places = State(states).position
+        self._formation = places - places[self._payload]
         self._every = max(1, round(control.solve_s / scenario.time.control_s))
         self._period = scenario.time.control_s
         self._end = self._end_cost()
@@ -154,26 +152,23 @@ class PredictiveLaw(TeamLaw):
                     StateTerm(load, 0, wanted.position, root * np.sqrt(c.place) * one),
                     StateTerm(load, 6, wanted.velocity, root * np.sqrt(c.velocity) * one),
                 ]
-                if load in world.turning:
-                    at.append(StateTerm(load, 3, wanted.attitude, root * np.sqrt(c.attitude) * one))
-                    at.append(StateTerm(load, 9, wanted.body_rate, root * np.sqrt(c.rate) * one))
+                at.append(StateTerm(load, 3, wanted.attitude, root * np.sqrt(c.attitude) * one))
+                at.append(StateTerm(load, 9, wanted.body_rate, root * np.sqrt(c.rate) * one))
                 for i in self.rows[:-1]:
                     body = world.row_of(int(i))
                     place = wanted.position + quat2mat(wanted.attitude) @ self._formation[i]
                     at.append(StateTerm(body, 0, place, root * np.sqrt(c.formation) * one))
                     at.append(StateTerm(body, 9, np.zeros(3), root * np.sqrt(c.vehicle_rate) * one))
             terms.append(at)
-        target = self._moved(wanted)
-        terms[-1].append(EndTerm(self._end, target))
-        return Problem(world, terms, rotors.mixing, rotors.lower, rotors.upper)
+        terms[-1].append(EndTerm(self._end, self._moved(wanted)))
+        return Problem(world, terms, rotors)
 
     def _moved(self, wanted: Reference) -> np.ndarray:
-        """World in which the formation of the start is where the reference is."""
-        target = self._world.start[1].copy()
-        state = self._world.state(target)
+        """States of the bodies where the formation of the start is where the reference is, (n_bodies, 13)."""
+        target = self._world.state(self._world.start[1]).copy()
         R = quat2mat(wanted.attitude)
         for i, offset in enumerate(self._formation):
-            row = State(state[self._world.row_of(i)])
+            row = State(target[self._world.row_of(i)])
             row.position[:] = wanted.position + R @ offset
             row.attitude[:] = wanted.attitude if i == self._payload else (1.0, 0.0, 0.0, 0.0)
             row.velocity[:] = wanted.velocity
@@ -222,8 +217,7 @@ class PredictiveLaw(TeamLaw):
         here, there = world.state(self._nodes[k]), world.state(self._nodes[k + 1])
         wanted = here + share * (there - here)
         State(wanted).attitude[:] /= np.linalg.norm(State(wanted).attitude, axis=1, keepdims=True)
-        now = world.start[1].copy()
-        measured = world.state(now)
+        measured = np.empty_like(wanted)
         for i in range(len(fitted)):
             measured[world.row_of(i)] = fitted[i]
         thrusts = self._inputs[k] + self._gains[k] @ world.between(measured, wanted)
@@ -251,30 +245,15 @@ class PredictiveLaw(TeamLaw):
             found = backward(problem, guess, periods, DAMPING)
             if found is None:
                 raise RotorError("no step")
-            steps, gains, _, _ = found
-            gains = gains[:, :, : world.n]
-            solution = self._better(problem, guess, steps, gains) or guess
+            steps, gains, change, _ = found
+            better = search(
+                problem, guess, steps, gains, change, problem.cost(guess)[0], 0.0, SHARES
+            )
+            solution = better[0] if better else guess
             self._nodes[:] = [floats for _, floats in solution.nodes]
-            self._inputs[:], self._gains[:] = solution.inputs, gains
+            self._inputs[:], self._gains[:] = solution.inputs, gains[:, :, : world.n]
             self._is_solved, self._age = True, 0.0
         except RotorError as error:
             if not self.failures:
                 print(f"predictive: no solution ({error}); the last one goes on", file=sys.stderr)
             self.failures += 1
-
-    @staticmethod
-    def _better(
-        problem: Problem, guess: Trajectory, steps: np.ndarray, gains: np.ndarray
-    ) -> Trajectory | None:
-        """First of a few trials along the step that costs less."""
-        cost = problem.cost(guess)[0]
-        for share in SHARES:
-
-            def policy(k: int, now: World, share: float = share) -> np.ndarray:
-                apart = problem.shooting.difference(now[1], guess.nodes[k][1])
-                return guess.inputs[k] + share * steps[k] + gains[k] @ apart
-
-            trial = problem.fly(policy, guess.lengths)
-            if trial is not None and problem.cost(trial)[0] < cost:
-                return trial
-        return None

@@ -1,4 +1,4 @@
-"""Cost of the regulator of least squares about a steady flight."""
+"""Regulator of least squares: its gains, and its cost about a steady flight."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, solve_discrete_are
 
 from rotor_core.errors import ContractError
+
+
+def feedback(A: np.ndarray, B: np.ndarray, value: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Gains of ``u = gains x`` before a period after which ``x value x / 2`` remains, (m, n)."""
+    return -np.linalg.solve(inputs + B.T @ value @ B, B.T @ value @ A)
 
 
 def cost_to_go(A: np.ndarray, B: np.ndarray, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from rotor_core.state import State
 from rotor_flight.optimal.ddp import Solution
 from rotor_flight.optimal.planning import Planning, Report
+from rotor_flight.reports.folder import write_json
 
 
 def figures(
@@ -46,15 +46,12 @@ def write(
     name: str,
 ) -> list[Path]:
     """Write ``summary.json``, ``solution.npz`` and ``trajectory.yaml`` (type ``timed``) into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     summary, numbers, plan = (
         folder / "summary.json",
         folder / "solution.npz",
         folder / "trajectory.yaml",
     )
-    summary.write_text(
-        json.dumps({"task": name, "scenario": planning.scenario.name, **found}, indent=2) + "\n"
-    )
+    write_json(summary, {"task": name, "scenario": planning.scenario.name, **found})
     feedback = planning.regulated(solution)
     np.savez(
         numbers, time=report.times, states=report.states, tensions=report.tensions, inputs=solution.trajectory.inputs,

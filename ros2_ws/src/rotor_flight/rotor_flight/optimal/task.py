@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from rotor_core.config.catalog import locate
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario_beside
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded, build
@@ -124,13 +123,11 @@ def load_task(name: str) -> tuple[Task, Scenario, str]:
     """
     path = locate("tasks", name)
     task = build(Task, read_tree(path))
-    inside = path.parent / task.scenario
-    own = task.scenario.endswith((".yaml", ".yml")) and inside.exists()
-    scenario = load_scenario(str(inside) if own else task.scenario)
+    scenario = load_scenario_beside(path, task.scenario)
     known = [e.name for e in scenario.model.entities]
     for entity in [*(g.entity for g in task.goals), *([task.entity] if task.rest_at else [])]:
         if entity not in known:
             raise ConfigError(
                 f"{path}: there is no entity {entity!r} in {scenario.name}; it has {', '.join(known)}."
             )
-    return task, scenario, Path(path).stem
+    return task, scenario, path.stem

@@ -10,14 +10,17 @@ from transforms3d.quaternions import qmult, quat2mat
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.state import OMEGA, P, Pose, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Shooting
-from rotor_flight.optimal.ddp import Node
+from rotor_flight.optimal.ddp import Node, Term
 
 FINE = 1e-6
 """Half step of differences of distances, m and rad."""
 
+REMEMBERED = 4096
+"""States whose distances are kept: cost, slopes and violation of one flight ask for the same."""
+
 
 @dataclass(frozen=True)
-class StateTerm:
+class StateTerm(Term):
     """Part of the state of a body about a target, weighted.
 
     Attributes:
@@ -33,7 +36,6 @@ class StateTerm:
     target: np.ndarray
     weight: np.ndarray
     is_constraint: bool = False
-    is_inequality: bool = False
 
     def residual(self, node: Node) -> np.ndarray:
         """Weighted deviation; of attitudes twice the vector part of the quaternion between."""
@@ -59,20 +61,14 @@ class StateTerm:
                 [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
             )
         for j in range(3):
-            at = columns(node.shooting, self.body, self.first + j)
+            at = node.shooting.columns[self.body, self.first + j]
             if at >= 0:
                 jx[:, at] = self.weight * inner[:, j]
         return jx, np.zeros((3, len(node.inputs)))
 
 
-def columns(shooting: Shooting, body: int, axis: int) -> int:
-    """Column of a coordinate of a body; -1: it has none."""
-    found = np.flatnonzero((shooting.bodies == body) & (shooting.axes == axis))
-    return int(found[0]) if len(found) else -1
-
-
 @dataclass(frozen=True)
-class InputTerm:
+class InputTerm(Term):
     """Inputs about a target, weighted.
 
     Attributes:
@@ -81,8 +77,6 @@ class InputTerm:
 
     target: np.ndarray
     weight: np.ndarray
-    is_constraint: bool = False
-    is_inequality: bool = False
 
     def residual(self, node: Node) -> np.ndarray:
         """Weighted deviation."""
@@ -94,7 +88,7 @@ class InputTerm:
 
 
 @dataclass(frozen=True)
-class TensionTerm:
+class TensionTerm(Term):
     """Tensions at the end of a period within bounds.
 
     Attributes:
@@ -123,7 +117,7 @@ class TensionTerm:
 
 
 @dataclass
-class ClearanceTerm:
+class ClearanceTerm(Term):
     """Distances of pairs that must stay apart.
 
     Attributes:
@@ -141,21 +135,22 @@ class ClearanceTerm:
     watched: float = 0.1
     is_constraint: bool = True
     is_inequality: bool = True
-    _last: tuple[bytes, np.ndarray] = field(default=(b"", np.zeros(0)))
+    _known: dict[bytes, np.ndarray] = field(default_factory=dict)
 
     def _distances(self, state: np.ndarray) -> np.ndarray:
         """Of all pairs, those farther than ``watched`` beyond the least cut there, (n_pairs,) m."""
         key = state.tobytes()
-        if self._last[0] != key:
+        if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
             poses, farthest = self.poses.of(state), self.least + self.watched
             out = np.full(len(self.groups), farthest)
             for i, g in enumerate(self.groups):
                 for _, d, _ in self.clearances.distances(poses, [g], farthest):
-                    out[i] = (
-                        d if d > 0.0 else -np.inf
-                    )  # no direction leads out: no trial may come here
-            self._last = key, out
-        return self._last[1]
+                    # no direction leads out of an overlap: no trial may come there
+                    out[i] = d if d > 0.0 else -np.inf
+            self._known[key] = out
+        return self._known[key]
 
     def residual(self, node: Node) -> np.ndarray:
         """Least minus distance of every pair; infinite of one that overlaps, so that no trial with it is taken."""
@@ -163,14 +158,14 @@ class ClearanceTerm:
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
         """By differences of distances, of pairs that are near."""
-        distances = self._distances(node.state).copy()
+        distances = self._distances(node.state)
         jx = np.zeros((len(distances), node.shooting.n))
         for i, (g, bodies) in enumerate(self.groups.items()):
             if distances[i] >= self.least + self.watched:
                 continue
             for body in bodies:
                 for axis in range(6):
-                    at = columns(node.shooting, body, axis)
+                    at = node.shooting.columns[body, axis]
                     if at >= 0:
                         ends = [self._moved(node.state, g, body, axis, s * FINE) for s in (1, -1)]
                         jx[i, at] = -(ends[0] - ends[1]) / (2.0 * FINE)

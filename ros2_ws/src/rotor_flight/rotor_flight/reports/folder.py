@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.structure import describe
 from rotor_core.errors import ConfigError
 
 
@@ -31,6 +32,23 @@ def new_folder(out: str | None, name: str) -> Path:
     except RuntimeError as error:  # the home of an unknown user
         raise ConfigError(f"--out {folder}: cannot be made ({error}).") from error
     return folder
+
+
+def check_new_file(out: Path) -> None:
+    """Refuse a file that is there, or that cannot be.
+
+    Raises:
+        ConfigError: it exists, or its name cannot be one.
+    """
+    try:
+        taken = out.exists()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"--out {describe(str(out))}: cannot be used ({why}).") from error
+    if taken:
+        raise ConfigError(
+            f"--out {out}: exists already. Name a new file, so that nothing is overwritten."
+        )
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:

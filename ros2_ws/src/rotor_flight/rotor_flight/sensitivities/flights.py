@@ -152,7 +152,8 @@ def sensitivities(
         return _arguments(other, Rows.of(other, periods, every), periods, every)[:-_OF_ROWS]
 
     variations = Variations(scenario, list(parameters))
-    slopes = [slopes_with(variations, place, settings) for place in parameters]
+    middle = settings(scenario)
+    slopes = [slopes_with(variations, place, settings, middle) for place in parameters]
     changes: list[FlightChange] = []
     flight, doubt = None, None
     for first in range(0, len(slopes), DIRECTIONS):

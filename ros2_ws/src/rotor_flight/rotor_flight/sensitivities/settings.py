@@ -21,7 +21,7 @@ CENTRAL = ((2.0 / 3.0, 1), (-1.0 / 12.0, 2))
 
 
 def slopes_with(
-    variations: Variations, place: str, settings: Callable[[Scenario], Any]
+    variations: Variations, place: str, settings: Callable[[Scenario], Any], middle: Any
 ) -> list[np.ndarray]:
     """Derivatives of all arrays of float64 in nested tuples with the number at a place, in their order.
 
@@ -29,6 +29,7 @@ def slopes_with(
         variations: of what flies.
         place: as of :meth:`Scenario.changed`.
         settings: nested tuples of arrays that a scenario leads to.
+        middle: those that the scenario itself leads to.
 
     Raises:
         ConfigError: there is no such place, or no number there, or its neighbours are no scenarios.
@@ -36,7 +37,7 @@ def slopes_with(
     """
     at = variations.value(place)
     step = SHARE * (abs(at) or 1.0)
-    switches = _switches(settings(variations.changed(place, at)))
+    switches = _switches(middle)
     slopes: list[Any] = []
     for weight, k in CENTRAL:
         ends = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rotor_core.config.catalog import locate
-from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.config.loader import dump_scenario, load_scenario_beside
 from rotor_core.config.yaml.structure import bounded, build
 from rotor_core.config.yaml.tree import parse_tree, plain, read_tree
 from rotor_core.errors import ConfigError
@@ -157,9 +157,7 @@ def load_study(path: Path) -> LoadedStudy:
     """
     tree = read_tree(path)
     study = build(Study, tree)
-    inside = path.parent / study.scenario
-    name = str(inside) if study.scenario.endswith((".yaml", ".yml")) and inside.exists() else None
-    base = load_scenario(name or study.scenario)
+    base = load_scenario_beside(path, study.scenario)
     document = plain(parse_tree(dump_scenario(base), f"{path}: scenario"))
     document.setdefault("name", base.name)
     functions = {}
