@@ -373,13 +373,14 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
     assert len(errors) > 50
     assert errors.std() == pytest.approx(0.002, rel=0.2)
     assert odom[-1].pose.covariance[0] == pytest.approx(0.002**2)
-    # a controller's state at t holds the newest sample that is 30 ms old
-    arrived = np.array(sorted({round(stamp_of(m), 6) for m in odom}))
-    seen = {round(stamp_of(m), 6): vector_from(m.pose.pose.position) for m in odom}
+    # a controller's state at t holds the newest sample that is 30 ms old; of odometry a slow reader
+    # may miss some (ten are kept), so a state whose sample is not among ours tells nothing
+    stamp_at = {tuple(vector_from(m.pose.pose.position)): round(stamp_of(m), 6) for m in odom}
+    arrived = np.array(sorted(stamp_at.values()))
     held = []
     for state in states:
         due = arrived[arrived <= stamp_of(state) - 0.03 + 1e-6]
-        if len(due) and stamp_of(state) > 1.1:
-            position = vector_from(state.bodies[0].pose.position)
-            held.append(np.array_equal(position, seen[due[-1]]))
-    assert len(held) > 500 and np.mean(held) > 0.98
+        sample = stamp_at.get(tuple(vector_from(state.bodies[0].pose.position)))
+        if sample is not None and len(due) and stamp_of(state) > 1.1:
+            held.append(sample == due[-1])
+    assert len(held) > 500 and all(held)
