@@ -14,6 +14,11 @@ DOCS = Path(__file__).resolve().parents[1]
 BORDERS = {
     "yaml": "scenarios: mutated shipped files and nasty texts; what loads is built and flown for some periods",
     "urdf": "robot descriptions: entities, paths, numbers, structure",
+    "studies": "studies and tasks of optimization: mutated shipped files, places and distributions that are not there",
+    "meshes": "meshes (STL, OBJ, PLY) and height fields of obstacles, cut off and with changed bits",
+    "autopilots": "datagrams and streams of PX4 (MAVLink), ArduPilot and Betaflight over real sockets",
+    "libraries": "shared libraries of controllers: damaged, crashing, hanging, answering anything",
+    "browser": "requests, WebSocket handshakes and messages of pages to the viewer",
     "command_line": "arguments of all commands; nothing may be written outside the folder given",
     "recordings": "bags, CSV, TUM and NPZ files, cut off and with changed bits",
     "messages": "topics of running nodes: numbers, sizes, frames, stamps, epochs, raw bytes, floods",

@@ -12,9 +12,13 @@ import zlib
 import numpy as np
 
 SHARES = {
-    "yaml": 0.45, "urdf": 0.15, "command_line": 0.15, "recordings": 0.075, "messages": 0.1, "services": 0.075
+    "yaml": 0.30, "urdf": 0.12, "studies": 0.10, "meshes": 0.10, "autopilots": 0.12, "recordings": 0.08, "messages": 0.08, "browser": 0.05,
+    "command_line": 0.03, "services": 0.015, "libraries": 0.005,
 }  # fmt: skip
 """Part of all inputs that a border gets."""
+
+LEAST = {"command_line": 200, "services": 120, "messages": 200, "libraries": 30}
+"""Inputs of borders whose part of a short run would say little."""
 
 TOTAL = int(os.environ.get("ROTOR_FUZZ_INPUTS", "2000"))
 SEED = int(os.environ.get("ROTOR_FUZZ_SEED", "0"))
@@ -29,7 +33,7 @@ def numbers(suite: str) -> list[int]:
     if ONLY:
         name, _, number = ONLY.partition(":")
         return [int(number)] if name == suite else []
-    return list(range(max(1, round(TOTAL * SHARES[suite]))))
+    return list(range(max(LEAST.get(suite, 1), round(TOTAL * SHARES[suite]))))
 
 
 def stream(suite: str, number: int) -> np.random.Generator:

@@ -18,6 +18,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.ros import qos
 
 NODES = ("simulator", "controller", "planner")
+LISTENERS = (*NODES, "visualizer")
 NEAR = 1.0
 """A team that flies is this close to where it began, soon after a reset, m."""
 
@@ -99,7 +100,9 @@ class FlyingTeam:
         out = {}
         node = self.bench.node
         for topic, kinds in node.get_topic_names_and_types():
-            heard = [i for i in node.get_subscriptions_info_by_topic(topic) if i.node_name in NODES]
+            heard = [
+                i for i in node.get_subscriptions_info_by_topic(topic) if i.node_name in LISTENERS
+            ]
             if heard:
                 wanted = heard[0].qos_profile
                 profile = rclpy.qos.QoSProfile(

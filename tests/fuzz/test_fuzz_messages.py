@@ -24,6 +24,7 @@ NEEDED = {
     "/rotor/goal/feedback",
     "/goal_pose",
     "/rotor/recording",
+    "/rotor/scene",
 }
 BURSTS = 10
 FLOOD, FLOOD_SECONDS = 10000, 1.5
@@ -37,6 +38,7 @@ def test_whatever_nodes_hear_they_fly_on(tmp_path):
     scenario = SCENARIOS[budget.SEED % len(SCENARIOS)]
     with graph.bench(tmp_path) as bench:
         team = FlyingTeam(bench, scenario, tmp_path)
+        bench.start("visualizer", scenario=scenario)
         bench.until(lambda: set(team.topics()) >= NEEDED, "everybody to be known")
         bench.spin(1.0)
         topics = team.topics()

@@ -105,3 +105,10 @@ def test_from_rest_it_is_the_line():
     assert a.duration == pytest.approx(b.duration, rel=1e-12)
     for t in np.linspace(0.0, a.duration, 20):
         np.testing.assert_allclose(a.sample(t), b.sample(t), atol=1e-10)
+
+
+@pytest.mark.parametrize("goal", [[np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0], [0.0, -1e300, 0.0]])
+def test_a_goal_that_nobody_reaches_is_refused(goal):
+    """It was slowed down for ever."""
+    with pytest.raises(ContractError, match="goal: must be within 1e"):
+        go_to(np.zeros(28), np.array(goal), None, speed=1.0, acceleration=1.0)

@@ -228,9 +228,9 @@ class Px4Link(Link):
         """Throttles in a message, if it answers the last sample."""
         kind = message.get_type()  # type: ignore[attr-defined]
         if kind == "COMMAND_LONG" and message.command == SET_INTERVAL:  # type: ignore[attr-defined]
-            if round(message.param1) == STATE_MESSAGE:  # type: ignore[attr-defined]
+            if message.param1 == STATE_MESSAGE:  # type: ignore[attr-defined]
                 wanted = 1e-6 * message.param2  # type: ignore[attr-defined]
-                self._state_s = wanted if wanted > 0.0 else 0.0
+                self._state_s = max(wanted, self._period) if wanted > 0.0 else 0.0
             return None
         if kind != "HIL_ACTUATOR_CONTROLS":
             return None

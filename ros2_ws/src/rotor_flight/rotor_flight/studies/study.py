@@ -58,6 +58,11 @@ class Variable:
             raise ValueError(f"between must be [low, high], got {list(self.between)}.")
         if not self.at:
             raise ValueError("a variable needs at least one place (at).")
+        for text in (self.name, *self.at):  # columns of tables, and words of messages
+            if not text.isprintable():
+                raise ValueError(
+                    f"name and at must be of characters that can be shown, got {text!r}."
+                )
 
     @property
     def label(self) -> str:

@@ -47,7 +47,7 @@ from rotor_planning.ros.mission_flight import MissionFlight
 from rotor_planning.ros.plan_publishers import PlanPublisher
 from rotor_planning.ros.trajectory_services import offer_trajectories
 from rotor_planning.trajectories.from_config import make_plans, plan_from_config
-from rotor_planning.trajectories.knots import go_to
+from rotor_planning.trajectories.knots import FARTHEST, go_to
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
@@ -58,8 +58,8 @@ INITIAL_NEAR = 0.01
 LONGEST, MOST = 3600.0, 1000
 """Times of a preview are below this, s, and so many samples are given at once."""
 
-LONGEST_PLAN, FARTHEST = 86400.0, 1e6
-"""Plans end within a day, s, and within this distance, m."""
+LONGEST_PLAN = 86400.0
+"""Plans end within a day, s."""
 
 
 class PlannerNode(Node):

@@ -30,6 +30,9 @@ LEEWAY = 1.01
 STANDSTILL = 0.1
 """Shortest time to brake, and of a trajectory to a goal, s."""
 
+FARTHEST = 1e6
+"""Plans stay within this distance, m."""
+
 SHORTEST = 1e-9
 """Segments shorter than this are left out, s."""
 
@@ -139,6 +142,9 @@ def go_to(
         speed: peak, m/s, unless braking alone is faster.
         acceleration: peak, m/s^2, unless braking alone needs more.
         least_duration: s.
+
+    Raises:
+        ContractError: the goal is not finite, or farther away than :data:`FARTHEST`.
     """
     now = np.array(
         [
@@ -159,6 +165,10 @@ def go_to(
     goal = stop[:3] if goal is None else np.asarray(goal, float)
     turn = 0.0 if yaw is None else np.remainder(yaw - stop[3] + np.pi, 2.0 * np.pi) - np.pi
     way = np.array([*(goal - stop[:3]), turn])
+    if not (np.abs(way) < FARTHEST).all():
+        raise ContractError(
+            f"goal: must be within {FARTHEST:g} m of where the vehicle is, got {goal.tolist()}."
+        )
     v_brake, a_brake = _peaks(brake, braking)
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)

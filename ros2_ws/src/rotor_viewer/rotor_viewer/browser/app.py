@@ -15,6 +15,7 @@ from rotor_core.config.catalog import shipped
 from rotor_core.config.teams import teams
 from rotor_core.errors import RotorError
 from rotor_core.state import State
+from rotor_viewer.browser import heard
 from rotor_viewer.browser.plots import Plots
 from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -92,22 +93,22 @@ class Viewer:
         self._clock = gui.add_markdown("")
         self._message = gui.add_markdown("")
         buttons = gui.add_button_group("flight", ("play", "pause", "restart"))
-        buttons.on_click(lambda _: self._press(buttons.value))
+        buttons.on_click(lambda _: self._press(heard.chosen(buttons)))
         speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-        speed.on_update(lambda _: setattr(self, "_speed", float(speed.value)))
+        speed.on_update(lambda _: setattr(self, "_speed", float(heard.chosen(speed))))
         self._scrub: Any = None
         if isinstance(source, RecordedFlight):
             self._add_timeline(source)
         self._loop = gui.add_checkbox("again at the end", initial_value=False)
         entities = [e.name for e in source.scenario.model.entities]
         follow = gui.add_dropdown("camera follows", (TEAM, NOBODY, *entities), initial_value=TEAM)
-        follow.on_update(lambda _: self._on_follow(follow.value))
+        follow.on_update(lambda _: self._on_follow(heard.chosen(follow)))
         dark = gui.add_checkbox("dark", initial_value=self._dark)
-        dark.on_update(lambda _: self._darken(dark.value))
+        dark.on_update(lambda _: self._darken(bool(dark.value)))
         if self._opener is not None:
             names = tuple(dict.fromkeys((source.scenario.name, *shipped("scenarios"))))
             scenario = gui.add_dropdown("scenario", names, initial_value=source.scenario.name)
-            scenario.on_update(lambda _: setattr(self, "_wanted", scenario.value))
+            scenario.on_update(lambda _: setattr(self, "_wanted", heard.chosen(scenario)))
 
     def _add_timeline(self, source: RecordedFlight) -> None:
         """A slider of time with the events on it, and a list of them: a click goes there."""
@@ -155,15 +156,17 @@ class Viewer:
 
     def _on_scrub(self, event: Any) -> None:
         if event.client is not None:  # moved by the user, not by the flight
-            self._playing, self._seeking = False, float(self._scrub.value)
+            self._playing = False
+            self._seeking = heard.number(self._scrub.value, 0.0, self._source.duration)
 
     def _on_follow(self, name: str) -> None:
         self._follow = name
         self._centres.clear()
 
     def _on_goal(self, event: Any, name: str) -> None:
-        if event.phase == "end":
-            self._send(name, np.array(event.target.position))
+        goal = heard.place(event.target.position)
+        if event.phase == "end" and goal is not None:
+            self._send(name, goal)
 
     def _send(self, name: str, place: np.ndarray) -> None:
         self._message.content = self._source.goal(name, place)
@@ -264,8 +267,12 @@ class Viewer:
         for number, client in clients.items():
             camera = client.camera
             seen = self._centres.get(number)
+            now = heard.place(camera.position)
+            told = (now, heard.place(camera.look_at), heard.place(camera.up_direction))
+            if now is None or any(v is None for v in told):
+                continue  # a page without a camera that could be moved
             # one that has just come looks from where everybody begins
-            position = place + first if seen is None else np.array(camera.position) + place - seen
+            position = place + first if seen is None else now + place - seen
             with warnings.catch_warnings():  # a page may be closed at any time
                 warnings.simplefilter("ignore", UserWarning)
                 camera.look_at = place

@@ -13,6 +13,7 @@ import viser.uplot
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.state import State
+from rotor_viewer.browser import heard
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
@@ -126,9 +127,9 @@ class _Slot:
         if self._who is not None:
             self._who.remove()
             self._who = None
-        if self._what.value == NOTHING:
+        if heard.chosen(self._what) == NOTHING:
             return
-        names = QUANTITIES[self._what.value].names(self._scenario)
+        names = QUANTITIES[heard.chosen(self._what)].names(self._scenario)
         self._who = self._gui.add_dropdown(
             "of", (ALL, *names), initial_value=ALL, order=self._order + 1, visible=len(names) > 1
         )
@@ -138,7 +139,7 @@ class _Slot:
     def _draw(self) -> None:
         """An empty plot of the chosen lines."""
         self._remove_plot()
-        name, who = self._what.value, self._who.value
+        name, who = heard.chosen(self._what), heard.chosen(self._who)
         every = QUANTITIES[name].names(self._scenario)
         names = every if who == ALL else [who]
         series = (
@@ -159,11 +160,11 @@ class _Slot:
         """Draw pictures, as :meth:`Plots.update`."""
         if self._plot is None:
             return
-        quantity = QUANTITIES[self._what.value]
+        quantity = QUANTITIES[heard.chosen(self._what)]
         values = np.nan_to_num(quantity.values(self._scenario, pictures))
-        if self._who.value != ALL:
-            names = quantity.names(self._scenario)
-            values = values[:, [names.index(self._who.value)]]
+        who = heard.chosen(self._who)
+        if who != ALL:
+            values = values[:, [quantity.names(self._scenario).index(who)]]
         self._plot.scales = {
             "x": viser.uplot.Scale(time=False, auto=False, range=(begin, max(end, begin + 1.0))),
             "y": viser.uplot.Scale(auto=False, range=limits(values, quantity.span)),
