@@ -107,6 +107,8 @@ class GraphOptions:
         namespace: of all topics but /diagnostics.
         remaps: pairs (ours, theirs).
         log_level: of our nodes.
+        resume: folder of saved nodes to go on from; empty: none.
+        save_on_exit: folder into which simulator, planner and controller save themselves when they are ended.
 
     Raises:
         ConfigError: a value that is not allowed.
@@ -132,6 +134,8 @@ class GraphOptions:
     namespace: str = ""
     remaps: tuple[tuple[str, str], ...] = ()
     log_level: str = ""
+    resume: str = ""
+    save_on_exit: str = ""
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -204,6 +208,11 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             namespace=options.namespace, log_level=options.log_level,
         )  # fmt: skip
 
+    kept: dict[str, object] = {
+        name: value
+        for name, value in (("resume", options.resume), ("save_on_exit", options.save_on_exit))
+        if value
+    }
     timing: dict[str, object] = {
         "pacing": options.pacing, "duration_s": float(options.duration), "linger": options.linger,
         "wait_for_recorder": options.bag is not None and options.recorder == "ours",
@@ -219,7 +228,12 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     else:
         factor = float(options.real_time_factor)
         simulator = node(
-            "simulator", "rotor_sim", real_time_factor=factor, paused=options.paused, **timing
+            "simulator",
+            "rotor_sim",
+            real_time_factor=factor,
+            paused=options.paused,
+            **timing,
+            **kept,
         )
     plan: dict[str, NodePlan | ProgramPlan] = {"simulator": simulator}
     has_visualizer = options.visualizer and options.plant == "simulator"
@@ -257,9 +271,9 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
             "foxglove_bridge", "foxglove_bridge", "foxglove_bridge", address, clock
         )
     if options.planner == "node":
-        plan["planner"] = node("planner", "rotor_planning")
+        plan["planner"] = node("planner", "rotor_planning", **kept)
     if options.controller == "node":
-        plan["controller"] = node("controller", "rotor_control")
+        plan["controller"] = node("controller", "rotor_control", **kept)
     elif adapter is not None:
         plan["controller"] = replace(
             node(adapter.executable, adapter.package),

@@ -53,6 +53,8 @@ def _up(options: argparse.Namespace) -> int:
         foxglove=options.foxglove,
         remaps=tuple(load_remaps(options.names, scenario.model)),
         log_level=options.log_level,
+        resume=str(Path(options.resume).resolve()) if options.resume else "",
+        save_on_exit=str(Path(options.save_on_exit).resolve()) if options.save_on_exit else "",
     )
     # what is not installed is said before anything is written
     check(
@@ -131,6 +133,12 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         help="simulated over wall time (default: the scenario's)",
     )
     sub.add_argument("--namespace", default="", metavar="/NS", help="of all topics, such as /lab2")
+    sub.add_argument("--resume", metavar="DIR", help="go on from saved nodes (./rotor save)")
+    sub.add_argument(
+        "--save-on-exit",
+        metavar="DIR",
+        help="at Ctrl-C or SIGTERM save simulator, planner and controller",
+    )
     sub.add_argument("--foxglove", action="store_true", help="run foxglove_bridge on 127.0.0.1")
     sub.add_argument(
         "--names", default="", metavar="REMAPS", help="names of another suite: rotortm, or a file"

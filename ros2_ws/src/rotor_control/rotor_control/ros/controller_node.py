@@ -20,6 +20,8 @@ from rotor_control.ros.cable_commands import CableCommands
 from rotor_control.ros.demand_report import DemandReport
 from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
+from rotor_core.config.counterparts.counterpart import Counterpart
+from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
 from rotor_core.messages.team_wire import MOTION, TeamCommandWire, TeamStateWire
@@ -27,7 +29,9 @@ from rotor_core.plans.registry import PlanRegistry
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
+from rotor_core.ros.keeper import CAPTURE, Keeper, put_back
 from rotor_core.ros.node import declare_live, followed_scenario, is_running, run
+from rotor_core.saved.capture import Keep
 
 
 class ControllerNode(Node):
@@ -64,6 +68,12 @@ class ControllerNode(Node):
         self._early: deque[PolynomialTrajectory] = deque(maxlen=qos.PLAN.depth)
         """Plans of epochs whose first state has not come yet."""
         self._last: tuple[int, bytes] | None = None
+        self.keeper = Keeper(self, self._take)
+        self._answered = self._known_until = -1
+        """Stamps in ns: of the last state that was answered; of the last one before the node was put away, whose plans
+        it has in its memory and hears again."""
+        self._scenario = scenario
+        self._go_on()
         self._gains = tunable_gains(scenario, self.controller)
         for name, gain in self._gains.items():
             declare_live(self, name, gain.value, "feedback gain, live", gain.limits)
@@ -80,6 +90,27 @@ class ControllerNode(Node):
         """Let go of what laws hold, then of the node."""
         self.controller.close()
         super().destroy_node()
+
+    # --- put away and taken up --------------------------------------------------------------------
+
+    def _parts(self) -> dict[str, object]:
+        return {
+            "controller": self.controller, "board": self._board, "epochs": self._epochs, "last": self._last,
+            "early": list(self._early), "arms": self.arms, "cables": self.cables, "stamp": self._answered,
+        }  # fmt: skip
+
+    def _take(self, arrays: Keep) -> tuple[Scenario, dict]:
+        if isinstance(self._scenario.controller, Counterpart):
+            raise ContractError("a program of others keeps what nobody knows: it cannot be saved.")
+        return self._scenario, CAPTURE.take_parts(self._parts(), arrays)
+
+    def _go_on(self) -> None:
+        found = self.keeper.saved(self._scenario)
+        if found is not None:
+            got = put_back(self._parts(), found, CAPTURE)
+            self._last, self._answered = got["last"], got["stamp"]
+            self._early.extend(got["early"])
+            self._known_until = self._answered
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Ranges have been checked; all of one call take effect together or not at all."""
@@ -103,11 +134,13 @@ class ControllerNode(Node):
         except ContractError as error:
             self.get_logger().warning(f"ignored: {error}")
             return
-        self._board.queues[message.entity].add(nanoseconds_from_stamp(message.header.stamp), plan)
+        start = nanoseconds_from_stamp(message.header.stamp)
+        if start > self._known_until:
+            self._board.queues[message.entity].add(start, plan)
 
     def _begin_epoch(self, epoch: int) -> None:
         self._epochs.begin(epoch)
-        self._last = None
+        self._last, self._known_until = None, -1
         self.controller.reset()
         self._board.clear()
         self.arms.clear()
@@ -148,7 +181,7 @@ class ControllerNode(Node):
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
-        self._last = (heading.step, answer)
+        self._last, self._answered = (heading.step, answer), nanoseconds_from_stamp(heading.stamp)
         self._commands.publish(answer)
         self._demand.update(heading.stamp)
         for cables in self.cables:

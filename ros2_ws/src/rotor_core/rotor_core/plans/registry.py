@@ -30,6 +30,11 @@ class PlanQueue:
     def __bool__(self) -> bool:
         return bool(self._plans)
 
+    @property
+    def plans(self) -> list[tuple[int, Plan]]:
+        """Start, ns, and plan of those that are kept, in order."""
+        return list(self._plans)
+
     def add(self, start: int, plan: Plan) -> None:
         """Let ``plan`` take over at ``start``, in place of all that would begin then or later."""
         keep = [p for p in self._plans if p[0] < start]

@@ -24,6 +24,7 @@ from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.ros import qos
+from rotor_core.ros.answers import answer_surely
 
 try:
     from rclpy.experimental import EventsExecutor
@@ -134,11 +135,13 @@ def make_executor() -> Executor:
 
 
 def guard_services(node: Node) -> None:
-    """Let rclpy's own services (parameters, lifecycle) refuse what ends in an error of theirs.
+    """Let services send their answers until they are heard, and rclpy's own refuse what ends in an error of theirs.
 
-    A transition that the present state does not have, or a parameter of an invalid type, would end the node.
+    A transition that the present state does not have, or a parameter of an invalid type, would end the node. Those of
+    rclpy are for parameters and lifecycle.
     """
     for service in node.services:
+        answer_surely(node, service)
         if not getattr(service.callback, "__module__", "").startswith("rclpy."):
             continue
 
@@ -201,6 +204,8 @@ def run(
             executor = make_executor()
             executor.add_node(node)
             main(node, executor)
+            if _stop.is_set() and (keeper := getattr(node, "keeper", None)) is not None:
+                keeper.on_exit()
             if not _new_world.is_set():
                 break
             executor.shutdown()

@@ -18,6 +18,7 @@ from rotor_msgs.msg import TeamState
 from rotor_msgs.srv import Preview
 
 from rotor_core.config.initial import initial_states
+from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import rpy_from_wxyz
 from rotor_core.errors import ContractError
@@ -37,7 +38,9 @@ from rotor_core.reference import ATTITUDE, POSITION, YAW_ANGLE
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
+from rotor_core.ros.keeper import CAPTURE, Keeper, put_back
 from rotor_core.ros.node import declare, declare_live, followed_scenario, run
+from rotor_core.saved.capture import Keep
 from rotor_core.state import State
 from rotor_planning.arms.plans import make_arm_plans
 from rotor_planning.missions.start import initial_plans
@@ -89,6 +92,7 @@ class PlannerNode(Node):
         self._heading: Heading | None = None
         self._epochs = Epochs()
         self._next_reference = 0.0
+        self.keeper = Keeper(self, self._take)
         self._publisher = PlanPublisher(self, self.entities, list(self._arms))
         self._mission = MissionFlight(self, self.scenario, self._board, self._start_plan)
         self._goals = GoalMarkers(self, self.entities, self._on_goal)
@@ -96,11 +100,40 @@ class PlannerNode(Node):
         self.create_subscription(TeamState, "rotor/team_state", self._on_state, qos.TEAM, raw=True)
         offer_trajectories(self, self._serve)
         self.create_service(Preview, "~/preview", self._preview)
+        self._go_on()
 
     def destroy_node(self) -> None:
         """Take the action down too, which a node does not do by itself."""
         self._mission.destroy()
         super().destroy_node()
+
+    # --- put away and taken up --------------------------------------------------------------------
+
+    def _parts(self) -> dict[str, object]:
+        return {
+            "board": self._board, "flown": self._flown, "heading": self._heading, "epochs": self._epochs,
+            "next_reference": self._next_reference, "states": self._states,
+        }  # fmt: skip
+
+    def _take(self, arrays: Keep) -> tuple[Scenario, dict]:
+        if self._mission.is_running:
+            raise ContractError(
+                "a mission is flown, whose steps are a running program: it cannot be saved. Save before or after it."
+            )
+        return self.scenario, CAPTURE.take_parts(self._parts(), arrays)
+
+    def _go_on(self) -> None:
+        """Take up what was saved, and publish its plans again for those who have just come."""
+        found = self.keeper.saved(self.scenario)
+        if found is None:
+            return
+        got = put_back(self._parts(), found, CAPTURE)
+        self._flown, self._heading, self._next_reference = (
+            got["flown"], got["heading"], got["next_reference"],
+        )  # fmt: skip
+        for entity, queue in self._board.queues.items():
+            for start, plan in queue.plans:
+                self._publisher.plan(entity, plan, stamp_from_nanoseconds(start), self._epochs.now)
 
     # --- running plans ----------------------------------------------------------------------------
 

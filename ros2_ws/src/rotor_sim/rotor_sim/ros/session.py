@@ -18,10 +18,12 @@ from std_msgs.msg import Bool
 from rotor_core._jit import COMPILED
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
-from rotor_core.errors import RotorError, SolverError
+from rotor_core.errors import ConfigError, RotorError, SolverError
 from rotor_core.messages.convert import nanoseconds_from_stamp
 from rotor_core.ros import qos
+from rotor_core.ros.keeper import VALUES, Messages, put_back
 from rotor_core.ros.node import SPIN_LIMIT, is_running
+from rotor_core.saved.capture import Capture, Keep
 from rotor_core.state import FULL_STATE
 from rotor_core.warnings import notes
 from rotor_dynamics.hybrid.events import Event
@@ -35,6 +37,8 @@ from rotor_sim.ros.precedence import give_back, take_precedence
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.outputs import Outputs
 from rotor_sim.ros.topics.world import SimTime
+from rotor_sim.saving import VALUES as RECORDS
+from rotor_sim.saving import check_size, described, rebuild
 from rotor_sim.simulation import START_TIME, Simulation
 from rotor_sim.state_machine import Code, Result, State, StateMachine
 
@@ -52,6 +56,8 @@ FLUSH_LIMIT = 4.0
 
 The middleware repeats a packet that was lost at the end of a burst after 3 s.
 """
+
+CAPTURE = Capture("rotor_", {**RECORDS, **VALUES}, Messages())
 
 FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
@@ -185,6 +191,37 @@ class Session:
         self.time.offset_ns += passed + JUMP_NS
         if not before.machine.failure:
             self.machine.state = before.machine.state
+        self._anchor()
+
+    def _parts(self) -> dict[str, object]:
+        """What makes the run go on as it would have."""
+        return {
+            "simulation": self.simulation, "epoch": self.epoch, "period": self.period, "offset_ns": self.time.offset_ns,
+            "failure": self.machine.failure, "intake": self._intake, "verdict": self._verdict,
+            "waiting": self._outputs.waiting, "topics_due": self._outputs.topics_due,
+        }  # fmt: skip
+
+    def take(self, arrays: Keep) -> dict:
+        """The state at the start of the present control period, as plain values; arrays go into ``arrays``."""
+        aside = (self.time, self.health, self._entities)
+        state = CAPTURE.take_parts(self._parts(), arrays, aside)
+        return {"world": described(self.simulation), "parts": state}
+
+    def go_on_from(self, state: dict, arrays: Keep) -> None:
+        """Stand where :meth:`take` was called, of the same scenario.
+
+        Raises:
+            ConfigError: the state is not that of such a world.
+        """
+        try:
+            rebuild(self.simulation, state["world"])
+            check_size(self.simulation, arrays)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise ConfigError(f"resume: the file is not that of this world ({error}).") from error
+        got = put_back(self._parts(), (state["parts"], arrays), CAPTURE)
+        self.epoch, self.period = got["epoch"], got["period"]
+        self.time.offset_ns, self.machine.failure = got["offset_ns"], got["failure"]
+        self._outputs.waiting, self._outputs.topics_due = got["waiting"], got["topics_due"]
         self._anchor()
 
     def _on_recording(self, _: Bool) -> None:

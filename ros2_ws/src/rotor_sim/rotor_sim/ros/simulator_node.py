@@ -15,8 +15,10 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED
-from rotor_core.errors import ConfigError, RotorError
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError, ContractError, RotorError
 from rotor_core.ros.compiling import watch_compiling
+from rotor_core.ros.keeper import Keeper
 from rotor_core.ros.node import (
     SPIN_LIMIT,
     declare,
@@ -26,6 +28,7 @@ from rotor_core.ros.node import (
     named_scenario,
     run,
 )
+from rotor_core.saved.capture import Keep
 from rotor_sim.ros.options import Options
 from rotor_sim.ros.services.own import Services
 from rotor_sim.ros.services.standard import StandardServices, is_available
@@ -48,6 +51,7 @@ class SimulatorNode(LifecycleNode):
         self.problem = ""
         self._epoch, self._configured, self._is_active = 0, False, False
         self._offered: list = []
+        self.keeper = Keeper(self, self._take)
         self.worlds = Worlds(self)
         declare_scenario(self, live=True)
         declare_live(self, "pacing", "", "lockstep or realtime; empty: as the scenario says")
@@ -114,6 +118,13 @@ class SimulatorNode(LifecycleNode):
                 self.worlds.forget()
         return SetParametersResult(successful=True)
 
+    def _take(self, arrays: Keep) -> tuple[Scenario, dict]:
+        if self.session is None:
+            raise ContractError("there is no world. Configure one first.")
+        if self._value("autopilot"):
+            raise ContractError("an autopilot keeps what nobody knows: it cannot be saved.")
+        return self.session.simulation.scenario, self.session.take(arrays)
+
     # --- transitions ------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -122,6 +133,9 @@ class SimulatorNode(LifecycleNode):
             scenario = self.worlds.wanted or named_scenario(self)
             options = self._options(scenario.time.pacing, scenario.time.real_time_factor)
             self.session = Session(self, scenario, options, self._epoch)
+            found = self.keeper.saved(scenario)
+            if found is not None:
+                self.session.go_on_from(*found)
         except RotorError as error:
             self.problem = str(error)
             if self._configured or not self._value("autostart"):

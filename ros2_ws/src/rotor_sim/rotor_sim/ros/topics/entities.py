@@ -10,6 +10,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
+from rotor_core.ros.answers import answer_surely
+
 
 class Entities:
     """Creates publishers, subscriptions and services of a node and destroys them together."""
@@ -35,7 +37,7 @@ class Entities:
 
     def serve(self, kind: type, name: str, callback: Callable) -> None:
         """Offer a service until :meth:`destroy`."""
-        made = self.node.create_service(kind, name, callback)
+        made = answer_surely(self.node, self.node.create_service(kind, name, callback))
         self._undo.append(lambda: self.node.destroy_service(made))
 
     def serve_later(self, kind: type, name: str, begin: Callable) -> None:
@@ -50,7 +52,7 @@ class Entities:
             waiting.append(request)
             return response
 
-        made = self.node.create_service(kind, name, callback)
+        made = answer_surely(self.node, self.node.create_service(kind, name, callback))
         send = made.send_response
 
         def hold(response: object, header: object) -> None:

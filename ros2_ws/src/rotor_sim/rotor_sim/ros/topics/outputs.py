@@ -46,8 +46,9 @@ class Outputs:
                 **self._sensors.rates,
             },
         )
-        self._waiting: np.ndarray | None = None
-        self._topics_due = False
+        self.waiting: np.ndarray | None = None
+        """Entities with samples that were not published yet."""
+        self.topics_due = False
         self.last_repeat = 0.0
         """Wall time at which everything was shown while time stood."""
 
@@ -58,7 +59,7 @@ class Outputs:
     def due(self, step: int) -> None:
         """Publish what is due at a physics step."""
         names = self._schedule.due(step)
-        self._topics_due |= "topics" in names
+        self.topics_due |= "topics" in names
         if "clock" in names:
             self._world.clock()
         if "topics" in names:
@@ -92,11 +93,11 @@ class Outputs:
         if sensing.is_ideal:
             return
         fresh = self._simulation.pose_sensor.fresh
-        self._waiting = fresh if self._waiting is None else self._waiting | fresh
-        self._topics_due |= "topics" in self._schedule.due(step)
-        if sensing.rate_hz is not None or self._topics_due:
-            self._world.measured(measured, self._waiting)
-            self._waiting, self._topics_due = None, False
+        self.waiting = fresh if self.waiting is None else self.waiting | fresh
+        self.topics_due |= "topics" in self._schedule.due(step)
+        if sensing.rate_hz is not None or self.topics_due:
+            self._world.measured(measured, self.waiting)
+            self.waiting, self.topics_due = None, False
 
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""

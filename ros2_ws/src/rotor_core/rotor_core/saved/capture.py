@@ -7,9 +7,10 @@ collections of these are taken. Names are paths of attributes, such as ``simulat
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,16 +21,31 @@ CONSTANT = ("rotor_core.config.", "rotor_dynamics.model.")
 Keep = dict[str, np.ndarray]
 
 
+class Foreign(Protocol):
+    """Writes objects of others as text, such as messages."""
+
+    def text(self, value: Any) -> str | None:
+        """Text of an object; None where it is none of theirs."""
+        ...
+
+    def value(self, text: str) -> Any:
+        """The object again."""
+        ...
+
+
 class Capture:
     """Take the state out of objects, or put it back.
 
     Args:
         ours: prefix of the modules whose objects are gone through.
         values: classes of small records in collections, by name; they are made anew from their fields.
+        foreign: for objects of others; None: those are no state.
     """
 
-    def __init__(self, ours: str, values: Mapping[str, type]) -> None:
-        self._ours, self._values = ours, values
+    def __init__(
+        self, ours: str, values: Mapping[str, type], foreign: Foreign | None = None
+    ) -> None:
+        self._ours, self._values, self._foreign = ours, values, foreign
 
     def _is_ours(self, value: Any) -> bool:
         module = type(value).__module__
@@ -38,6 +54,28 @@ class Capture:
             and not module.startswith(CONSTANT)
             and hasattr(value, "__dict__")
         )
+
+    def take_parts(
+        self, parts: Mapping[str, Any], arrays: Keep, aside: Iterable[object] = ()
+    ) -> dict:
+        """Content of several values by name; what an earlier one holds is not taken again, nor what is ``aside``."""
+        seen = {id(value) for value in aside}
+        return {name: self._encoded(value, arrays, name, seen) for name, value in parts.items()}
+
+    def put_parts(
+        self, parts: Mapping[str, Any], kept: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, Any]:
+        """The values of :meth:`take_parts` again: objects and arrays are changed in place, all else is made anew.
+
+        Raises:
+            ValueError: it does not fit.
+        """
+        if set(parts) != set(kept):
+            raise ValueError(f"it holds {', '.join(kept)} in place of {', '.join(parts)}")
+        return {
+            name: value if kept[name] is None else self._decoded(kept[name], value, arrays)
+            for name, value in parts.items()
+        }
 
     def take(self, owner: Any, arrays: Keep, path: str = "", seen: set[int] | None = None) -> dict:
         """Plain values of an object by attribute; arrays go into ``arrays`` under their path."""
@@ -56,6 +94,8 @@ class Capture:
             return ["plain", value]
         if isinstance(value, np.generic):
             return ["plain", value.item()]
+        if isinstance(value, bytes):
+            return ["bytes", value.hex()]
         if isinstance(value, np.ndarray):
             if value.dtype.kind not in "biuf":
                 return None
@@ -72,6 +112,8 @@ class Capture:
                 return ["value", name, parts]
         if hasattr(value, "_fields"):
             return None  # views of memory
+        if self._foreign is not None and (text := self._foreign.text(value)) is not None:
+            return ["foreign", text]
         if isinstance(value, (list, tuple, deque)):
             kind = type(value).__name__
             return [
@@ -112,6 +154,12 @@ class Capture:
         kind, content = kept[0], kept[1]
         if kind == "plain":
             return content
+        if kind == "bytes":
+            return bytes.fromhex(content)
+        if kind == "foreign":
+            if self._foreign is None:
+                raise ValueError("an object of others stands where nobody can read it")
+            return self._foreign.value(content)
         if kind == "array":
             array = arrays[content]
             if (
@@ -158,4 +206,6 @@ def _members(value: Any) -> list:
 def _fields(cls: type) -> list[str]:
     if dataclasses.is_dataclass(cls):
         return [f.name for f in dataclasses.fields(cls) if f.init]
-    return list(cls._fields)  # type: ignore[attr-defined]
+    if hasattr(cls, "_fields"):
+        return list(cls._fields)  # type: ignore[attr-defined]
+    return list(inspect.signature(cls).parameters)

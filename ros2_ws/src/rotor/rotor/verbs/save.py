@@ -1,0 +1,37 @@
+"""`./rotor save`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rotor.verb import VERBS, Verb
+
+
+def _save(options: argparse.Namespace) -> int:
+    from rotor_adapters.player.save_nodes import save_nodes
+    from rotor_core.errors import ConfigError
+
+    folder = Path(options.folder).resolve()
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{options.folder}: is a file. Name a folder, new or not.")
+    for path in save_nodes(folder, play=options.play):
+        print(path)
+    print(f"go on from here: ./rotor up {folder / 'scenario.yaml'} --resume {folder}")
+    return 0
+
+
+def _arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("folder", help="where simulator, planner and controller are saved")
+    sub.add_argument("--play", action="store_true", help="then fly on; default: it stays paused")
+
+
+VERBS.register(
+    "save",
+    Verb(
+        "Pause a running graph and save its nodes, to go on from there later.",
+        "./rotor save my/half",
+        _arguments,
+        _save,
+    ),
+)

@@ -1,0 +1,52 @@
+"""Service calls of commands that talk to a running graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from rotor_core.errors import RotorError
+from rotor_core.ros.loopback import keep_to_loopback
+
+PATIENCE = 10.0
+"""For a node to appear and to answer, s."""
+
+
+@contextmanager
+def caller(name: str) -> Iterator[Node]:
+    """A node of its own for some calls."""
+    keep_to_loopback(os.environ)
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = Node(name)
+    try:
+        yield node
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def call(node: Node, kind: type, name: str, request: Any) -> Any:
+    """The answer of a service, which must be a success.
+
+    Raises:
+        RotorError: nobody answers, or it is refused.
+    """
+    client = node.create_client(kind, name)
+    if not client.wait_for_service(PATIENCE):
+        raise RotorError(
+            f"{name}: nobody answers. Start a simulator first (./rotor up SCENARIO), in the same ROS_DOMAIN_ID."
+        )
+    future = client.call_async(request)
+    rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)
+    answer = future.result()
+    if answer is None:
+        raise RotorError(f"{name}: no answer within {PATIENCE:g} s.")
+    if not answer.success:
+        raise RotorError(f"{name}: refused: {answer.message}")
+    return answer

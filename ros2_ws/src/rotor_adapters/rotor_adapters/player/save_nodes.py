@@ -1,0 +1,38 @@
+"""Put a running graph away: pause, save every node that belongs to it, and play where asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rotor_msgs.srv import Save
+from std_srvs.srv import Trigger
+
+from rotor_adapters.player.calls import call, caller
+from rotor_core.errors import RotorError
+
+LISTEN = 1.0
+"""Planner and controller may be others, which save nothing: they are looked for this long, s."""
+
+
+def save_nodes(folder: Path, *, play: bool) -> list[str]:
+    """Files of simulator, planner and controller, written while the simulator stands; it plays afterwards if asked.
+
+    Raises:
+        RotorError: no simulator answers, or a node cannot be saved.
+    """
+    with caller("save_nodes") as node:
+        call(node, Trigger, "/simulator/pause", Trigger.Request())
+        written = []
+        try:
+            for name in ("simulator", "planner", "controller"):
+                service = f"/{name}/save"
+                client = node.create_client(Save, service)
+                if name != "simulator" and not client.wait_for_service(LISTEN):
+                    continue
+                written.append(call(node, Save, service, Save.Request(folder=str(folder))).message)
+        except RotorError:
+            call(node, Trigger, "/simulator/play", Trigger.Request())
+            raise
+        if play:
+            call(node, Trigger, "/simulator/play", Trigger.Request())
+        return written

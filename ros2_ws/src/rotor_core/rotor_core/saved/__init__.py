@@ -1,0 +1,1 @@
+"""State that outlives a process: taken out of objects, written so that it is there whole, and put back."""

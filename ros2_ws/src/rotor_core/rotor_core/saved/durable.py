@@ -1,0 +1,48 @@
+"""Files that a loss of power leaves whole: the new one, or the former one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO
+
+
+def sync(file: IO) -> None:
+    """Return when what was written to an open file is on the disk.
+
+    Raises:
+        OSError: the disk is full or fails.
+    """
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk: a file without its name is lost too.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a file in place of what is there.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            sync(file)
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)

@@ -1,0 +1,78 @@
+"""A file of saved state: named arrays and plain values, whole or refused, of one version.
+
+Nothing in it is executed. It belongs to the version that wrote it, since another one may give other bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rotor_core._jit import cache_directory
+from rotor_core.errors import ConfigError
+from rotor_core.saved.durable import write_durably
+
+HEAD = "head"
+"""Array of the file that holds everything but arrays, as JSON."""
+
+
+def _version() -> bytes:
+    """Version on which bit-identical results depend: the sources of all kernels."""
+    return cache_directory().name.encode() + b"\n"
+
+
+def write_saved(path: Path, magic: bytes, head: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Write a file.
+
+    Args:
+        path: of the file.
+        magic: its first line: what kind of state this is.
+        head: plain values.
+        arrays: by name.
+
+    Raises:
+        ConfigError: it cannot be written; what was there stays.
+    """
+    stream = io.BytesIO()
+    np.savez(stream, **{HEAD: np.frombuffer(json.dumps(head).encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
+    data = stream.getvalue()
+    digest = hashlib.sha256(data).hexdigest().encode() + b"\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(path, magic + _version() + digest + data)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written ({error.strerror}).") from error
+
+
+def read_saved(path: Path, magic: bytes, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Plain values and arrays of a file; ``what``: its kind in words.
+
+    Raises:
+        ConfigError: no such file, not whole, of another version, or of another kind.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from error
+    if not raw.startswith(magic):
+        raise ConfigError(f"{path}: is not {what}.")
+    stream = io.BytesIO(raw[len(magic) :])
+    version, digest, data = stream.readline(), stream.readline().strip(), stream.read()
+    if hashlib.sha256(data).hexdigest().encode() != digest:
+        raise ConfigError(f"{path}: is damaged or incomplete. Fly it again.")
+    if version != _version():
+        raise ConfigError(
+            f"{path}: was written by another version of the simulator, which may give other bits. Fly it again."
+        )
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        return json.loads(arrays.pop(HEAD).tobytes()), arrays
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ConfigError(f"{path}: is not {what} ({error}).") from error
