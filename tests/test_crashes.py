@@ -15,7 +15,9 @@ import pytest
 from graph import bench
 from mcap.reader import make_reader
 from nav_msgs.msg import Odometry
+from power_loss import after_power_loss
 
+from rotor.graph.plan import ProgramPlan
 from rotor_core.ros import qos
 from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.live.recover import recover
@@ -144,3 +146,56 @@ def test_recording_onto_a_disk_that_fills_says_so_and_ends_the_run(tmp_path, dom
     assert "Traceback" not in run.stderr
     recover(out / "bag")
     assert read_flight(out / "bag").time[-1] > 1.5
+
+
+def recording_on(disk_delay: float, tmp_path, seconds: float):
+    """Fly and record on a disk that keeps only what was synced; when power is lost, what is left and was flown."""
+    bag, shadow = tmp_path / "bag", tmp_path / "shadow"
+    with bench(tmp_path) as b:
+        seen = b.collect(Odometry, "/payload/ground_truth", qos.STATE)
+        words = [
+            sys.executable,
+            str(Path(__file__).parent / "power_loss.py"),
+            str(shadow),
+            str(tmp_path),
+            str(disk_delay),
+        ]
+        words += [
+            "rotor_adapters.recorder.node",
+            "--ros-args",
+            "-p",
+            f"scenario:={SCENARIO}",
+            "-p",
+            f"bag:={bag}",
+        ]
+        words += ["-p", "wait_for:=simulator planner controller"]
+        b.group.start(ProgramPlan("recorder", tuple(words)))
+        b.start("simulator", scenario=SCENARIO, pacing="realtime", wait_for_recorder=True)
+        b.start("planner", scenario=SCENARIO)
+        b.start("controller", scenario=SCENARIO)
+        b.until(lambda: bool(seen) and stamp(seen[-1]) > 1.0 + seconds, "flight", 60.0)
+        left = after_power_loss(shadow, bag, tmp_path / "left")
+        when = stamp(seen[-1])
+        log = b.group.children["recorder"].log
+    return left, when, log.read_text()
+
+
+def test_a_loss_of_power_costs_a_recording_the_last_second(tmp_path):
+    """What the disk of the recorder's process holds while it flies, as it would be found by the next boot."""
+    left, when, log = recording_on(0.0, tmp_path, 4.0)
+    assert "the disk is slow" not in log
+    recover(left)
+    # the chunk under way holds half a second, its sync and our look at the disk take some of the rest
+    assert when - last_stamp(left) < 1.0
+    flight = read_flight(left)
+    gaps = np.diff(flight.time)
+    assert flight.time[0] < 1.1 and gaps.max() < 1.5 * np.median(gaps)
+
+
+def test_a_slow_disk_is_told_of_and_loses_nothing(tmp_path):
+    """Every sync takes two seconds; the bag is whole all the same."""
+    _, when, log = recording_on(2.0, tmp_path, 6.0)
+    assert "the disk is slow: a loss of power would cost the last" in log
+    flight = read_flight(tmp_path / "bag")  # closed by now
+    gaps = np.diff(flight.time)
+    assert flight.time[-1] >= when - 0.05 and gaps.max() < 1.5 * np.median(gaps)

@@ -148,7 +148,9 @@ def test_what_was_asked_for_meanwhile_is_taken_up_too(tmp_path):
     assert min(once) == at < last and set(once) == set(again)
     assert all(same(once[step], again[step]) for step in once)
     end, began = (once[step].bodies[0].pose.position for step in (max(once), at))
-    assert abs(end.x - began.x) + abs(end.y - began.y) > 1e-3  # it begins to circle; hovering it moves by micrometres
+    assert (
+        abs(end.x - began.x) + abs(end.y - began.y) > 1e-3
+    )  # it begins to circle; hovering it moves by micrometres
 
 
 def test_what_cannot_be_saved_or_resumed_is_refused_in_one_line(tmp_path):

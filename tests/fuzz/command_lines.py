@@ -13,6 +13,7 @@ STAYS = {
     "up",
     "push",
     "put",
+    "save",
     "play",
     "view",
     "bench",
@@ -23,7 +24,7 @@ STAYS = {
 }
 """Commands that start a graph, a server or long work: they get something that they must refuse."""
 
-DESTINATIONS = {"out", "html", "png", "gif"}
+DESTINATIONS = {"out", "html", "png", "gif", "save", "folder"}
 SOURCES = {"scenario", "recording", "sim", "real", "bag", "what"}
 GOOD_NUMBERS = ["0", "0.1", "0.2", "0.5", "1", "2", "10", "100"]
 NUMBERS = [

@@ -38,7 +38,7 @@ class Fence:
         if not isinstance(path, (str, bytes, os.PathLike)):
             return  # a file that is open already
         real = os.path.realpath(os.fsdecode(path))
-        if real.startswith(FREE) or any(f"{real}/".startswith(f"{f}/") for f in self.folders):
+        if f"{real}/".startswith(FREE) or any(f"{real}/".startswith(f"{f}/") for f in self.folders):
             return
         self.tried.append(f"{event} {real}")
         raise PermissionError(13, "outside of the fence", real)

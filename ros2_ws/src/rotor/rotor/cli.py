@@ -10,10 +10,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import rotor.verbs
 from rotor.verb import VERBS
-from rotor_core.errors import RotorError
+from rotor_core.errors import RotorError, printable
 from rotor_core.extras import ensure, remedy
 
 
@@ -23,6 +24,13 @@ def load_verbs() -> None:
         importlib.import_module(module.name)
     if importlib.util.find_spec("validation") is not None:
         importlib.import_module("validation.verbs")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     installed = Path(sys.argv[0]).name == "rotor"  # by pip, without the launcher of the repository
     launcher = " `./rotor test` runs all tests, `./rotor python FILE` a script in the environment."
     program = "rotor" if installed else "./rotor"
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog=program,
         description="Simulate aerial vehicles that carry and handle things.",
         epilog=f"`{program} COMMAND --help` shows the options of a command."
@@ -51,9 +59,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _printable(text: str) -> str:
-    """A message whose foreign parts cannot steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+def _lines(text: str) -> str:
+    """A message whose foreign parts cannot steer a terminal; the last words of a node are lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser().parse_args(arguments)
     except RotorError as error:
-        print(f"error: {_printable(str(error))}", file=sys.stderr)
+        print(f"error: {_lines(str(error))}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a parent ignores it
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
@@ -69,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ensure(*options.extras)
         return int(options.run(options))
     except RotorError as error:
-        print(f"error: {_printable(str(error))}", file=sys.stderr)
+        print(f"error: {_lines(str(error))}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
         if not (text := remedy(error)):

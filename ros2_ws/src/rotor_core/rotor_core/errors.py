@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """A text whose foreign parts cannot steer a terminal or begin a line: what cannot be shown is written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class RotorError(Exception):
     """Base of everything this suite raises on purpose."""
 
 
 class ConfigError(RotorError):
-    """A file or an option given by the user is wrong; the text names file, line and remedy."""
+    """A file or an option given by the user is wrong; the text, one line, names file, line and remedy."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text))
 
 
 class ModelError(RotorError):

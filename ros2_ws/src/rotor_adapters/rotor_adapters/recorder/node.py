@@ -51,6 +51,9 @@ READY_LIMIT = 10.0
 CHECK = 0.1
 """Wall time between two looks at what is heard, and at what waits to be written, s."""
 
+SLOW = 1.0
+"""A disk that takes longer than this to have what was written is told of, s."""
+
 DRAIN_PAUSE, DRAIN_LOOKS, DRAIN_LIMIT = 0.05, 5, 4.0
 """A stopping recorder looks for one more message this long, s, ends when so many looks in a row found none, and
 in all after at most this long, s. Looks are counted, since a process without a core sees time go by but no messages."""
@@ -105,10 +108,19 @@ class RecorderNode(Node):
         self._began = time.monotonic()
         self._subscriptions_of = [(topic, self._record(topic, store)) for topic in topics]
         self._look = self._every_now_and_then(self._check)
-        self._every_now_and_then(self._bag.flush_if_due)
+        self._every_now_and_then(self._flush)
 
     def _every_now_and_then(self, call: Callable[[], None]) -> Timer:
         return self.create_timer(CHECK, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _flush(self) -> None:
+        self._bag.flush_if_due()
+        behind = self._bag.behind
+        if behind > SLOW:
+            self.get_logger().warning(
+                f"the disk is slow: a loss of power would cost the last {behind + SLOW:.1f} s",
+                throttle_duration_sec=10.0,
+            )
 
     def _record(self, topic: Topic, store: Typestore) -> Subscription:
         reliability = (

@@ -344,7 +344,8 @@ class Scenario:
         inflow = any(v.rotors.inflow for v in self.model.vehicles)
         air = self.environment
         ground = air.ground_effect and self.actuation.mode == "wrench"  # else the engine sees to it
-        return inflow or air.wakes is not None or air.ceiling_effect or ground
+        feels = inflow or air.wakes is not None or air.ceiling_effect or ground
+        return feels and any(len(v.rotors.spins) for v in self.model.vehicles)
 
     @property
     def follows_plans(self) -> bool:

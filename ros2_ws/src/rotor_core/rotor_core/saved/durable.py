@@ -30,6 +30,18 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def sync_names(path: Path) -> None:
+    """Return when a path is on the disk: its name and those of all folders above it on the same disk.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    for folder in path.absolute().parents:
+        sync_folder(folder)
+        if folder.is_mount():
+            break
+
+
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file in place of what is there.
 
@@ -37,12 +49,12 @@ def write_durably(path: Path, data: bytes) -> None:
         OSError: it cannot be written; what was there stays.
     """
     part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
+    with part.open("wb") as file:
+        try:
             file.write(data)
             sync(file)
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+            os.replace(part, path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
     sync_folder(path.parent)

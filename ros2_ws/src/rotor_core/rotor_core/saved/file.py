@@ -22,7 +22,7 @@ HEAD = "head"
 """Array of the file that holds everything but arrays, as JSON."""
 
 
-def _version() -> bytes:
+def version() -> bytes:
     """Version on which bit-identical results depend: the sources of all kernels."""
     return cache_directory().name.encode() + b"\n"
 
@@ -45,7 +45,7 @@ def write_saved(path: Path, magic: bytes, head: dict, arrays: dict[str, np.ndarr
     digest = hashlib.sha256(data).hexdigest().encode() + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(path, magic + _version() + digest + data)
+        write_durably(path, magic + version() + digest + data)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written ({error.strerror}).") from error
 
@@ -63,10 +63,10 @@ def read_saved(path: Path, magic: bytes, what: str) -> tuple[dict[str, Any], dic
     if not raw.startswith(magic):
         raise ConfigError(f"{path}: is not {what}.")
     stream = io.BytesIO(raw[len(magic) :])
-    version, digest, data = stream.readline(), stream.readline().strip(), stream.read()
+    written_by, digest, data = stream.readline(), stream.readline().strip(), stream.read()
     if hashlib.sha256(data).hexdigest().encode() != digest:
         raise ConfigError(f"{path}: is damaged or incomplete. Fly it again.")
-    if version != _version():
+    if written_by != version():
         raise ConfigError(
             f"{path}: was written by another version of the simulator, which may give other bits. Fly it again."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.structure import build
 from rotor_core.config.yaml.tree import Tree, read_tree, tree_of
 from rotor_core.errors import ConfigError, RotorError
+from rotor_core.saved.durable import sync_folder, sync_names, write_durably
 from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
 from rotor_flight.studies.chunk import Job, flown, fly_chunk, step_error
@@ -118,6 +120,7 @@ def sweep(
     if not resume:
         _store(folder, loaded)
     (folder / CHUNKS).mkdir(exist_ok=True)
+    sync_folder(folder)
     first = job.scenario(0, numbers[0].tolist())
     warm(first)
     if COMPILED:  # once, so that workers find the kernels
@@ -238,19 +241,22 @@ def _client(workers: int | None, scheduler: str) -> Iterator[Any]:
 
 
 def _write(file: Path, rows: list[dict[str, Any]]) -> None:
-    """Whole or not at all: a kill leaves no half of a chunk."""
+    """Whole or not at all: neither a kill nor a loss of power leaves half of a chunk."""
     columns = {key: None for row in rows for key in row}
     table = pa.table({key: [row.get(key, float("nan")) for row in rows] for key in columns})
-    part = file.with_suffix(".part")
     try:
-        pq.write_table(table, part)
-        os.replace(part, file)
+        write_durably(file, _parquet(table))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise RotorError(
             f"{file}: cannot be written ({error.strerror}). Finished flights are kept: free some space and "
             "go on with --resume."
         ) from error
+
+
+def _parquet(table: pa.Table) -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    return stream.getvalue()
 
 
 def _collect(folder: Path, job: Job, count: int) -> pa.Table:
@@ -269,9 +275,7 @@ def _collect(folder: Path, job: Job, count: int) -> pa.Table:
         "versions": json.dumps(_versions()),
     }
     table = table.replace_schema_metadata({f"rotor.{k}": v for k, v in about.items()})
-    part = folder / (FLIGHTS + ".part")
-    pq.write_table(table, part)
-    os.replace(part, folder / FLIGHTS)
+    write_durably(folder / FLIGHTS, _parquet(table))
     return table
 
 
@@ -282,10 +286,11 @@ def _versions() -> dict[str, str]:
 
 def _store(folder: Path, loaded: LoadedStudy) -> None:
     """Store the inputs of a sweep, so that a resumed sweep flies the same even if files have changed since."""
-    (folder / STUDY_FILE).write_text(loaded.text)
+    write_durably(folder / STUDY_FILE, loaded.text.encode())
     about = {"name": loaded.name, "scenario": loaded.scenario, "functions": loaded.functions}
     about |= {"flights": loaded.study.flights}
-    (folder / JOB_FILE).write_text(json.dumps(about))
+    write_durably(folder / JOB_FILE, json.dumps(about).encode())
+    sync_names(folder / JOB_FILE)
 
 
 def _stored(folder: Path) -> LoadedStudy:

@@ -97,7 +97,7 @@ def fit_team(team: CrazyflieTeam, grid: Grid) -> TeamModel:
         )  # on the vehicle, per kg of the payload
         known = rows & np.isfinite(need).all(axis=1) & np.isfinite(cable).all(axis=1)
         if not known.any():
-            raise ConfigError(f"{team.name}: there is no data of {name} after {SETTLED:g} s.")
+            raise ConfigError(f"{team.path}: there is no data of {name} after {SETTLED:g} s.")
         best: tuple[float, float, np.ndarray] | None = None
         for lag in LAGS:
             thrust = np.asarray(

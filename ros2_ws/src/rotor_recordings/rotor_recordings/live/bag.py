@@ -1,4 +1,4 @@
-"""A bag that is being written and may be cut off at any time: by a kill, a full disk, a lost disk.
+"""A bag that is being written and may be cut off at any time: by a kill, a full disk, a loss of power.
 
 An MCAP file holds messages in chunks; what is in a chunk that has reached the file can be read
 without the index at its end (``./rotor recover``). So chunks are closed by time, not only by size.
@@ -6,6 +6,8 @@ without the index at its end (``./rotor recover``). So chunks are closed by time
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +20,9 @@ from rosbags.typesys.store import Typestore
 
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import RotorError
+from rotor_core.saved.durable import sync_folder, sync_names, write_durably
 from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.live.disk import DiskSync
 
 CHUNK_NS = NANOSECONDS_PER_SECOND // 2
 """A chunk holds at most this much simulated time, and is written at the latest after as much wall time."""
@@ -59,12 +63,14 @@ class LiveBag:
             if free(path.parent) < RESERVE:
                 raise RotorError(self._full("nothing was recorded"))
             writer.open()
-            (path / SCENARIO_FILE).write_text(scenario)
+            write_durably(path / SCENARIO_FILE, scenario.encode())
+            sync_names(path)
         except OSError as error:
             raise RotorError(f"{path}: cannot be written ({error.strerror}).") from error
         assert isinstance(writer.storage, McapWriter)
         self._storage = writer.storage
         self._writer = writer
+        self._disk = DiskSync(self._storage.bio)
         self._since = time.monotonic()
         self._first: int | None = None
 
@@ -112,9 +118,15 @@ class LiveBag:
             return
         self._storage.close_chunk()
         self._storage.bio.flush()
+        self._disk.ask()
         if self._free(self.path) < RESERVE:
             self.close()
             raise RotorError(self._full("recording ended; the bag is whole up to here"))
+
+    @property
+    def behind(self) -> float:
+        """Age of the oldest messages in the file that are not on the disk yet, s; of a fast disk below a chunk's."""
+        return self._disk.behind
 
     def _full(self, consequence: str) -> str:
         left = f"less than {RESERVE // 2**20} MB of disk space are left"
@@ -123,10 +135,9 @@ class LiveBag:
     def _give_up(self, error: OSError) -> None:
         writer, self._writer = self._writer, None
         assert writer is not None
-        try:
-            writer.abort()
-        except OSError:  # what waits in the file's buffer is lost, and has been said
-            pass
+        for end in (self._disk.close, writer.abort):
+            with contextlib.suppress(OSError):  # what waits in buffers is lost, and has been said
+                end()
         raise RotorError(
             f"{self.path}: writing failed ({error.strerror}), so recording ended. Recover what was written: "
             f"./rotor recover {self.path}"
@@ -141,8 +152,13 @@ class LiveBag:
         if self._writer is None:
             return
         try:
+            self._disk.close()
             self._writer.close()
+            for path in self.path.iterdir():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+            (self.path / SCENARIO_FILE).unlink(missing_ok=True)
+            sync_folder(self.path)
         except OSError as error:
             self._give_up(error)
         self._writer = None
-        (self.path / SCENARIO_FILE).unlink(missing_ok=True)

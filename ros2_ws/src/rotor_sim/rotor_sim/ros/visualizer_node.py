@@ -140,8 +140,15 @@ class VisualizerNode(Node):
         while True:
             self._come.wait()
             self._come.clear()
-            if self._newest is not None:
+            if self._newest is None:
+                continue
+            try:
                 self._draw(self._newest)
+            except (IndexError, KeyError, ValueError, TypeError) as error:
+                self.get_logger().warning(
+                    f"ignored: rotor/scene: is not one of this world ({error})",
+                    throttle_duration_sec=1.0,
+                )
 
     def _draw(self, message: SceneMessage) -> None:
         if self._epoch not in (None, message.epoch):
