@@ -21,6 +21,7 @@ from rclpy.utilities import try_shutdown
 
 from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup, how_ended, remedy
+from rotor.graph.shared_memory import remove_dead
 from rotor_core.errors import RotorError
 from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
@@ -116,6 +117,7 @@ def _run(
         executor.shutdown(timeout_sec=0.0)
         watcher.destroy_node()
         try_shutdown(context=context)
+        remove_dead()  # of nodes that had to be killed, now or in another run
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import RotorError
 from rotor_core.saved.durable import sync_folder, sync_names, write_durably
 from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.live.chunk_index import ChunkIndex
 from rotor_recordings.live.disk import DiskSync
 
 CHUNK_NS = NANOSECONDS_PER_SECOND // 2
@@ -70,6 +71,7 @@ class LiveBag:
         assert isinstance(writer.storage, McapWriter)
         self._storage = writer.storage
         self._writer = writer
+        self._storage.chunks = ChunkIndex(path)  # type: ignore[assignment]
         self._disk = DiskSync(self._storage.bio)
         self._since = time.monotonic()
         self._first: int | None = None
