@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import signal
@@ -33,6 +34,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rotor_msgs.srv import Circle, Hover
+from std_srvs.srv import Trigger
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -43,8 +45,9 @@ from rotor.graph.shared_memory import remove_dead
 from rotor_core.config.loader import load_scenario
 from rotor_flight.warm import warm
 
-SAMPLE, ORDER, KILL = 10.0, 20.0, 60.0
-"""Wall time between two looks at the memory, two orders, two deaths of the controller, s."""
+SAMPLE, ORDER, KILL, RESET = 10.0, 20.0, 60.0, 5.0
+"""Wall time between two looks at the memory, two orders, two deaths of the controller, s; and from a death to a reset:
+without a controller the team falls."""
 
 SETTLE = 300.0
 """Memory counts from here on, s: before, buffers of the middleware and of the bag fill."""
@@ -57,6 +60,9 @@ GROWTH = 5.0
 
 SHARED = Path("/dev/shm")
 PORT = 8290
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, as by right."""
+
 STANDBY = (
     "import sys; from rotor_control.ros.controller_node import main; sys.stdin.readline(); main()"
 )
@@ -168,6 +174,7 @@ class Soak:
         executor.add_node(node)
         self._circle = node.create_client(Circle, "planner/circle")
         self._hover = node.create_client(Hover, "planner/hover")
+        self._reset, self._reset_at = node.create_client(Trigger, "simulator/reset"), math.inf
         self._answers: list = []
         words = (
             sys.executable,
@@ -202,7 +209,8 @@ class Soak:
             page.close()
             self.page_mb = page.heard / 1e6
             self._retire()
-        self.ended = {n: c.process.returncode for n, c in group.children.items()}
+        codes = {n: c.process.returncode for n, c in group.children.items()}
+        self.ended = {n: 0 if (n, c) == ("viewer", INTERRUPTED) else c for n, c in codes.items()}
         executor.shutdown(timeout_sec=0.0)
         node.destroy_node()
         watcher.destroy_node()
@@ -254,6 +262,10 @@ class Soak:
             self._active.kill()
             self._active.wait()
             self._take_over()
+            self._reset_at = now + RESET
+        if now > self._reset_at and self._reset.service_is_ready():
+            self._reset_at = math.inf
+            self._answers.append((self._reset.call_async(Trigger.Request()), now))
         if not self.times or now - self._began - self.times[-1] >= SAMPLE:
             self._sample(now - self._began)
 
