@@ -10,6 +10,7 @@ open, and the visualizer draws. Writes docs/results/soak.md and its picture wher
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -57,6 +58,9 @@ MISSED = 1e-3
 
 GROWTH = 5.0
 """Growth of a process that is still flat, MB in an hour."""
+
+SLACK = 0.2
+"""A report may be heard this much after it was made, s."""
 
 SHARED = Path("/dev/shm")
 PORT = 8290
@@ -106,6 +110,47 @@ def owners(names: set[str]) -> dict[str, set[int]]:
     return found
 
 
+WATCH = """
+import os, sys, time
+core, file = int(sys.argv[1]), open(sys.argv[2], "w", buffering=1)
+os.sched_setaffinity(0, {core})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+last = time.perf_counter()
+while True:
+    time.sleep(0.001)
+    now = time.perf_counter()
+    if now - last > 0.002:
+        print(f"{now:.4f} {now - last - 0.001:.4f}", file=file)
+    last = now
+"""
+"""Wakes every millisecond above everything else on its core: where it comes late, the machine had no core for anybody."""
+
+
+def watch_core(core: int, folder: Path) -> subprocess.Popen:
+    """Begin to note when the machine stalls."""
+    return subprocess.Popen([sys.executable, "-c", WATCH, str(core), str(folder / f"stalls{core}")])
+
+
+def stalls(folder: Path) -> np.ndarray:
+    """Ends and lengths of all stalls of more than a millisecond, (n, 2) s."""
+    rows = [
+        [float(word) for word in line.split()]
+        for path in sorted(folder.glob("stalls*"))
+        for line in path.read_text().splitlines()
+        if len(line.split()) == 2
+    ]
+    return np.array(rows).reshape(-1, 2)
+
+
+def without_stalls(ticks: list[tuple[float, int, int]], found: np.ndarray) -> tuple[int, int]:
+    """Control periods and late ones between two reports of the simulator while which no core stalled."""
+    periods = late = 0
+    for (t0, n0, k0), (t1, n1, k1) in itertools.pairwise(ticks):
+        if not ((found[:, 0] > t0 - SLACK) & (found[:, 0] < t1 + SLACK)).any():
+            periods, late = periods + n1 - n0, late + k1 - k0
+    return periods, late
+
+
 class Page:
     """A page of the viewer that hears everything and draws nothing."""
 
@@ -146,6 +191,8 @@ class Soak:
     memory: dict[str, list[float]] = field(default_factory=dict)
     counts: list[dict[str, int]] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
+    ticks: list[tuple[float, int, int]] = field(default_factory=list)
+    """Times of reports of the simulator, with control periods and late ones with a core."""
     orders: int = 0
     refused: int = 0
     unanswered: int = 0
@@ -159,8 +206,6 @@ class Soak:
         options = GraphOptions(
             self.name,
             pacing="realtime",
-            duration=60.0 * self.minutes,
-            linger=True,
             bag=self.folder / "bag",
         )
         plans = graph_plan(options, scenario)
@@ -195,18 +240,18 @@ class Soak:
             self._standby = self._begin_standby()
             self._take_over()
             page = Page(PORT)
+            probes = [watch_core(k, self.folder) for k in range(os.cpu_count() or 1)]
             self._began = self._ordered = self._died = time.monotonic()
             plant = group.children["simulator"]
-            while plant.running and watcher.text != "finished":
+            while time.monotonic() - self._began < 60.0 * self.minutes:
                 executor.spin_once(timeout_sec=0.1)
                 self._look(watcher)
-                if (
-                    plant.process.poll() is None
-                    and time.monotonic() - self._began > 60.0 * self.minutes + 600.0
-                ):
-                    raise SystemExit("the run does not end")
-            self.values = watcher.values
+                if not plant.running:
+                    raise SystemExit(f"the simulator has ended: {plant.last_words()}")
             page.close()
+            for probe in probes:
+                probe.terminate()
+                probe.wait()
             self.page_mb = page.heard / 1e6
             self._retire()
         codes = {n: c.process.returncode for n, c in group.children.items()}
@@ -244,7 +289,10 @@ class Soak:
 
     def _look(self, watcher: Watcher) -> None:
         now = time.monotonic()
-        self.values = watcher.values
+        if watcher.values != self.values:
+            self.values = watcher.values
+            late = int(self.values["late_own_work"]) + int(self.values["late_waiting"])
+            self.ticks.append((time.perf_counter(), int(self.values["control_periods"]), late))
         for future, asked in list(self._answers):
             if future.done():
                 self._answers.remove((future, asked))
@@ -332,11 +380,16 @@ def judge(name: str, minutes: float, folder: Path) -> tuple[dict[str, object], S
     left = sorted(shared_files() - before)
     count, gap = bag_gaps(folder / "bag", "/rotor/team_state")
     last = {k: int(soak.values[k]) for k in ("control_periods", "missed_deadlines", "late_own_work", "late_without_core", "late_waiting")}  # fmt: skip
-    served = last["control_periods"] - last["late_without_core"]
+    seen = stalls(folder)
+    served, late = without_stalls(soak.ticks, seen)
     growth = soak.growth()
     result: dict[str, object] = {
         "scenario": name, "minutes": minutes, **last,
-        "late_share_with_core": (last["late_own_work"] + last["late_waiting"]) / served,
+        "stalls": len(seen),
+        "stalled_s": round(float(seen[:, 1].sum()), 2),
+        "periods_without_stalls": served,
+        "late_without_stalls": late,
+        "late_share_with_core": late / max(served, 1),
         "steal_s": steal_s() - steal,
         "real_time_factor": float(soak.values["real_time_factor"]),
         "stale_commands": int(soak.values["stale_commands"]),
@@ -398,7 +451,9 @@ Made by `./rotor python validation/benchmarks/soak.py --minutes {result["minutes
 | late ones | {result["missed_deadlines"]} | |
 | of them without a core | {result["late_without_core"]} | |
 | of them with a core: own work, waiting | {result["late_own_work"]}, {result["late_waiting"]} | |
-| late with a core, of all with a core | {100.0 * result["late_share_with_core"]:.3f} % | {100.0 * MISSED:g} % |
+| stalls of the machine beyond 1 ms, in all | {result["stalls"]}, {result["stalled_s"]} s | |
+| periods in seconds without a stall, late ones with a core | {result["periods_without_stalls"]}, {result["late_without_stalls"]} | |
+| their share | {100.0 * result["late_share_with_core"]:.3f} % | {100.0 * MISSED:g} % |
 | time that the host gave to others (steal), both cores | {result["steal_s"]:.0f} s | |
 | real-time factor | {result["real_time_factor"]:.4f} | |
 | commands that came too late | {result["stale_commands"]} | |
