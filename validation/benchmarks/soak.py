@@ -42,7 +42,7 @@ from websockets.sync.client import connect
 from rotor.graph.plan import STOP_ORDER, GraphOptions, NodePlan, ProgramPlan, graph_plan
 from rotor.graph.processes import ProcessGroup, command_line
 from rotor.graph.run import Watcher, environment
-from rotor.graph.shared_memory import remove_dead
+from rotor.graph.shared_memory import YOUNG, remove_dead
 from rotor_core.config.loader import load_scenario
 from rotor_flight.warm import warm
 
@@ -374,7 +374,7 @@ def judge(name: str, minutes: float, folder: Path) -> tuple[dict[str, object], S
     remove_dead()  # what others left is not looked at
     before, steal = shared_files(), steal_s()
     soak.run()
-    time.sleep(1.0)
+    time.sleep(YOUNG + 1.0)
     by_killed = [n for n in sorted(shared_files() - before) if n in soak.shared_owners]
     removed = [n for n in remove_dead() if n not in before]
     left = sorted(shared_files() - before)
