@@ -1,9 +1,7 @@
 """Nothing of a running graph listens to other machines, unless the user says so."""
 
-import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -115,59 +113,6 @@ def test_nodes_and_the_live_viewer_wait_on_the_loopback_interface_only(tmp_path)
 
 
 # --- another machine ------------------------------------------------------------------------------
-
-
-class Machines:
-    """Two network namespaces with a cable between them; processes there share nothing else but files."""
-
-    def __init__(self) -> None:
-        tag = str(os.getpid())
-        self.here, self.there = f"rotor-{tag}-a", f"rotor-{tag}-b"
-        self.address = "10.77.0.1"
-
-    def __enter__(self) -> "Machines":
-        ends = ((self.here, self.address), (self.there, "10.77.0.2"))
-        for name, _ in ends:
-            _ip("netns", "add", name)
-        _ip("link", "add", "cable", "netns", self.here, "type", "veth", "peer", "name", "cable", "netns", self.there)  # fmt: skip
-        for name, address in ends:
-            _ip("-n", name, "addr", "add", f"{address}/24", "dev", "cable")
-            for device in ("lo", "cable"):
-                _ip("-n", name, "link", "set", device, "up")
-            _ip("-n", name, "route", "add", "239.0.0.0/8", "dev", "cable")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name in (self.here, self.there):
-            with contextlib.suppress(subprocess.CalledProcessError):
-                _ip("netns", "del", name)
-
-    def command_here(self, *command: str) -> tuple[str, ...]:
-        return ("ip", "netns", "exec", self.here, *command)
-
-    def command_there(self, *command: str) -> tuple[str, ...]:
-        """With a shared memory of its own, as another machine has."""
-        alone = 'mount -t tmpfs none /dev/shm && exec "$@"'
-        return ("ip", "netns", "exec", self.there, "unshare", "-m", "sh", "-c", alone, "sh", *command)  # fmt: skip
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(("ip", *words), check=True, capture_output=True)
-
-
-@pytest.fixture
-def machines():
-    if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("unshare")):
-        pytest.skip("needs root, ip and unshare to make network namespaces")
-    two = Machines()
-    try:
-        two.__enter__()
-        subprocess.run(two.command_there("true"), check=True, capture_output=True)
-    except subprocess.CalledProcessError as error:
-        two.__exit__()
-        pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
-    yield two
-    two.__exit__()
 
 
 def spy(command: tuple[str, ...], env: dict[str, str], patience: float) -> dict:

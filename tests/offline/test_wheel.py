@@ -1,6 +1,8 @@
 """`pip install .`: a wheel of what needs no ROS, which flies elsewhere."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,19 +13,39 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
+def built(source, folder, **options):
+    """The wheel of a folder with the sources."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     out = subprocess.run(
-        [*command, "--wheel-dir", str(folder), str(ROOT)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [*command, "--wheel-dir", str(folder), str(source)],
+        capture_output=True, text=True, check=False, **options,
+    )  # fmt: skip
     assert out.returncode == 0, out.stderr
     (file,) = folder.glob("*.whl")
     return file
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return built(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+def test_it_is_the_same_to_the_byte_wherever_and_whenever_it_is_built(wheel, tmp_path):
+    """Another folder, other times and rights of files, another time zone, another order of hashes."""
+    copy = tmp_path / "elsewhere" / "sources"
+    left_out = shutil.ignore_patterns(".ros", ".git", "build", "install", "log", "results", "my", "__pycache__", "*.egg-info")  # fmt: skip
+    shutil.copytree(ROOT, copy, ignore=left_out)
+    for k, path in enumerate(sorted(copy.rglob("*"))):
+        if path.is_file():
+            path.chmod(0o600 if k % 2 else 0o664)
+        os.utime(path, (1.5e9 + 977 * k, 1.5e9 + 977 * k))
+    env = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "LC_ALL": "C"}
+    env.pop("SOURCE_DATE_EPOCH", None)
+    again = built(copy, tmp_path, env=env, umask=0o077)
+    assert again.name == wheel.name
+    assert (
+        hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
+    )
 
 
 def test_wheel_holds_the_packages_and_their_data(wheel):

@@ -1,8 +1,8 @@
 """Soak of the node graph: a team flies for long and is recorded, viewed, ordered about, and loses its controller.
 
-Looks at what must not grow or be left: memory of every process, late periods, gaps in the bag, processes, files. Every
-minute the controller is killed and another one takes over; every 20 s the planner gets an order; a page of the viewer is
-open, and the visualizer draws. Writes docs/results/soak.md and its picture where asked.
+Looks at what must not grow or be left: memory of every process, late periods, gaps in the bag, processes, files.
+Every minute the controller is killed and another one takes over; every 20 s the planner gets an order; a page of the
+viewer is open, and the visualizer draws. Writes docs/results/soak.md and its picture where asked.
 
     ./rotor python validation/benchmarks/soak.py [--minutes 60] [--scenario six_dragonflies_box] [--report docs]
 """
@@ -62,6 +62,14 @@ GROWTH = 5.0
 SLACK = 0.2
 """A report may be heard this much after it was made, s."""
 
+COUNTS = (
+    "control_periods",
+    "missed_deadlines",
+    "late_own_work",
+    "late_without_core",
+    "late_waiting",
+)
+
 SHARED = Path("/dev/shm")
 PORT = 8290
 INTERRUPTED = 130
@@ -73,7 +81,8 @@ STANDBY = (
 """A controller that has imported everything and waits for a word to begin: that of a robot would be warm, too."""
 
 CAMERA = {
-    "type": "ViewerCameraMessage", "wxyz": [1.0, 0.0, 0.0, 0.0], "position": [3.0, 3.0, 2.0], "fov": 1.0, "near": 0.1, "far": 100.0,
+    "type": "ViewerCameraMessage", "wxyz": [1.0, 0.0, 0.0, 0.0], "position": [3.0, 3.0, 2.0], "fov": 1.0, "near": 0.1,
+    "far": 100.0,
     "image_height": 480, "image_width": 640, "look_at": [0.0, 0.0, 0.0], "up_direction": [0.0, 0.0, 1.0],
 }  # fmt: skip
 
@@ -123,7 +132,7 @@ while True:
         print(f"{now:.4f} {now - last - 0.001:.4f}", file=file)
     last = now
 """
-"""Wakes every millisecond above everything else on its core: where it comes late, the machine had no core for anybody."""
+"""Wakes every millisecond above all else on its core: where it comes late, the machine had no core for anybody."""
 
 
 def watch_core(core: int, folder: Path) -> subprocess.Popen:
@@ -321,8 +330,7 @@ class Soak:
         self.times.append(when)
         for name, child in self._group.children.items():
             self.memory.setdefault(name, []).append(resident_mb(child.process.pid))
-        keys = ("control_periods", "missed_deadlines", "late_own_work", "late_without_core", "late_waiting")  # fmt: skip
-        self.counts.append({k: int(self.values.get(k, "0")) for k in keys})
+        self.counts.append({k: int(self.values.get(k, "0")) for k in COUNTS})
         mine = {child.process.pid: name for name, child in self._group.children.items()}
         mine |= {
             self._active.pid: "controller",
@@ -334,12 +342,15 @@ class Soak:
                 self.shared_owners[name] = (
                     mine[pid] if pid not in self.killed else "killed controller"
                 )
-        print(f"{when:7.0f} s  {self.counts[-1]}  " + "  ".join(f"{n} {m[-1]:.1f}" for n, m in self.memory.items()), flush=True)  # fmt: skip
+        held = "  ".join(f"{n} {m[-1]:.1f}" for n, m in self.memory.items())
+        print(f"{when:7.0f} s  {self.counts[-1]}  {held}", flush=True)
 
     def _order(self) -> None:
         self.orders += 1
         if self.orders % 2:
-            request = Circle.Request(entity=self._entity, radius_m=1.0, period_s=10.0, cruise_s=5.0, ramp_rad_s2=0.0)  # fmt: skip
+            request = Circle.Request(
+                entity=self._entity, radius_m=1.0, period_s=10.0, cruise_s=5.0, ramp_rad_s2=0.0
+            )
             future = self._circle.call_async(request)
         else:
             future = self._hover.call_async(Hover.Request(entity=self._entity))
@@ -379,7 +390,7 @@ def judge(name: str, minutes: float, folder: Path) -> tuple[dict[str, object], S
     removed = [n for n in remove_dead() if n not in before]
     left = sorted(shared_files() - before)
     count, gap = bag_gaps(folder / "bag", "/rotor/team_state")
-    last = {k: int(soak.values[k]) for k in ("control_periods", "missed_deadlines", "late_own_work", "late_without_core", "late_waiting")}  # fmt: skip
+    last = {k: int(soak.values[k]) for k in COUNTS}
     seen = stalls(folder)
     served, late = without_stalls(soak.ticks, seen)
     growth = soak.growth()
@@ -425,7 +436,7 @@ def report(docs: Path, result: dict, soak: Soak) -> None:
     above.set_ylim(bottom=0.0)
     above.legend(ncols=3, fontsize=8)
     periods = np.maximum([c["control_periods"] for c in soak.counts], 1)
-    for key, label in (("late_own_work", "own work"), ("late_without_core", "no core"), ("late_waiting", "waiting")):  # fmt: skip
+    for key, label in zip(COUNTS[2:], ("own work", "no core", "waiting"), strict=True):
         below.plot(minutes, 100.0 * np.array([c[key] for c in soak.counts]) / periods, label=label)
     below.axhline(100.0 * MISSED, color="0.5", linestyle="--")
     below.set_ylabel("late periods [%]")
@@ -438,7 +449,7 @@ def report(docs: Path, result: dict, soak: Soak) -> None:
         f"| {n} | {result['memory_mb'][n]} | {result['growth_mb_per_hour'][n]} |"
         for n in result["memory_mb"]
     )
-    whose = sorted(set(result["whose"].values()))
+    whose = ", ".join(sorted(set(result["whose"].values()) - {"?"})) or "nobody"
     text = f"""# Soak of the node graph
 
 Made by `./rotor python validation/benchmarks/soak.py --minutes {result["minutes"]:g} --report docs`:
@@ -452,14 +463,16 @@ Made by `./rotor python validation/benchmarks/soak.py --minutes {result["minutes
 | of them without a core | {result["late_without_core"]} | |
 | of them with a core: own work, waiting | {result["late_own_work"]}, {result["late_waiting"]} | |
 | stalls of the machine beyond 1 ms, in all | {result["stalls"]}, {result["stalled_s"]} s | |
-| periods in seconds without a stall, late ones with a core | {result["periods_without_stalls"]}, {result["late_without_stalls"]} | |
+| periods in seconds without a stall | {result["periods_without_stalls"]} | |
+| late ones of these, with a core | {result["late_without_stalls"]} | |
 | their share | {100.0 * result["late_share_with_core"]:.3f} % | {100.0 * MISSED:g} % |
 | time that the host gave to others (steal), both cores | {result["steal_s"]:.0f} s | |
 | real-time factor | {result["real_time_factor"]:.4f} | |
 | commands that came too late | {result["stale_commands"]} | |
 | controllers killed | {result["controllers_killed"]} | |
 | verdict | {result["verdict"]} | |
-| orders, refused, unanswered | {result["orders"]}, {result["orders_refused"]}, {result["orders_unanswered"]} | unanswered: 0 |
+| orders, refused | {result["orders"]}, {result["orders_refused"]} | |
+| orders unanswered | {result["orders_unanswered"]} | 0 |
 | states in the bag, longest gap | {result["states_recorded"]}, {1e3 * result["longest_gap_s"]:.1f} ms | |
 | size of the bag | {result["bag_mb"]} MB | |
 | heard by the page | {result["page_mb"]} MB | |
@@ -467,8 +480,8 @@ Made by `./rotor python validation/benchmarks/soak.py --minutes {result["minutes
 | files of shared memory of killed processes, removed | {result["removed_as_dead"]} | |
 | files of shared memory left | {len(result["shared_memory_left"])} | 0 |
 
-Whose files of shared memory were removed is known from the processes that had them mapped: {", ".join(whose) or "nobody's"}.
-A file is removed when the lock can be had that its owner holds as long as it lives.
+Who had the removed files of shared memory mapped was noted while it lived: {whose}. A file is removed when no process
+has it mapped and the lock can be had that its owner holds as long as it lives.
 
 | process | memory at the end [MB] | growth after five minutes [MB/h], at most {GROWTH:g} |
 |---|---|---|

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import importlib.util
 import pkgutil
@@ -16,6 +17,9 @@ import rotor.verbs
 from rotor.verb import VERBS
 from rotor_core.errors import RotorError, printable
 from rotor_core.extras import ensure, remedy
+
+SHOWN = 60
+"""Characters of a name that is too long for a file."""
 
 
 def load_verbs() -> None:
@@ -78,6 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(options.run(options))
     except RotorError as error:
         print(f"error: {_lines(str(error))}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # of all else the place that meets it says more
+            raise
+        name = printable(str(error.filename))[:SHOWN]
+        print(f"error: {name!r} ...: {error.strerror}.", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
         if not (text := remedy(error)):

@@ -54,7 +54,18 @@ COMPILED: bool = numba is not None
 
 
 CHECKED: bool = os.environ.get("ROTOR_CHECKED", "0") not in ("", "0")
-"""True if compiled kernels check every index into a table, for tests of kernels."""
+"""True if compiled kernels check every index into a table or an array, and memory that nobody has written is poisoned:
+the long mode of the tests (docs/results/sanitizers.md)."""
+
+POISON_INT = -(2**62)
+
+
+def unwritten(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
+    """An array to be written before it is read; in the long mode of the tests it holds no values."""
+    made = np.empty(shape, dtype)
+    if CHECKED:
+        made.fill(np.nan if made.dtype.kind == "f" else POISON_INT)
+    return made
 
 
 def constants(*values: int) -> tuple[int, ...]:
@@ -212,7 +223,7 @@ def _compiled(function: Callable, *, inline: bool, nogil: bool = False) -> Any:
     return numba.njit(  # type: ignore[call-overload]
         cache=not generated,
         error_model="numpy",
-        boundscheck=False,
+        boundscheck=CHECKED,
         fastmath={"contract"},
         _nrt=False,
         nogil=nogil,

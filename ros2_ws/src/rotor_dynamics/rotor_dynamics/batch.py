@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rotor_core._jit import unwritten
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
@@ -108,9 +109,9 @@ class Batch:
         options["log_rows"] = int(EVENT_ROWS) + 2 * (len(first.cables) + 2 * len(first.joints))
         engine = Engine(first, **options)
         self._reference = engine
-        self.ints = np.empty((self.size, len(engine.ints)), np.int64)
-        self.floats = np.empty((self.size, len(engine.floats)))
-        self._poses = np.empty((self.size, *engine.member_pose.shape))
+        self.ints = unwritten((self.size, len(engine.ints)), np.int64)
+        self.floats = unwritten((self.size, len(engine.floats)))
+        self._poses = unwritten((self.size, *engine.member_pose.shape))
         fresh = engine.ints.copy(), engine.floats.copy()
         for w in range(self.size):
             if shared:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from rotor_core._jit import COMPILED
+from rotor_core._jit import COMPILED, unwritten
 from rotor_core._link import entry
 from rotor_core.errors import ContractError, ModelError, SolverError
 from rotor_core.state import MOTION
@@ -449,7 +449,7 @@ class Engine(EngineState):
     def _members(self, states: np.ndarray, times: np.ndarray) -> np.ndarray:
         """States of members, (n, n_members, 13), from those of merged bodies at ``times``."""
         there, now = self.world.start.copy(), self.time
-        members = np.empty((len(states), len(self.system.bodies), memory.STATE))
+        members = unwritten((len(states), len(self.system.bodies), memory.STATE))
         for i, row in enumerate(states):
             n = self.topology.n_bodies
             self.world.start[:n] = row[:n]

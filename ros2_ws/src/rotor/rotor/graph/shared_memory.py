@@ -1,7 +1,7 @@
 """Shared memory of Fast DDS whose owners were killed: half a megabyte each that nobody else gives back.
 
-Who owns a file of it has it mapped, and holds a lock on the file beside it whose name ends in ``_el``, for as long as the
-process lives, however it ends. A file of ours that no process has mapped and whose lock can be had is therefore dead.
+Who owns a file of it has it mapped, and holds a lock on the file beside it whose name ends in ``_el``, for as long as
+the process lives, however it ends. A file of ours that no process has mapped and whose lock can be had is dead.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from math import exp, sin
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
+from rotor_core._jit import inlined, kernel, unwritten
 from rotor_core.errors import ContractError
 from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
@@ -51,7 +51,7 @@ class RotorDrive:
     @property
     def speeds(self) -> np.ndarray:
         """Speeds of all rotors now, (n_rotors,) rad/s (R.5)."""
-        out = np.empty(len(self.order))
+        out = unwritten(len(self.order))
         speeds_now(self._world.rotors, self.order, self._time, out)
         return out
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
+from rotor_core._jit import unwritten
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 
@@ -153,7 +154,7 @@ class Coordinates:
     def rates(self, value: memory.World, change: memory.World) -> np.ndarray:
         """Rates of the coordinates of a change, (n,), from the accelerations of both."""
         along, slopes = self.read(value, change), change.slopes[memory.FIRST_SLOPE]
-        out = np.empty(self.n)
+        out = unwritten(self.n)
         for i, (b, turn) in enumerate(zip(self._bodies, self._turns, strict=True)):
             x, rate = along[ERRORS * i :][:ERRORS], out[ERRORS * i :][:ERRORS]
             omega = turn.T @ value.start[b, memory.OMEGA : memory.OMEGA + 3]

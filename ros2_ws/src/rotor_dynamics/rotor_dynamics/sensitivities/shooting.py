@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel_without_gil
+from rotor_core._jit import inlined, kernel_without_gil, unwritten
 from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.math import so3
@@ -187,7 +187,7 @@ class Periods:
             lengths of their steps (N,).
         """
         costate = np.array(end, float)
-        inputs, steps = np.empty(self.B.shape[::2]), np.empty(len(self.A))
+        inputs, steps = unwritten(self.B.shape[::2]), unwritten(len(self.A))
         for k in reversed(range(len(self.A))):
             inputs[k], steps[k] = self.B[k].T @ costate, self.E[k] @ costate
             costate = self.A[k].T @ costate
@@ -361,9 +361,9 @@ class Shooting:
         for k in range(count):
             step = self.engine.step_length if steps is None else float(steps[k])
             self._begin(ints[k], floats[k], wrenches[k], step)
-        A, B = np.empty((count, n, n)), np.empty((count, n, m))
-        C, D = np.empty((count, n_cables, n)), np.empty((count, n_cables, m))
-        E, F = np.empty((count, n)), np.empty((count, n_cables))
+        A, B = unwritten((count, n, n)), unwritten((count, n, m))
+        C, D = unwritten((count, n_cables, n)), unwritten((count, n_cables, m))
+        E, F = unwritten((count, n)), unwritten((count, n_cables))
         doubts = np.zeros(count, np.int64)
         threads = min(threads or os.cpu_count() or 1, count)
 

@@ -107,7 +107,9 @@ def _find(path: Path) -> tuple[Path, Path]:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise ConfigError(f"{word(str(file))}: is not an MCAP file, whole or damaged.")
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{word(str(path))}: cannot be read ({error}).") from error
+        raise ConfigError(
+            f"{word(str(path))}: cannot be read ({getattr(error, 'strerror', None) or error})."
+        ) from error
     return file.parent, file
 
 

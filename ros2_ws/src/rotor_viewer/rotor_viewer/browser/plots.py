@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +113,7 @@ class _Slot:
         self._gui, self._scenario, self._order = gui, scenario, order
         self._who: Any = None
         self._plot: Any = None
+        self._changing = threading.Lock()  # pages choose in threads of the server
         self._what = gui.add_dropdown("plot", (*choices, NOTHING), initial_value=first, order=order)
         self._what.on_update(lambda _: self._choose())
         self._choose()
@@ -123,6 +125,10 @@ class _Slot:
 
     def _choose(self) -> None:
         """Another quantity: of all that has it."""
+        with self._changing:
+            self._choose_now()
+
+    def _choose_now(self) -> None:
         self._remove_plot()
         if self._who is not None:
             self._who.remove()
@@ -133,8 +139,13 @@ class _Slot:
         self._who = self._gui.add_dropdown(
             "of", (ALL, *names), initial_value=ALL, order=self._order + 1, visible=len(names) > 1
         )
-        self._who.on_update(lambda _: self._draw())
+        self._who.on_update(lambda _: self._redraw())
         self._draw()
+
+    def _redraw(self) -> None:
+        with self._changing:
+            if self._who is not None:
+                self._draw()
 
     def _draw(self) -> None:
         """An empty plot of the chosen lines."""
@@ -158,8 +169,11 @@ class _Slot:
 
     def update(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:
         """Draw pictures, as :meth:`Plots.update`."""
-        if self._plot is None:
-            return
+        with self._changing:
+            if self._plot is not None:
+                self._show(pictures, begin, end)
+
+    def _show(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:
         quantity = QUANTITIES[heard.chosen(self._what)]
         values = np.nan_to_num(quantity.values(self._scenario, pictures))
         who = heard.chosen(self._who)
