@@ -83,12 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RotorError as error:
         print(f"error: {_lines(str(error))}", file=sys.stderr)
         return 2
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:  # of all else the place that meets it says more
-            raise
-        name = printable(str(error.filename))[:SHOWN]
-        print(f"error: {name!r} ...: {error.strerror}.", file=sys.stderr)
-        return 2
     except ModuleNotFoundError as error:
         if not (text := remedy(error)):
             raise
@@ -99,6 +93,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # of all else the place that meets it says more
+            raise
+        name = printable(str(error.filename))[:SHOWN]
+        print(f"error: {name!r} ...: {error.strerror}.", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 from rotor_core.errors import RotorError
 from rotor_core.ros.loopback import keep_to_loopback
@@ -28,7 +29,7 @@ def caller(name: str) -> Iterator[Node]:
         yield node
     finally:
         node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
 
 
 def call(node: Node, kind: type, name: str, request: Any) -> Any:

@@ -167,7 +167,7 @@ def go_to(
     way = np.array([*(goal - stop[:3]), turn])
     if not (np.abs(way) < FARTHEST).all():
         raise ContractError(
-            f"goal: must be within {FARTHEST:g} m of where the vehicle is, got {goal.tolist()}."
+            f"goal: must be within {FARTHEST:g} m of where the vehicle is, got {np.asarray(goal).tolist()}."
         )
     v_brake, a_brake = _peaks(brake, braking)
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
