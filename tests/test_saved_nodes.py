@@ -162,7 +162,8 @@ def test_what_cannot_be_saved_or_resumed_is_refused_in_one_line(tmp_path):
         refused = bench.call(Save, "/planner/save", Save.Request(folder=str(folder)))
         assert not refused.success and "a mission is flown" in refused.message
         for target, words in (
-            ("", "folder: is missing"),
+            ("", "folder: must be an absolute path"),
+            ("my/half", "folder: must be an absolute path"),
             (str(tmp_path / "file"), "cannot be written"),
             ("/proc/none", "cannot be written"),
         ):

@@ -15,6 +15,7 @@ from fuzz.message_values import changed, filled, interface
 from fuzz.verdicts import ACCEPTED, REFUSED, Tally
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rotor_msgs.srv import Save
 
 from rotor_sim.state_machine import State
 
@@ -96,8 +97,10 @@ def request_for(rng, kind, words):
     return filled(rng, made, words) if rng.random() < 0.7 else changed(rng, made, words)
 
 
-def harmless(request):
-    """Without what ends the process, as it should, or makes it wait, as it should."""
+def harmless(request, folder):
+    """Without what ends the process, as it should, or makes it wait, or writes elsewhere, as it should."""
+    if isinstance(request, Save.Request) and request.folder.startswith("/"):
+        request.folder = f"{folder}/{request.folder}"
     if isinstance(request, ChangeState.Request):
         request.transition.label = ""
         if request.transition.id in SHUTDOWNS:
@@ -195,7 +198,9 @@ def test_whatever_is_asked_there_is_an_answer(tmp_path):
                     answer = special[what](caller, rng)
                 else:
                     kind = services[what]
-                    answer = caller.call(kind, what, harmless(request_for(rng, kind, team.words)))
+                    answer = caller.call(
+                        kind, what, harmless(request_for(rng, kind, team.words), tmp_path)
+                    )
                 bench.executor.spin_once(timeout_sec=0.0)
                 team.alive()
                 if number % CHECKED == CHECKED - 1:

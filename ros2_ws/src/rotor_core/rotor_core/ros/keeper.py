@@ -28,6 +28,8 @@ from rotor_core.saved.file import read_saved, write_saved
 
 MAGIC = b"rotor node 1\n"
 SCENARIO_FILE = "scenario.yaml"
+SHOWN = 100
+"""Characters of a path in messages."""
 
 
 class Messages:
@@ -117,8 +119,10 @@ class Keeper:
 
     def _serve(self, request: Save.Request, response: Save.Response) -> Save.Response:
         try:
-            if not request.folder:
-                raise ContractError("folder: is missing. Name one, which all nodes may share.")
+            if not Path(request.folder).is_absolute():
+                raise ContractError(
+                    f"folder: must be an absolute path, which all nodes may share, got {request.folder[:SHOWN]!r}."
+                )
             response.message = str(self.save(Path(request.folder)))
             response.success = True
         except (RotorError, ValueError) as error:  # names with a NUL are no paths
