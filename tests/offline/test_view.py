@@ -344,3 +344,25 @@ def test_ports_that_are_taken_are_skipped():
         assert free_port("127.0.0.1", port) > port
     with pytest.raises(ConfigError, match="cannot listen"):
         free_port("127.0.0.1", 65536)
+
+
+def test_the_page_lives_on_when_its_server_stumbles_over_a_thread(monkeypatch):
+    """An hour's soak met it once: asyncio's event, set from our thread while the server's loop began to wait for it."""
+    from rotor_viewer.browser.app import WAKING, Viewer
+
+    ticks = []
+
+    class Page(Viewer):
+        def __init__(self):
+            self._wanted = None
+
+        def tick(self, elapsed):
+            ticks.append(elapsed)
+            if len(ticks) == 1:
+                raise RuntimeError(WAKING)
+            if len(ticks) == 4:
+                raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        Page().run()
+    assert len(ticks) == 4

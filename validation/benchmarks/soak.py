@@ -360,10 +360,13 @@ class Soak:
         """Slope of the memory of every process after settling, MB in an hour."""
         t = np.array(self.times)
         rows = t > min(SETTLE, t[-1] / 2.0)
-        return {
-            name: float(np.polyfit(t[rows] / 3600.0, np.array(m)[: len(t)][rows], 1)[0])
-            for name, m in self.memory.items()
-        }
+        out = {}
+        for name, m in self.memory.items():
+            held = np.array(m)[: len(t)]
+            known = rows & np.isfinite(held)  # one that has ended holds nothing
+            slope = np.polyfit(t[known] / 3600.0, held[known], 1)[0] if known.sum() > 2 else np.inf
+            out[name] = float(slope)
+        return out
 
 
 def bag_gaps(bag: Path, topic: str) -> tuple[int, float]:
