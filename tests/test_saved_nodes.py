@@ -21,8 +21,6 @@ SCENARIOS = [
     "three_dragonflies_motion_capture",  # noise, dropouts, delay; cables; integrals of the law
     "arm_slung_load",
     "hexacopter_wind",  # turbulence; inflow
-    "helicopter_slung_load",
-    "three_dragonflies_predictive",
 ]
 
 
