@@ -40,7 +40,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from rotor.graph.plan import STOP_ORDER, GraphOptions, NodePlan, ProgramPlan, graph_plan
-from rotor.graph.processes import ProcessGroup, command_line
+from rotor.graph.processes import ProcessGroup, command_line, follow_parent
 from rotor.graph.run import Watcher, environment
 from rotor.graph.shared_memory import YOUNG, remove_dead
 from rotor_core.config.loader import load_scenario
@@ -276,7 +276,7 @@ class Soak:
         assert isinstance(self._controller, NodePlan)
         _, *arguments = command_line(self._controller)
         return subprocess.Popen(
-            [sys.executable, "-c", STANDBY, *arguments], stdin=subprocess.PIPE, env=self._env, start_new_session=True,
+            [*follow_parent(), sys.executable, "-c", STANDBY, *arguments], stdin=subprocess.PIPE, env=self._env, start_new_session=True,
             stdout=(self.folder / "log" / "controllers.log").open("a"), stderr=subprocess.STDOUT,
         )  # fmt: skip
 
