@@ -276,7 +276,8 @@ class Soak:
         assert isinstance(self._controller, NodePlan)
         _, *arguments = command_line(self._controller)
         return subprocess.Popen(
-            [*follow_parent(), sys.executable, "-c", STANDBY, *arguments], stdin=subprocess.PIPE, env=self._env, start_new_session=True,
+            [*follow_parent(), sys.executable, "-c", STANDBY, *arguments],
+            stdin=subprocess.PIPE, env=self._env, start_new_session=True,
             stdout=(self.folder / "log" / "controllers.log").open("a"), stderr=subprocess.STDOUT,
         )  # fmt: skip
 
