@@ -48,6 +48,8 @@ ARGUMENTS = (
     ("names", "", "Topic names of another suite: rotortm (config/remaps), or a path.", None),
     ("foxglove", "false", "Run foxglove_bridge on 127.0.0.1.", YES_NO),
     ("log_level", "info", "Of our nodes.", list(LOG_LEVELS)),
+    ("resume", "", "Folder of saved nodes to go on from (./rotor save), with scenario:=FOLDER/scenario.yaml.", None),
+    ("save_on_exit", "", "Folder into which simulator, planner and controller save themselves at their end.", None),
 )  # fmt: skip
 """Name, default, description, choices."""
 
@@ -58,6 +60,10 @@ def _number(kind: type, name: str, text: str) -> int | float:
     except ValueError as error:
         what = "a whole number" if kind is int else "a number"
         raise ConfigError(f"{name}: must be {what}, got {text!r}.") from error
+
+
+def _folder(name: str) -> str:
+    return str(Path(name).absolute()) if name else ""
 
 
 def _options(values: dict[str, str]) -> GraphOptions:
@@ -84,6 +90,8 @@ def _options(values: dict[str, str]) -> GraphOptions:
         namespace=values["namespace"],
         remaps=tuple(load_remaps(values["names"], scenario.model)),
         log_level=values["log_level"],
+        resume=_folder(values["resume"]),
+        save_on_exit=_folder(values["save_on_exit"]),
     )
 
 
