@@ -78,12 +78,17 @@ class Bench:
         """Names of the services that are known by now."""
         return {name for name, _ in self.node.get_service_names_and_types()}
 
-    def call(self, kind: type, name: str, request: object) -> object:
-        """Call a service and return its response."""
+    def ready(self, kind: type, name: str) -> Client:
+        """A client whose service is there: a call takes no search then."""
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)
         client = self._clients[name]
         self.until(client.service_is_ready, f"service {name}")
+        return client
+
+    def call(self, kind: type, name: str, request: object) -> object:
+        """Call a service and return its response."""
+        client = self.ready(kind, name)
         future = client.call_async(request)
         end = time.monotonic() + PATIENCE
         while not future.done():

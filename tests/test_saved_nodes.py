@@ -33,6 +33,9 @@ def start(bench, scenario, seconds, **parameters):
             own = {"pacing": "lockstep", "duration_s": seconds, "linger": True, "paused": True}
         bench.start(name, scenario=scenario, **own, **parameters)
     bench.until(lambda: bool(states), "the first state", 60.0)
+    # a short flight is over before a service has been found
+    for kind, name in ((Trigger, "/simulator/pause"), (Circle, "/planner/circle")):
+        bench.ready(kind, name)
     assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
     return states
 
