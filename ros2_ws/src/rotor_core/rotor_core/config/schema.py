@@ -345,7 +345,7 @@ class Scenario:
         air = self.environment
         ground = air.ground_effect and self.actuation.mode == "wrench"  # else the engine sees to it
         feels = inflow or air.wakes is not None or air.ceiling_effect or ground
-        return feels and any(len(v.rotors.spins) for v in self.model.vehicles)
+        return feels and bool(self.model.vehicles)
 
     @property
     def follows_plans(self) -> bool:
