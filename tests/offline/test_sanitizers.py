@@ -13,6 +13,9 @@ from rotor_core.config.loader import load_scenario
 from rotor_flight.loop import ClosedLoop
 
 compiled = pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
+alone = pytest.mark.skipif(
+    "ROTOR_ALONE" not in os.environ, reason="measured in a process of its own"
+)
 SCENARIOS = ["three_dragonflies_triangular_1m", "helicopter_hover", "arm_slung_load", "tethered_quadrotor"]  # fmt: skip
 
 
@@ -41,6 +44,7 @@ def grown(work):
     return after - before, peak - before
 
 
+@alone
 @compiled
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_engine_allocates_nothing(name):
@@ -50,6 +54,7 @@ def test_the_engine_allocates_nothing(name):
     assert held == 0 and most < 1024
 
 
+@alone
 @compiled
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_control_period_keeps_nothing(name):
@@ -91,3 +96,12 @@ def test_the_long_mode_poisons_and_checks(tmp_path):
     script.write_text(LONG)
     run = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True)
     assert run.stdout.strip() == "caught", run.stderr
+
+
+@compiled
+def test_what_is_measured_alone_holds():
+    """Threads and caches of other tests would count as growth."""
+    command = [sys.executable, "-m", "pytest", "-q", __file__, "-k", "allocates or keeps"]
+    env = {**os.environ, "ROTOR_ALONE": "1"}
+    run = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert run.returncode == 0 and "8 passed" in run.stdout, run.stdout[-3000:]
