@@ -62,13 +62,13 @@ def test_a_control_period_keeps_nothing(name):
     loop = settled(name)
 
     def fly():
-        for _ in range(100):
+        for _ in range(400):
             loop.period()
             loop.simulation.take_events(complete=False)
 
     held, most = grown(fly)
-    assert held < 100 * 16  # less than one object in a period: the smallest has 16 bytes
-    assert most < 200_000
+    assert held < 400 * 16  # less than one object in a period: the smallest has 16 bytes
+    assert most < 400_000
 
 
 LONG = """
