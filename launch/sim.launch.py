@@ -62,10 +62,6 @@ def _number(kind: type, name: str, text: str) -> int | float:
         raise ConfigError(f"{name}: must be {what}, got {text!r}.") from error
 
 
-def _folder(name: str) -> str:
-    return str(Path(name).absolute()) if name else ""
-
-
 def _options(values: dict[str, str]) -> GraphOptions:
     scenario = load_scenario(values["scenario"], autopilot=values["autopilot"] or None)
     bag = None
@@ -90,8 +86,8 @@ def _options(values: dict[str, str]) -> GraphOptions:
         namespace=values["namespace"],
         remaps=tuple(load_remaps(values["names"], scenario.model)),
         log_level=values["log_level"],
-        resume=_folder(values["resume"]),
-        save_on_exit=_folder(values["save_on_exit"]),
+        resume=values["resume"],
+        save_on_exit=values["save_on_exit"],
     )
 
 

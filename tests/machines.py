@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,10 @@ def _ip(*words: str) -> None:
     subprocess.run(("ip", *words), check=True, capture_output=True)
 
 
-@pytest.fixture
-def machines():
+def made(two: Machines) -> Iterator[Machines]:
+    """Machines for one test, which is skipped where none can be made."""
     if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("unshare")):
         pytest.skip("needs root, ip and unshare to make network namespaces")
-    two = Machines()
     try:
         two.__enter__()
         subprocess.run(two.command_there("true"), check=True, capture_output=True)
@@ -67,6 +67,11 @@ def machines():
         pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
     yield two
     two.__exit__()
+
+
+@pytest.fixture
+def machines():
+    yield from made(Machines())
 
 
 # --- a bad cable ------------------------------------------------------------------------------------
@@ -125,16 +130,7 @@ class BadCable(Machines):
 
 @pytest.fixture
 def bad_cable():
-    if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("unshare")):
-        pytest.skip("needs root, ip and unshare to make network namespaces")
-    cable = BadCable()
-    try:
-        cable.__enter__()
-    except subprocess.CalledProcessError as error:
-        cable.__exit__()
-        pytest.skip(f"no network namespaces here: {error}")
-    yield cable
-    cable.__exit__()
+    yield from made(BadCable())
 
 
 SIOCETHTOOL, SET_TX_CHECKSUM = 0x8946, 0x17

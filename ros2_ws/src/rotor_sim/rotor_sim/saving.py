@@ -26,10 +26,14 @@ CAPTURE = Capture("rotor_", VALUES)
 
 def described(simulation: Simulation) -> dict[str, Any]:
     """What a world like this one is built from, as plain values."""
+    scenario = {"scenario": dump_scenario(simulation.scenario), "seed": simulation.seed}
+    return scenario | structure(simulation)
+
+
+def structure(simulation: Simulation) -> dict[str, Any]:
+    """What may differ between worlds of one scenario, as plain values."""
     system = simulation.engine.system
     return {
-        "scenario": dump_scenario(simulation.scenario),
-        "seed": simulation.seed,
         "welds": [[w.parent, w.child, list(w.p), list(w.q)] for w in system.welds],
         "lengths": [c.length for c in system.cables],
     }
@@ -46,16 +50,14 @@ def scenario_of(head: Mapping[str, Any]) -> Scenario:
 
 
 def rebuild(simulation: Simulation, head: Mapping[str, Any]) -> None:
-    """Give a new world of the same scenario the structure that was described."""
+    """Give a new world of the same scenario the :func:`structure` of another."""
     welds = tuple(Weld(int(a), int(b), np.array(p), np.array(q)) for a, b, p, q in head["welds"])
     simulation.restructure(welds, head["lengths"])
 
 
-def check_size(
-    simulation: Simulation, arrays: Mapping[str, np.ndarray], path: str = "simulation"
-) -> None:
+def check_size(simulation: Simulation, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError where saved arrays are not those of this world."""
     engine = simulation.engine
     for name, own in (("ints", engine.ints), ("floats", engine.floats)):
-        if arrays[f"{path}.engine.{name}"].shape != own.shape:
+        if arrays[f"simulation.engine.{name}"].shape != own.shape:
             raise ValueError(f"its {name} are those of another world")

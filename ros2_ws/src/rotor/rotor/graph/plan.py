@@ -209,7 +209,7 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         )  # fmt: skip
 
     kept: dict[str, object] = {
-        name: value
+        name: str(Path(value).absolute())
         for name, value in (("resume", options.resume), ("save_on_exit", options.save_on_exit))
         if value
     }

@@ -53,8 +53,8 @@ def _up(options: argparse.Namespace) -> int:
         foxglove=options.foxglove,
         remaps=tuple(load_remaps(options.names, scenario.model)),
         log_level=options.log_level,
-        resume=str(Path(options.resume).resolve()) if options.resume else "",
-        save_on_exit=str(Path(options.save_on_exit).resolve()) if options.save_on_exit else "",
+        resume=options.resume or "",
+        save_on_exit=options.save_on_exit or "",
     )
     # what is not installed is said before anything is written
     check(

@@ -37,13 +37,16 @@ def sync_names(path: Path) -> None:
         OSError: the disk fails.
     """
     for folder in path.absolute().parents:
-        sync_folder(folder)
+        try:
+            sync_folder(folder)
+        except PermissionError:  # not ours to read, so nothing of ours is new in it
+            break
         if folder.is_mount():
             break
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file in place of what is there.
+    """Write a file in place of what is there; folders above it that are new are safe then, too.
 
     Raises:
         OSError: it cannot be written; what was there stays.
@@ -57,4 +60,4 @@ def write_durably(path: Path, data: bytes) -> None:
         except OSError:
             part.unlink(missing_ok=True)
             raise
-    sync_folder(path.parent)
+    sync_names(path)

@@ -24,7 +24,7 @@ from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.structure import build
 from rotor_core.config.yaml.tree import Tree, read_tree, tree_of
 from rotor_core.errors import ConfigError, RotorError
-from rotor_core.saved.durable import sync_folder, sync_names, write_durably
+from rotor_core.saved.durable import write_durably
 from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
 from rotor_flight.studies.chunk import Job, flown, fly_chunk, step_error
@@ -120,7 +120,6 @@ def sweep(
     if not resume:
         _store(folder, loaded)
     (folder / CHUNKS).mkdir(exist_ok=True)
-    sync_folder(folder)
     first = job.scenario(0, numbers[0].tolist())
     warm(first)
     if COMPILED:  # once, so that workers find the kernels
@@ -290,7 +289,6 @@ def _store(folder: Path, loaded: LoadedStudy) -> None:
     about = {"name": loaded.name, "scenario": loaded.scenario, "functions": loaded.functions}
     about |= {"flights": loaded.study.flights}
     write_durably(folder / JOB_FILE, json.dumps(about).encode())
-    sync_names(folder / JOB_FILE)
 
 
 def _stored(folder: Path) -> LoadedStudy:

@@ -7,7 +7,6 @@ without the index at its end (``./rotor recover``). So chunks are closed by time
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from rosbags.typesys.store import Typestore
 
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import RotorError
-from rotor_core.saved.durable import sync_folder, sync_names, write_durably
+from rotor_core.saved.durable import sync, sync_folder, write_durably
 from rotor_recordings.formats.message_store import STORAGE_VERSION
 from rotor_recordings.live.chunk_index import ChunkIndex
 from rotor_recordings.live.disk import DiskSync
@@ -65,7 +64,6 @@ class LiveBag:
                 raise RotorError(self._full("nothing was recorded"))
             writer.open()
             write_durably(path / SCENARIO_FILE, scenario.encode())
-            sync_names(path)
         except OSError as error:
             raise RotorError(f"{path}: cannot be written ({error.strerror}).") from error
         assert isinstance(writer.storage, McapWriter)
@@ -158,7 +156,7 @@ class LiveBag:
             self._writer.close()
             for path in self.path.iterdir():
                 with path.open("rb") as file:
-                    os.fsync(file.fileno())
+                    sync(file)
             (self.path / SCENARIO_FILE).unlink(missing_ok=True)
             sync_folder(self.path)
         except OSError as error:

@@ -38,7 +38,7 @@ from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.outputs import Outputs
 from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.saving import VALUES as RECORDS
-from rotor_sim.saving import check_size, described, rebuild
+from rotor_sim.saving import check_size, rebuild, structure
 from rotor_sim.simulation import START_TIME, Simulation
 from rotor_sim.state_machine import Code, Result, State, StateMachine
 
@@ -205,7 +205,7 @@ class Session:
         """The state at the start of the present control period, as plain values; arrays go into ``arrays``."""
         aside = (self.time, self.health, self._entities)
         state = CAPTURE.take_parts(self._parts(), arrays, aside)
-        return {"world": described(self.simulation), "parts": state}
+        return {"world": structure(self.simulation), "parts": state}
 
     def go_on_from(self, state: dict, arrays: Keep) -> None:
         """Stand where :meth:`take` was called, of the same scenario.
