@@ -15,13 +15,16 @@ from rotor_flight.fly import fly
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.identify.fit import identify
 from rotor_recordings.identify.parameters import (
+    applied,
     chosen,
     default_names,
     known_parameters,
     with_values,
 )
-from rotor_recordings.identify.rollouts import make_windows, prediction_residuals
+from rotor_recordings.identify.rollouts import prediction_residuals, stepped_residuals
 from rotor_recordings.identify.run import rows_of
+from rotor_recordings.identify.slopes import has_slopes, prediction_slopes
+from rotor_recordings.identify.windows import make_windows
 from rotor_sim.estimation.told_errors import ToldErrors
 
 NAME = "three_dragonflies_triangular_1m"
@@ -88,6 +91,91 @@ def test_the_true_model_misses_nothing(flown):
     """Rollouts from true states with true parameters and commands: the smoothing is all that is left."""
     windows = make_windows(flown, flown.scenario, 0.4, 2.0)
     assert np.abs(prediction_residuals(windows, flown.scenario, 0.0)).max() < 2e-4
+
+
+@pytest.mark.parametrize("name", [NAME, "arm_slung_load", "six_dragonflies_box"])
+def test_compiled_predictions_are_those_of_the_simulation(name):
+    """The same bits, period by period, whatever the parameters and however late the commands act."""
+    scenario = load_scenario(name)
+    windows = make_windows(fly(scenario, duration=4.0), scenario, 0.3, 0.5)
+    parameters = chosen(scenario, [*default_names(scenario), "thrust_gain_per_s", "velocity_gain"])
+    rng = np.random.default_rng(3)
+    values = np.array([p.nominal + 0.1 * p.scale * rng.random() for p in parameters])
+    there = applied(scenario, parameters, values)
+    plain = [p.name.rpartition(".")[2] != "thrust_gain_per_s" for p in parameters]
+    exact = applied(
+        scenario, [p for p, k in zip(parameters, plain, strict=True) if k], values[plain]
+    )
+    assert has_slopes(scenario)
+    np.testing.assert_array_equal(
+        prediction_residuals(windows, *exact), stepped_residuals(windows, *exact)
+    )
+    # a thrust that drifts is scaled here, and there mixed again from its rotors: rounding
+    drifting = prediction_residuals(windows, *there) - stepped_residuals(windows, *there)
+    assert np.abs(drifting).max() < 1e-12
+
+
+def test_short_windows_lose_no_point():
+    """Instants that fall into one control period, or before the first, count as period by period."""
+    scenario = load_scenario(NAME)
+    flight = fly(scenario, duration=2.0)
+    coarse = replace(scenario, time=replace(scenario.time, control_s=0.02))
+    for windows in (
+        make_windows(flight, scenario, 0.01, 0.5),
+        make_windows(flight, coarse, 0.03, 0.5),
+    ):
+        residuals = prediction_residuals(windows, windows.scenario, 0.0)
+        np.testing.assert_array_equal(residuals, stepped_residuals(windows, windows.scenario, 0.0))
+        assert np.abs(residuals).max() < 0.1
+    with pytest.raises(ConfigError, match="at least one row"):
+        make_windows(flight, scenario, 0.001)
+
+
+@pytest.mark.parametrize("name", [NAME, "arm_slung_load"])
+def test_slopes_are_those_of_the_predictions(name):
+    """Against central differences, from noisy states, whose cables are slack and snap: to what the step leaves.
+
+    A window in which the differences themselves meet a kink at one step does not at the other.
+    """
+    scenario = load_scenario(name)
+    flight = fly(scenario, duration=4.0)
+    rng = np.random.default_rng(5)
+    states = flight.states.copy()
+    states[:, :, :3] += 5e-4 * rng.normal(size=states[:, :, :3].shape)
+    windows = make_windows(Flight(**{**vars(flight), "states": states}), scenario, 0.3, 0.5)
+    names = [
+        *default_names(scenario),
+        "thrust_gain_per_s",
+        "velocity_gain",
+        "attitude_bias_y_rad",
+        "drag_n_s_per_m",
+    ]
+    parameters = [p for p in chosen(scenario, names) if p.name != "latency_s"]  # that has kinks
+    start = np.array([p.nominal + 0.02 * p.scale for p in parameters])
+    slopes = prediction_slopes(windows, parameters, start)
+    for i, parameter in enumerate(parameters):
+        misses = []
+        for share in (1e-4, 1e-5):
+            ends = []
+            for sign in (1.0, -1.0):
+                moved = start.copy()
+                moved[i] += sign * share * parameter.scale
+                ends.append(prediction_residuals(windows, *applied(scenario, parameters, moved)))
+            central = (ends[0] - ends[1]) / (2.0 * share * parameter.scale)
+            misses.append(np.abs(central - slopes[..., i]).max(axis=(1, 2, 3)))
+        size = np.abs(slopes[..., i]).max()
+        assert size > 0.0
+        assert np.minimum(*misses).max() < 1e-5 * size, parameter.name
+
+
+def test_latency_has_the_slope_of_the_commands():
+    """Held commands are linear in it up to the next stamp: a difference of any size within is exact."""
+    scenario = load_scenario(NAME)
+    windows = make_windows(fly(scenario, duration=4.0), scenario, 0.3, 0.5)
+    parameters = chosen(scenario, ["latency_s"])
+    slopes = prediction_slopes(windows, parameters, np.array([0.0]))[..., 0]
+    ends = [prediction_residuals(windows, scenario, t) for t in (0.0, 1e-5)]
+    assert np.abs((ends[1] - ends[0]) / 1e-5 - slopes).max() < 1e-4 * np.abs(slopes).max()
 
 
 def test_parameters_are_put_where_they_belong():

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core._jit import COMPILED
 from rotor_core.math import small_angle as small_angle_module
 from rotor_core.math import so3 as so3_module
 from rotor_core.math import vec3 as vec3_module
+from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.math.rotations import body_axes, rotation_matrices
 
 
@@ -74,6 +74,15 @@ def test_exponential_on_both_sides_of_the_switch(angle):
     assert np.linalg.norm(q) == pytest.approx(1.0, abs=4e-16)
 
 
+@given(vectors, st.sampled_from([1e-12, 1e-6, 1.0]), st.sampled_from([1.0, -1.0]))
+def test_logarithm_is_that_of_scipy(theta, share, sign):
+    """Of a quaternion and its negative, which is the same rotation; near half a turn its sign is rounding."""
+    q = sign * np.array(so3.exp(tuple(share * x for x in theta)))
+    assume(abs(q[0]) > 1e-6)
+    expected = rotation_from(q).as_rotvec()
+    np.testing.assert_allclose(so3.log(tuple(q)), expected, atol=1e-14, rtol=1e-14)
+
+
 @given(st.floats(0.0, 0.3))
 def test_series_equals_functions(s):
     c, k = small_angle.cos_sinc(s * s)
@@ -115,6 +124,6 @@ def test_rotations_of_many_bodies_are_those_of_scipy(rows):
     rows = np.array(rows).reshape(-1, 7)
     rows = rows[np.linalg.norm(rows[:, :4], axis=1) > 1e-3]  # need not be unit quaternions
     q, v = rows[:, :4], rows[:, 4:]
-    R = Rotation.from_quat(q, scalar_first=True).as_matrix() if len(q) else np.zeros((0, 3, 3))
+    R = rotation_from(q).as_matrix() if len(q) else np.zeros((0, 3, 3))
     assert np.allclose(rotation_matrices(q), R, atol=1e-14)
     assert np.allclose(body_axes(q, v), np.einsum("nji,nj->ni", R, v), atol=1e-13)

@@ -19,10 +19,9 @@ from rotor_core._jit import unwritten
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
-from rotor_dynamics.engine import Engine
+from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.events import EVENT_TYPES
 from rotor_dynamics.hybrid.failures import failure_text
-from rotor_dynamics.hybrid.stepper import EVENT_ROWS
 from rotor_dynamics.model.system import System
 from rotor_dynamics.side_by_side.packs import Packs
 from rotor_dynamics.side_by_side.periods import run_packs, run_worlds
@@ -106,7 +105,7 @@ class Batch:
         options: dict[str, Any] = {"step": step, "integrator": integrator, "tolerance": tolerance}
         first = systems if isinstance(systems, System) else systems[0]
         # events are counted, not kept: rows of the log are used again
-        options["log_rows"] = int(EVENT_ROWS) + 2 * (len(first.cables) + 2 * len(first.joints))
+        options["log_rows"] = counting_rows(first)
         engine = Engine(first, **options)
         self._reference = engine
         self.ints = unwritten((self.size, len(engine.ints)), np.int64)
@@ -143,7 +142,7 @@ class Batch:
     @staticmethod
     def _begin(engine: Engine) -> None:
         """From here on events are counted; those of the start do not."""
-        engine.ints[memory.KEEPS_LOG] = 0
+        engine.count_events()
         counts = slice(memory.EVENT_COUNTS, memory.EVENT_COUNTS + len(EVENT_TYPES))
         engine.ints[counts] = 0
 

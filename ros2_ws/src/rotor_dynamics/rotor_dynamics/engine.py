@@ -7,7 +7,8 @@ This is the only place where the flat arrays of :mod:`rotor_dynamics.memory` mee
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -38,6 +39,11 @@ from rotor_dynamics.model.system import System
 
 RUN = entry(stepper.run)
 LOGGED = int(memory.N_LOGGED)  # a plain integer: it is asked for in every call
+
+
+def counting_rows(system: System) -> int:
+    """Room for events that are counted and not kept."""
+    return int(stepper.EVENT_ROWS) + 2 * (len(system.cables) + 2 * len(system.joints))
 
 
 class Engine(EngineState):
@@ -106,19 +112,20 @@ class Engine(EngineState):
                 raise ContractError(
                     f"integrator {integrator!r}: does not support {what}. Use rkmk4."
                 )
-        self.rotors = RotorDrive(self.world, self._restart)
+        restart = _without_owner(self._restart)
+        self.rotors = RotorDrive(self.world, restart)
         """Speeds of the rotors, commanded or prescribed."""
         joints = system.joints
         self.joints = JointDrive(
             self.world,
             [j.name or f"joint{i + 1}" for i, j in enumerate(joints)],
             np.array([j.effort_limit for j in joints]),
-            self._restart,
+            restart,
         )
         """Efforts and prescribed motions of the joints."""
-        self.swash = SwashDrive(self.world, self._restart)
+        self.swash = SwashDrive(self.world, restart)
         """Swashplates and induced velocities of rotors with blades."""
-        self.winches = WinchDrive(self.world, [c.winds for c in system.cables], self._restart)
+        self.winches = WinchDrive(self.world, [c.winds for c in system.cables], restart)
         """Lengths of cables that wind."""
         self.world.scalars[memory.TIME] = time
         self.world.scalars[memory.TOLERANCE] = tolerance
@@ -202,18 +209,27 @@ class Engine(EngineState):
         other = Engine(self.system, step=self.step_length, time=self.time)
         other.world.constraint_int[:, memory.ALIVE] = self.world.constraint_int[:, memory.ALIVE]
         other.joints.take_over(self.joints)
-        other.joints.write_state(joints)
         other.swash.take_over(self.swash)
         other.winches.take_over(self.winches)
         other.winches.lay_out()
-        place(
-            self.system, other.groups, other.topology, other.world,
-            checked_states(self.system, states), leaders,
-        )  # fmt: skip
-        other._move_links()
-        if len(other.world.routes):
-            lay_routes(other.ints, other.floats, True)
+        other.lead(states, leaders, joints)
         return other
+
+    def lead(self, states: np.ndarray, leaders: Collection[int], joints: np.ndarray) -> None:
+        """Put the members ``leaders`` and the joints where they are wanted, and on rigid links all others with them.
+
+        Cables may be too long there; :func:`rotor_dynamics.projection.project` and :meth:`set_state` follow.
+
+        Raises:
+            ContractError: wrong shape or not finite.
+        """
+        self.joints.write_state(joints)
+        place(
+            self.system, self.groups, self.topology, self.world, checked_states(self.system, states), leaders
+        )  # fmt: skip
+        self._move_links()
+        if len(self.world.routes):
+            lay_routes(self.ints, self.floats, True)
 
     def place(self, states: np.ndarray, joints: np.ndarray) -> np.ndarray:
         """Forward kinematics alone: motion of all members, (n, 19), for states and angles and rates of joints.
@@ -375,6 +391,10 @@ class Engine(EngineState):
             for kernel in impact.OF_EVENTS:
                 kernel.resolve()
 
+    def count_events(self) -> None:
+        """From now on events are counted, not kept; :func:`counting_rows` is room enough."""
+        self.ints[memory.KEEPS_LOG] = 0
+
     def run(self, n_steps: int = 1) -> None:
         """Integrate ``n_steps`` fixed steps; events may happen at any time inside.
 
@@ -497,3 +517,18 @@ class Engine(EngineState):
         self._events += events_from_log(
             self.world, n, self.n_cables, self.first_stop, self._solid_names
         )
+
+
+def _without_owner(method: Callable[..., None]) -> Callable[..., None]:
+    """The same, but it does not keep its object alive.
+
+    Parts of an engine that held it would make a circle, and a megabyte would wait for the collector at every reset.
+    """
+    weak = WeakMethod(method)
+
+    def call(*args: int) -> None:
+        alive = weak()
+        assert alive is not None, "the engine that this is a part of is gone"
+        alive(*args)
+
+    return call

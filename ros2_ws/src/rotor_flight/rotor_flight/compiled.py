@@ -28,7 +28,7 @@ from rotor_control.team_laws import (
     RigidTeamLaw,
     TeamLaw,
 )
-from rotor_core._jit import constants, kernel_without_gil
+from rotor_core._jit import constants, inlined, kernel_without_gil
 from rotor_core.plans.plan import Plan, sample_plan
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
@@ -42,14 +42,15 @@ from rotor_dynamics.compiled_world import (
     read_joints,
     time_of,
 )
+from rotor_dynamics.engine import Engine
 from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
-from rotor_sim.actuation.modes import RotorActuators, WrenchActuators
+from rotor_sim.actuation.modes import Actuators, RotorActuators, WrenchActuators
 from rotor_sim.sensing.pose import sense_pose
-from rotor_sim.simulation import START_TIME, Simulation
+from rotor_sim.simulation import START_TIME
 
 QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM, ARM = constants(0, 1, 2, 3, 4)
 LAWS = {
@@ -62,6 +63,32 @@ LAWS = {
 
 AT_ONCE = 2000
 """Control periods between which a flight tells of its progress and hears of Ctrl-C."""
+
+
+@inlined
+def limit_to_plant(command, gains, plant_limits):
+    """Scale commands (n, 4) by thrust gains (n,), and limit them to what the plant's rotors can do."""
+    limits_on, unmixing, counts, thrusts, asked = plant_limits
+    for k in range(command.shape[0]):
+        for channel in range(4):
+            command[k, channel] *= gains[k]
+    if limits_on:
+        limit_wrenches(unmixing, counts, thrusts, command, asked)
+
+
+@inlined
+def hold_commands(ints, floats, command, plant_limits, rotors, begins):
+    """Let commands (n, 4) act, by rotors or at once; the next run with no step takes them up.
+
+    ``begins``: rotors have been turning so.
+    """
+    _, unmixing, counts, _, _ = plant_limits
+    rotors_on, per_speed2, order, speeds = rotors
+    if rotors_on:
+        rotor_speeds(unmixing, counts, per_speed2, command, speeds)
+        hold_speeds(ints, floats, order, speeds, begins)
+    else:
+        hold_wrenches(ints, floats, command)
 
 
 @kernel_without_gil
@@ -95,8 +122,6 @@ def fly_world(
     durations, coefficients, radius, rotation = plan
     vehicles, load, who, (allocation, shares, shared), tension, memory, forces, ahead = law
     limits_on, unmixing, counts, thrusts, asked = limits
-    plant_limits_on, plant_unmixing, plant_counts, plant_thrusts, plant_asked = plant_limits
-    rotors_on, per_speed2, order, speeds = rotors
     winds, airy = air
     is_imperfect, truth, seen, sensing = sensor
     of_joints, most_effort, joints, efforts, wanted, arm_law = arm
@@ -142,16 +167,8 @@ def fly_world(
                     return status, limited
             if kind == ARM:
                 hold_efforts(ints, floats, of_joints, efforts, most_effort, i == 0)
-            for k in range(command.shape[0]):
-                for channel in range(4):
-                    command[k, channel] *= gains[k]
-            if plant_limits_on:
-                limit_wrenches(plant_unmixing, plant_counts, plant_thrusts, command, plant_asked)
-            if rotors_on:
-                rotor_speeds(plant_unmixing, plant_counts, per_speed2, command, speeds)
-                hold_speeds(ints, floats, order, speeds, i == 0)
-            else:
-                hold_wrenches(ints, floats, command)
+            limit_to_plant(command, gains, plant_limits)
+            hold_commands(ints, floats, command, plant_limits, rotors, i == 0)
             status = run(ints, floats, 0)
             if status != OK:
                 return status, limited
@@ -176,13 +193,12 @@ def fly_world(
     return OK, limited
 
 
-def _acts_simply(simulation: Simulation) -> bool:
-    """True if commands are wrenches, or speeds of all rotors that there are, which nothing else bounds."""
-    actuators = simulation.actuators
+def acts_simply(actuators: Actuators, engine: Engine) -> bool:
+    """True if commands are wrenches, whose thrust may drift, or speeds of all rotors, which nothing bounds."""
     if isinstance(actuators, RotorActuators):
         rotors = sum(s.count for s in actuators.sets)
-        return actuators.are_free and rotors == len(simulation.engine.system.rotors)
-    return isinstance(actuators, WrenchActuators) and not actuators.drifts
+        return actuators.are_free and rotors == len(engine.system.rotors)
+    return isinstance(actuators, WrenchActuators)
 
 
 def can_compile(loop: ClosedLoop) -> bool:
@@ -200,7 +216,8 @@ def can_compile(loop: ClosedLoop) -> bool:
         and simulation.told_errors is None
         and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
         and not scenario.changes
-        and _acts_simply(simulation)
+        and acts_simply(simulation.actuators, simulation.engine)
+        and not simulation.actuators.drifts
         and not simulation.power
         and simulation.rotor_air is None
         and scenario.environment.wind.is_uniform
@@ -209,6 +226,19 @@ def can_compile(loop: ClosedLoop) -> bool:
         and len(joints) == loop.arms.n
         and not joints.is_driven.any()
     )
+
+
+def plant_arguments(actuators: Actuators, engine: Engine) -> tuple[np.ndarray, tuple, tuple]:
+    """Gains, limits and rotors of a plant that :func:`acts_simply`, as :func:`fly_world` takes them."""
+    layouts, none = actuators.layouts, np.zeros(0)
+    limits = (
+        actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked,
+    )  # fmt: skip
+    if isinstance(actuators, RotorActuators):
+        order = engine.rotors.order
+        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
+        return np.ones(len(actuators.sets)), limits, rotors
+    return actuators.gain[:, 0], limits, (False, none, np.zeros(0, np.int64), none)  # type: ignore[attr-defined]
 
 
 class Rows(NamedTuple):
@@ -253,16 +283,11 @@ def arguments_of(
     """
     simulation, controller = loop.simulation, loop.controller
     scenario, engine = simulation.scenario, simulation.engine
-    law, actuators = controller.laws[0], simulation.actuators
+    law = controller.laws[0]
     n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
     plan = loop.plans[controller.teams[0].entity]
-    limits, layouts = controller.limits, actuators.layouts
-    gains, rotors = np.ones(n), (False, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
-    if isinstance(actuators, RotorActuators):
-        order = engine.rotors.order
-        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
-    else:
-        gains = actuators.gain[:, 0]  # type: ignore[attr-defined]
+    limits = controller.limits
+    gains, plant_limits, rotors = plant_arguments(simulation.actuators, engine)
     truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
     packed, arm_law = _packed(law)  # type: ignore[arg-type]
     sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - first)
@@ -278,7 +303,7 @@ def arguments_of(
         np.zeros((n, 4)),
         (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
         gains,
-        (actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked),
+        plant_limits,
         rotors,
         (simulation.wind_ahead(first, min(end, periods)), np.array(engine.topology.rows, np.int64)),
         (START_TIME, periods, scenario.time.steps_per_control, every, first, end),
@@ -331,7 +356,7 @@ def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> F
     simulation, engine = loop.simulation, loop.simulation.engine
     heavy, n_entities = masses_of(engine.system), len(simulation.names)
     seen = np.concatenate([rows.states[:, :n_entities], rows.states[:, heavy]], axis=1)
-    passed = simulation.passing.take(rows.times, seen, rows.taut)
+    passed = simulation.passing.take(rows.times, seen, rows.taut, rows.joints)
     return Flight(
         simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references[:, None], rows.commands,
         rows.tensions, rows.taut, sorted([*simulation.take_events(), *passed], key=lambda event: event.time),

@@ -495,7 +495,9 @@ class Simulation:
             self.engine.cut(change.cut - 1)
         if change.wind is not None:
             k, wanted = change.wind.cable - 1, change.wind
-            if wanted.torque_n_m is not None:
+            if wanted.profile:
+                self.winches.follow(k, wanted.profile, self.engine.time)
+            elif wanted.torque_n_m is not None:
                 self.winches.turn(k, wanted.torque_n_m)
             else:
                 self.winches.ask(k, length=wanted.length_m, rate=wanted.rate_m_s)

@@ -6,7 +6,7 @@ z)``.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import atan2, sqrt
 
 from rotor_core._jit import inlined
 from rotor_core.math.small_angle import cos_sinc, cot_defect
@@ -71,6 +71,24 @@ def exp(theta):
     """Unit quaternion of the rotation vector theta, rad (L.2)."""
     c, k = cos_sinc(0.25 * dot(theta, theta))
     return c, 0.5 * k * theta[0], 0.5 * k * theta[1], 0.5 * k * theta[2]
+
+
+@inlined
+def conjugate(q):
+    """The inverse rotation of a unit quaternion."""
+    return q[0], -q[1], -q[2], -q[3]
+
+
+@inlined
+def log(q):
+    """Rotation vector of a unit quaternion, rad, of at most half a turn: the inverse of :func:`exp` (L.2)."""
+    sine = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    factor = 2.0
+    if sine > 0.0:
+        factor = 2.0 * atan2(sine, abs(q[0])) / sine
+    if q[0] < 0.0:
+        factor = -factor
+    return factor * q[1], factor * q[2], factor * q[3]
 
 
 @inlined

@@ -14,6 +14,7 @@ a cable like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Annotated, NamedTuple, get_type_hints
 
@@ -349,6 +350,7 @@ SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_ro
 """Names of the sizes in the header, in their order."""
 
 
+@cache
 def tables() -> dict[str, Table]:
     """Declarations of all tables, by the name of their field in :class:`World`."""
     hints = get_type_hints(World, include_extras=True)

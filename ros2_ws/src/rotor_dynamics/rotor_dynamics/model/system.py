@@ -26,13 +26,15 @@ from rotor_dynamics.model.strand import Strand
 class Weld:
     """A rigid link.
 
-    Body ``child`` sits at ``p`` (3,) with attitude ``q`` (4,) in the frame of body ``parent``.
+    Body ``child`` sits at ``p`` (3,) with attitude ``q`` (4,) in the frame of body ``parent``. ``follows``: as a part
+    of it, whose state nobody gives.
     """
 
     parent: int
     child: int
     p: np.ndarray
     q: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    follows: bool = False
 
 
 @dataclass(frozen=True)

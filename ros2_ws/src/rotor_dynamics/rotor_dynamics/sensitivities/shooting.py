@@ -1,7 +1,8 @@
-"""A world through control periods of held wrenches, with the derivatives of every period: what optimization asks for.
+"""A world through control periods of held inputs, with the derivatives of every period: what optimization asks for.
 
 States are told by the coordinates of :mod:`rotor_dynamics.sensitivities.coordinates` for free bodies (12 each, 6 of a
-point). Every period is linearized about the node at which it begins, in one compiled call for all.
+point), then length and rate of every winch. Inputs are wrenches, then accelerations of winches (W.3). Every period is
+linearized about the node at which it begins, in one compiled call for all.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from rotor_core._jit import inlined, kernel_without_gil, unwritten
 from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.math import so3
-from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.numbers.duals import DIRECTIONS, WIDTH, empty_duals
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid import stepper
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.model.system import System
+from rotor_dynamics.sensitivities.between import write_between, write_slopes
 from rotor_dynamics.sensitivities.coordinates import indices
 from rotor_dynamics.sensitivities.propagation import check_differentiable, run_duals
 
@@ -30,6 +31,8 @@ RUN = entry(stepper.run)
 
 OFF_CENTRE = 1e-12
 """A centre of mass this near to the origin of its member is there, m."""
+
+NO_WINCHES = np.zeros((0, 2))
 
 LOG_ROWS = 8
 """Room for events beyond what one step needs: they are counted, not kept."""
@@ -85,17 +88,32 @@ def reap(rows, start, b, axis, direction):
     return rows[first + memory.OMEGA + axis - 9, direction]
 
 
+@inlined
+def reap_winch(rows, winch, is_rate, direction):
+    """Length, or rate, of a winch now in one direction; its numbers begin at ``winch`` (W.3)."""
+    s = rows[memory.TIME, 0] - rows[winch + memory.WINDS_FROM, 0]
+    s_d = rows[memory.TIME, direction] - rows[winch + memory.WINDS_FROM, direction]
+    rate, rate_d = rows[winch + memory.WOUND_RATE, 0], rows[winch + memory.WOUND_RATE, direction]
+    a = rows[winch + memory.WOUND_ACCELERATION, 0]
+    a_d = rows[winch + memory.WOUND_ACCELERATION, direction]
+    if is_rate:
+        return rate_d + s * a_d + s_d * a
+    length_d = rows[winch + memory.WOUND_LENGTH, direction]
+    return length_d + s * rate_d + 0.5 * s * s * a_d + s_d * (rate + s * a)
+
+
 @kernel_without_gil
 def linearize_nodes(
-    ints, floats, first, last, steps, bodies, axes, inputs, pulls, head, rows, A, B, C, D, E, F, doubts
+    ints, floats, first, last, steps, bodies, axes, winches, inputs, pulls, head, rows, A, B, C, D, E, F, doubts
 ):  # fmt: skip
     """Derivatives of periods ``first`` to ``last``.
 
     Args:
-        ints, floats: worlds at the nodes, with the wrenches of the period, (N, n_ints) and (N, n_floats).
+        ints, floats: worlds at the nodes, with the inputs of the period, (N, n_ints) and (N, n_floats).
         steps: of a period.
-        bodies, axes: of every coordinate, (n,).
-        inputs: numbers of the memory that hold the wrenches, (m,).
+        bodies, axes: of every coordinate of a body, (n_moving,); n = n_moving + 2 n_winches.
+        winches: number of the memory at which each begins, (n_winches,).
+        inputs: numbers of the memory that hold the inputs, (m,).
         pulls: those that hold tensions, (n_cables,).
         head, rows: work: integers, and numbers with derivatives.
         A, B, C, D: written: of coordinates (N, n, n) and (N, n, m), of tensions (N, n_cables, n) and (N, n_cables, m).
@@ -105,7 +123,8 @@ def linearize_nodes(
     Returns:
         A status, and the node that it is about.
     """
-    n, m = bodies.shape[0], inputs.shape[0]
+    n_moving, m = bodies.shape[0], inputs.shape[0]
+    n = n_moving + 2 * winches.shape[0]
     for k in range(first, last):
         for begin in range(0, n + m + 1, DIRECTIONS):
             for i in range(head.shape[0]):
@@ -117,8 +136,12 @@ def linearize_nodes(
             start = head[memory.FIRST + STATES_TABLE]
             end = min(begin + DIRECTIONS, n + m + 1)
             for j in range(begin, end):
-                if j < n:
+                if j < n_moving:
                     sow(rows, head, start, bodies[j], axes[j], 1 + j - begin)
+                elif j < n:
+                    winch, is_rate = winches[(j - n_moving) // 2], (j - n_moving) % 2
+                    at = winch + (memory.WOUND_RATE if is_rate else memory.WOUND_LENGTH)
+                    rows[at, 1 + j - begin] = 1.0
                 elif j < n + m:
                     rows[inputs[j - n], 1 + j - begin] = 1.0
                 else:
@@ -134,7 +157,11 @@ def linearize_nodes(
             for j in range(begin, end):
                 direction = 1 + j - begin
                 for i in range(n):
-                    slope = reap(rows, start, bodies[i], axes[i], direction)
+                    if i < n_moving:
+                        slope = reap(rows, start, bodies[i], axes[i], direction)
+                    else:
+                        winch, is_rate = winches[(i - n_moving) // 2], (i - n_moving) % 2
+                        slope = reap_winch(rows, winch, is_rate, direction)
                     if j < n:
                         A[k, i, j] = slope
                     elif j < n + m:
@@ -159,7 +186,7 @@ class Periods:
     """Linear maps of all periods about a trajectory: ``x[k+1] = A[k] x[k] + B[k] u[k] + E[k] h[k]``.
 
     Attributes:
-        A, B: (N, n, n) and (N, n, m); u are wrenches, four of each input.
+        A, B: (N, n, n) and (N, n, m); u are wrenches, four of each vehicle, then accelerations of winches.
         C, D: of the tensions at the end of each period, (N, n_cables, n) and (N, n_cables, m).
         E, F: of both with the length of a step, (N, n) and (N, n_cables).
         doubted: periods in which an event hangs by a thread, (N,) bool.
@@ -197,10 +224,10 @@ class Periods:
 
 
 class Shooting:
-    """A world of free bodies, points and cables that is run again and again from one state.
+    """A world of free bodies, points and cables, with or without winches, that is run again and again from one state.
 
     Args:
-        system: without joints, rotors with speeds of their own, contact.
+        system: without joints (drums of winches are such), rotors with speeds of their own, contact.
         states: of the members at the start, (n, 13).
         wrenches: that act at the start, (n_inputs, 4).
         step: s.
@@ -226,6 +253,11 @@ class Shooting:
         self.engine = engine = Engine(system, step=step, log_rows=rows)
         check_differentiable(engine)
         self.steps, self.n_inputs = steps, len(system.inputs)
+        self.winches = engine.winches.cables
+        """Numbers of the cables that winches wind."""
+        routes = engine.world.constraint_int[list(self.winches), memory.ROUTED] - 1
+        first = indices(engine, engine.world.routes)[:: int(memory.ROUTE)]
+        self._winches = first[routes] if len(routes) else np.zeros(0, np.int64)
         self.begin(states, wrenches)
         turnless = engine.world.body_int[:, memory.ROTATES] == memory.TURNLESS
         kept = [
@@ -235,15 +267,18 @@ class Shooting:
             if not (turnless[b] and axis % 6 >= 3)
         ]
         self.bodies, self.axes = np.array(kept, np.int64).T.copy()
-        self.n = len(kept)
+        self.n_moving = len(kept)
+        """Coordinates of bodies, which come first."""
+        self.n = self.n_moving + 2 * len(self.winches)
         """Coordinates."""
         self.columns = np.full((engine.topology.n_bodies, 12), -1)
         """Column of every coordinate of every body, (n_bodies, 12); -1: it has none."""
-        self.columns[self.bodies, self.axes] = np.arange(self.n)
+        self.columns[self.bodies, self.axes] = np.arange(self.n_moving)
         self.turning = frozenset(self.bodies[self.axes == 3].tolist())
         """Rows of bodies that turn."""
         self._inputs = np.concatenate(
             [indices(engine, engine.world.inputs[k, :4]) for k in range(self.n_inputs)]
+            + [self._winches + int(memory.WOUND_ACCELERATION)]
         )
         self._pulls = indices(engine, engine.world.constraints[: engine.n_cables, memory.TENSION_0])
 
@@ -257,7 +292,7 @@ class Shooting:
         engine.world.inputs[:, :4] = wrenches
         engine.set_state(states)
         engine.take_events()
-        engine.ints[memory.KEEPS_LOG] = 0
+        engine.count_events()
         self.start = engine.ints.copy(), engine.floats.copy()
         """World at the start: integers and numbers."""
 
@@ -285,25 +320,32 @@ class Shooting:
         n = self.engine.topology.n_bodies
         return floats[first : first + n * int(memory.STATE)].reshape(n, int(memory.STATE))
 
+    def ordered(self, states: np.ndarray) -> np.ndarray:
+        """States of the bodies (n_bodies, 13) from those of their members (n_bodies, 13 or more); a copy."""
+        out = unwritten((len(states), int(memory.STATE)))
+        out[self.engine.member_body] = states[:, : int(memory.STATE)]
+        return out
+
     def tensions(self, floats: np.ndarray) -> np.ndarray:
         """Tensions of the cables of a world, (n_cables,) N."""
         return floats[self._pulls]
 
     def period(
-        self, ints: np.ndarray, floats: np.ndarray, wrenches: np.ndarray, step: float | None = None
+        self, ints: np.ndarray, floats: np.ndarray, inputs: np.ndarray, step: float | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """World after a period of held wrenches, (n_inputs, 4).
+        """World after a period of held inputs.
 
         Args:
             ints, floats: world at its start.
-            wrenches: held.
+            inputs: wrenches of all vehicles, then accelerations of winches, (m,); of a world without winches also
+                (n_vehicles, 4).
             step: length of a step, s; default that of the engine.
 
         Raises:
             SolverError: the integration cannot go on.
         """
         ints, floats = ints.copy(), floats.copy()
-        self._begin(ints, floats, wrenches, self.engine.step_length if step is None else step)
+        self._begin(ints, floats, inputs, self.engine.step_length if step is None else step)
         status = RUN(ints, floats, 0)
         if status == stepper.OK:
             status = RUN(ints, floats, self.steps)
@@ -315,32 +357,59 @@ class Shooting:
             )
         return ints, floats
 
-    def _begin(
-        self, ints: np.ndarray, floats: np.ndarray, wrenches: np.ndarray, step: float
-    ) -> None:
-        """Write what a period begins with into a world; its steps count from there."""
-        floats[self._inputs] = wrenches.ravel()
+    def _begin(self, ints: np.ndarray, floats: np.ndarray, inputs: np.ndarray, step: float) -> None:
+        """Write what a period begins with into a world; its steps and its winches count from there."""
+        if len(self._winches):
+            at, (lengths, rates) = self._winches, self.winding(floats).T
+            floats[at + int(memory.WINDS_FROM)] = floats[memory.TIME]
+            floats[at + int(memory.WOUND_LENGTH)], floats[at + int(memory.WOUND_RATE)] = (
+                lengths,
+                rates,
+            )
+        floats[self._inputs] = inputs.ravel()
         floats[memory.ORIGIN], floats[memory.STEP_LENGTH] = floats[memory.TIME], step
         ints[memory.STEP], ints[memory.WHAT] = 0, INPUT_CHANGED
 
+    def winding(self, floats: np.ndarray) -> np.ndarray:
+        """Length and rate of every winch of a world, (n_winches, 2) m and m/s (W.3)."""
+        if not len(self._winches):
+            return NO_WINCHES
+        since, length, rate, acceleration = (
+            floats[self._winches + int(column)]
+            for column in (
+                memory.WINDS_FROM,
+                memory.WOUND_LENGTH,
+                memory.WOUND_RATE,
+                memory.WOUND_ACCELERATION,
+            )
+        )
+        s = floats[memory.TIME] - since
+        now = rate + s * acceleration
+        return np.column_stack([length + 0.5 * s * (rate + now), now])
+
     def difference(self, floats: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Coordinates of one world about another, (n,)."""
-        return self.between(self.state(floats), self.state(others))
+        apart = self.between(self.state(floats), self.state(others))
+        if not len(self._winches):
+            return apart
+        return np.append(apart, self.winding(floats) - self.winding(others))
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Coordinates of states of the bodies (n_bodies, 13) about others, (n,)."""
-        out = np.zeros((len(a), 12))
-        out[:, :3] = a[:, memory.P : memory.P + 3] - b[:, memory.P : memory.P + 3]
-        now, then = (rotation_from(x[:, memory.Q : memory.Q + 4]) for x in (a, b))
-        out[:, 3:6] = (then.inv() * now).as_rotvec()
-        out[:, 6:9] = a[:, memory.V : memory.V + 3] - b[:, memory.V : memory.V + 3]
-        out[:, 9:] = a[:, memory.OMEGA : memory.OMEGA + 3] - b[:, memory.OMEGA : memory.OMEGA + 3]
-        return out[self.bodies, self.axes]
+        """Coordinates of states of the bodies (n_bodies, 13) about others, (n_moving,)."""
+        out = unwritten(self.n_moving)
+        write_between(a, b, self.columns, out)
+        return out
+
+    def slopes_between(self, a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Derivatives of :meth:`between` with the coordinates of ``a``, rows times weights (n_moving,), square."""
+        out = np.zeros((self.n_moving, self.n_moving))
+        write_slopes(a, b, self.columns, weight, out)
+        return out
 
     def linearize(
         self,
         nodes: list[tuple[np.ndarray, np.ndarray]],
-        wrenches: np.ndarray,
+        inputs: np.ndarray,
         steps: np.ndarray | None = None,
         *,
         threads: int | None = None,
@@ -349,7 +418,7 @@ class Shooting:
 
         Args:
             nodes: worlds at their starts.
-            wrenches: of each, (N, n_inputs, 4).
+            inputs: of each, as of :meth:`period`, (N, ...).
             steps: lengths of the steps of each, (N,) s; default that of the engine.
             threads: default one per core.
 
@@ -360,7 +429,7 @@ class Shooting:
         ints, floats = np.array([i for i, _ in nodes]), np.array([f for _, f in nodes])
         for k in range(count):
             step = self.engine.step_length if steps is None else float(steps[k])
-            self._begin(ints[k], floats[k], wrenches[k], step)
+            self._begin(ints[k], floats[k], inputs[k], step)
         A, B = unwritten((count, n, n)), unwritten((count, n, m))
         C, D = unwritten((count, n_cables, n)), unwritten((count, n_cables, m))
         E, F = unwritten((count, n)), unwritten((count, n_cables))
@@ -369,19 +438,23 @@ class Shooting:
 
         def work(first: int, last: int) -> tuple[int, int]:
             return linearize_nodes(
-                ints, floats, first, last, self.steps, self.bodies, self.axes, self._inputs, self._pulls,
+                ints, floats, first, last, self.steps, self.bodies, self.axes, self._winches, self._inputs, self._pulls,
                 np.zeros(ints.shape[1], np.int64), empty_duals(floats.shape[1:]), A, B, C, D, E, F, doubts,
             )  # fmt: skip
 
         if not Shooting.compiled:  # by one thread, before several ask for it
             work(0, 1)
             Shooting.compiled = True
-        edges = np.linspace(0, count, threads + 1).astype(int)
-        with ThreadPoolExecutor(threads) as pool:
-            for status, k in pool.map(work, edges[:-1].tolist(), edges[1:].tolist()):
-                if status != stepper.OK:
-                    raise SolverError(
-                        f"shooting: period {k} stops with status {status}.", time=float(floats[k, memory.TIME]),
-                        state=self.state(floats[k]),
-                    )  # fmt: skip
+        edges = np.linspace(0, count, threads + 1).astype(int).tolist()
+        if threads == 1:
+            ends = [work(0, count)]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                ends = list(pool.map(work, edges[:-1], edges[1:]))
+        for status, k in ends:
+            if status != stepper.OK:
+                raise SolverError(
+                    f"shooting: period {k} stops with status {status}.", time=float(floats[k, memory.TIME]),
+                    state=self.state(floats[k]),
+                )  # fmt: skip
         return Periods(A, B, C, D, E, F, doubts != 0)

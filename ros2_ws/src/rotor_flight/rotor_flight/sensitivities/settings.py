@@ -16,8 +16,43 @@ from rotor_dynamics.sensitivities.coordinates import difference
 SHARE = 1e-3
 """Step of the differences over the number; of zero, the step itself."""
 
-CENTRAL = ((2.0 / 3.0, 1), (-1.0 / 12.0, 2))
-"""Weights and places of the difference of fourth order: a rational function keeps 1e-11 of its slope."""
+Points = tuple[tuple[float, int], ...]
+"""Weights and places, in steps, of a difference from the middle."""
+
+FOURTH: Points = ((2.0 / 3.0, 1), (-2.0 / 3.0, -1), (-1.0 / 12.0, 2), (1.0 / 12.0, -2))
+"""Of fourth order: a rational function keeps 1e-11 of its slope."""
+
+FORWARD: Points = ((1.0, 1),)
+"""Of first order, exact for what is linear from here on."""
+
+
+class OtherSwitches(ContractError):
+    """What begins near a number begins otherwise than at it: there is no derivative."""
+
+
+def slopes_of(
+    settings: Callable[[float], Any], middle: Any, at: float, step: float, points: Points
+) -> list[np.ndarray]:
+    """Derivatives of all arrays of float64 in nested tuples with a number, in their order.
+
+    Args:
+        settings: nested tuples of arrays that a number leads to.
+        middle: those at ``at``; not changed by later calls of ``settings``.
+
+    Raises:
+        OtherSwitches: integers, truths or shapes differ near ``at``; its text is where.
+    """
+    numbers, switches = list(numbers_in(middle)), _switches(middle)
+    slopes = [np.zeros(array.shape) for array in numbers]
+    for weight, k in points:
+        tree = settings(at + k * step)
+        there = list(numbers_in(tree))
+        alike = all(a.shape == b.shape for a, b in zip(numbers, there, strict=True))
+        if not alike or not all(map(np.array_equal, switches, _switches(tree))):
+            raise OtherSwitches(f"{at + k * step:g}")
+        for slope, here, array in zip(slopes, numbers, there, strict=True):
+            slope += (weight / step) * difference(array, here)
+    return slopes
 
 
 def slopes_with(
@@ -36,24 +71,18 @@ def slopes_with(
         ContractError: its neighbours begin otherwise, such as with a cable that is not taut there.
     """
     at = variations.value(place)
-    step = SHARE * (abs(at) or 1.0)
-    switches = _switches(middle)
-    slopes: list[Any] = []
-    for weight, k in CENTRAL:
-        ends = []
-        for sign in (1.0, -1.0):
-            tree = settings(variations.changed(place, at + sign * k * step))
-            for one, other in zip(switches, _switches(tree), strict=True):
-                if not np.array_equal(one, other):
-                    raise ContractError(
-                        f"{place}: no derivative at {at:g}, because at {at + sign * k * step:g} the flight begins with "
-                        "other switches: another set of taut cables, or other samples on their way. Begin elsewhere, "
-                        "such as with cables that are slack (initial: ...)."
-                    )
-            ends.append([array.copy() for array in numbers_in(tree)])
-        part = [weight * difference(a, b) / step for a, b in zip(*ends, strict=True)]
-        slopes = part if not slopes else [a + b for a, b in zip(slopes, part, strict=True)]
-    return slopes
+
+    def neighbour(value: float) -> Any:
+        return settings(variations.changed(place, value))
+
+    try:
+        return slopes_of(neighbour, middle, at, SHARE * (abs(at) or 1.0), FOURTH)
+    except OtherSwitches as error:
+        raise ContractError(
+            f"{place}: no derivative at {at:g}, because at {error} the flight begins with other switches: another set "
+            "of taut cables, or other samples on their way. Begin elsewhere, such as with cables that are slack "
+            "(initial: ...)."
+        ) from error
 
 
 def _switches(tree: Any) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ class Parameter:
     Attributes:
         name: such as ``payload.mass_kg``.
         nominal: where the search begins.
-        scale: how far a sensible search goes at first; differences are taken over a thousandth of it.
+        scale: how far a sensible search goes at first.
         low, high: bounds.
         put: gives a scenario the number.
     """
@@ -91,6 +91,16 @@ def with_values(scenario: Scenario, parameters: list[Parameter], values: np.ndar
     for parameter, value in zip(parameters, values, strict=True):
         scenario = parameter.put(scenario, float(value))
     return scenario
+
+
+def applied(
+    scenario: Scenario, parameters: list[Parameter], values: np.ndarray
+) -> tuple[Scenario, float]:
+    """The scenario with numbers put in, and the latency, s."""
+    latency = next(
+        (float(v) for p, v in zip(parameters, values, strict=True) if p.name == LATENCY), 0.0
+    )
+    return with_values(scenario, parameters, values), latency
 
 
 def _entity(

@@ -12,7 +12,7 @@ from rotor_flight.warm import warm
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.identify.fit import CONFIDENCE, Identified, identify
 from rotor_recordings.identify.parameters import chosen, default_names
-from rotor_recordings.identify.rollouts import make_windows
+from rotor_recordings.identify.windows import make_windows
 
 
 def run(options: argparse.Namespace) -> int:

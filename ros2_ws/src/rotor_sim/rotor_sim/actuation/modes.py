@@ -32,6 +32,7 @@ class Actuators(ABC):
         health: of every rotor of every vehicle, thrust that it gives over what it should.
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
         pace: speed that motors reach over the one they are told, by their batteries, (n_vehicles,).
+        drifted: thrust over what it was at the start, (n_vehicles,).
         is_running: whether there has been a command since the last reset.
         rotor_air: the air at the rotors; None: it changes nothing.
     """
@@ -49,8 +50,7 @@ class Actuators(ABC):
         self.is_running = False
         vehicles = scenario.model.vehicles
         self._gain_rates = np.array([thrust_gain_rate(scenario, v.name) for v in vehicles])
-        self._drifted = np.ones(len(sets))
-        """Thrust over what it was at the start, (n_vehicles,)."""
+        self.drifted = np.ones(len(sets))
         self.drifts = bool(self._gain_rates.any())
         self._is_always_bounded = self.drifts or any(v.rotors.motor is not None for v in vehicles)
         self._is_bounded = self._is_always_bounded
@@ -62,7 +62,7 @@ class Actuators(ABC):
 
     def age(self, elapsed: float) -> None:
         """Let thrust gains drift to what they are after ``elapsed`` s of the scenario (R.21)."""
-        self._drifted[:] = np.maximum(1.0 + self._gain_rates * elapsed, 0.0)
+        self.drifted[:] = np.maximum(1.0 + self._gain_rates * elapsed, 0.0)
 
     def weaken(self, vehicle: int, rotor: int, gain: float) -> None:
         """Let a rotor of a vehicle (rows) give ``gain`` of the thrust that it should."""
@@ -75,7 +75,7 @@ class Actuators(ABC):
         for health in self.health:
             health[:] = 1.0
         self.fastest[:] = np.inf
-        self.pace[:] = self._drifted[:] = 1.0
+        self.pace[:] = self.drifted[:] = 1.0
         self._is_bounded = self._is_always_bounded
         self.is_running = False
 
@@ -90,7 +90,7 @@ class Actuators(ABC):
         self._apply(wrenches)
         if not self._is_bounded:
             return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
-        paces = self.pace * np.sqrt(self._drifted)
+        paces = self.pace * np.sqrt(self.drifted)
         return [
             np.minimum(s.speeds(w) * pace * np.sqrt(health), fastest)
             for s, w, pace, health, fastest in zip(
@@ -146,7 +146,7 @@ class WrenchActuators(Actuators):
     def _bound(self) -> None:
         """Limit the wrenches to what faults and power leave of them."""
         for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
-            given = health * self._drifted[i] * self.pace[i] ** 2
+            given = health * self.drifted[i] * self.pace[i] ** 2
             if np.any(given != 1.0) or self.fastest[i] < np.inf:
                 most = s.thrust_per_speed2 * self.fastest[i] ** 2
                 thrusts = np.minimum(given * (s.unmixing @ self.applied[i]), most)
