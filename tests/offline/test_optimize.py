@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from scipy.optimize import lsq_linear
+from scipy.spatial.transform import Rotation
 
 from rotor.cli import main
 from rotor_core._jit import COMPILED
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.fly import fly
@@ -85,6 +87,54 @@ def test_periods_against_differences():
         )
 
 
+def winching():
+    """A vehicle that winds its payload, with the inputs that keep it in hover."""
+    scenario = load_scenario("courtyard")
+    engine = Simulation(scenario).engine
+    inputs = np.zeros(5)
+    inputs[0] = sum(e.mass_kg for e in scenario.model.entities) * 9.81
+    states = engine.motion[:, FULL_STATE].copy()
+    return Shooting(engine.system, states, inputs[None, :4], step=2e-3, steps=10), inputs
+
+
+def test_periods_with_a_winch_against_differences():
+    """Length and rate are coordinates, the acceleration is an input; a swinging flight that winds."""
+    world, hover = winching()
+    assert world.n == world.n_moving + 2 == 20
+    rng = np.random.default_rng(1)
+    nodes, inputs = [world.start], []
+    for _ in range(20):
+        now = hover.copy()
+        now[0] *= 1.0 + 0.1 * rng.normal()
+        now[1:4], now[4] = 1e-3 * rng.normal(size=3), 2.0 * rng.normal()
+        inputs.append(now)
+        nodes.append(world.period(*nodes[-1], now))
+    lengths = np.array([world.winding(floats)[0] for _, floats in nodes])
+    accelerations = np.array(inputs)[:, 4]
+    np.testing.assert_allclose(np.diff(lengths[:, 1]), 0.02 * accelerations, atol=1e-12)
+    np.testing.assert_allclose(
+        np.diff(lengths[:, 0]), 0.01 * (lengths[1:, 1] + lengths[:-1, 1]), atol=1e-12
+    )
+    periods, h = world.linearize(nodes[:-1], np.array(inputs)), 1e-6
+    for k in (0, 7, 19):
+        for j in range(5):
+            ends = []
+            for sign in (1.0, -1.0):
+                changed = inputs[k].copy()
+                changed[j] += sign * h * (1.0 if j in (0, 4) else 1e-2)
+                ends.append(world.period(*nodes[k], changed)[1])
+            slope = world.difference(*ends) / (2.0 * h * (1.0 if j in (0, 4) else 1e-2))
+            np.testing.assert_allclose(
+                periods.B[k][:, j], slope, atol=1e-6 * max(np.abs(slope).max(), 1.0)
+            )
+        ends = [world.period(*nodes[k], inputs[k], 2e-3 + s * 1e-7)[1] for s in (1.0, -1.0)]
+        slope = world.difference(*ends) / 2e-7
+        np.testing.assert_allclose(periods.E[k], slope, atol=1e-6 * np.abs(slope).max())
+        column = world.n_moving + 1  # a rate that goes on
+        after = periods.A[k][world.n_moving :, column]
+        np.testing.assert_allclose(after, [0.02, 1.0], atol=1e-12)
+
+
 def test_the_gradient_of_one_number_with_everything():
     """Backward through forty periods in which cables go slack and snap, against differences of whole flights."""
     world, hover = hovering()
@@ -148,6 +198,35 @@ def test_differences_of_states_are_coordinates():
     np.testing.assert_allclose(there, -back, rtol=0, atol=1e-9)
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([1e-3, 0.3, 2.0]))
+def test_slopes_of_states_about_others_against_differences(seed, size):
+    """Rotation vectors of up to two radians and all else, each weighted."""
+    world, _ = hovering()
+    rng = np.random.default_rng(seed)
+    about, weight = world.state(world.start[1]).copy(), rng.uniform(0.0, 2.0, world.n)
+    here = moved(about, size * rng.uniform(-1.0, 1.0, (len(about), 12)) / np.sqrt(3.0))
+    slopes, h = world.slopes_between(here, about, weight), 1e-6
+    for j in range(world.n):
+        change = np.zeros((len(about), 12))
+        change[world.bodies[j], world.axes[j]] = h
+        ends = [weight * world.between(moved(here, s * change), about) for s in (1.0, -1.0)]
+        np.testing.assert_allclose((ends[0] - ends[1]) / (2.0 * h), slopes[:, j], atol=1e-8)
+
+
+def moved(states, change):
+    """States of bodies changed by their coordinates (n, 12)."""
+    out = states.copy()
+    now = State(out)
+    now.position[:] += change[:, :3]
+    turn = Rotation.from_rotvec(change[:, 3:6])
+    turned = rotation_from(now.attitude) * turn
+    now.attitude[:] = wxyz_from(turned)
+    now.velocity[:] += change[:, 6:9]
+    now.body_rate[:] += change[:, 9:]
+    return out
+
+
 def climb(height=3.0):
     """As fast as it can from rest to rest, straight up."""
     return Task(
@@ -165,8 +244,8 @@ def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
     solution = planning.solve()
     g = scenario.environment.gravity_m_s2
     a, b = (
-        planning.rotors.upper.sum() / planning.mass - g,
-        g - planning.rotors.lower.sum() / planning.mass,
+        planning.inputs.upper.sum() / planning.mass - g,
+        g - planning.inputs.lower.sum() / planning.mass,
     )
     best = np.sqrt(2.0 * height * (1.0 / a + 1.0 / b))
     duration = planning.duration(solution)
@@ -174,10 +253,10 @@ def test_the_fastest_climb_is_full_thrust_and_then_least_thrust():
     assert best - 2e-3 < duration < 1.02 * best + duration / 40
     thrusts = solution.trajectory.inputs.sum(axis=1)
     switched = round(b / (a + b) * 40)
-    assert np.all(thrusts[: switched - 2] > 0.98 * planning.rotors.upper.sum())
+    assert np.all(thrusts[: switched - 2] > 0.98 * planning.inputs.upper.sum())
     assert np.all(
         thrusts[switched + 2 : -1]
-        < planning.rotors.lower.sum() + 0.05 * planning.rotors.upper.sum()
+        < planning.inputs.lower.sum() + 0.05 * planning.inputs.upper.sum()
     )
 
 
@@ -207,6 +286,28 @@ def test_the_command_writes_a_plan_that_flies(tmp_path, capsys):
     assert np.linalg.norm(flown["payload"].position[-1] - [2.0, 0.0, 0.0]) < 0.05
     # a folder that holds something is not written into
     assert main(["optimize", str(path), "--out", str(tmp_path / "out")]) == 2
+
+
+def test_a_parcel_is_lowered_by_a_winch_with_little_energy(tmp_path):
+    """The vehicle stays above the houses; the plan and its winch are flown again; energy is torque times speed."""
+    assert main(["optimize", "courtyard", "--out", str(tmp_path / "out")]) == 0
+    found = json.loads((tmp_path / "out/summary.json").read_text())
+    assert found["violation"] <= 5e-3 and found["disturbed_within"] == 1.0
+    scenario = load_scenario(tmp_path / "out" / "scenario.yaml")
+    flight = fly(scenario, duration=10.0)
+    assert flight.verdict().kind not in ("lost", "crashed")
+    vehicle, parcel = (State(flight.states[:, i]).position for i in (0, 1))
+    over = np.abs(vehicle[:, 0] - 2.0) < 1.4
+    assert vehicle[over, 2].min() > 2.5 and parcel[:, 2].min() < 0.32
+    assert np.linalg.norm(parcel[-1] - [-2.0, 0.0, 3.0]) < 0.02
+    rotors = scenario.model.vehicles[0].rotors
+    k = rotors.thrust_n_per_rpm2 * (60.0 / (2.0 * np.pi)) ** 2
+    thrusts = flight.commands[:, 0] @ np.linalg.inv(rotors.mixing).T
+    power = (rotors.torque_per_thrust_m * thrusts * np.sqrt(thrusts / k)).sum(axis=1)
+    energy = float(np.trapezoid(power, flight.time))
+    assert found["energy_j"] == pytest.approx(energy, rel=5e-3)
+    # the same time with more of everything: least means that what is undesirable counts, too
+    assert found["energy_j"] < 1.02 * 10.0 * power[0]
 
 
 @pytest.mark.parametrize(

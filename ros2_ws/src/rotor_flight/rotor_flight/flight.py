@@ -194,7 +194,7 @@ class Flight:
         """Smallest distances over the flight of what must not meet, the smallest first.
 
         Of :class:`rotor_core.clearance.clearances.Clearances`, without cables and what they are tied to. Empty where
-        a recording does not tell the places of the masses of heavy cables.
+        a recording does not tell the places of the masses of heavy cables, or the joints of arms.
         """
         states = self.states
         if heavy := sum(c.segments for c in self.scenario.model.cables if c.mass_kg_per_m):
@@ -203,9 +203,14 @@ class Flight:
             still = np.zeros((*self.masses.shape[:2], 13))
             State(still).position[:], State(still).attitude[:] = self.masses, (1.0, 0.0, 0.0, 0.0)
             states = np.concatenate([states, still], axis=1)
-        known = np.isfinite(states).all(axis=(1, 2))
+        joints = np.zeros((len(states), 0, 2))
+        if n_joints := len(self.scenario.model.joint_names):
+            if self.joints.shape[1:2] != (n_joints,):
+                return []
+            joints = self.joints
+        known = np.isfinite(states).all(axis=(1, 2)) & np.isfinite(joints).all(axis=(1, 2))
         clearances = Clearances(self.scenario)
-        clearances.see(self.time[known], states[known], self.taut[known])
+        clearances.see(self.time[known], states[known], self.taut[known], joints[known])
         return [m for m in clearances.margins if m.names not in clearances.tied]
 
     def position_error(self, team: int = 0) -> np.ndarray:

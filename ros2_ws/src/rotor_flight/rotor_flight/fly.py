@@ -136,7 +136,7 @@ def fly(
     still = np.zeros((*masses[kept].shape[:2], 13))
     State(still).position[:], State(still).attitude[:] = masses[kept], (1.0, 0.0, 0.0, 0.0)
     seen = np.concatenate([states[kept], still], axis=1)
-    passed = simulation.passing.take(times[kept], seen, taut[kept])
+    passed = simulation.passing.take(times[kept], seen, taut[kept], joints[kept])
     flight = Flight(
         scenario,
         times[kept],

@@ -15,7 +15,7 @@ from rotor_core.config.counterparts.autopilots import (
 )
 from rotor_core.config.counterparts.library import LibraryControl
 from rotor_core.config.vehicles.body import Vector
-from rotor_core.config.yaml.structure import bounded
+from rotor_core.config.yaml.structure import EntryError, bounded
 from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.errors import ConfigError
 from rotor_core.registry import Kind, Registry, check_kind
@@ -245,14 +245,16 @@ class PredictiveControl:
     Every ``solve_s`` one step of differential dynamic programming is made over ``periods`` of ``period_s`` in ``steps``
     of the engine; between solutions their feedback acts. Weights are those of squares: of the payload's place (1/m^2),
     attitude (1/rad^2), velocity and body rate; of the vehicles' places about their formation and of their rates; of
-    thrusts about hover (1/N^2).
+    thrusts about hover (1/N^2). ``clearance_m``: distance that vehicles, payload and cables keep from obstacles and
+    each other; ``clearance``: weight of what is missing (1/m^2). ``tension_n``: least and largest tension of cables;
+    ``tension``: weight of what is beyond (1/N^2).
     """
 
     type: Literal["predictive"]
     solve_s: float = bounded(0.02, gt=0.0)
     period_s: float = bounded(0.04, gt=0.0)
     periods: int = bounded(12, ge=2, le=200)
-    steps: int = bounded(8, ge=1, le=100)
+    steps: int = bounded(2, ge=1, le=100)
     place: float = bounded(40.0, ge=0.0)
     attitude: float = bounded(4.0, ge=0.0)
     velocity: float = bounded(4.0, ge=0.0)
@@ -260,11 +262,36 @@ class PredictiveControl:
     formation: float = bounded(2.0, ge=0.0)
     vehicle_rate: float = bounded(0.05, ge=0.0)
     thrust: float = bounded(1.0, gt=0.0)
+    clearance_m: float | None = bounded(None, gt=0.0)
+    clearance: float = bounded(1000.0, ge=0.0)
+    tension_n: tuple[float, float] | None = bounded(None, ge=0.0)
+    tension: float = bounded(20.0, ge=0.0)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tension_n is not None and not self.tension_n[0] < self.tension_n[1]:
+            raise EntryError(
+                ("tension_n",), f"must be [least, largest], got {list(self.tension_n)}."
+            )
+
+
+@dataclass(frozen=True)
+class PlannedControl:
+    """An optimized flight, flown again: its thrusts, and its feedback about its states.
+
+    ``path``: ``solution.npz`` of `./rotor optimize`, beside the scenario or in the working directory. It flies while
+    the plan of its team is the one that was written with it; before, after, and along any other plan a regulator holds
+    the formation of the start where the reference is.
+    """
+
+    type: Literal["planned"]
+    path: str
     source: str = ""
 
 
 Control = (
     PredictiveControl
+    | PlannedControl
     | CascadedPidControl
     | HelicopterControl
     | QuadrotorControl
@@ -292,6 +319,7 @@ for _config, _make in (
     (QuadrotorControl, f"{_OURS}:multirotor_law"),
     (PointMassControl, f"{_OURS}:multirotor_law"),
     (PredictiveControl, "rotor_flight.optimal.predictive:PredictiveLaw"),
+    (PlannedControl, "rotor_flight.optimal.planned:PlannedLaw"),
     (PayloadGeometricControl, "rotor_control.payload_geometric:PayloadGeometricLaw"),
     (CableTeamControl, f"{_OURS}:multirotor_law"),
     (RigidTeamControl, f"{_OURS}:multirotor_law"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from rotor_core.errors import ContractError, SolverError
 from rotor_dynamics.sensitivities.shooting import Periods, Shooting
-from rotor_flight.optimal.rotors import Thrusts
+from rotor_flight.optimal.inputs import Inputs
 
 World = tuple[np.ndarray, np.ndarray]
 """Integers and numbers of a world."""
@@ -68,6 +68,7 @@ class Node:
         tensions: at the end of that period, (n_cables,) N.
         pulls: their derivatives with coordinates (and lengths of legs) and inputs, where they are known.
         length: of that period, s.
+        winches: length and rate of each, (n_winches, 2) m and m/s.
     """
 
     number: int
@@ -77,6 +78,7 @@ class Node:
     tensions: np.ndarray
     pulls: tuple[np.ndarray, np.ndarray] | None = None
     length: float = 0.0
+    winches: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 @dataclass
@@ -131,7 +133,7 @@ class Problem:
     Args:
         shooting: the world.
         terms: at every node, N + 1 lists; constraints among them.
-        rotors: whose thrusts are the inputs, within their bounds.
+        inputs: thrusts of rotors and accelerations of winches, within their bounds.
         legs: leg of every period, (N,); periods of a leg last equally long.
         shortest: least length of a period of every leg, (n_legs,) s.
         haste: cost of a second of the flight; 0: lengths stay as they are.
@@ -141,13 +143,13 @@ class Problem:
         self,
         shooting: Shooting,
         terms: Sequence[Sequence[Term]],
-        rotors: Thrusts,
+        inputs: Inputs,
         *,
         legs: np.ndarray | None = None,
         shortest: np.ndarray | None = None,
         haste: float = 0.0,
     ) -> None:
-        self.shooting, self.rotors = shooting, rotors
+        self.shooting, self.inputs = shooting, inputs
         self.legs = np.zeros(len(terms) - 1, int) if legs is None else legs
         self.n_legs = int(self.legs.max()) + 1
         self.shortest = np.full(self.n_legs, 1e-3) if shortest is None else shortest
@@ -161,14 +163,14 @@ class Problem:
         self, choose: Callable[[int, World], np.ndarray], lengths: np.ndarray
     ) -> Trajectory | None:
         """Flight under a policy with periods of these lengths; None where the engine cannot go on."""
-        nodes, inputs = [self.shooting.start], np.empty((len(self.legs), len(self.rotors.lower)))
+        nodes, inputs = [self.shooting.start], np.empty((len(self.legs), len(self.inputs.lower)))
         steps = self.steps(lengths)
         for k in range(len(self.legs)):
-            inputs[k] = np.clip(choose(k, nodes[k]), self.rotors.lower, self.rotors.upper)
+            inputs[k] = np.clip(choose(k, nodes[k]), self.inputs.lower, self.inputs.upper)
             try:
                 nodes.append(
                     self.shooting.period(
-                        *nodes[k], self.rotors.wrenches(inputs[k]), float(steps[k])
+                        *nodes[k], self.inputs.of_world(inputs[k]), float(steps[k])
                     )
                 )
             except SolverError:
@@ -183,16 +185,16 @@ class Problem:
         """A node as terms see it."""
         last = k == len(trajectory.inputs)
         floats = trajectory.nodes[k][1]
-        inputs = np.zeros(len(self.rotors.lower)) if last else trajectory.inputs[k]
+        inputs = np.zeros(len(self.inputs.lower)) if last else trajectory.inputs[k]
         after = trajectory.nodes[k if last else k + 1][1]
         pulls = None
         if periods is not None and not last:
             along = np.zeros((len(periods.F[k]), self.n_legs))
             along[:, self.legs[k]] = periods.F[k] / self.shooting.steps
-            pulls = np.hstack([periods.C[k], along]), periods.D[k] @ self.rotors.mixing
+            pulls = np.hstack([periods.C[k], along]), periods.D[k] @ self.inputs.mixing
         return Node(
             k, self.shooting, self.shooting.state(floats), inputs, self.shooting.tensions(after), pulls,
-            0.0 if last else float(trajectory.lengths[self.legs[k]]),
+            0.0 if last else float(trajectory.lengths[self.legs[k]]), self.shooting.winding(floats),
         )  # fmt: skip
 
     def cost(self, trajectory: Trajectory) -> tuple[float, float]:
@@ -244,7 +246,7 @@ def _penalized(constraint: Multiplier, r: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def _expansion(problem: Problem, node: Node) -> tuple[np.ndarray, ...]:
     """Gradient and Gauss-Newton Hessian of the cost at a node (P.20)."""
-    n, m = problem.n_all, len(problem.rotors.lower)
+    n, m = problem.n_all, len(problem.inputs.lower)
     lx, lu = np.zeros(n), np.zeros(m)
     lxx, luu, lux = np.zeros((n, n)), np.zeros((m, m)), np.zeros((m, n))
     if problem.haste and node.number < len(problem.legs):  # half the square of sqrt(2 haste h)
@@ -254,21 +256,20 @@ def _expansion(problem: Problem, node: Node) -> tuple[np.ndarray, ...]:
     parts = [(t, None) for t in problem.costs[node.number]]
     parts += [(c.term, c) for c in problem.constraints[node.number]]
     for term, constraint in parts:
-        r = term.residual(node)
-        scale = np.ones(len(r))
+        r, scale = term.residual(node), None
         if constraint is not None:
             r, scale = _penalized(constraint, r)
             if not scale.any():
                 continue
         jx, ju = term.slopes(node)
-        if jx.shape[1] < n:
-            jx = np.hstack([jx, np.zeros((len(jx), n - jx.shape[1]))])
-        jx, ju = scale[:, None] * jx, scale[:, None] * ju
-        lx += jx.T @ r
+        if scale is not None:
+            jx, ju = scale[:, None] * jx, scale[:, None] * ju
+        known = jx.shape[1]  # lengths of legs come last, and few terms know them
+        lx[:known] += jx.T @ r
         lu += ju.T @ r
-        lxx += jx.T @ jx
+        lxx[:known, :known] += jx.T @ jx
         luu += ju.T @ ju
-        lux += ju.T @ jx
+        lux[:, :known] += ju.T @ jx
     return lx, lu, lxx, luu, lux
 
 
@@ -300,6 +301,25 @@ def bounded_step(
     return x, free
 
 
+def _policy(
+    H: np.ndarray, g: np.ndarray, Hx: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Minimum of ``g u + u H u / 2`` within bounds about zero, and how it moves with x, where g moves by ``Hx x``.
+
+    Raises:
+        LinAlgError: there is none.
+    """
+    both = np.linalg.solve(H, np.column_stack([g, Hx]))
+    step, K = -both[:, 0], -both[:, 1:]
+    if (step > lower).all() and (step < upper).all():
+        return step, K
+    step, free = bounded_step(H, g, lower, upper)
+    K = np.zeros(Hx.shape)
+    if free.any():
+        K[free] = -np.linalg.solve(H[np.ix_(free, free)], Hx[free])
+    return step, K
+
+
 def backward(
     problem: Problem, trajectory: Trajectory, periods: Periods, damping: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
@@ -307,7 +327,7 @@ def backward(
 
     None where the damping is too small.
     """
-    count, n, m = len(trajectory.inputs), problem.n_all, len(problem.rotors.lower)
+    count, n, m = len(trajectory.inputs), problem.n_all, len(problem.inputs.lower)
     n_states = problem.shooting.n
     k_all, K_all, promise = np.zeros((count, m)), np.zeros((count, m, n)), 0.0
     lx, _, lxx, _, _ = _expansion(problem, problem.node(trajectory, count))
@@ -315,27 +335,24 @@ def backward(
     for k in reversed(range(count)):
         lx, lu, lxx, luu, lux = _expansion(problem, problem.node(trajectory, k, periods))
         A, B = np.eye(n), np.zeros((n, m))
-        A[:n_states, :n_states], B[:n_states] = periods.A[k], periods.B[k] @ problem.rotors.mixing
+        A[:n_states, :n_states], B[:n_states] = periods.A[k], periods.B[k] @ problem.inputs.mixing
         A[:n_states, n_states + problem.legs[k]] = periods.E[k] / problem.shooting.steps
         VA = Vxx @ A
         Qx, Qu = lx + A.T @ Vx, lu + B.T @ Vx
         Qxx, Quu, Qux = lxx + A.T @ VA, luu + B.T @ Vxx @ B, lux + B.T @ VA
         damped = Quu + damping * np.diag(np.maximum(np.diag(Quu), 1e-9))
         lower, upper = (
-            problem.rotors.lower - trajectory.inputs[k],
-            problem.rotors.upper - trajectory.inputs[k],
+            problem.inputs.lower - trajectory.inputs[k],
+            problem.inputs.upper - trajectory.inputs[k],
         )
         try:
-            step, free = bounded_step(damped, Qu, lower, upper)
-            K = np.zeros((m, n))
-            if free.any():
-                K[free] = -np.linalg.solve(damped[np.ix_(free, free)], Qux[free])
+            step, K = _policy(damped, Qu, Qux, lower, upper)
         except np.linalg.LinAlgError:
             return None
         k_all[k], K_all[k] = step, K
         promise -= float(Qu @ step + 0.5 * step @ Quu @ step)
-        Vx = Qx + K.T @ Quu @ step + K.T @ Qu + Qux.T @ step
-        Vxx = Qxx + K.T @ Quu @ K + K.T @ Qux + Qux.T @ K
+        Vx = Qx + K.T @ (Quu @ step + Qu) + Qux.T @ step
+        Vxx = Qxx + K.T @ (Quu @ K + Qux) + Qux.T @ K
         Vxx = 0.5 * (Vxx + Vxx.T)
         if not np.isfinite(Vxx).all():
             return None
@@ -393,7 +410,7 @@ def optimize(
             "optimize: things overlap on the first guess, from where no direction leads out. Begin along a trajectory "
             "that keeps clear (guess: trajectory, clearance_m of the scenario's), or more slowly (duration_s)."
         )
-    gains = np.zeros((count, len(problem.rotors.lower), problem.n_all))
+    gains = np.zeros((count, len(problem.inputs.lower), problem.n_all))
     done, damping = 0, 1e-6
     periods: Periods | None = None
     for round_ in range(rounds):
@@ -401,7 +418,7 @@ def optimize(
         for _ in range(iterations):
             periods = problem.shooting.linearize(
                 trajectory.nodes[:-1],
-                problem.rotors.wrenches(trajectory.inputs),
+                problem.inputs.of_world(trajectory.inputs),
                 problem.steps(trajectory.lengths),
             )
             accepted = False

@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
 from rotor_core.plans.plan import AXES, Plan, hold
 from rotor_core.state import OMEGA, STATE, P, Q, State, V
-from rotor_dynamics.sensitivities.shooting import Shooting
+from rotor_dynamics.sensitivities.shooting import Periods, Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
+from rotor_flight.optimal.inputs import inputs_of
 from rotor_flight.optimal.regulator import cost_to_go, feedback
-from rotor_flight.optimal.rotors import thrusts_of
 from rotor_flight.optimal.task import Task
 from rotor_flight.optimal.terms import (
     ClearanceTerm,
+    EnergyTerm,
     InputTerm,
     MemberPoses,
     StateTerm,
     TensionTerm,
+    WinchTerm,
+    clearance_term,
 )
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.polynomial import minimum_derivative
@@ -34,6 +36,9 @@ GOAL = {0: 5.0, 3: 2.0, 6: 2.0, 9: 1.0}
 
 FOLLOW = (20.0, 2.0, 5.0, 0.1)
 """Weights of place, attitude, velocity and body rate in the regulator of the first guess, over a squared newton."""
+
+WIND = (9.0, 6.0)
+"""Gains of the winches of the first guess, of lengths and rates, 1/s^2 and 1/s: at 3 rad/s, without overshoot."""
 
 END = 10.0
 """Weight of the state at the end over that on the way."""
@@ -54,6 +59,7 @@ class Report:
         times: of these, (N + 1,) s.
         tensions: (N + 1, n_cables) N.
         within: share of the disturbed flights that end near the goal.
+        winches: length and rate of each, (N + 1, n_winches, 2) m and m/s.
     """
 
     misses: np.ndarray
@@ -63,6 +69,7 @@ class Report:
     times: np.ndarray
     tensions: np.ndarray
     within: float
+    winches: np.ndarray
 
 
 class Planning:
@@ -79,8 +86,8 @@ class Planning:
     def __init__(self, task: Task, scenario: Scenario) -> None:
         self.task, self.scenario = task, scenario
         simulation = Simulation(scenario)
-        self.rotors = thrusts_of(scenario)
-        self.hover = self.rotors.hover
+        self.inputs = inputs_of(scenario)
+        self.hover = self.inputs.hover
         self.mass = sum(e.mass_kg for e in scenario.model.entities)
         self.states = simulation.engine.motion[:, : int(STATE)].copy()
         self._system = simulation.engine.system
@@ -92,7 +99,7 @@ class Planning:
 
     def shoot(self, step: float, steps: int, states: np.ndarray | None = None) -> Shooting:
         """The world of the task with these steps, from its start or other states of the members."""
-        wrenches = self.rotors.wrenches(self.hover)
+        wrenches = self.inputs.wrenches(self.hover)
         return Shooting(
             self._system,
             self.states if states is None else states,
@@ -117,27 +124,7 @@ class Planning:
     def _clearances(self) -> ClearanceTerm | None:
         if self.task.clearance_m is None:
             return None
-        scenario = self.scenario
-        clearances = Clearances(scenario)
-        entities = {e.name: i for i, e in enumerate(scenario.model.entities)}
-        cables = dict(zip(scenario.model.cable_names, scenario.model.cables, strict=True))
-        groups = {}
-        for g, names in enumerate(clearances.pairs):
-            if tuple(names) in clearances.tied:
-                continue
-            rows: set[int] = set()
-            for name in names:
-                if name in entities:
-                    rows.add(self.shooting.row_of(entities[name]))
-                elif name in cables:
-                    rows |= {
-                        self.shooting.row_of(entities[body])
-                        for body, _ in cables[name].path
-                        if body in entities
-                    }
-            groups[g] = tuple(sorted(rows))
-        poses = MemberPoses(self.shooting, len(entities))
-        return ClearanceTerm(clearances, groups, self.task.clearance_m, poses)
+        return clearance_term(self.scenario, self.shooting, self.task.clearance_m)
 
     def problem(self, haste: float | None = None) -> Problem:
         """What is minimized, with what must hold; ``haste``: cost of a second, default that of the task."""
@@ -147,11 +134,15 @@ class Planning:
         one = np.ones(3)
         vehicles = [self._row(v.name) for v in self.scenario.model.vehicles]
         weights = task.weights
-        effort = InputTerm(
-            self.hover, np.full(len(self.hover), root * np.sqrt(weights.thrust_per_n2_s))
-        )
+        n_rotors, n_legs = self.inputs.n_rotors, int(self.legs.max()) + 1
+        by_input = np.full(len(self.hover), weights.thrust_per_n2_s)
+        by_input[n_rotors:] = weights.winch_s3_per_m2
+        effort = InputTerm(self.hover, root * np.sqrt(by_input))
         for k in range(count):
             terms[k].append(effort)
+            if weights.energy_per_j:
+                leg = int(self.legs[k])
+                terms[k].append(EnergyTerm(self.inputs.power, weights.energy_per_j, leg, n_legs))
             for row in vehicles:
                 if weights.rate_s:
                     terms[k].append(
@@ -164,9 +155,11 @@ class Planning:
             if task.tension_n is not None:
                 weight = self.mass * self.scenario.environment.gravity_m_s2
                 terms[k].append(TensionTerm(*task.tension_n, scale=weight))
-        if self.clearances is not None:
-            for k in range(1, count + 1):
+        within = self._within_winches()
+        for k in range(1, count + 1):
+            if self.clearances is not None:
                 terms[k].append(self.clearances)
+            terms[k] += within
         for goal, node in zip(task.goals, self.nodes_of_goals, strict=True):
             kept = np.array([axis not in goal.free for axis in "xyz"], float)
             row = self._row(goal.entity)
@@ -180,21 +173,31 @@ class Planning:
                 )
         if task.rest_at is not None:
             terms[count] += self._rest()
-        kept = task.reserve * (self.rotors.upper - self.rotors.lower)
-        rotors = replace(
-            self.rotors, lower=self.rotors.lower + kept, upper=self.rotors.upper - kept
+        kept = task.reserve * (self.inputs.upper - self.inputs.lower)
+        inputs = replace(
+            self.inputs, lower=self.inputs.lower + kept, upper=self.inputs.upper - kept
         )
         return Problem(
-            self.shooting, terms, rotors, legs=self.legs,
+            self.shooting, terms, inputs, legs=self.legs,
             shortest=np.full(self.legs.max() + 1, FINEST),
             haste=(task.haste_per_s if task.fastest else 0.0) if haste is None else haste,
         )  # fmt: skip
+
+    def _within_winches(self) -> list[Term]:
+        """Limits of the winches."""
+        winches = [c.winch for c in self.scenario.model.cables if c.winch is not None]
+        if not winches:
+            return []
+        least, most = np.array([w.lengths_m for w in winches]).T
+        return [WinchTerm(least, most, np.array([w.rate_m_s for w in winches]))]
 
     def _rest(self) -> list[Term]:
         """Everything at rest in the formation of the start, moved to ``rest_at``."""
         start = self.shooting.state(self.shooting.start[1]).copy()
         moved = np.array(self.task.rest_at) - start[self._row(self.task.entity), P : P + 3]
-        one, terms = np.ones(3), []
+        one = np.ones(3)
+        nothing = np.zeros(self.inputs.n_winches)
+        terms: list[Term] = [WinchTerm(nothing, nothing, nothing)] if len(nothing) else []
         for b in range(len(start)):
             place = start[b, P : P + 3] + moved
             terms.append(StateTerm(b, 0, place, GOAL[0] * one, True))
@@ -238,49 +241,76 @@ class Planning:
         return policy
 
     def regulated(self, solution: Solution) -> Solution:
-        """The solution with other gains: those of a regulator about it, without its constraints and bounds."""
+        """The solution with other gains: those of a regulator about it, without its constraints and bounds.
+
+        It acts with the rotors on the motion of the bodies; winches wind as planned.
+        """
         planned, world = solution.trajectory, self.shooting
         steps = planned.lengths[self.legs] / world.steps
-        wrenches = self.rotors.wrenches(planned.inputs)
+        wrenches = self.inputs.of_world(planned.inputs)
         about = world.linearize(planned.nodes[:-1], wrenches, steps)
         weight, R = self._regulator()
-        value, gains = END * weight, np.empty_like(solution.gains)
+        value, gains = END * weight, np.zeros_like(solution.gains)
         for k in reversed(range(len(gains))):
-            A, B = about.A[k], about.B[k] @ self.rotors.mixing
-            gains[k] = feedback(A, B, value, R)
-            value = weight + A.T @ value @ (A + B @ gains[k])
+            A, B = self._moving(about, k)
+            K = feedback(A, B, value, R)
+            gains[k, : len(K), : len(A)] = K
+            value = weight + A.T @ value @ (A + B @ K)
             value = 0.5 * (value + value.T)
         return replace(solution, gains=gains)
 
     def _regulator(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of states and inputs."""
+        """Weights of the motion of the bodies and of thrusts."""
         wanted = [FOLLOW[axis // 3] for axis in self.shooting.axes]
-        return np.diag(wanted), np.eye(len(self.hover))
+        return np.diag(wanted), np.eye(self.inputs.n_rotors)
+
+    def _moving(self, about: Periods, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Linear map of a period, of the motion of the bodies with itself and with the thrusts."""
+        n, B = self.shooting.n_moving, about.B[k] @ self.inputs.mixing
+        return about.A[k][:n, :n], B[:n, : self.inputs.n_rotors]
+
+    def hold_gains(self) -> np.ndarray:
+        """Gains of the regulator that holds the start, (n_rotors, n_moving)."""
+        about = self.shooting.linearize(
+            [self.shooting.start], self.inputs.of_world(self.hover)[None]
+        )
+        A, B = self._moving(about, 0)
+        weight, R = self._regulator()
+        return feedback(A, B, cost_to_go(A, B, weight, R), R)
 
     def _follow(self) -> Callable[[int, World], np.ndarray]:
         """Policy that moves the formation of the start through the goals of the entity.
 
-        The regulator of least squares about the hover (SciPy's discrete Riccati equation) over one period.
+        The regulator of least squares about the hover (SciPy's discrete Riccati equation) over one period. Where
+        winches wind all cables, they move a payload up and down, and the vehicles keep their height.
         """
         task, world = self.task, self.shooting
-        about = world.linearize([world.start], self.rotors.wrenches(self.hover)[None])
-        A, B = about.A[0], about.B[0] @ self.rotors.mixing
-        weight, R = self._regulator()
-        K = feedback(A, B, cost_to_go(A, B, weight, R), R)
+        K = self.hold_gains()
         start = world.state(world.start[1]).copy()
         row = self._row(task.entity)
         here = start[row, P : P + 3].copy()
         plan = self._guessed_plan(here)
         pace = plan.duration / task.duration_s
-        target = world.start[1].copy()
-        moved = world.state(target)
+        moved = start.copy()
+        hung = row not in [self._row(v.name) for v in self.scenario.model.vehicles]
+        winds = hung and 0 < self.inputs.n_winches == len(self.scenario.model.cables)
+        wound = world.winding(world.start[1])[:, 0]
 
         def policy(k: int, now: World) -> np.ndarray:
             reference = plan.at(plan.duration * k / task.periods)
+            by, at = reference.position - here, pace * reference.velocity
             moved[:] = start
-            moved[:, P : P + 3] += reference.position - here
-            moved[:, V : V + 3] += pace * reference.velocity
-            return self.hover + K @ world.difference(now[1], target)
+            moved[:, P : P + 3] += by
+            moved[:, V : V + 3] += at
+            out = self.hover.copy()
+            if winds:
+                others = np.arange(len(moved)) != row
+                moved[others, P + 2] -= by[2]
+                moved[others, V + 2] -= at[2]
+                lengths, rates = world.winding(now[1]).T
+                out[len(K) :] = WIND[0] * (wound - by[2] - lengths) - WIND[1] * (at[2] + rates)
+            out[: len(K)] += K @ world.between(world.state(now[1]), moved)
+            return out
 
         return policy
 
@@ -296,9 +326,15 @@ class Planning:
         if not at:
             return hold(here)
         times = task.duration_s * np.diff([0.0, *(share for share, _ in at)])
-        pieces = minimum_derivative(
-            np.array([here, *(place for _, place in at)]), times, derivative=4
-        )
+        places = np.array([here, *(place for _, place in at)])
+        if task.guess == "stops":
+            legs = [
+                minimum_derivative(places[i : i + 2], times[i : i + 1], derivative=4)
+                for i in range(len(times))
+            ]
+            pieces = np.concatenate(legs)
+        else:
+            pieces = minimum_derivative(places, times, derivative=4)
         coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
         coefficients[:, :3] = pieces
         return Plan(times, coefficients)
@@ -313,7 +349,7 @@ class Planning:
         steps = max(1, round(float(lengths.max()) / FINEST))
         world = self.shoot(float(lengths[0]) / steps, steps, states)
         nothing = [[] for _ in range(self.task.periods + 1)]
-        problem = Problem(world, nothing, self.rotors, legs=self.legs)
+        problem = Problem(world, nothing, self.inputs, legs=self.legs)
         return problem.fly(self._feedback(solution, world), lengths)
 
     def judge(self, solution: Solution) -> Report:
@@ -350,7 +386,10 @@ class Planning:
                 clearance = min([clearance, *(d for _, d, _ in found)])
         tensions = np.array([self.shooting.tensions(floats) for _, floats in flown.nodes])
         within = float(np.mean(np.array(misses) < task.disturbed.within_m)) if misses else 1.0
-        return Report(np.array(misses), miss(whole), clearance, states, times, tensions, within)
+        winches = np.array([self.shooting.winding(floats) for _, floats in flown.nodes])
+        return Report(
+            np.array(misses), miss(whole), clearance, states, times, tensions, within, winches
+        )
 
     def _entities(self, poses: MemberPoses, floats: np.ndarray) -> np.ndarray:
         state = self.shooting.state(floats)

@@ -21,13 +21,21 @@ from rotor_core.config.teams import Team
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import Reference
-from rotor_core.state import FULL_STATE, State
+from rotor_core.state import FULL_STATE, STATE, State
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Problem, Term, World, backward, search
+from rotor_flight.optimal.fitting import fit_to_cables
+from rotor_flight.optimal.inputs import inputs_of
 from rotor_flight.optimal.regulator import cost_to_go
-from rotor_flight.optimal.rotors import thrusts_of
-from rotor_flight.optimal.terms import InputTerm, StateTerm
+from rotor_flight.optimal.terms import (
+    ClearanceTerm,
+    Excess,
+    InputTerm,
+    StatesTerm,
+    TensionTerm,
+    clearance_term,
+)
 from rotor_sim.plant.system import system_from_scenario
 
 DAMPING = 1e-6
@@ -35,9 +43,6 @@ DAMPING = 1e-6
 
 SHARES = (1.0, 0.5, 0.2, 0.05)
 """Shares of a step that are tried, while none costs less: far from the reference the first may be too long."""
-
-TAUT_WITHIN = 1e-3
-"""A measured cable this much shorter than it is, or longer by anything, is taken to be taut, m."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class PredictiveLaw(TeamLaw):
                 f"{team.entity!r} is not one. Rigidly linked teams need rigid_team, point masses point_mass, single "
                 "vehicles quadrotor."
             )
-        self._control, self._rotors = control, thrusts_of(scenario)
+        self._control, self._rotors = control, inputs_of(scenario)
         nominal = replace(scenario, plant=(), changes=())
         self._system: System = system_from_scenario(nominal)
         states = initial_states(nominal)[:, FULL_STATE].copy()
@@ -89,12 +94,26 @@ class PredictiveLaw(TeamLaw):
         hover = self._rotors.wrenches(self._rotors.hover)
         self._world = Shooting(self._system, states, hover, step=step, steps=control.steps)
         self._world.check_plain("controller.type: predictive")
+        if self._world.winches:
+            raise ConfigError(
+                "controller.type: predictive predicts cables of fixed lengths, and a winch winds "
+                f"{model.cable_names[self._world.winches[0]]}. Leave the winch out, or fly the team with cable_team."
+            )
         self._payload = model.index(str(team.payload))
         places = State(states).position
         self._formation = places - places[self._payload]
         self._every = max(1, round(control.solve_s / scenario.time.control_s))
         self._period = scenario.time.control_s
-        self._end = self._end_cost()
+        effort = np.sqrt(control.period_s * control.thrust)
+        self._effort = InputTerm(self._rotors.hover, np.full(len(self._rotors.hover), effort))
+        self._weight, self._end = self._state_weight(), self._end_cost()
+        cables = [c for c in self._system.cables if min(c.a, c.b) >= 0]
+        self._cables = (
+            np.array([(c.a, c.b) for c in cables], np.int64),
+            np.array([(c.r_a, c.r_b) for c in cables], float),
+            np.array([c.length for c in cables], float),
+        )
+        self._distances = self._clearance(nominal)
         self._plan: tuple[Plan, float] | None = None
         self.reset()
 
@@ -132,70 +151,66 @@ class PredictiveLaw(TeamLaw):
         values, vectors = np.linalg.eigh(0.5 * (value + value.T))
         return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
+    def _clearance(self, nominal: Scenario) -> ClearanceTerm | None:
+        """Distances that are to be kept; None where none are asked for."""
+        least = self._control.clearance_m
+        if least is None:
+            return None
+        return clearance_term(nominal, self._world, least, watched=0.0, overlapping=0.0)
+
     def _problem(self, reference: np.ndarray) -> Problem:
         """Cost over the horizon from now on."""
         c, world, rotors = self._control, self._world, self._rotors
-        one, root = np.ones(3), np.sqrt(c.period_s)
-        load = world.row_of(self._payload)
         terms: list[list[Term]] = []
         wanted = Reference(reference)
-        effort = InputTerm(rotors.hover, np.full(len(rotors.hover), root * np.sqrt(c.thrust)))
         for k in range(c.periods + 1):
             if self._plan is not None:
                 plan, t = self._plan
                 wanted = Reference(plan.sample(t + k * c.period_s))
             at: list[Term] = []
             if k < c.periods:
-                at.append(effort)
-            if 0 < k < c.periods:
-                at += [
-                    StateTerm(load, 0, wanted.position, root * np.sqrt(c.place) * one),
-                    StateTerm(load, 6, wanted.velocity, root * np.sqrt(c.velocity) * one),
-                ]
-                at.append(StateTerm(load, 3, wanted.attitude, root * np.sqrt(c.attitude) * one))
-                at.append(StateTerm(load, 9, wanted.body_rate, root * np.sqrt(c.rate) * one))
-                for i in self.rows[:-1]:
-                    body = world.row_of(int(i))
-                    place = wanted.position + quat2mat(wanted.attitude) @ self._formation[i]
-                    at.append(StateTerm(body, 0, place, root * np.sqrt(c.formation) * one))
-                    at.append(StateTerm(body, 9, np.zeros(3), root * np.sqrt(c.vehicle_rate) * one))
+                at.append(self._effort)
+                if c.tension_n is not None:
+                    at.append(Excess(TensionTerm(*c.tension_n), c.period_s * c.tension))
+            if k > 0:
+                target = self._moved(wanted)
+                if self._distances is not None:
+                    at.append(Excess(self._distances, c.period_s * c.clearance))
+                if k < c.periods:
+                    at.append(StatesTerm(target, self._weight, np.flatnonzero(self._weight)))
+                else:
+                    at.append(EndTerm(self._end, target))
             terms.append(at)
-        terms[-1].append(EndTerm(self._end, self._moved(wanted)))
         return Problem(world, terms, rotors)
 
+    def _state_weight(self) -> np.ndarray:
+        """Roots of the weights of all coordinates at a node, (n,)."""
+        c, world = self._control, self._world
+        of_payload = c.place, c.attitude, c.velocity, c.rate
+        of_vehicle = c.formation, 0.0, 0.0, c.vehicle_rate
+        payload = world.row_of(self._payload)
+        kinds = [
+            (of_payload if body == payload else of_vehicle)[axis // 3]
+            for body, axis in zip(world.bodies, world.axes, strict=True)
+        ]
+        return np.sqrt(c.period_s * np.array(kinds))
+
     def _moved(self, wanted: Reference) -> np.ndarray:
-        """States of the bodies where the formation of the start is where the reference is, (n_bodies, 13)."""
-        target = self._world.state(self._world.start[1]).copy()
+        """States of the bodies where the formation of the start is carried along by the payload, (n_bodies, 13)."""
         R = quat2mat(wanted.attitude)
-        for i, offset in enumerate(self._formation):
-            row = State(target[self._world.row_of(i)])
-            row.position[:] = wanted.position + R @ offset
-            row.attitude[:] = wanted.attitude if i == self._payload else (1.0, 0.0, 0.0, 0.0)
-            row.velocity[:] = wanted.velocity
-            row.body_rate[:] = 0.0
-        return target
+        states = np.zeros((len(self._formation), int(STATE)))
+        moved = State(states)
+        moved.position[:] = wanted.position + self._formation @ R.T
+        moved.attitude[:, 0] = 1.0
+        moved.velocity[:] = wanted.velocity + np.cross(wanted.body_rate, self._formation) @ R.T
+        moved.attitude[self._payload] = wanted.attitude
+        moved.body_rate[self._payload] = wanted.body_rate
+        return self._world.ordered(states)
 
     def _fitted(self, states: np.ndarray) -> np.ndarray:
         """Measured states with vehicles put onto the spheres of their nominal cables where these are taut."""
         out = states[:, FULL_STATE].copy()
-        named = State(out)
-        for cable in self._system.cables:
-            a, b = cable.a, cable.b  # vehicle and payload
-            if min(a, b) < 0:
-                continue
-            R = quat2mat(named.attitude[b])
-            arm = R @ np.asarray(cable.r_b)
-            end = named.position[b] + arm
-            own = quat2mat(named.attitude[a]) @ np.asarray(cable.r_a)
-            way = named.position[a] + own - end
-            d = float(np.linalg.norm(way))
-            if d < cable.length - TAUT_WITHIN:
-                continue
-            way /= d
-            named.position[a] = end + cable.length * way - own
-            moves = named.velocity[b] + np.cross(R @ named.body_rate[b], arm)
-            rate = way @ (named.velocity[a] - moves)
-            named.velocity[a] -= rate * way
+        fit_to_cables(out, *self._cables)
         return out
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
@@ -203,7 +218,7 @@ class PredictiveLaw(TeamLaw):
         fitted = self._fitted(states)
         if self._count % self._every == 0:
             self._solve(fitted, reference)
-        out[:] = self._rotors.wrenches(self._act(fitted))
+        out[:] = self._rotors.wrenches(self._act(fitted))[self.rows[: len(out)]]
         self._count += 1
         self._age += self._period
 
@@ -217,10 +232,7 @@ class PredictiveLaw(TeamLaw):
         here, there = world.state(self._nodes[k]), world.state(self._nodes[k + 1])
         wanted = here + share * (there - here)
         State(wanted).attitude[:] /= np.linalg.norm(State(wanted).attitude, axis=1, keepdims=True)
-        measured = np.empty_like(wanted)
-        for i in range(len(fitted)):
-            measured[world.row_of(i)] = fitted[i]
-        thrusts = self._inputs[k] + self._gains[k] @ world.between(measured, wanted)
+        thrusts = self._inputs[k] + self._gains[k] @ world.between(world.ordered(fitted), wanted)
         return np.clip(thrusts, self._rotors.lower, self._rotors.upper)
 
     def _solve(self, fitted: np.ndarray, reference: np.ndarray) -> None:
@@ -253,6 +265,8 @@ class PredictiveLaw(TeamLaw):
             self._nodes[:] = [floats for _, floats in solution.nodes]
             self._inputs[:], self._gains[:] = solution.inputs, gains[:, :, : world.n]
             self._is_solved, self._age = True, 0.0
+            if self._distances is not None:
+                self._distances.forget()
         except RotorError as error:
             if not self.failures:
                 print(f"predictive: no solution ({error}); the last one goes on", file=sys.stderr)

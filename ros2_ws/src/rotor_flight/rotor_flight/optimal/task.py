@@ -41,11 +41,18 @@ class Goal:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of what is merely undesirable, next to a second of a fastest flight."""
+    """Weights of what is merely undesirable, next to a second of a fastest flight (``haste_per_s``).
+
+    ``thrust_per_n2_s``, ``winch_s3_per_m2``: of squares of thrusts about hover and of accelerations of winches, per
+    second; ``rate_s``, ``tilt_per_s``: of squares of body rates and of tilts; ``energy_per_j``: of a joule at the
+    shafts of the rotors, drag torque times speed.
+    """
 
     thrust_per_n2_s: float = bounded(0.01, ge=0.0)
     rate_s: float = bounded(0.001, ge=0.0)
     tilt_per_s: float = bounded(0.0, ge=0.0)
+    winch_s3_per_m2: float = bounded(0.01, ge=0.0)
+    energy_per_j: float = bounded(0.0, ge=0.0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ class Task:
         periods: control periods, in each of which thrusts of rotors are held.
         steps: of the integrator in each.
         guess: where the solver begins: ``follow``, a flight through the goals of the entity, stabilized about hover;
+            ``stops``, the same with a rest at every goal and straight lines between;
             ``trajectory``, one along the scenario's trajectory, which knows its obstacles; or ``hover``, which leaves
             it free.
         fastest: the flight is to be as short as it can; every stretch between goals gets its own time.
@@ -91,7 +99,7 @@ class Task:
     duration_s: float = bounded(3.0, gt=0.0, le=1000.0)
     periods: int = bounded(60, ge=2, le=2000)
     steps: int = bounded(10, ge=1, le=1000)
-    guess: Literal["follow", "trajectory", "hover"] = "follow"
+    guess: Literal["follow", "stops", "trajectory", "hover"] = "follow"
     fastest: bool = False
     haste_per_s: float = bounded(1.0, gt=0.0)
     clearance_m: float | None = bounded(None, ge=0.0)

@@ -8,12 +8,16 @@ import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.clearance.clearances import Clearances
+from rotor_core.config.schema import Scenario
 from rotor_core.state import OMEGA, P, Pose, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Term
 
 FINE = 1e-6
 """Half step of differences of distances, m and rad."""
+
+LEAST_THRUST = 1e-3
+"""The root of a thrust has no slope at zero: smaller ones count as this, N."""
 
 REMEMBERED = 4096
 """States whose distances are kept: cost, slopes and violation of one flight ask for the same."""
@@ -68,6 +72,31 @@ class StateTerm(Term):
 
 
 @dataclass(frozen=True)
+class StatesTerm(Term):
+    """States of all bodies about a target, weighted.
+
+    Attributes:
+        target: (n_bodies, 13).
+        weight: of every coordinate, (n,); roots, because residuals are squared.
+        kept: coordinates whose weight is not zero.
+    """
+
+    target: np.ndarray
+    weight: np.ndarray
+    kept: np.ndarray
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Weighted deviation; of attitudes the rotation vector."""
+        apart = node.shooting.between(node.state, self.target)
+        return self.weight[self.kept] * apart[self.kept]
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With all coordinates."""
+        all_ = node.shooting.slopes_between(node.state, self.target, self.weight)
+        return all_[self.kept], np.zeros((len(self.kept), len(node.inputs)))
+
+
+@dataclass(frozen=True)
 class InputTerm(Term):
     """Inputs about a target, weighted.
 
@@ -116,6 +145,96 @@ class TensionTerm(Term):
         return (-C, -D) if np.isinf(self.most) else (np.vstack([-C, C]), np.vstack([-D, D]))
 
 
+@dataclass(frozen=True)
+class EnergyTerm(Term):
+    """Energy at the shafts of the rotors in a period, drag torque times speed: ``weight * power f^1.5 h`` (P.25).
+
+    Attributes:
+        power: W/N^1.5, (n_rotors,).
+        weight: cost of a joule.
+        leg, n_legs: whose length of a period it depends on.
+    """
+
+    power: np.ndarray
+    weight: float
+    leg: int
+    n_legs: int
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Half of its square is the cost."""
+        thrusts = np.maximum(node.inputs[: len(self.power)], LEAST_THRUST)
+        return np.sqrt(2.0 * self.weight * self.power * node.length) * thrusts**0.75
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With thrusts and the length of the period."""
+        r, n = self.residual(node), len(self.power)
+        jx, ju = np.zeros((n, node.shooting.n + self.n_legs)), np.zeros((n, len(node.inputs)))
+        jx[:, node.shooting.n + self.leg] = 0.5 * r / node.length
+        ju[:, :n] = np.diag(0.75 * r / np.maximum(node.inputs[:n], LEAST_THRUST))
+        return jx, ju
+
+
+@dataclass(frozen=True)
+class WinchTerm(Term):
+    """Lengths and rates of winches within their limits; or at rest.
+
+    Attributes:
+        least, most: lengths of each, (n_winches,) m.
+        fastest: largest rates, (n_winches,) m/s; zero: at rest, which is an equality.
+    """
+
+    least: np.ndarray
+    most: np.ndarray
+    fastest: np.ndarray
+    is_constraint: bool = True
+
+    @property
+    def is_inequality(self) -> bool:  # type: ignore[override]
+        """False where they are to rest."""
+        return bool(self.fastest.any())
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Positive beyond the limits."""
+        lengths, rates = node.winches.T
+        if not self.is_inequality:
+            return rates
+        return np.concatenate(
+            [self.least - lengths, lengths - self.most, rates - self.fastest, -rates - self.fastest]
+        )
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """With the coordinates of the winches, which come last."""
+        n, w = node.shooting.n, len(self.least)
+        length, rate = np.zeros((w, n)), np.zeros((w, n))
+        first = node.shooting.n_moving
+        length[np.arange(w), first + 2 * np.arange(w)] = 1.0
+        rate[np.arange(w), first + 2 * np.arange(w) + 1] = 1.0
+        jx = np.vstack([-length, length, rate, -rate]) if self.is_inequality else rate
+        return jx, np.zeros((len(jx), len(node.inputs)))
+
+
+@dataclass(frozen=True)
+class Excess(Term):
+    """What an inequality exceeds, as a cost: ``weight / 2`` times its square."""
+
+    term: Term
+    weight: float
+
+    def residual(self, node: Node) -> np.ndarray:
+        """Zero where it holds."""
+        return np.sqrt(self.weight) * np.maximum(self.term.residual(node), 0.0)
+
+    def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """Zero where it holds."""
+        acts = self.term.residual(node) > 0.0
+        if not acts.any():
+            nothing = np.zeros((len(acts), node.shooting.n))
+            return nothing, np.zeros((len(acts), len(node.inputs)))
+        scale = np.sqrt(self.weight) * acts[:, None]
+        jx, ju = self.term.slopes(node)
+        return scale * jx, scale * ju
+
+
 @dataclass
 class ClearanceTerm(Term):
     """Distances of pairs that must stay apart.
@@ -126,13 +245,15 @@ class ClearanceTerm(Term):
         least: m.
         poses: of entities from states of bodies.
         watched: how far beyond the least distances still count, m.
+        overlapping: distance of pairs that overlap, m: no direction leads out, so that no trial may come there.
     """
 
     clearances: Clearances
     groups: dict[int, tuple[int, ...]]
     least: float
     poses: MemberPoses
-    watched: float = 0.1
+    watched: float
+    overlapping: float
     is_constraint: bool = True
     is_inequality: bool = True
     _known: dict[bytes, np.ndarray] = field(default_factory=dict)
@@ -143,17 +264,18 @@ class ClearanceTerm(Term):
         if key not in self._known:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            poses, farthest = self.poses.of(state), self.least + self.watched
-            out = np.full(len(self.groups), farthest)
-            for i, g in enumerate(self.groups):
-                for _, d, _ in self.clearances.distances(poses, [g], farthest):
-                    # no direction leads out of an overlap: no trial may come there
-                    out[i] = d if d > 0.0 else -np.inf
+            farthest = self.least + self.watched
+            out = self.clearances.within(self.poses.of(state), farthest)[list(self.groups)]
+            out = np.where(out > 0.0, np.minimum(out, farthest), self.overlapping)
             self._known[key] = out
         return self._known[key]
 
+    def forget(self) -> None:
+        """Forget the distances that are remembered."""
+        self._known.clear()
+
     def residual(self, node: Node) -> np.ndarray:
-        """Least minus distance of every pair; infinite of one that overlaps, so that no trial with it is taken."""
+        """Least minus distance of every pair."""
         return self.least - self._distances(node.state)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
@@ -180,6 +302,37 @@ class ClearanceTerm(Term):
             turn[axis - 2] = 0.5 * by
             state[body, Q : Q + 4] = qmult(state[body, Q : Q + 4], turn)
         return self.clearances.distances(self.poses.of(state), [g], np.inf)[0][1]
+
+
+def clearance_term(
+    scenario: Scenario,
+    shooting: Shooting,
+    least: float,
+    *,
+    watched: float = 0.1,
+    overlapping: float = -np.inf,
+) -> ClearanceTerm:
+    """Of all pairs of a scenario but cables and what they are tied to; see :class:`ClearanceTerm`."""
+    clearances = Clearances(scenario)
+    entities = {e.name: i for i, e in enumerate(scenario.model.entities)}
+    cables = dict(zip(scenario.model.cable_names, scenario.model.cables, strict=True))
+    groups = {}
+    for g, names in enumerate(clearances.pairs):
+        if tuple(names) in clearances.tied:
+            continue
+        rows: set[int] = set()
+        for name in names:
+            if name in entities:
+                rows.add(shooting.row_of(entities[name]))
+            elif name in cables:
+                rows |= {
+                    shooting.row_of(entities[body])
+                    for body, _ in cables[name].path
+                    if body in entities
+                }
+        groups[g] = tuple(sorted(rows))
+    poses = MemberPoses(shooting, len(entities))
+    return ClearanceTerm(clearances, groups, least, poses, watched, overlapping)
 
 
 class MemberPoses:
