@@ -65,10 +65,44 @@ def test_a_motor_that_is_too_weak_pays_out_to_the_end_and_is_held_there():
     np.testing.assert_allclose(
         lengths(flight)[after][falls], 1.0 + 0.5 * a * t[falls] ** 2, atol=1e-9
     )
-    assert lengths(flight)[-1] == pytest.approx(
-        2.0, abs=0.03
-    )  # the brake acts a control period late
-    assert flight.tensions[-1, 0] == pytest.approx(0.5 * 9.81, rel=0.5)
+    ends = np.sqrt(2.0 / a)  # at the instant at which its cable ends, not at that of a period
+    (end,) = flight.events
+    assert (end.type, end.cause, end.cables) == ("touch", "end_of_cable", (0,))
+    assert end.time - flight.time[0] - 0.5 == pytest.approx(ends, abs=1e-9)
+    assert end.impulses[0] == pytest.approx(0.5 * a * ends, rel=1e-9)  # stops the load
+    np.testing.assert_allclose(lengths(flight)[flight.elapsed > 0.5 + ends], 2.0, atol=1e-12)
+    assert flight.tensions[-1, 0] == pytest.approx(0.5 * 9.81, rel=1e-9)
+
+
+def test_it_is_reeled_in_from_the_end_again():
+    """Held there by the end of its cable while its motor is too weak; a lighter load would let it go at once."""
+    world = Simulation(scenario_from_text(SCENE.format(drum=STRONG, changes="")))
+    world.winches.turn(0, 0.1)  # 2 N
+    for _ in range(600):
+        world.step()
+    assert world.engine.winches.length(0) == pytest.approx(2.0, abs=1e-12)
+    assert abs(world.engine.winches.rate(0)) < 1e-15
+    world.winches.turn(0, 0.3)  # 6 N
+    a, start = (6.0 - 0.5 * 9.81) / 0.7, world.time
+    for _ in range(100):
+        world.step()
+    t = world.time - start
+    assert world.engine.winches.length(0) == pytest.approx(2.0 - 0.5 * a * t * t, abs=1e-9)
+
+
+def test_a_drum_that_reels_in_stops_where_its_cable_does():
+    """At its shortest the drum stops at once; its load flies on, and the cable is slack."""
+    flight = flown("{at_s: 0.5, wind: {cable: 1, torque_n_m: 0.5}}")
+    a = (10.0 - 0.5 * 9.81) / 0.7
+    ends = np.sqrt(2.0 * 0.8 / a)
+    touch, slack = flight.events[:2]
+    assert (touch.type, touch.cause, slack.type) == ("touch", "end_of_cable", "slack")
+    assert touch.time == slack.time
+    assert touch.time - flight.time[0] == pytest.approx(0.5 + ends, abs=1e-8)
+    t = flight.elapsed - 0.5 - ends
+    up = (t > 0.0) & (t < 0.14)  # then it is above, as far as its cable goes
+    height = 0.2 - (a * ends * t - 0.5 * 9.81 * t * t)
+    np.testing.assert_allclose(lengths(flight)[up], height[up], atol=1e-7)
 
 
 def test_a_torque_is_a_force_at_the_rim():
@@ -86,8 +120,14 @@ def test_a_torque_is_a_force_at_the_rim():
             "{at_s: 0.5, wind: {cable: 1, torque_n_m: 0.6}}",
             r"torque_n_m: at most 0\.5 \(that of the drum\), got 0\.6",
         ),
-        ("{at_s: 0.5, wind: {cable: 1}}", "wind is to a length_m or with a torque_n_m"),
-        ("{at_s: 0.5, wind: {cable: 1, torque_n_m: 0.1, rate_m_s: 0.1}}", "a torque gives no rate"),
+        (
+            "{at_s: 0.5, wind: {cable: 1}}",
+            "wind is to a length_m, with a torque_n_m or along a profile",
+        ),
+        (
+            "{at_s: 0.5, wind: {cable: 1, torque_n_m: 0.1, rate_m_s: 0.1}}",
+            "rate_m_s belongs to length_m",
+        ),
         ("{at_s: 0.5, wind: {cable: 1, length_m: 3.0}}", "must be 0.2 to 2"),
     ],
 )

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from rotor_core.config.loader import dump_scenario, scenario_from_text
 from rotor_core.config.teams import cable_spans
 from rotor_core.errors import ConfigError, ContractError
+from rotor_flight.checkpoint import load, save
+from rotor_flight.fly import fly
+from rotor_flight.loop import ClosedLoop
 from rotor_sim.actuation.winches import acceleration_to
 from rotor_sim.simulation import Simulation
 
@@ -209,6 +212,62 @@ def test_reality_keeps_to_the_limits_of_a_winch():
     text = HANGING.replace("controller:", "plant: [{cable: 1, length_m: 9.0}]\ncontroller:")
     with pytest.raises(ConfigError, match=r"plant\[0\].length_m: must be 0.2 to 3.*got 9"):
         scenario_from_text(text)
+
+
+PROFILE = "changes: [{at_s: 0.2, wind: {cable: 1, profile: [[0, 0], [0.5, 0.4], [1.0, 0.4], [1.25, 0.2], [2.0, -0.4], [2.5, 0]]}}]"
+
+
+def test_a_rate_follows_its_profile_and_then_the_winch_stops():
+    """Length is the integral of what is linear between the pairs; the load hangs on it."""
+    simulation = hanging(**{"controller:": PROFILE + "\ncontroller:"})
+    seen = run(simulation, 3.5)
+    t = simulation.scenario.time.control_s * np.arange(1, len(seen) + 1) - 0.2
+    times, rates = np.array([[0, 0], [0.5, 0.4], [1.0, 0.4], [1.25, 0.2], [2.0, -0.4], [2.5, 0]]).T
+    wanted = np.interp(t, times, rates, left=0.0, right=0.0)
+    np.testing.assert_allclose(seen[:, 1], wanted, atol=1e-12)
+    fine = np.linspace(0.0, 3.3, 33_001)
+    travelled = np.concatenate([[0.0], np.cumsum(np.diff(fine) * 0.5 * (np.interp(fine[1:], times, rates, right=0.0) + np.interp(fine[:-1], times, rates, right=0.0)))])  # fmt: skip
+    np.testing.assert_allclose(
+        seen[t > 0, 0], 1.0 + np.interp(t[t > 0], fine, travelled), atol=1e-8
+    )
+    assert simulation.motion[0, 2] == pytest.approx(-seen[-1, 0], abs=0.02)
+
+
+def test_a_profile_goes_on_in_a_saved_flight(tmp_path):
+    """The same bits as in the flight that was not put away."""
+    scenario = scenario_from_text(HANGING.replace("controller:", PROFILE + "\ncontroller:"))
+    whole = fly(scenario, duration=3.0)
+    loop = ClosedLoop(scenario)
+    fly(scenario, duration=1.0, loop=loop)
+    save(loop, tmp_path / "flight.saved")
+    rest = fly(scenario, duration=2.0, loop=load(tmp_path / "flight.saved"))
+    np.testing.assert_array_equal(rest.states[-1], whole.states[-1])
+    assert abs(whole.states[-1, 0, 2] + 1.0) > 0.01  # and it has wound
+
+
+def test_a_profile_that_leaves_the_limits_is_refused_and_one_that_runs_out_of_cable_stops():
+    cases = (
+        ("[[0, 0], [0.1, 0.4]]", r"from pair 1 to 2 .* changes by 4 m/s\^2; the winch allows 0.5"),
+        ("[[0, 0], [1.0, 0.6]]", "the rate is up to 0.6 m/s"),
+        ("[[0.5, 0], [0.5, 0.1]]", "times increase"),
+    )
+
+    def winding(order):
+        change = f"changes: [{{at_s: 0, wind: {{cable: 1, {order}}}}}]\n"
+        return hanging(**{"controller:": change + "controller:"})
+
+    for pairs, words in cases:
+        with pytest.raises(ConfigError, match=words):
+            winding(f"profile: {pairs}")
+    with pytest.raises(ConfigError, match="or along a profile"):
+        winding("length_m: 2.0, profile: [[0, 0]]")
+    simulation = winding("profile: [[0, 0], [1.0, 0.5], [8.0, 0.5]]")
+    seen = run(simulation, 7.0)
+    assert seen[:, 0].max() <= 3.0 + 1e-9
+    assert seen[-1, 0] == pytest.approx(3.0, abs=1e-9) and abs(seen[-1, 1]) < 1e-9
+    # another order takes its place
+    simulation.winches.ask(0, length=2.9)
+    assert run(simulation, 2.0)[-1, 0] == pytest.approx(2.9, abs=1e-9)
 
 
 def test_elastic_cables_come_from_yaml():

@@ -113,8 +113,10 @@ class WinchDrive:
     def place(self, k: int, length: float) -> None:
         """Let cable k be this long, at rest, before a state is set, m."""
         row = self._row(k)
-        turned = float(self._drum(k)[memory.P]) if k in self.drums else 0.0
-        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length - turned
+        if k in self.drums:
+            self._rebase(k, length - float(self._drum(k)[memory.P]))
+            return
+        row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length
         row[memory.WOUND_RATE] = row[memory.WOUND_ACCELERATION] = 0.0
 
     def _drum(self, k: int) -> np.ndarray:
@@ -149,7 +151,7 @@ class WinchDrive:
         row = self._world.joints[self.drums[k]]
         row[memory.EFFORT_BIAS], row[memory.EFFORT_OFFSET] = force, 0.0
         row[memory.EFFORT_SINCE] = self._now
-        self._world.joint_int[self.drums[k], memory.DRIVEN] = 0
+        self._hold(k, False)
         self._restart(impact.INPUT_CHANGED)
 
     def lock(self, k: int, *, take_up: bool = True) -> None:
@@ -163,9 +165,28 @@ class WinchDrive:
         row[memory.COEFFICIENTS : memory.HOLDS_AFTER] = 0.0
         row[memory.COEFFICIENTS], row[memory.HOLDS_AFTER] = drum[memory.P], np.inf
         row[memory.EFFORT_OFFSET] = 0.0
-        self._world.joint_int[joint, memory.DRIVEN] = 1
+        self._hold(k, True)
         if take_up:
             self._restart(impact.WINCH_JUMPED if turns else impact.INPUT_CHANGED)
+
+    def _stops(self, k: int) -> np.ndarray:
+        """Rows of the stops of the drum of cable k: the ends of its cable."""
+        return np.flatnonzero(self._world.constraint_int[:, memory.STOP_JOINT] == self.drums[k])
+
+    def _rebase(self, k: int, length: float) -> None:
+        """Let cable k be this long where its drum has travelled nothing, m; it ends where it did."""
+        row, world, stops = self._row(k), self._world, self._stops(k)
+        side = world.constraint_int[stops, memory.STOP_SIDE]
+        world.constraints[stops, memory.LENGTH] -= side * (length - row[memory.WOUND_LENGTH])
+        row[memory.WOUND_LENGTH] = length
+
+    def _hold(self, k: int, holds: bool) -> None:
+        """Let the brake of a drum hold it, or let it go; what a brake holds needs no stop."""
+        joint, numbers = self.drums[k], self._world.constraint_int
+        self._world.joint_int[joint, memory.DRIVEN] = int(holds)
+        stops = self._stops(k)
+        numbers[stops, memory.ALIVE] = 0 if holds else memory.HOLDS
+        numbers[stops, memory.TAUT] &= int(not holds)
 
     def lay_out(self) -> None:
         """Write the lengths at the present time into the constraints, before cables are looked at."""
@@ -184,8 +205,8 @@ class WinchDrive:
         """Lengths and rates of the same cables in another world."""
         winding = slice(memory.WINDS_FROM, memory.LENGTH_RATE)
         for k in self.cables:
-            if k in other.cables:
-                self._row(k)[winding] = other._row(k)[winding]
             if k in self.drums and k in other.drums:
-                held = other._world.joint_int[other.drums[k], memory.DRIVEN]
-                self._world.joint_int[self.drums[k], memory.DRIVEN] = held
+                self._rebase(k, float(other._row(k)[memory.WOUND_LENGTH]))
+                self._hold(k, other.is_locked(k))
+            elif k in other.cables:
+                self._row(k)[winding] = other._row(k)[winding]

@@ -20,6 +20,9 @@ EVENT_NAMES = {**_BOTH, 6: "attach", 7: "touch", 8: "leave", 9: "break", 10: "st
 WRAPS = "wraps"
 """Cause of a cable that begins or ceases to lie on a peg."""
 
+END = "end_of_cable"
+"""Cause of a drum that comes to the end of its cable, or leaves it."""
+
 PLACED = tuple(int(i) for i in (impact.TOUCH, impact.LEAVE, impact.STICK, impact.SLIP))
 """Codes of the log that have a place."""
 
@@ -46,7 +49,8 @@ class Event:
         bodies: for attach and release: holder and held; for touch and leave: the two.
         place: of a touch or leave of a cable, or of what passes through each other, m in W.
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump; for ``touch`` and ``leave``:
-            passes_through where nothing holds the two apart, wraps where a cable begins or ceases to lie on a peg.
+            passes_through where nothing holds the two apart, wraps where a cable begins or ceases to lie on a peg,
+            end_of_cable where a drum comes to the end of its cable or leaves it.
         at_length: cables that took part in an impact.
         impulses: N s, per cable of ``at_length``; of an impact of bodies the one between the two.
         closing_speeds, closing_speeds_after: gap rates before and after, m/s, per cable of
@@ -95,8 +99,13 @@ def events_from_log(
     end = len(world.constraint_int) - int(world.head[memory.N_CAPSTANS])
     stops = world.constraint_int[first_stop:end]
     sides = [(int(row[memory.STOP_JOINT]), int(row[memory.STOP_SIDE])) for row in stops]
+    drums = {
+        int(j) - 1: k for k, j in enumerate(world.constraint_int[:n_cables, memory.DRUM_JOINT])
+    }
     joints = {
-        k: int(world.joint_int[joint, memory.JOINT_NUMBER]) for k, (joint, _) in enumerate(sides)
+        k: int(world.joint_int[joint, memory.JOINT_NUMBER])
+        for k, (joint, _) in enumerate(sides)
+        if joint not in drums
     }
     events = []
     for row in world.log[:n]:
@@ -115,12 +124,14 @@ def events_from_log(
         involved = row[memory.EVENT_HEAD :].reshape(-1, memory.EVENT_PER_CONSTRAINT)[
             first_stop:end, memory.INVOLVED
         ]
-        touched = tuple(joints[int(k)] for k in np.flatnonzero(involved == 1.0))
-        if not (event.cables or touched) and first_stop > n_cables:
+        stopped = np.flatnonzero(involved == 1.0).tolist()
+        touched = tuple(joints[k] for k in stopped if k in joints)
+        ends = tuple(drums[sides[k][0]] for k in stopped if k not in joints)
+        if not (event.cables or stopped) and first_stop > n_cables:
             continue
-        if not event.cables and touched:
+        if not event.cables and stopped:
             kind = "leave" if event.type == "slack" else "touch"
-            event = replace(event, type=kind)
+            event = replace(event, type=kind, cables=ends, cause=END if ends else event.cause)
         events.append(replace(event, joints=touched) if touched else event)
     return events
 

@@ -79,6 +79,8 @@ class Winches:
         """Rates that are asked for, or at most on the way, m/s, positive pays out; NaN where nothing is."""
         self._torques = np.full(len(cables), np.nan)
         """Torques of the motors of drums that are asked for, N m, positive reels in; NaN where it is none."""
+        self._profiles: dict[int, tuple[tuple[float, float], ...]] = {}
+        """Rates to be followed: pairs of time, s of the world, and rate, m/s."""
 
     def __len__(self) -> int:
         return len(self._winches)
@@ -86,6 +88,7 @@ class Winches:
     def reset(self) -> None:
         """Nothing has been asked for."""
         self._goals[:] = self._rates[:] = self._torques[:] = np.nan
+        self._profiles.clear()
 
     def start(self, engine: Engine) -> None:
         """Brakes hold all drums, before a state is set."""
@@ -106,6 +109,18 @@ class Winches:
                 f"winch of cable{k + 1}: torque must be at most {drum.torque_n_m:g} N m, got {torque:g}."
             )
         self._goals[k], self._rates[k], self._torques[k] = np.nan, 0.0, torque
+        self._profiles.pop(k, None)
+
+    def follow(self, k: int, profile: Sequence[tuple[float, float]], now: float) -> None:
+        """Let the rate of cable k (from 0) follow a profile, linear between its pairs; then it stops.
+
+        Args:
+            k: cable, which has a winch.
+            profile: pairs of time after ``now``, s, and rate, m/s, positive pays out.
+            now: time of the world, s.
+        """
+        self._profiles[k] = tuple((now + t, rate) for t, rate in profile)
+        self._goals[k], self._rates[k], self._torques[k] = np.nan, 0.0, np.nan
 
     def ask(self, k: int, *, length: float | None = None, rate: float | None = None) -> None:
         """Ask the winch of cable k (from 0) for a length, at most at ``rate``; or for a rate alone.
@@ -135,16 +150,34 @@ class Winches:
         self._goals[k] = np.nan if length is None else length
         self._rates[k] = winch.rate_m_s if rate is None else rate
         self._torques[k] = np.nan
+        self._profiles.pop(k, None)
 
     def _holds(self, k: int, length: float, rate: float) -> bool:
-        """True where the brake of a drum takes over: it is where it should be, or at the end of its cable."""
-        shortest, longest = self._winches[k].lengths_m
-        if (length <= shortest and rate < 0.0) or (length >= longest and rate > 0.0):
-            return True
-        if not np.isnan(self._torques[k]):
+        """True where the brake of a drum takes over: it is where it should be."""
+        if not np.isnan(self._torques[k]) or k in self._profiles:
             return False
         at_rest = abs(rate) < BRAKED_RATE
         return at_rest and (self._rates[k] == 0.0 or abs(self._goals[k] - length) < BRAKED)
+
+    def _along(self, k: int, now: float, length: float, rate: float) -> float:
+        """Acceleration of a control period along a profile, m/s^2; to rest where there is none, or none any more.
+
+        A profile that leads beyond the cable is left in time to stop at its end.
+        """
+        winch, period, wanted = self._winches[k], self._period, 0.0
+        if k in self._profiles:
+            times, rates = np.array(self._profiles[k]).T
+            if now + period > times[-1]:
+                del self._profiles[k]
+            else:
+                wanted = float(np.interp(now + period, times, rates))
+        strongest = winch.acceleration_m_s2
+        least, most = (
+            acceleration_to(end - length, rate, period, winch.rate_m_s, strongest)
+            for end in winch.lengths_m
+        )
+        within = np.clip((wanted - rate) / period, -strongest, strongest)
+        return float(min(max(within, least), most))
 
     def act(self, engine: Engine) -> None:
         """Let every winch that is asked for something accelerate for one control period."""
@@ -165,14 +198,18 @@ class Winches:
                 goal = winch.lengths_m[int(asked > 0.0)]
             strongest = winch.acceleration_m_s2
             if asked == 0.0:
-                acceleration = float(np.clip(-rate / self._period, -strongest, strongest))
+                acceleration = self._along(k, engine.time, length, rate)
             else:
                 acceleration = acceleration_to(
                     goal - length, rate, self._period, abs(asked), strongest
                 )
             if winch.drum is not None:
                 _servo(engine, k, winch.drum, acceleration)
-            elif abs(rate) < THERE and (abs(goal - length) < THERE or asked == 0.0):
+            elif (
+                k not in self._profiles
+                and abs(rate) < THERE
+                and (abs(goal - length) < THERE or asked == 0.0)
+            ):
                 engine.winches.stop(k)
                 self._rates[k] = np.nan
             else:

@@ -26,9 +26,10 @@ def drums(
     joints: list[Joint] = []
     out = list(cables)
     for k, (name, cable) in enumerate(zip(model.cable_names, model.cables, strict=True)):
-        drum = cable.winch.drum if cable.winch is not None else None
-        if drum is None:
+        winch = cable.winch
+        if winch is None or winch.drum is None:
             continue
+        drum, (shortest, longest) = winch.drum, winch.lengths_m
         out[k] = replace(cables[k], drum=first_joint + len(joints))
         joints.append(
             Joint(
@@ -36,6 +37,8 @@ def drums(
                 first_body + len(bodies),
                 np.array([1.0, 0.0, 0.0]),
                 kind="prismatic",
+                lower=shortest - cables[k].length,
+                upper=longest - cables[k].length,
                 armature=drum.mass,
                 effort_limit=drum.force,
                 name=f"{name}/drum",

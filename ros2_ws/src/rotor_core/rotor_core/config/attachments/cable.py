@@ -123,7 +123,8 @@ class Winch:
     """A winch at end ``a`` of a cable, and its limits.
 
     ``lengths_m``: the shortest and the longest that it leaves of the cable. ``rate_m_s``, ``acceleration_m_s2``: at
-    most. Without a ``drum`` it does what it is told, whatever pulls; with one as far as its motor can.
+    most. Without a ``drum`` it does what it is told, whatever pulls; with one as far as its motor can, until its cable
+    ends.
     """
 
     lengths_m: tuple[float, float]

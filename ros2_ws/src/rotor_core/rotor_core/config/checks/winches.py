@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Protocol
 
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.model import Model
 from rotor_core.errors import ConfigError
+
+ROUNDING = 1e-6
+"""Share by which the slopes of a profile may miss the limit: its pairs are decimal numbers."""
 
 
 class Winding(Protocol):
@@ -65,6 +69,14 @@ def check_winding(model: Model, wanted: Winding, where: str) -> None:
             else f"at most {winch.drum.torque_n_m:g} (that of the drum)"
         )
         raise ConfigError(f"{where}.torque_n_m: {limit}, got {torque:g}.")
+    for i, (a, b) in enumerate(pairwise(getattr(wanted, "profile", ()))):
+        fastest, strongest = max(abs(a[1]), abs(b[1])), abs(b[1] - a[1]) / (b[0] - a[0])
+        limits = winch.rate_m_s, winch.acceleration_m_s2
+        if fastest > limits[0] or strongest > limits[1] * (1.0 + ROUNDING):
+            raise ConfigError(
+                f"{where}.profile: from pair {i + 1} to {i + 2} the rate is up to {fastest:g} m/s and changes by "
+                f"{strongest:g} m/s^2; the winch allows {limits[0]:g} (rate_m_s) and {limits[1]:g} (acceleration_m_s2)."
+            )
     if wanted.rate_m_s is not None and wanted.rate_m_s > winch.rate_m_s:
         raise ConfigError(
             f"{where}.rate_m_s: must be at most {winch.rate_m_s:g} (rate_m_s of the winch), got {wanted.rate_m_s:g}."
