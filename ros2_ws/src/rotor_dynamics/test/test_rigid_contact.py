@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
@@ -195,6 +195,9 @@ quaternions = st.tuples(unit, unit, unit, unit).filter(lambda q: np.linalg.norm(
     quaternions,
     st.tuples(unit, unit, unit),
 )
+@example(
+    "cylinder", "cylinder", (0.0, 0.0, -0.015625, 1.0), (0.0, -0.25, 1.0)
+)  # more points than are kept
 def test_points_of_a_touch_have_the_distance_of_the_solids(one, two, q, towards):
     """Two solids brought together along the line of their nearest points: the least gap is the distance (GJK)."""
     towards = np.array(towards) + [0.0, 0.0, 1e-3]

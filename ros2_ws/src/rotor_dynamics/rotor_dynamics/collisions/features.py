@@ -276,9 +276,9 @@ def edges_cross(world, a, b, n):
 def append(world, m, n, count, place, normal, gap, owner):
     """One more point of a meeting, which moves with ``owner``, as row ``n + count`` of the touches; their number.
 
-    Beyond the most that are kept it takes the place of the one that is nearest to another.
+    Beyond the most that are kept it takes the place of the one that is nearest to another; the deepest always stays.
     """
-    if n + count >= world.touches.shape[0]:
+    if count < memory.MOST_POINTS and n + count >= world.touches.shape[0]:
         return count
     for i in range(count):
         away = sub(get3(world.touches[n + i], memory.TOUCH_PLACE), place)
@@ -286,7 +286,7 @@ def append(world, m, n, count, place, normal, gap, owner):
             return count
     at = n + count
     if count == memory.MOST_POINTS:
-        at = most_crowded(world, n, count, place)
+        at = most_crowded(world, n, count, place, gap)
         if at < 0:
             return count
         count -= 1
@@ -299,19 +299,27 @@ def append(world, m, n, count, place, normal, gap, owner):
 
 
 @inlined
-def most_crowded(world, n, count, place):
-    """Row of the point that is nearest to another one, or -1 if ``place`` is nearer to one than that."""
+def most_crowded(world, n, count, place, gap):
+    """Row of the point that is nearest to another one, or -1 if ``place`` is nearer to one than that.
+
+    Never that of the deepest point; and where ``gap`` is deeper than all, ``place`` is taken, however near it is.
+    """
+    deepest = n
+    for i in range(1, count):
+        if world.touches[n + i, memory.TOUCH_GAP] < world.touches[deepest, memory.TOUCH_GAP]:
+            deepest = n + i
     nearest = 1e300
-    for i in range(count):
-        away = sub(get3(world.touches[n + i], memory.TOUCH_PLACE), place)
-        nearest = min(nearest, dot(away, away))
+    if gap >= world.touches[deepest, memory.TOUCH_GAP]:
+        for i in range(count):
+            away = sub(get3(world.touches[n + i], memory.TOUCH_PLACE), place)
+            nearest = min(nearest, dot(away, away))
     at = -1
     for i in range(count):
         for j in range(i):
             here = get3(world.touches[n + i], memory.TOUCH_PLACE)
             away = sub(here, get3(world.touches[n + j], memory.TOUCH_PLACE))
             if dot(away, away) < nearest:
-                nearest, at = dot(away, away), n + i
+                nearest, at = dot(away, away), n + (j if n + i == deepest else i)
     return at
 
 
