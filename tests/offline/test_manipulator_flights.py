@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rotor_control.controller import make_controller
+from rotor_core.config.catalog import config_directory
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
 from rotor_core.config.trajectories import HoverPlan, JointMove, JointMoves
@@ -231,3 +232,42 @@ def test_the_vehicle_recovers_from_letting_go(pick_and_place):
     after = during(flight, RELEASED, 16.0)
     assert errors(flight)[after].max() < 0.2
     assert flight.limited == 0
+
+
+MOUNT = """
+  <link name="mount">
+    <inertial><origin xyz="0.05 0 0.02"/><mass value="0.2"/><inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial>
+    <visual><geometry><box size="0.1 0.1 0.05"/></geometry></visual>
+  </link>
+  <joint name="bolts" type="fixed">
+    <parent link="base_link"/><child link="mount"/><origin xyz="0.53 0.53 0" rpy="0 0 0.5"/>
+  </joint>
+</robot>"""
+
+
+def test_a_link_that_is_fixed_to_the_vehicle_flies_with_it(tmp_path):
+    """Legs, mounts and guards of robot descriptions: nobody gives their state, and rotors above them are no touch."""
+    urdf = config_directory() / "urdf" / "kremer_v2.urdf"
+    (tmp_path / "with_mount.urdf").write_text(urdf.read_text().replace("</robot>", MOUNT))
+    vehicle = (config_directory() / "vehicles" / "kremer_v2.yaml").read_text()
+    (tmp_path / "with_mount.yaml").write_text(
+        vehicle.replace("kremer_v2.urdf", str(tmp_path / "with_mount.urdf"))
+    )
+    path = tmp_path / "mounted.yaml"
+    path.write_text(
+        f"""
+schema: 1
+model: {{vehicles: [{{use: {tmp_path / "with_mount.yaml"}, name: am1}}]}}
+controller: {{use: manipulator}}
+trajectory: {{type: hover, duration_s: 2.0}}
+initial: [{{entity: am1, position_m: [0, 0, 2], rpy_deg: [5, 3, 40]}}]
+"""
+    )
+    scenario = load_scenario(path)
+    flight = fly(scenario)
+    assert flight.verdict().kind == "flown" and not flight.events
+    assert errors(flight)[-1] < 0.02
+    simulation = Simulation(scenario)
+    motion, turn = simulation.engine.motion, Rotation.from_euler("xyz", [5, 3, 40], degrees=True)
+    mount = motion[simulation.body_names.index("am1/mount")]
+    np.testing.assert_allclose(mount[:3], [0, 0, 2] + turn.apply([0.53, 0.53, 0.0]), atol=1e-12)

@@ -14,6 +14,7 @@ from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.errors import ConfigError, ContractError
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
+from rotor_flight.loop import ClosedLoop
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.keep_out import KeepOut
 from rotor_recordings.formats.flights import open_flight
@@ -156,6 +157,33 @@ def test_a_plan_that_knows_no_obstacles_hits_one_and_the_flight_is_lost(tmp_path
     assert told.cause == "passes_through"
     allowed = fly(scenario.changed("verdict.may_touch", True))
     assert allowed.verdict().kind == "flown"
+
+
+POST = [{"name": "post", "shape": {"type": "capsule", "radius_m": 0.02, "height_m": 0.4}, "position_m": [0.6, 0.0, 1.2], "rpy_deg": [90.0, 0.0, 0.0]}]  # fmt: skip
+
+
+def test_an_arm_that_swings_into_a_post_is_told_and_the_flight_is_lost(tmp_path):
+    """In one compiled call, period by period, and by a simulation that looks for itself; also from a recording."""
+    scenario = load_scenario("arm_coupled").changed("environment.obstacles", POST)
+    flight = fly(scenario)
+    assert (
+        flight.verdict().kind == "lost" and "am1/link2 went through post" in flight.verdict().text
+    )
+    touch = next(e for e in flight.events if e.type == "touch")
+    assert touch.bodies == ("am1/link2", "post") and 4.0 < touch.time < 4.8
+    assert np.linalg.norm(np.array(touch.place)[[0, 2]] - [0.6, 1.2]) < 0.04
+    again = open_flight(flight.save(tmp_path / "hit.mcap"))
+    assert [(m.names, m.distance) for m in again.margins] == [
+        (m.names, pytest.approx(m.distance, abs=1e-9)) for m in flight.margins
+    ]
+    loop = ClosedLoop(scenario)
+    assert fly(scenario, loop=loop).events == flight.events  # step by step
+    loop, told = ClosedLoop(scenario), []
+    while loop.simulation.time < 1.0 + 4.5:
+        loop.period(lambda _: None)
+        told += [e for e in loop.simulation.take_events() if e.type == "touch"]
+    told += [e for e in loop.simulation.take_events(complete=True) if e.type == "touch"]
+    assert told == [e for e in flight.events if e.type == "touch" and e.time < loop.simulation.time]
 
 
 def keep_out(scenario, clearance=0.15):

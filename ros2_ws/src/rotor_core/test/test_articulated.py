@@ -1,14 +1,17 @@
 """Rigid-body quantities of vehicles with arms: sums over bodies, differences, conservation, closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.model import Rotors, Vehicle, VehicleGains
+from rotor_core.config.model import Model, Rotors, Vehicle, VehicleGains
 from rotor_core.config.vehicles.arm import BASE, JOINTS, Link, PrismaticJoint, RevoluteJoint
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.errors import ContractError
+from rotor_core.vehicles.arm_motion import ArmMotion
 from rotor_core.vehicles.articulated import ArticulatedVehicle
 
 X, Y, Z = np.eye(3)
@@ -398,3 +401,40 @@ def model_last(model):
 def test_an_unknown_link_is_refused():
     with pytest.raises(ContractError, match="no link 'hand'; known: base_link, l1, l2"):
         ArticulatedVehicle(arm()).pose("hand")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_links_of_two_arms_move_as_their_bodies_do(seed):
+    """Poses and velocities of all links, behind a mass of a cable; two instants at once."""
+    rng = np.random.default_rng(seed)
+    vehicles = [replace(random_vehicle(rng), name=name) for name in ("am1", "am2")]
+    motion = ArmMotion(Model(vehicles=tuple(vehicles)))
+    u = rng.normal(size=(2, 2, 3, 3))  # instant, vehicle: position, velocity, rate
+    turns = [Rotation.random(2, rng) for _ in range(2)]
+    joints = rng.normal(size=(2, motion.n, 2))
+    states = np.zeros((2, 3, 13))
+    for s in range(2):
+        states[s, :2] = np.hstack(
+            [u[s, :, 0], turns[s].as_quat(scalar_first=True), u[s, :, 1], u[s, :, 2]]
+        )
+    out = motion.behind(states, joints)
+    assert np.array_equal(out[:, :3], states)
+    for s in range(2):
+        first = 0
+        for k, vehicle in enumerate(vehicles):
+            n, R = len(vehicle.moving_joints), turns[s][k].as_matrix()
+            theta, rates = joints[s, first : first + n].T
+            own = np.concatenate([R.T @ u[s, k, 1], u[s, k, 2], rates])
+            oracle = Bodies(vehicle, R, u[s, k, 0], own, theta)
+            for link in vehicle.links:
+                row, turn, at = motion.frame(f"{vehicle.name}/{link.name}", 3)
+                body = out[s, row]
+                B = Rotation.from_quat(body[3:7], scalar_first=True).as_matrix()
+                R_link, p, v, w = oracle.frames[link.name]
+                arm = B @ at
+                np.testing.assert_allclose(B @ turn, R_link, atol=1e-13)
+                np.testing.assert_allclose(body[:3] + arm, p, atol=1e-12)
+                np.testing.assert_allclose(B @ body[10:13], w, atol=1e-12)
+                np.testing.assert_allclose(body[7:10] + np.cross(w, arm), v, atol=1e-12)
+            first += n
+    assert first == motion.n == joints.shape[1]

@@ -1,5 +1,7 @@
 """Distances of convex solids: closed forms, symmetry, and MuJoCo's as a second algorithm."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,8 @@ from rotor_core.clearance.gjk import hull_distance
 from rotor_core.clearance.look import find_meeting
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import WORLD, obstacle_solids, rigid
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
+from rotor_core.config.mission import AttachStep, Mission
 from rotor_core.config.obstacles.obstacle import CapsuleObstacle, CylinderObstacle, Obstacle
 from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.state import State, V
@@ -198,7 +201,7 @@ def test_bodies_meet_where_cubics_and_slerp_say(seed):
     apart, overlap = (clearances._nearest_of(group, x)[0] for x in ends)
     if not (apart > 1e-6 and overlap <= 0.0):
         return  # they pass, or began inside each other
-    found = clearances._meet(group, (2.0, ends[0], taut), (2.0 + step, ends[1], taut), True)
+    found = clearances.meeting((group, (2.0, ends[0], taut), (2.0 + step, ends[1], taut), True))
     path = CubicHermiteSpline([2.0, 2.0 + step], State(ends).position, State(ends).velocity)
     turns = [
         Slerp([2.0, 2.0 + step], Rotation.from_quat(ends[:, k, 3:7], scalar_first=True)) for k in range(n)
@@ -225,3 +228,83 @@ def test_bodies_meet_where_cubics_and_slerp_say(seed):
     closing = distance(found.time - 1e-5) / 1e-5
     assert distance(found.time) < 1e-6 < distance(found.time - 2e-6 / closing) < 1e-5
     assert np.linalg.norm(np.array(found.place) - [0.0, 0.0, 1.0]) < 1.0
+
+
+ARM = """
+schema: 1
+model: {vehicles: [{use: kremer_v2, name: am1}]}
+controller: {use: manipulator}
+trajectory: {type: hover}
+actuation: rotors
+environment:
+  obstacles: [{name: it, shape: {type: sphere, radius_m: 0.05}, position_m: [%.17g, %.17g, %.17g]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("link", "reach", "tolerance"), [("link1", 0.3, 1e-9), ("link2", 0.6, 1e-7)]
+)
+def test_an_arm_meets_a_ball_at_the_angle_that_trigonometry_says(link, reach, tolerance):
+    """A straight arm of rods of 20 mm swings about its first joint, 0.1 m below a vehicle that stands askew.
+
+    A rod through the joint at the angle theta is ``reach sin(phi - theta)`` from a ball at the angle phi. The second
+    rod moves on an arc, of which the cubic misses 1e-8 m.
+    """
+    phi, rate, step = 0.7, 4.0, 0.02
+    turn = Rotation.from_rotvec([0.3, -0.8, 2.0])
+    ball = turn.apply([reach * np.cos(phi), 0.0, -0.1 - reach * np.sin(phi)])
+    clearances = Clearances(scenario_from_text(ARM % tuple(ball)))
+    meets = phi - np.arcsin(0.07 / reach)
+    first = meets - 0.3 * rate * step
+    states = np.zeros((2, 1, 13))
+    states[:, 0, 3:7] = turn.as_quat(scalar_first=True)
+    joints = np.zeros((2, 2, 2))
+    joints[:, 0, 0], joints[:, 0, 1] = [first, first + rate * step], rate
+    taut = np.zeros((2, 0), bool)
+    (meeting,) = clearances.see(np.array([0.0, step]), states, taut, joints)
+    assert meeting.names == (f"am1/{link}", "it") and meeting.begins
+    assert meeting.time == pytest.approx(0.3 * step, abs=tolerance)
+    foot = turn.apply(
+        [reach * np.cos(phi - meets) * np.cos(meets), 0.0, -0.1 - reach * np.cos(phi - meets) * np.sin(meets)]
+    )  # fmt: skip
+    on_rod = foot + 0.02 * (ball - foot) / np.linalg.norm(ball - foot)
+    assert np.allclose(meeting.place, 0.5 * (on_rod + ball), atol=1e-6)
+    (margin,) = [m for m in clearances.margins if m.names == meeting.names]
+    deeper = reach * np.sin(phi - first - rate * step) - 0.07
+    assert margin.distance == pytest.approx(deeper, abs=1e-12)
+    assert ("am1", f"am1/{link}") in clearances.pairs  # its own rotors
+
+
+def test_arms_are_looked_at_against_what_they_are_not_there_to_touch():
+    """Cables and payloads that hang from others, not what an arm takes, nor its own links."""
+    pairs = set(Clearances(load_scenario("pick_and_place")).pairs)
+    assert ("cable1", "am1/link2") in pairs and ("am1", "am1/link2") in pairs
+    assert not {("parcel", "am1/link2"), ("am1/link1", "am1/link2")} & pairs
+    # whoever asks for it over ROS takes what hangs from the world, too
+    asked_for = Clearances(replace(load_scenario("pick_and_place"), changes=()))
+    assert ("parcel", "am1/link2") not in asked_for.pairs
+    scenario = load_scenario("arm_slung_load")
+    mission = Mission((AttachStep("attach", "load", "am1/link2"),))
+    assert ("load", "am1/link1") not in Clearances(replace(scenario, mission=mission)).pairs
+    slung = Clearances(scenario)
+    assert ("load", "am1/link1") in slung.pairs and ("cable1", "am1") in slung.tied
+    assert ("cable1", "am1/link2") not in slung.pairs
+
+
+def test_arms_are_looked_at_against_what_others_carry_and_not_against_their_own_pegs():
+    scenario = scenario_from_text("""
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad1}, {use: kremer_v2, name: am1}]
+  payloads: [{name: box, mass_kg: 0.1, inertia_kg_m2: [1e-4, 1e-4, 1e-4]}, {name: load, mass_kg: 0.05}]
+  attachments:
+    - {type: rigid_link, parent: quad1, child: box, position_m: [0, 0, -0.1]}
+    - {type: cable, a: world, b: load, a_point_m: [0, 3, 3], length_m: 2.0, around: [{entity: am1/link2, ends_m: [[0, 0, 0], [0.44, 0, 0]], radius_m: 0.03}]}
+controller: {type: open_loop, commands: [{vehicle: quad1, speeds_rpm: [0, 0, 0, 0]}, {vehicle: am1, speeds_rpm: [0, 0, 0, 0]}]}
+actuation: rotors
+initial: [{entity: quad1, position_m: [5, 0, 2]}, {entity: am1, position_m: [0, 0, 2]}, {entity: load, position_m: [0, 3, 1.2]}]
+""")
+    pairs = Clearances(scenario).pairs
+    assert ("box", "am1/link1") in pairs and ("quad1", "am1/link1") in pairs
+    assert ("load", "am1/link2") not in pairs  # no vehicle carries it
+    assert ("cable1", "am1/link1") in pairs and ("cable1", "am1/link2") not in pairs

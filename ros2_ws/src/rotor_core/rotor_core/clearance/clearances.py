@@ -13,6 +13,7 @@ from rotor_core.clearance.pairs import Names, Owner, Pairs
 from rotor_core.clearance.solids import Solid
 from rotor_core.config.schema import Scenario
 from rotor_core.state import STATE, State, V
+from rotor_core.vehicles.arm_motion import ArmMotion
 
 BISECTIONS = 30
 """Of the time between two states in which something meets."""
@@ -25,6 +26,13 @@ class Margin:
     names: Names
     distance: float
     time: float
+
+
+Seen = tuple[float, np.ndarray, np.ndarray]
+"""Time, states of all and taut cables."""
+
+Change = tuple[int, Seen | None, Seen, bool]
+"""A pair (its number) overlaps in a state and did not in the one before (None: there is none), or the reverse."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +48,9 @@ class Meeting:
 class Clearances:
     """Distances of the pairs of a scenario that nothing else keeps apart, from states in blocks of any length (G.4).
 
-    Vehicles, payloads and taut cables against obstacles, each other and the ground. Left out are pairs that are
-    joined, those that contact holds apart (payloads and boxes, feet and the ground), slack cables, which have no
-    shape, and cables at links of arms.
+    Vehicles, links of arms, payloads and taut cables against obstacles, each other and the ground. Left out are
+    pairs that are joined, those that contact holds apart (payloads and boxes, feet and the ground), slack cables,
+    which have no shape, links of one vehicle against each other, and what arms are there to touch.
 
     Args:
         scenario: who is there.
@@ -54,7 +62,8 @@ class Clearances:
     """
 
     def __init__(self, scenario: Scenario, *, margins: bool = True) -> None:
-        found = Pairs(scenario)
+        self._arms = ArmMotion(scenario.model)
+        found = Pairs(scenario, self._arms)
         self.pairs: tuple[Names, ...] = tuple(found.groups)
         self.tied = frozenset(found.tied)
         self._margins = margins
@@ -96,12 +105,14 @@ class Clearances:
                     self._solids, self._numbers, self._points, self._bodies, nobody, o.first, o.end, self._placed,
                     self._where,
                 )  # fmt: skip
+        self._n_cables = len(scenario.model.cables)
+        self._arms.behind(np.zeros((0, len(scenario.model.entities), int(STATE))))  # loaded now
         self.reset()
         self._look(
             np.zeros((0, 1, int(V))), np.zeros((0, 0), bool)
         )  # loaded now, not in the first period
         if self.pairs:
-            self._load_meetings(len(scenario.model.cables))
+            self._load_meetings()
 
     def reset(self) -> None:
         """Begin anew: nothing has been seen."""
@@ -112,36 +123,60 @@ class Clearances:
         self._rows = 0
         self._touching = np.zeros(n, bool)
         self._ways[:] = 0.0
-        self._last: tuple[float, np.ndarray, np.ndarray] | None = None
+        self._last: Seen | None = None
 
-    def see(self, time: np.ndarray, states: np.ndarray, taut: np.ndarray) -> list[Meeting]:
+    def see(
+        self,
+        time: np.ndarray,
+        states: np.ndarray,
+        taut: np.ndarray,
+        joints: np.ndarray | None = None,
+    ) -> list[Meeting]:
         """Take up states.
 
         Args:
             time: (N,) s.
             states: of the entities and then the masses of heavy cables, (N, n, 13).
             taut: which cables pull, (N, n_cables).
+            joints: angles and rates of arms, (N, n_joints, 2) rad and rad/s, or m and m/s; None: as at the start.
 
         Returns:
             What has begun or ceased to overlap since the last state.
         """
+        changes = self.changes(time, states, taut, joints)
+        return sorted((self.meeting(change) for change in changes), key=lambda m: m.time)
+
+    def changes(
+        self,
+        time: np.ndarray,
+        states: np.ndarray,
+        taut: np.ndarray,
+        joints: np.ndarray | None = None,
+    ) -> list[Change]:
+        """What :meth:`see` sees, in the order of the states, without place and exact time: :meth:`meeting` finds them.
+
+        That takes a quarter of a millisecond each, which a loop in real time must spread.
+        """
         if not len(time) or not self.pairs:
             return []
+        states = self._arms.behind(states, joints)
         poses = np.ascontiguousarray(states[:, :, :V])
         out = self._look(poses, np.ascontiguousarray(taut, bool))
         if self._margins:
             self._times.append(np.array(time, float))
             self._rows += len(time)
-        meetings = []
+
+        def seen(s: int) -> Seen:
+            return float(time[s]), np.array(states[s]), np.array(taut[s])
+
         touching = out <= 0.0
         before = np.vstack([self._touching[None], touching[:-1]])
-        for s, g in np.argwhere(touching != before):
-            here = (float(time[s]), states[s], taut[s])
-            there = (float(time[s - 1]), states[s - 1], taut[s - 1]) if s else self._last
-            meetings.append(self._meet(int(g), there, here, bool(touching[s, g])))
-        self._touching = touching[-1].copy()
-        self._last = float(time[-1]), np.array(states[-1]), np.array(taut[-1])
-        return sorted(meetings, key=lambda m: m.time)
+        found = [
+            (int(g), seen(s - 1) if s else self._last, seen(s), bool(touching[s, g]))
+            for s, g in np.argwhere(touching != before)
+        ]
+        self._touching, self._last = touching[-1].copy(), seen(-1)
+        return found
 
     def _look(self, poses: np.ndarray, taut: np.ndarray) -> np.ndarray:
         """Distances of all pairs in a row of states, (N, n_pairs) m; see :func:`rotor_core.clearance.look.look`."""
@@ -170,12 +205,38 @@ class Clearances:
         """Pairs nearer than ``within``, m, in one state: distance, m, and nearest points on the hulls, (2, 3) m.
 
         Args:
-            poses: of the entities and the masses of heavy cables, (n, 7); all cables count as taut.
+            poses: of the entities and the masses of heavy cables, (n, 7); all cables count as taut, arms are as at the
+                start.
             groups: numbers of the pairs to look at.
             within: m.
         """
+        poses = self._with_arms(poses)
         found = ((self.pairs[g], *self._nearest_of(g, poses)) for g in groups)
         return [(names, d, points) for names, d, points in found if d < within]
+
+    def within(self, poses: np.ndarray, limit: float) -> np.ndarray:
+        """Distances of all pairs in one state, (n_pairs,) m: exact below ``limit``, elsewhere some that are not below.
+
+        Args:
+            poses: of the entities and the masses of heavy cables, (n, 7); all cables count as taut, arms are as at the
+                start.
+            limit: m.
+        """
+        poses = self._with_arms(poses)
+        best = self._best.copy(), self._best_row.copy()
+        self._best[:] = limit
+        taut = np.ones((1, self._n_cables), bool)
+        out = self._look(np.ascontiguousarray(poses[None, :, :V]), taut)[0]
+        self._best[:], self._best_row[:] = best
+        return out
+
+    def _with_arms(self, poses: np.ndarray) -> np.ndarray:
+        """Poses with those of the links of arms behind them, as at the start."""
+        if not self._arms.n:
+            return poses
+        states = np.zeros((1, len(poses), int(STATE)))
+        states[0, :, :V] = poses[:, :V]
+        return self._arms.behind(states)[0, :, :V]
 
     def _scene(self, group: int) -> tuple:
         """What the compiled functions for one pair take of all solids; scratch at the end."""
@@ -190,15 +251,16 @@ class Clearances:
         poses = np.ascontiguousarray(poses[:, :V])
         return float(compiled.nearest_of_group(poses, *self._scene(group), found)), found
 
-    def _load_meetings(self, n_cables: int) -> None:
+    def _load_meetings(self) -> None:
         """Load what the first meeting needs, which would be late in real time."""
         anywhere = np.zeros((1 + int(self._bodies.max(initial=0)), int(STATE)))
         State(anywhere).attitude[:, 0] = 1.0
-        taut = np.ones(n_cables, bool)
-        self._meet(0, (0.0, anywhere, taut), (1.0, anywhere, taut), True)
+        taut = np.ones(self._n_cables, bool)
+        self.meeting((0, (0.0, anywhere, taut), (1.0, anywhere, taut), True))
 
-    def _meet(self, group: int, there: tuple | None, here: tuple, begins: bool) -> Meeting:
+    def meeting(self, change: Change) -> Meeting:
         """When and where, between two states."""
+        group, there, here, begins = change
         t, states, taut = here
         cables = {int(self._owners[o, compiled.OWNER_CABLE]) for o in self._groups[group, :2]}
         whole = all(k < 0 or (there is not None and there[2][k] and taut[k]) for k in cables)

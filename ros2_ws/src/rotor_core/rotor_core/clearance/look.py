@@ -201,6 +201,9 @@ def nearest_of_group(
     least = inf
     for i in range(owners[a, OWNER_FIRST], owners[a, OWNER_END]):
         for j in range(owners[b, OWNER_FIRST], owners[b, OWNER_END]):
+            way = sub(get3(where[i], CENTRE), get3(where[j], CENTRE))
+            if sqrt(dot(way, way)) - where[i, RADIUS] - where[j, RADIUS] >= least:
+                continue
             d = apart(solids, numbers, placed, where, i, j, work, nearest)
             if d < least:
                 least = d

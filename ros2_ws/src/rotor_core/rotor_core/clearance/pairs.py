@@ -6,20 +6,26 @@ from dataclasses import dataclass, replace
 
 from rotor_core.clearance.look import STANDS, STRETCHED_OUT
 from rotor_core.clearance.solids import (
+    HERE,
+    Place,
     Solid,
     cable_solids,
     depth_inside,
     ground_solid,
     hull_of_vehicle,
+    link_solids,
     obstacle_solids,
     payload_solid,
     rotor_discs,
     shrunk,
 )
 from rotor_core.config.environment import RIGID
+from rotor_core.config.mission import AttachStep, HookStep
 from rotor_core.config.model import Payload, Vehicle
 from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.arm import Link, link_name
 from rotor_core.config.vehicles.outline import linked_places
+from rotor_core.vehicles.arm_motion import ArmMotion
 
 GROUND = "ground"
 """Name of the ground in a pair."""
@@ -35,7 +41,7 @@ Names = tuple[str, str]
 
 @dataclass(frozen=True)
 class Owner:
-    """Solids that belong together: of a body, an obstacle, or a cable.
+    """Solids that belong together: of a body, a link, an obstacle, or a cable.
 
     Attributes:
         body: row of the body; STANDS of an obstacle, STRETCHED_OUT of a cable.
@@ -52,6 +58,10 @@ class Owner:
 class Pairs:
     """Owners of a scenario, and which of them can meet.
 
+    Args:
+        scenario: who is there.
+        arms: of its vehicles.
+
     Attributes:
         solids: of all owners.
         owners: of pairs.
@@ -59,7 +69,7 @@ class Pairs:
         tied: names of cables with what they are tied to.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, arms: ArmMotion) -> None:
         model, environment = scenario.model, scenario.environment
         self.solids: list[Solid] = []
         self.owners: list[Owner] = []
@@ -67,6 +77,10 @@ class Pairs:
         self.tied: set[Names] = set()
         self._model = model
         self._rows = {e.name: i for i, e in enumerate(model.entities)}
+        masses = sum(c.segments for c in model.cables if c.mass_kg_per_m)
+        self._places: dict[str, Place] = {name: (row, *HERE) for name, row in self._rows.items()}
+        self._places |= {k: arms.frame(k, len(self._rows) + masses) for k in arms.links}
+        self._links: dict[str, int | None] = {}
         self._whole: dict[str, int] = {}
         self._discs: dict[str, int] = {}
         for name, row in self._rows.items():
@@ -92,6 +106,7 @@ class Pairs:
                         self._part(entity, held_off),
                     )
         ground = self._add([ground_solid(environment.ground_m)], STANDS) if carries else None
+        self._add_links(scenario, standing, ground)
         self._add_cables(standing, ground)
 
     def _add(self, solids: list[Solid], body: int, cable: int = -1) -> int | None:
@@ -124,6 +139,34 @@ class Pairs:
         """An entity as it can pass through something: of what contact holds off only the rotors can."""
         return self._discs.get(entity.name) if held_off else self._whole[entity.name]
 
+    def _add_links(
+        self, scenario: Scenario, standing: dict[str, int | None], ground: int | None
+    ) -> None:
+        """Links of arms against all but their neighbours: nothing holds them off."""
+        for vehicle in self._model.vehicles:
+            linked, taken = linked_places(self._model, vehicle.name), _taken(scenario, vehicle.name)
+            own = {
+                link_name(vehicle.name, link.name): self._add_link(vehicle, link)
+                for link in vehicle.links
+            }
+            for name, solids in own.items():
+                for obstacle, stands in standing.items():
+                    self._pair((name, obstacle), solids, stands)
+                self._pair((name, GROUND), solids, ground)
+                if self._places[name][0] != self._rows[vehicle.name]:  # it moves against the rotors
+                    self._pair((vehicle.name, name), self._discs[vehicle.name], solids)
+                for entity, whole in self._whole.items():
+                    if entity not in linked and entity not in taken:
+                        self._pair((entity, name), whole, solids)
+                for other, others in self._links.items():
+                    if other.partition("/")[0] not in linked:
+                        self._pair((other, name), others, solids)
+            self._links |= own
+
+    def _add_link(self, vehicle: Vehicle, link: Link) -> int | None:
+        body, R, p = self._places[link_name(vehicle.name, link.name)]
+        return self._add(link_solids(link, body, R, p), body)
+
     def _add_cables(self, standing: dict[str, int | None], ground: int | None) -> None:
         first_mass = len(self._rows)
         for k, (name, cable) in enumerate(
@@ -132,7 +175,7 @@ class Pairs:
             n = cable.segments if cable.mass_kg_per_m else 0
             masses = list(range(first_mass, first_mass + n))
             first_mass += n
-            parts = cable_solids(cable, k, self._rows, masses)
+            parts = cable_solids(cable, k, self._places, masses)
             owner = self._add(parts, STRETCHED_OUT, k)
             around = {peg.obstacle for peg in cable.around}
             for obstacle, stands in standing.items():
@@ -140,7 +183,7 @@ class Pairs:
                     self._pair((name, obstacle), owner, stands)
             if not n:  # masses lie on the ground
                 self._pair((name, GROUND), owner, ground)
-            ends = {body for body, _ in cable.path}
+            ends = {body.partition("/")[0] for body, _ in cable.path}
             laid_over = {peg.entity for peg in cable.around if not peg.obstacle}
             for entity in self._rows:
                 if entity in laid_over and entity not in self._discs:
@@ -153,6 +196,9 @@ class Pairs:
                     self._pair((name, entity), owner, self._discs[entity])
                 else:
                     self._pair((name, entity), *self._beside(entity, parts, k))
+            for link, solids in self._links.items():
+                if link.partition("/")[0] not in ends and link not in laid_over:
+                    self._pair((name, link), owner, solids)
 
     def _beside(self, name: str, parts: list[Solid], k: int) -> tuple[int | None, int | None]:
         """A cable and the payload that it is tied to: from a bit beside its surface on."""
@@ -172,3 +218,25 @@ class Pairs:
         return self._add(short, STRETCHED_OUT, k), self._add(
             [shrunk(payload_solid(payload, row))], row
         )
+
+
+def _taken(scenario: Scenario, vehicle: str) -> set[str]:
+    """Payloads that the links of a vehicle are there to touch: what they take hold of, and what no vehicle carries."""
+    mission = scenario.mission.steps if scenario.mission else ()
+    grips = [c.attach for c in scenario.changes if c.attach is not None]
+    held = {g.entity for g in grips if g.to.partition("/")[0] == vehicle}
+    held |= {
+        step.payload
+        for step in mission
+        if isinstance(step, (AttachStep, HookStep)) and step.to.partition("/")[0] == vehicle
+    }
+    model = scenario.model
+    vehicles = {v.name for v in model.vehicles}
+    carried: set[str] = set()
+    for cable in model.cables:
+        ends = {body.partition("/")[0] for body, _ in cable.path}
+        carried |= ends if ends & vehicles else set()
+    for payload in model.payloads:
+        if vehicles & {name.partition("/")[0] for name in linked_places(model, payload.name)}:
+            carried.add(payload.name)
+    return held | {p.name for p in model.payloads if p.name not in carried}

@@ -1,13 +1,13 @@
 """What can be near something else: vehicles, payloads, cables and obstacles as solids (G.1).
 
 A vehicle is the discs of its rotors and the hull of its hubs and feet; to its own cable the discs alone. A payload
-is the hull of its corners, or its ball. A cable is the straight line between two points of its path, with its
-thickness. Meshes and height fields are their triangles.
+is the hull of its corners, or its ball. A link of an arm is what its file draws, without meshes. A cable is the
+straight line between two points of its path, with its thickness. Meshes and height fields are their triangles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -22,6 +22,7 @@ from rotor_core.config.obstacles.obstacle import (
     CylinderObstacle,
     Obstacle,
 )
+from rotor_core.config.vehicles.arm import Link
 from rotor_core.config.vehicles.outline import CORNERS, corners, feet
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 
@@ -94,6 +95,37 @@ def hull_of_vehicle(vehicle: Vehicle, body: int) -> Solid:
     return rigid(np.vstack([feet(vehicle), hubs]), body)
 
 
+def link_solids(link: Link, body: int, R: np.ndarray, p: np.ndarray) -> list[Solid]:
+    """The shapes of a link, without meshes.
+
+    Args:
+        link: of an arm.
+        body: row of the body that it is part of.
+        R, p: its pose there, (3, 3) and (3,) m.
+    """
+    out = []
+    for visual in link.visuals:
+        turn = R @ quat2mat(wxyz_from_rpy_deg(visual.rpy_deg))
+        middle = p + R @ np.array(visual.position_m)
+        if visual.type == "sphere":
+            out.append(rigid(middle, body, ball=visual.size_m[0]))
+        elif visual.type == "cylinder":
+            radius, length = visual.size_m
+            half = 0.5 * length * turn @ UP
+            ends = np.array([middle - half, middle + half])
+            out.append(Solid(ends, np.full(2, body), axis=turn @ UP, disc=radius))
+        elif visual.type == "box":
+            out.append(rigid(middle + (0.5 * np.array(visual.size_m) * CORNERS) @ turn.T, body))
+    return out
+
+
+Place = tuple[int, np.ndarray, np.ndarray]
+"""Row of a body, and the pose of a frame on it, (3, 3) and (3,) m."""
+
+HERE = np.eye(3), np.zeros(3)
+"""The pose of the frame of a body itself."""
+
+
 OWN_SHARE = 0.98
 """A payload is this much smaller to cables that are tied to it, so that one that runs along its side does not touch."""
 
@@ -137,20 +169,21 @@ def ground_solid(height: float) -> Solid:
 
 
 def cable_solids(
-    cable: CableAttachment, number: int, rows: dict[str, int], masses: list[int]
+    cable: CableAttachment, number: int, places: Mapping[str, Place], masses: list[int]
 ) -> list[Solid]:
-    """Its straight parts, without those over pulleys; none of a cable that is at a link of an arm.
+    """Its straight parts, without those over pulleys.
 
     Args:
         cable: which.
         number: of the cable.
-        rows: of the bodies, by name.
+        places: of the bodies and links, by name.
         masses: rows of its masses, of a heavy one.
     """
-    known = {"world": WORLD, **rows}
-    if any(body not in known for body, _ in cable.nodes):
-        return []
-    path = [(known[body], np.array(point)) for body, point in cable.nodes]
+    known = {"world": (WORLD, *HERE), **places}
+    path = []
+    for name, point in cable.nodes:
+        body, R, p = known[name]
+        path.append((body, p + R @ np.array(point)))
     path[-1:-1] = [(row, np.zeros(3)) for row in masses]
     ball = 0.5 * cable.diameter_m
     bent = {c.part for c in cable.cylinders if c.turn}

@@ -11,7 +11,7 @@ from rotor_core.config.yaml.structure import bounded
 class Criteria:
     """What a flight may do and still count as flown; ``null`` switches a criterion off.
 
-    ``may_touch``: vehicles and taut cables may pass through obstacles and each other, and payloads through what
+    ``may_touch``: vehicles, arms and taut cables may pass through obstacles and each other, and payloads through what
     nothing holds them apart from; events tell it all the same. ``error_m``: of a planned entity from its reference.
     ``slack_s``: of a cable at a stretch, once its payload is in the air. ``tilt_deg``: of a vehicle.
     ``touchdown_m_s``: of a vehicle, downwards. ``limited_s``: sum of the control periods in which a vehicle is at the

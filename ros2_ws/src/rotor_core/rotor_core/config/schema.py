@@ -8,6 +8,7 @@ Ranges on the fields.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -136,19 +137,30 @@ class BatterySag:
 class WindTo:
     """From then on the winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``.
 
-    Or the motor of its drum turns with ``torque_n_m``, positive to reel in.
+    Or the motor of its drum turns with ``torque_n_m``, positive to reel in. Or its rate follows ``profile``, pairs of
+    time (s from then on) and rate (m/s, positive pays out), linear between; behind the last one it stops.
     """
 
     cable: int = bounded(ge=1)
     length_m: float | None = bounded(None, gt=0.0)
     rate_m_s: float | None = bounded(None, gt=0.0)
     torque_n_m: float | None = None
+    profile: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.length_m is None) == (self.torque_n_m is None):
-            raise ValueError("wind is to a length_m or with a torque_n_m. Give one of them.")
-        if self.torque_n_m is not None and self.rate_m_s is not None:
-            raise ValueError("rate_m_s belongs to length_m: a torque gives no rate. Leave it out.")
+        if (self.length_m is not None) + (self.torque_n_m is not None) + bool(self.profile) != 1:
+            raise ValueError(
+                "wind is to a length_m, with a torque_n_m or along a profile. Give one of them."
+            )
+        if self.length_m is None and self.rate_m_s is not None:
+            raise ValueError(
+                "rate_m_s belongs to length_m: a torque and a profile have their own. Leave it out."
+            )
+        times = [t for t, _ in self.profile]
+        if times and (times[0] < 0.0 or any(b <= a for a, b in pairwise(times))):
+            raise ValueError(
+                "profile must be [time, rate] pairs whose times increase from 0 or later."
+            )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
+from rotor_core.config.vehicles.arm import link_name
 from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.errors import ContractError
 from rotor_core.state import State, V
@@ -45,7 +46,7 @@ class Nearness:
 
 
 class KeepOut:
-    """The obstacles of a scenario, as a team feels them.
+    """The obstacles of a scenario, as a team feels them; arms are as at the start.
 
     Args:
         scenario: with its obstacles and where its team hovers at first.
@@ -63,11 +64,14 @@ class KeepOut:
         self._start = State(states[model.index(team.entity)]).position.copy()
         linked = {name for v in (team.entity, *team.vehicles) for name in linked_places(model, v)}
         cables = {model.cable_names[k] for k in team.cables if not model.cables[k].mass_kg_per_m}
+        arms = {
+            link_name(v.name, k.name) for v in model.vehicles if v.name in linked for k in v.links
+        }
         obstacles = {o.name for o in scenario.environment.obstacles}
         self._pairs = {
             g
             for g, (a, b) in enumerate(self._clearances.pairs)
-            if a in linked | cables and b in obstacles
+            if a in linked | arms | cables and b in obstacles
         }
         self._middles = {o.name: np.array(o.position_m) for o in scenario.environment.obstacles}
 

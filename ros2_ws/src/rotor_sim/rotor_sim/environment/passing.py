@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotor_core.clearance.clearances import Clearances, Meeting
+from rotor_core.clearance.clearances import Change, Clearances, Meeting
 from rotor_core.config.schema import Scenario
 from rotor_core.state import STATE
 from rotor_dynamics.hanging import masses_of
@@ -25,7 +25,8 @@ BLOCK = 64
 class PassingEvents:
     """Pairs of a scenario that overlapped at the last look; see :class:`rotor_core.clearance.clearances.Clearances`.
 
-    States are gathered and looked at together, which costs a tenth of looking at each.
+    States are gathered and looked at together, which costs a tenth of looking at each. When and where pairs met is
+    found one in a control period, or few: eight at once would make a period in real time late.
 
     Attributes:
         watches: False where somebody else keeps the states, and gives them to :meth:`take` in the end.
@@ -40,6 +41,7 @@ class PassingEvents:
         self._times = np.zeros(BLOCK)
         self._states = np.zeros((BLOCK, self._n + masses, int(STATE)))
         self._taut = np.zeros((BLOCK, len(self._cables)), bool)
+        self._joints = np.zeros((BLOCK, len(scenario.model.joint_names), 2))
         self.reset()
 
     def reset(self) -> None:
@@ -47,23 +49,34 @@ class PassingEvents:
         self._clearances.reset()
         self._told: set[tuple[str, str]] = set()
         self._kept = 0
+        self._waiting: list[Change] = []
         self._links: list[tuple[float, list[set[str]]]] = []
 
     def look(self, simulation: Simulation) -> list[Event]:
-        """Keep the state in which a control period begins; events, when a block of them is full."""
+        """Keep the state in which a control period begins; events, some time after a block of them is full."""
         engine, i = simulation.engine, self._kept
         self._times[i] = engine.time
         self._states[i, : self._n] = engine.motion[: self._n, :STATE]
         if len(self._states[i]) > self._n:
             self._states[i, self._n :] = engine.motion[masses_of(engine.system), :STATE]
         self._taut[i] = engine.taut
+        if self._joints.shape[1]:
+            self._joints[i] = simulation.joint_states
         self._kept += 1
-        return self.flush() if self._kept == BLOCK else []
+        if self._kept == BLOCK:
+            self._gather()
+        return self._events_of(-(-len(self._waiting) // BLOCK))  # so that none waits for long
 
     def flush(self) -> list[Event]:
         """What has begun or ceased in the states that are kept."""
+        self._gather()
+        return self._events_of(len(self._waiting))
+
+    def _gather(self) -> None:
         kept, self._kept = slice(0, self._kept), 0
-        return self.take(self._times[kept], self._states[kept], self._taut[kept])
+        self._waiting += self._clearances.changes(
+            self._times[kept], self._states[kept], self._taut[kept], self._joints[kept]
+        )
 
     def relink(self, simulation: Simulation) -> None:
         """From now on rigid links are as they are now; what they join does not pass through each other."""
@@ -71,12 +84,23 @@ class PassingEvents:
 
     def _are_joined(self, meeting: Meeting) -> bool:
         links = [parts for since, parts in self._links if since <= meeting.time]
-        return bool(links) and any(set(meeting.names) <= part for part in links[-1])
+        entities = {name.partition("/")[0] for name in meeting.names}
+        of_one = len(entities) < len(meeting.names)  # a vehicle and its arm
+        return bool(links) and not of_one and any(entities <= part for part in links[-1])
 
-    def take(self, time: np.ndarray, states: np.ndarray, taut: np.ndarray) -> list[Event]:
-        """The same for a row of states, of the entities and then the masses of heavy cables, (N, n, 13)."""
+    def take(
+        self, time: np.ndarray, states: np.ndarray, taut: np.ndarray, joints: np.ndarray
+    ) -> list[Event]:
+        """The same for a row of states: of the entities and then the masses of heavy cables, (N, n, 13), and joints."""
+        self._waiting += self._clearances.changes(time, states, taut, joints)
+        return self._events_of(len(self._waiting))
+
+    def _events_of(self, due: int) -> list[Event]:
+        """Events of the first changes that wait, in the order of time."""
+        found = [self._clearances.meeting(change) for change in self._waiting[:due]]
+        del self._waiting[:due]
         events = []
-        for meeting in self._clearances.see(time, states, taut):
+        for meeting in sorted(found, key=lambda m: m.time):
             if meeting.begins and self._are_joined(meeting):
                 continue
             if not meeting.begins and meeting.names not in self._told:

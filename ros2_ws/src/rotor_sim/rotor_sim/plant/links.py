@@ -37,6 +37,7 @@ def link_welds(
             index(link_name(vehicle, j.child)),
             np.array(j.position_m),
             wxyz_from_rpy_deg(j.rpy_deg),
+            follows=True,
         )
         for j in joints
         if j.type == "fixed"
