@@ -143,3 +143,22 @@ def test_a_library_over_dds_equals_the_flight_without_ros(tmp_path):
     np.testing.assert_allclose(
         over_dds.states[rows[:, 0]], alone.states[rows[:, 1]], atol=1e-9, rtol=0
     )
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(tmp_path):
+    """Found in a callback of the controller, from which nothing but a trace of rclpy would come."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        path = tmp_path / "taken.yaml"
+        path.write_text(SCENARIO.format(controller=f"{{type: ardupilot, port: {port}}}"))
+        with graph.bench(tmp_path) as bench:
+            for name in ("simulator", "planner", "controller"):
+                bench.start(name, scenario=str(path))
+            child = bench.group.children["controller"]
+            child.stopped = True  # wanted
+            assert child.process.wait(60.0) == 2
+            lines = child.log.read_text().splitlines()
+    (line,) = [t for t in lines if "in use" in t]
+    assert line.startswith(f"error: controller: UDP 127.0.0.1:{port}: Address already in use.")
+    assert not [t for t in lines if "FATAL" in t or "File " in t]

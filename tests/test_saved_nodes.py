@@ -11,11 +11,15 @@ from rotor_msgs.msg import TeamState
 from rotor_msgs.srv import Circle, Save
 from std_srvs.srv import Trigger
 
+from rotor_core.config.loader import load_scenario
 from rotor_core.ros import qos
 
 NODES = ("planner", "controller", "simulator")
-BEGIN = 1.0
-"""Time of the graph at the start of a flight, s."""
+UNTOLD = 600.0
+"""Duration of a flight that is put away, s: however late a busy machine hears of that, it comes before the end."""
+
+MORE = 150
+"""Control periods that are flown after it, where nothing is said."""
 
 SCENARIOS = [
     "three_dragonflies_motion_capture",  # noise, dropouts, delay; cables; integrals of the law
@@ -59,15 +63,29 @@ def bits(states):
 
 def flown(tmp_path, scenario, seconds, last, **parameters):
     """States of a flight from where it begins to its end."""
+    tmp_path.mkdir()
     with graph.bench(tmp_path) as bench:
         states = start(bench, scenario, seconds, **parameters)
         bench.until(lambda: step_of(states) >= last, "the flight", 120.0)
     return bits(states)
 
 
-def continues(unbroken, first, rest, broken_at):
-    """What was flown before and after the break is what was flown without one."""
-    assert min(rest) == broken_at and max(rest) == max(unbroken)
+def flown_on(tmp_path, folder, control_s, at, more=MORE):
+    """The states of periods after the one at which a flight was put away."""
+    last = at + more
+    return flown(
+        tmp_path, str(folder / "scenario.yaml"), (last + 1) * control_s, last, resume=str(folder)
+    )
+
+
+def agrees_with_unbroken(tmp_path, scenario, folder, first):
+    """A flight that was put away goes on where it stood, and has the bits of one without a break."""
+    control_s, at = load_scenario(scenario).time.control_s, max(first)
+    rest = flown_on(tmp_path / "rest", folder, control_s, at)
+    last = at + MORE
+    unbroken = flown(tmp_path / "whole", scenario, (last + 1) * control_s, last)
+    # a signal in the middle of a period is heeded at its end, when the next state has not been sent
+    assert min(rest) in (at, at + 1) and max(rest) == max(unbroken)
     assert set(first) | set(rest) == set(unbroken)
     for step, state in [*first.items(), *rest.items()]:
         assert same(state, unbroken[step]), f"step {step} has other bits"
@@ -75,83 +93,79 @@ def continues(unbroken, first, rest, broken_at):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_flight_that_was_put_away_goes_on_with_the_same_bits(tmp_path, scenario):
-    from rotor_core.config.loader import load_scenario
-
-    seconds = 1.6
-    last = round(seconds / load_scenario(scenario).time.control_s) - 1
-    for name in ("whole", "first", "rest"):
-        (tmp_path / name).mkdir()
-    unbroken = flown(tmp_path / "whole", scenario, seconds, last)
     folder = tmp_path / "saved"
-    with graph.bench(tmp_path / "first") as bench:
-        states = start(bench, scenario, seconds)
-        bench.until(lambda: step_of(states) > last // 3, "a third of the flight", 120.0)
+    with graph.bench(tmp_path) as bench:
+        states = start(bench, scenario, UNTOLD)
+        bench.until(lambda: step_of(states) > 80, "the beginning of a flight", 120.0)
         assert bench.call(Trigger, "/simulator/pause", Trigger.Request()).success
         for name in NODES:
             answer = bench.call(Save, f"/{name}/save", Save.Request(folder=str(folder)))
             assert answer.success, answer.message
             assert answer.message == str(folder / f"{name}.saved")
-        at = step_of(states)
+        bench.standing(states)
         first = bits(states)
-    assert last // 3 < at < last - 10
-    rest = flown(
-        tmp_path / "rest", str(folder / "scenario.yaml"), seconds, last, resume=str(folder)
-    )
-    continues(unbroken, first, rest, at)
+    agrees_with_unbroken(tmp_path, scenario, folder, first)
 
 
 def test_nodes_that_are_ended_save_themselves(tmp_path):
     """SIGTERM to all at once, in the middle of a lockstep flight; each knows enough for the others to go on."""
-    scenario, seconds = "three_dragonflies_motion_capture", 2.0
-    last = 399
-    for name in ("whole", "first", "rest"):
-        (tmp_path / name).mkdir()
-    unbroken = flown(tmp_path / "whole", scenario, seconds, last)
+    scenario = "three_dragonflies_motion_capture"
     folder = tmp_path / "saved"
-    with graph.bench(tmp_path / "first") as bench:
-        states = start(bench, scenario, seconds, save_on_exit=str(folder))
-        bench.until(lambda: step_of(states) > 100, "a quarter of the flight")
+    with graph.bench(tmp_path) as bench:
+        states = start(bench, scenario, UNTOLD, save_on_exit=str(folder))
+        bench.until(lambda: step_of(states) > 100, "the beginning of a flight")
         for child in bench.group.children.values():
             child.stopped = True  # wanted
             os.kill(child.process.pid, signal.SIGTERM)
         for child in bench.group.children.values():
             assert child.process.wait(20.0) == 0, child.last_words()
             assert "saved: " in child.log.read_text()
-        bench.spin(0.2)
+        bench.until_silent(states)
         first = bits(states)
     assert sorted(p.name for p in folder.iterdir()) == ["controller.saved", "planner.saved", "scenario.yaml", "simulator.saved"]  # fmt: skip
-    rest = flown(
-        tmp_path / "rest", str(folder / "scenario.yaml"), seconds, last, resume=str(folder)
-    )
-    assert 100 < min(rest) < last
-    continues(unbroken, first, rest, min(rest))
+    agrees_with_unbroken(tmp_path, scenario, folder, first)
 
 
 def test_what_was_asked_for_meanwhile_is_taken_up_too(tmp_path):
     """A trajectory of a service: two flights from the same files are the same, and follow it."""
-    scenario, seconds, last = "hover", 3.0, 599
-    for name in ("first", "one", "two"):
-        (tmp_path / name).mkdir()
-    folder = tmp_path / "saved"
-    with graph.bench(tmp_path / "first") as bench:
-        states = start(bench, scenario, seconds)
+    scenario, folder = "hover", tmp_path / "saved"
+    with graph.bench(tmp_path) as bench:
+        states = start(bench, scenario, UNTOLD)
         bench.until(lambda: step_of(states) > 20, "flight")
         request = Circle.Request(radius_m=0.5, period_s=2.0, cruise_s=4.0)
         assert bench.call(Circle, "/planner/circle", request).success
         assert bench.call(Trigger, "/simulator/pause", Trigger.Request()).success
         for name in NODES:
             assert bench.call(Save, f"/{name}/save", Save.Request(folder=str(folder))).success
-        at = step_of(states)
+        at = bench.standing(states).step
     once, again = (
-        flown(tmp_path / name, str(folder / "scenario.yaml"), seconds, last, resume=str(folder))
+        flown_on(tmp_path / name, folder, load_scenario(scenario).time.control_s, at, more=500)
         for name in ("one", "two")
     )
-    assert min(once) == at < last and set(once) == set(again)
+    assert min(once) == at and set(once) == set(again)
     assert all(same(once[step], again[step]) for step in once)
     end, began = (once[step].bodies[0].pose.position for step in (max(once), at))
     assert (
         abs(end.x - began.x) + abs(end.y - began.y) > 1e-3
     )  # it begins to circle; hovering it moves by micrometres
+
+
+def test_a_flight_that_is_over_says_so_when_it_is_taken_up(tmp_path):
+    folder = tmp_path / "saved"
+    with graph.bench(tmp_path) as bench:
+        states = start(bench, "hover", 0.1)
+        bench.until(lambda: step_of(states) >= 19, "the flight")
+        bench.until_silent(states)
+        for name in NODES:
+            assert bench.call(Save, f"/{name}/save", Save.Request(folder=str(folder))).success
+    (tmp_path / "rest").mkdir()
+    with graph.bench(tmp_path / "rest") as bench:
+        bench.start(
+            "simulator", scenario=str(folder / "scenario.yaml"), duration_s=0.1, resume=str(folder)
+        )
+        child = bench.group.children["simulator"]
+        assert child.process.wait(60.0) == 0
+        assert "the saved flight is over: 0.1 s of duration_s 0.1" in child.log.read_text()
 
 
 def test_what_cannot_be_saved_or_resumed_is_refused_in_one_line(tmp_path):

@@ -34,7 +34,7 @@ def structure(simulation: Simulation) -> dict[str, Any]:
     """What may differ between worlds of one scenario, as plain values."""
     system = simulation.engine.system
     return {
-        "welds": [[w.parent, w.child, list(w.p), list(w.q)] for w in system.welds],
+        "welds": [[w.parent, w.child, list(w.p), list(w.q), w.follows] for w in system.welds],
         "lengths": [c.length for c in system.cables],
     }
 
@@ -51,7 +51,10 @@ def scenario_of(head: Mapping[str, Any]) -> Scenario:
 
 def rebuild(simulation: Simulation, head: Mapping[str, Any]) -> None:
     """Give a new world of the same scenario the :func:`structure` of another."""
-    welds = tuple(Weld(int(a), int(b), np.array(p), np.array(q)) for a, b, p, q in head["welds"])
+    welds = tuple(
+        Weld(int(a), int(b), np.array(p), np.array(q), bool(follows))
+        for a, b, p, q, follows in head["welds"]
+    )
     simulation.restructure(welds, head["lengths"])
 
 

@@ -22,7 +22,7 @@ from rotor_control.team_laws import CableLaw
 from rotor_control.tuning import tunable_gains
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.schema import Scenario
-from rotor_core.errors import ContractError
+from rotor_core.errors import ContractError, RotorError
 from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
 from rotor_core.messages.team_wire import MOTION, TeamCommandWire, TeamStateWire
 from rotor_core.plans.registry import PlanRegistry
@@ -30,7 +30,7 @@ from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.keeper import CAPTURE, Keeper, put_back
-from rotor_core.ros.node import declare_live, followed_scenario, is_running, run
+from rotor_core.ros.node import declare_live, end_with, followed_scenario, is_running, run
 from rotor_core.saved.capture import Keep
 
 
@@ -179,6 +179,11 @@ class ControllerNode(Node):
             )
         except ContractError as error:  # no state that can be answered
             self.get_logger().error(str(error), throttle_duration_sec=1.0)
+            return
+        except (
+            RotorError
+        ) as error:  # a program in the loop that cannot begin, such as one whose port is taken
+            end_with(error)
             return
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last, self._answered = (heading.step, answer), nanoseconds_from_stamp(heading.stamp)

@@ -39,6 +39,9 @@ from rotor_core.config.yaml.structure import (
 from rotor_core.config.yaml.tree import Tree, parse_tree, read_tree, tree_of
 from rotor_core.errors import ConfigError
 
+WITH_PATH = ("library", "planned")
+"""Types of controllers whose ``path`` names a file."""
+
 MAX_USE_DEPTH = 8
 
 
@@ -164,7 +167,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
         if key in root:
             root[key] = _used(root[key], folder, key)
     if "controller" in root:
-        root["controller"] = _with_library(root["controller"])
+        root["controller"] = _with_path(root["controller"])
     if "trajectory" in root and "mission" in root:
         raise ConfigError(
             f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
@@ -294,10 +297,10 @@ def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, 
     return {**vehicle, "rotors": rotors.with_value({**own, **rotors.value})}
 
 
-def _with_library(tree: Tree) -> Tree:
-    """A controller whose library has been found, beside its file or in the working directory."""
+def _with_path(tree: Tree) -> Tree:
+    """A controller whose ``path`` has been found, beside its file or in the working directory."""
     keys = tree.value if isinstance(tree.value, dict) else {}
-    if "type" not in keys or keys["type"].value != "library" or "path" not in keys:
+    if "type" not in keys or keys["type"].value not in WITH_PATH or "path" not in keys:
         return tree
     path = keys["path"].with_value(str(locate_file(keys["path"], "path", "controllers").absolute()))
     return tree.with_value({**keys, "path": path})

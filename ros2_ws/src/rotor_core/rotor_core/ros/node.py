@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 
 import rclpy
@@ -37,15 +36,41 @@ SPIN_LIMIT = 0.25
 REFUSED_EVERY = 1.0
 """Least time between two lines about worlds that are refused, s."""
 
-_stop = threading.Event()
-_new_world = threading.Event()
+
+class Flag:
+    """What a signal handler may set, also in the middle of itself.
+
+    An Event may not be: a second signal then waits for the lock that the first has taken, for ever.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+
+    def set(self, *_: object) -> None:
+        """Raise it; arguments are those of a signal handler."""
+        self.is_set = True
+
+    def clear(self) -> None:
+        """Take it down."""
+        self.is_set = False
+
+
+_stop, _new_world = Flag(), Flag()
+_failures: list[RotorError] = []
+"""Why the node ends."""
 _world: list[tuple[str, Scenario]] = []
 """The world that the simulator tells of, as text too; empty: the one that the parameters name."""
 
 
 def is_running() -> bool:
     """True while no signal and no other world has come and nobody has shut the context down."""
-    return not _stop.is_set() and not _new_world.is_set()
+    return not _stop.is_set and not _new_world.is_set
+
+
+def end_with(error: RotorError) -> None:
+    """The node cannot go on; :func:`run` tells why in one line. What leaves a callback is a trace of rclpy's."""
+    _failures.append(error)
+    _stop.set()
 
 
 def declare(node: Node, name: str, default: object, description: str) -> object:
@@ -184,6 +209,7 @@ def run(
         Exit code: 0 after a normal end or a signal, 2 for a user's mistake.
     """
     _stop.clear()
+    _failures.clear()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except (RuntimeError, UnicodeEncodeError) as error:  # of rcl: RCLError
@@ -193,7 +219,7 @@ def run(
     # heard once, because to ask the context each time costs as much as a message
     rclpy.get_default_context().on_shutdown(_stop.set)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: _stop.set())
+        signal.signal(number, _stop.set)
     node = None
     try:
         while True:
@@ -204,9 +230,11 @@ def run(
             executor = make_executor()
             executor.add_node(node)
             main(node, executor)
-            if _stop.is_set() and (keeper := getattr(node, "keeper", None)) is not None:
+            if _failures:
+                raise _failures[0]
+            if _stop.is_set and (keeper := getattr(node, "keeper", None)) is not None:
                 keeper.on_exit()
-            if not _new_world.is_set():
+            if not _new_world.is_set:
                 break
             executor.shutdown()
             node.destroy_node()

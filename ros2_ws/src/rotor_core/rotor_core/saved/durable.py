@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 from typing import IO
@@ -48,12 +49,15 @@ def sync_names(path: Path) -> None:
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file in place of what is there; folders above it that are new are safe then, too.
 
+    Processes that write the same file do so in turn. What a killed one has left, the next one takes.
+
     Raises:
         OSError: it cannot be written; what was there stays.
     """
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
+    part = path.with_name(f"{path.name}.part")
+    with _locked(part) as file:
         try:
+            file.truncate(0)
             file.write(data)
             sync(file)
             os.replace(part, path)
@@ -61,3 +65,23 @@ def write_durably(path: Path, data: bytes) -> None:
             part.unlink(missing_ok=True)
             raise
     sync_names(path)
+
+
+def _locked(part: Path) -> IO[bytes]:
+    """Open a file that no other process writes, until it is closed.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    while True:
+        file = part.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(file.fileno()), part.stat()):
+                return file
+        except FileNotFoundError:
+            pass  # the process that had it has given the file its name
+        except BaseException:
+            file.close()
+            raise
+        file.close()

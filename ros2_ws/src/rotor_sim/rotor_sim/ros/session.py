@@ -223,6 +223,14 @@ class Session:
         self.time.offset_ns, self.machine.failure = got["offset_ns"], got["failure"]
         self._outputs.waiting, self._outputs.topics_due = got["waiting"], got["topics_due"]
         self._anchor()
+        if self.is_over and not self.machine.failure:
+            flown, wanted = (
+                self.period * self.simulation.scenario.time.control_s,
+                self.options.duration,
+            )
+            self._logger.warning(
+                f"the saved flight is over: {flown:g} s of duration_s {wanted:g}. Start with a longer one to fly on."
+            )
 
     def _on_recording(self, _: Bool) -> None:
         self.is_recorded = True
@@ -356,6 +364,7 @@ class Session:
         self.health.ended()
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
+        self._verdict.heard(self._tell_events(complete=True))
         self._verdict.look()
         self._entities.flush(FLUSH_LIMIT)
         self._report()
@@ -375,9 +384,9 @@ class Session:
         else:
             self._logger.warning(f"verdict: {verdict}")
 
-    def _tell_events(self) -> list[Event]:
-        """Publish, count and return the events since the last call."""
-        events = self._outputs.events()
+    def _tell_events(self, *, complete: bool = False) -> list[Event]:
+        """Publish, count and return events since the last call; ``complete``: with all that are still looked for."""
+        events = self._outputs.events(complete=complete)
         self.health.counts["hybrid_events"] += len(events)
         return events
 
@@ -404,7 +413,7 @@ class Session:
                 watch=PeriodWatch(self._outputs, self._first_step),
             )
         except SolverError as error:
-            self._tell_events()
+            self._tell_events(complete=True)
             self.machine.failed(f"{error}")
             self._finish_steps(Result(Code.OPERATION_FAILED, str(error)))
             self._logger.error(f"{error} The simulation has stopped. Reset it.")

@@ -62,6 +62,7 @@ class Viewer:
         self._server, self._opener = server, opener
         self._wanted: str | None = None
         self._seeking: float | None = None
+        self._goal: tuple[str, np.ndarray] | None = None
         self._plotted = 0.0
         self._page = server.gui
         self._dark = False
@@ -169,11 +170,12 @@ class Viewer:
     def _on_goal(self, event: Any, name: str) -> None:
         goal = heard.place(event.target.position)
         if event.phase == "end" and goal is not None:
-            self._send(name, goal)
+            self._goal = name, goal  # sent by the loop, which may be about to open another scene
 
     def _send(self, name: str, place: np.ndarray) -> None:
-        self._message.content = self._source.goal(name, place)
-        self._playing = True
+        if name in self._controls:
+            self._message.content = self._source.goal(name, place)
+            self._playing = True
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -195,6 +197,9 @@ class Viewer:
 
     def tick(self, elapsed: float) -> None:
         """Let wall time pass, s, and show what is then."""
+        goal, self._goal = self._goal, None
+        if goal is not None:
+            self._send(*goal)
         if self._seeking is not None:
             self._source.seek(self._seeking)
             self._seeking = None

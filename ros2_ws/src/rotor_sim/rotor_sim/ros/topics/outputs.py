@@ -106,9 +106,9 @@ class Outputs:
         else:
             self._world.measured(measured, None)
 
-    def events(self) -> list[Event]:
-        """Publish the hybrid events since the last call, and return them."""
-        events = self._simulation.take_events(complete=False)
+    def events(self, *, complete: bool = False) -> list[Event]:
+        """Publish the hybrid events since the last call, and return them; see :meth:`Simulation.take_events`."""
+        events = self._simulation.take_events(complete=complete)
         self._world.events(events)
         return events
 
