@@ -6,7 +6,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import domain_coordinator
 import rclpy
@@ -14,15 +16,19 @@ from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from zygote import Zygote, knows
 
 from rotor.graph.plan import STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup, command_line
 from rotor.graph.run import environment
+from rotor_core.ros import qos
 from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE
 
 PATIENCE = 30.0
+PATIENT = 50_000
+"""Messages that wait for a test: a lockstep flight makes a thousand in a second."""
 PACKAGES = {
     "simulator": "rotor_sim", "visualizer": "rotor_sim", "planner": "rotor_planning", "controller": "rotor_control", "recorder": "rotor_adapters",
 }  # fmt: skip
@@ -68,9 +74,29 @@ class Bench:
         while time.monotonic() < end:
             self.executor.spin_once(timeout_sec=0.02)
 
-    def collect(self, kind: type, topic: str, profile: object) -> list:
-        """Subscribe and keep everything that comes."""
+    def until_silent(self, messages: list, seconds: float = 0.5) -> None:
+        """Spin until no message has come for a time: what was sent before has been heard, however busy the machine."""
+        count, since, end = len(messages), time.monotonic(), time.monotonic() + PATIENCE
+        while time.monotonic() < since + seconds:
+            self.executor.spin_once(timeout_sec=0.05)
+            if len(messages) != count:
+                count, since = len(messages), time.monotonic()
+            assert since < end, f"messages still come after {PATIENCE} s"
+
+    def standing(self, states: list) -> Any:
+        """The last of the states of a world that was paused, once it is heard to stand: it is told again and again."""
+        self.until(
+            lambda: len({s.step for s in states[-3:]}) == 1 and len(states) > 3,
+            "a world that stands",
+        )
+        return states[-1]
+
+    def collect(self, kind: type, topic: str, profile: QoSProfile) -> list:
+        """Subscribe and keep everything that comes; where every message counts, also when this process gets no core."""
         out: list = []
+        if profile.depth >= qos.TEAM.depth:
+            profile = copy(profile)
+            profile.depth = PATIENT
         self.node.create_subscription(kind, topic, out.append, profile)
         return out
 

@@ -86,8 +86,9 @@ def test_commands_that_compile_end_at_once_too(tmp_path, number):
 def test_a_signal_while_a_node_is_imported_leaves_no_trace(tmp_path, number, node):
     """Entry points of nodes import nothing of ours before they listen; a module of theirs stands still here."""
     package, name = node
+    # short sleeps: a signal between the last instruction and the call does not end a long one
     (tmp_path / "rclpy.py").write_text(
-        "import time\nprint('importing', flush=True)\ntime.sleep(60)\n"
+        "import time\nprint('importing', flush=True)\nfor _ in range(600):\n    time.sleep(0.1)\n"
     )
     with (tmp_path / "out").open("w") as out:
         process = subprocess.Popen(

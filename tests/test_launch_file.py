@@ -273,3 +273,21 @@ def test_ctrl_c_while_nodes_are_imported_leaves_no_trace(environment, tmp_path, 
     os.killpg(launched.process.pid, signal.SIGINT)
     assert launched.process.wait(20.0) == 0
     assert "Traceback" not in launched.text and launched.left() == set()
+
+
+def test_a_flight_is_saved_at_its_end_and_taken_up_again(environment, tmp_path):
+    saved = tmp_path / "saved"
+    launched = Launched(environment, tmp_path, "scenario:=hover", f"save_on_exit:={saved}")
+    launched.wait_for("controlling quad1", 240.0)
+    time.sleep(2.0)
+    os.killpg(launched.process.pid, signal.SIGINT)
+    assert launched.process.wait(30.0) == 0 and launched.left() == set(), launched.text
+    nodes = ("simulator", "planner", "controller")
+    assert {p.name for p in saved.iterdir()} == {*(f"{n}.saved" for n in nodes), "scenario.yaml"}
+    run = ros2(
+        environment, "launch", LAUNCH, f"scenario:={saved / 'scenario.yaml'}", "pacing:=lockstep", f"resume:={saved}",
+        "duration:=100",
+    )  # fmt: skip
+    text = run.stdout + run.stderr
+    assert run.returncode == 0 and "Traceback" not in text, text
+    assert {n for n in nodes if f"[{n}]: goes on from {saved / n}.saved" in text} == set(nodes)

@@ -108,9 +108,13 @@ def test_an_external_planner_flies(tmp_path):
         for _ in range(2):
             epoch = states[-1].epoch if states else 0
             bench.until(lambda epoch=epoch: states and states[-1].epoch == epoch, "this run")
-            bench.until(lambda: states[-1].step > 720, "the end of the plan")
-            here = vector_from(states[-1].bodies[0].pose.position)
-            np.testing.assert_allclose(here, [0.6, -0.4, 0.5], atol=0.01)
+
+            def rests_at_the_end():
+                """For half a second; a busy machine hears of the plan late."""
+                last = [vector_from(s.bodies[0].pose.position) for s in states[-100:]]
+                return np.abs(np.array(last) - [0.6, -0.4, 0.5]).max() < 0.01
+
+            bench.until(rests_at_the_end, "the end of the plan")
             if epoch == 0:
                 assert bench.call(Trigger, "/simulator/reset", Trigger.Request()).success
                 bench.until(lambda: states[-1].epoch == 1 and states[-1].step < 400, "the reset")

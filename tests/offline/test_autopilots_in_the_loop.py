@@ -27,13 +27,15 @@ HOVER = [1.0, 0.5, -2.5]
 """Place to hold: north, east, down."""
 
 
-def px4(port, more=""):
-    return f"{{type: px4, port: {port}, odometry_hz: 250, patience_s: 1.0, boot_s: 20 {more}}}"
+def px4(port, more="", patience=1.0):
+    return (
+        f"{{type: px4, port: {port}, odometry_hz: 250, patience_s: {patience}, boot_s: 20 {more}}}"
+    )
 
 
-def fly_px4(tmp_path, seconds=4.0, more="", common=None, **keys):
+def fly_px4(tmp_path, seconds=4.0, more="", common=None, patience=1.0, **keys):
     port = free_port(TCP)
-    scenario = x500(px4(port, more))
+    scenario = x500(px4(port, more, patience))
     one = {
         "port": port,
         "vehicle": vehicle_keys(scenario, 0),
@@ -172,8 +174,8 @@ def test_px4_takes_off_and_holds_its_place_the_same_in_three_runs(tmp_path):
     ids=lambda f: next(iter(f)),
 )
 def test_px4_late_doubled_broken_and_split_messages_change_nothing(tmp_path, faults):
-    clean, _ = fly_px4(tmp_path, 1.0)
-    disturbed, _ = fly_px4(tmp_path, 1.0, faults=faults)
+    clean, _ = fly_px4(tmp_path, 1.0, patience=20.0)  # of the wall: a busy machine is no fault
+    disturbed, _ = fly_px4(tmp_path, 1.0, patience=20.0, faults=faults)
     np.testing.assert_array_equal(disturbed.states, clean.states)
 
 
@@ -266,6 +268,7 @@ def test_six_vehicles_with_a_payload_are_the_same_in_three_runs(tmp_path):
     assert np.abs(moved).max() < 0.05
 
 
+@pytest.mark.timeout(1200)  # ten minutes of flight, on a machine that may be busy
 def test_ten_minutes_without_drift_of_clocks(tmp_path):
     flight, told = fly_px4(
         tmp_path, 600.0, ", start: answering", common={"spin": True}, boot=0, arm_after=10**9

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,6 +73,18 @@ def test_the_disk_of_these_tests_loses_what_was_not_synced(tmp_path):
         sync_folder(tmp_path)
     left = after_power_loss(tmp_path / "shadow", folder, tmp_path / "left")
     assert {p.name: p.read_bytes() for p in left.iterdir()} == {"safe": b"new", "empty": b""}
+
+
+def test_writers_of_one_file_take_turns(tmp_path):
+    """Every writing is whole, and nothing is left: not of these, nor of one that was killed before."""
+    file = tmp_path / "file"
+    file.with_name("file.part").write_bytes(b"longer than all others" * 100_000)
+    texts = [bytes([i]) * (100 + i * 1000) for i in range(8)]
+    with ThreadPoolExecutor(len(texts)) as pool:  # a lock is of an open file, threads meet it too
+        for writer in [pool.submit(write_durably, file, t) for t in texts * 8]:
+            writer.result()
+    assert file.read_bytes() in texts
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_bag_survives_up_to_the_last_second(tmp_path):

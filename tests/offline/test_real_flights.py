@@ -18,7 +18,7 @@ from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
 from rotor_recordings.identify.fit import identify as identify_windows
 from rotor_recordings.identify.parameters import chosen
-from rotor_recordings.identify.rollouts import make_windows
+from rotor_recordings.identify.windows import make_windows
 from validation.real_flights.february.balance import balances
 from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
