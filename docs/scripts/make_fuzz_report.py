@@ -74,6 +74,7 @@ Where the first run stopped at a failure (messages, services) it had thrown fewe
 - a goal that is not finite, or out of reach, kept its planner busy for ever;
 - PX4 ended a flight by asking for a message at an interval that is not a number;
 - a page ended the viewer by a choice, a camera or a goal that is none, or by choosing plots while they are drawn;
+- a goal of a page that came while another scene was opened was a trace in the viewer's log;
 - a scene of another world ended the thread of the visualizer that draws, in silence;
 - wakes in a world without vehicles, and names too long for files, were stack traces;
 - characters that end lines or steer terminals came from files, shells and loaders of libraries into messages.
