@@ -222,12 +222,12 @@ def test_the_default_of_a_distribution_is_no_wish(tmp_path, environment, variabl
 def test_an_early_ctrl_c_leaves_no_trace_back(tmp_path, after):
     """While Python imports the command line, which is most of the first second."""
     start = re.search(r"exec \"\$PYTHON\" -c '([^']+)'", (ROOT / "rotor").read_text())[1]
-    handler, rest = start.split("SIG_DFL); ")  # from there on a signal leaves no trace back: it says so
+    handler, rest = start.split("SIG_DFL); ")
     process = subprocess.Popen(
         [sys.executable, "-c", f"{handler}SIG_DFL); print(flush=True); {rest}", "fly", "hover", "--duration", "3600"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    process.stdout.readline()
+    process.stdout.readline()  # from here on a signal leaves no trace back
     time.sleep(after)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
