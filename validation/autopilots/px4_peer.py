@@ -3,7 +3,7 @@
 Keys: report; spin; peers, each with: port; vehicle; place (NED) to hold; steps [[at_s, [n, e, d]], ...]; boot and
 arm_after: samples before the first answer, and before arming; lockstep; ki; state_interval_us; again_after_s: connect
 again so long after the link ended, once; faults: {quit_after, silent_after, silent_until, duplicate_every, late_every,
-garbage_every, split, nan_at}.
+garbage_every, split, nan_at, slow_at: [...]}.
 """
 
 import contextlib
@@ -121,6 +121,8 @@ class Peer:
             return False
         if "silent_after" in faults and faults["silent_after"] < n <= faults.get("silent_until", n):
             return True
+        if n in faults.get("slow_at", ()):
+            time.sleep(0.02)  # five periods
         armed = n > self.keys.get("arm_after", 0)
         while self.steps and 1e-6 * now >= self.steps[0][0]:
             self.pilot.place = self.steps.pop(0)[1]

@@ -83,7 +83,7 @@ class Px4Link(Link):
     def _forget(self) -> None:
         """Begin a connection."""
         self.connected = self.armed = False
-        self.in_lockstep = True
+        self.in_lockstep, self.answers_each = True, False
         self._mav = self._mavlink.MAVLink(self, srcSystem=1, srcComponent=51)
         self._mav.robust_parsing = True
         self._first: int | None = None
@@ -234,6 +234,7 @@ class Px4Link(Link):
             return None
         if kind != "HIL_ACTUATOR_CONTROLS":
             return None
+        self.answers_each = True
         throttles = message.controls  # type: ignore[attr-defined]
         if not all(isfinite(u) for u in throttles[: self._most]):
             self.news.append("asks for throttles that are not finite; it is not heard")

@@ -61,8 +61,16 @@ class Hold:
                 self._links[i].poll()
                 self._links[i].ask(samples[i])
             for i in waiting:
-                self._answers[i] += self._links[i].answer(self._period) is not None
+                self._hear(self._links[i], i, is_stopped)
         return True
+
+    def _hear(self, link: Link, i: int, is_stopped: Callable[[], bool]) -> None:
+        """Wait for an answer: for as long as in flight once it answers each, so that no sample is between."""
+        each = link.in_lockstep and link.answers_each
+        answer = link.wait(self._control.patience_s if each else self._period, is_stopped)
+        if answer is None and each:
+            link.answers_each = False  # it may need samples to go on
+        self._answers[i] += answer is not None
 
     def _waiting(self) -> list[int]:
         """Vehicles whose autopilots are not ready; news of all are told."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time as wall
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,9 +19,6 @@ from rotor_core.config.teams import Team
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.state import MOTION
-
-SLICE = 0.2
-"""Longest wait before looking whether everything should end, s."""
 
 SPIN = 5e-4
 """An answer of a single autopilot is looked for without sleeping this long, s."""
@@ -107,21 +103,12 @@ class SitlLaw:
             # one that is lost, or does not wait for us, has as long as the pace of the wall leaves it
             waits = link.in_lockstep and i not in self._lost
             patience = self._control.patience_s if waits else self._period
-            throttles = self._wait(link, patience)
+            throttles = link.wait(patience, self.is_stopped)
             self._note(i, throttles)
             if throttles is None:
                 out[i] = 0.0
             else:
                 self._motors[i].wrench(throttles, out[i])
-
-    def _wait(self, link: Link, patience: float) -> Sequence[float] | None:
-        """An answer within a patience, looked for in slices."""
-        end = wall.monotonic() + patience
-        while True:
-            left = end - wall.monotonic()
-            answer = link.answer(max(0.0, min(SLICE, left)))
-            if answer is not None or left <= SLICE or not link.connected or self.is_stopped():
-                return answer
 
     def _note(self, i: int, throttles: Sequence[float] | None) -> None:
         """Tell of an autopilot that is lost, or there again."""

@@ -8,12 +8,15 @@ import select
 import socket
 import time as wall
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.errors import ConfigError
 
 LAST_PORT = 65535
+
+SLICE = 0.2
+"""Longest wait before looking whether everything should end, s."""
 
 LARGEST = 4096
 """Bytes that are read at once; datagrams of autopilots are smaller."""
@@ -31,6 +34,7 @@ class Link(ABC):
         connected: it has been heard of.
         armed: its motors may turn.
         in_lockstep: it waits for the next sample, and answers each.
+        answers_each: it has begun to, and has not missed one since.
         clock: samples that it was sent.
         news: what people should be told, oldest first.
         spin_s: an answer is looked for without sleeping this long: being woken up costs more than most answers take.
@@ -43,6 +47,7 @@ class Link(ABC):
         self.period_us = round(1e6 * period)
         self.connected = self.armed = False
         self.in_lockstep = True
+        self.answers_each = False
         self.clock = 0
         self.news: list[str] = []
         self.spin_s = 0.0
@@ -71,6 +76,15 @@ class Link(ABC):
     @abstractmethod
     def answer(self, patience: float) -> Sequence[float] | None:
         """Throttles of its motors; None where there is no answer within ``patience`` s of wall time."""
+
+    def wait(self, patience: float, is_stopped: Callable[[], bool]) -> Sequence[float] | None:
+        """The same, but None at once where all should end or the connection is lost."""
+        end = wall.monotonic() + patience
+        while True:
+            left = end - wall.monotonic()
+            answer = self.answer(max(0.0, min(SLICE, left)))
+            if answer is not None or left <= SLICE or not self.connected or is_stopped():
+                return answer
 
     @abstractmethod
     def close(self) -> None:
