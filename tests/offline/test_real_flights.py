@@ -22,7 +22,7 @@ from rotor_recordings.identify.windows import make_windows
 from validation.real_flights.february.balance import balances
 from validation.real_flights.february.elimination import filtered
 from validation.real_flights.february.fly import Variant, fly_flown, miss
-from validation.real_flights.february.law import identify, restarts
+from validation.real_flights.february.law import GAINS, held, identify, restarts
 from validation.real_flights.february.logs import hover, read_flown
 from validation.real_flights.february.repeats import from_others, pairs, plans
 from validation.real_flights.february.sharing import explain
@@ -301,6 +301,22 @@ def test_a_law_began_anew_in_flight():
     path = FOLDER / "feb24_3cfs_window_opt_01.npz"
     begins_anew, goes_on = (miss(*fly_flown(path, Variant(stops=stops))) for stops in (True, False))
     assert begins_anew < goes_on
+
+
+@needs_flights
+def test_integrals_where_the_hover_ends_hold_the_force_of_the_log():
+    """From the start of the log, and the errors since: the law's own sum is what was asked for there, to its resolution."""
+    flown = read_flown(FLIGHT)
+    gains, row = GAINS[len(flown.vehicles)], flown.first
+    found = identify(flown)
+    later = held(flown, found.memory, row)
+    assert flown.since(row).time[0] == flown.time[row] == pytest.approx(1.7)
+    error = (flown.reference - flown.payload_told)[row]
+    rate = (flown.reference_velocity - flown.payload_velocity_told)[row]
+    integral = np.array(gains.integral) * later.payload
+    asked = 0.010 * (gains.position * error + gains.velocity * rate + integral + [0.0, 0.0, 9.81])
+    assert np.abs(later.payload - found.memory.payload).max() > 0.005
+    np.testing.assert_allclose(asked, flown.payload_force[row], atol=1e-3)
 
 
 @needs_flights

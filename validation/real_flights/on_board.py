@@ -11,7 +11,7 @@ from rotor_sim.estimation.kalman import Kalman
 
 ESTIMATOR = KalmanEstimator(
     "kalman",
-    position_m=0.01,
+    position_m=0.014,
     accelerometer_density_m_s2_sqrt_hz=0.016,
     vertical_density_m_s2_sqrt_hz=0.8,
     gyroscope_density_rad_s_sqrt_hz=0.0032,

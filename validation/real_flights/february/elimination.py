@@ -136,7 +136,7 @@ def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
 def _velocity_gains(told: list[np.ndarray], true: list[np.ndarray], flown: Flown) -> list[float]:
     """Of every vehicle, from velocities of all entities in every control period."""
     each = round(STEP / PERIOD)
-    rows = flown.time[: len(told) // each] > SETTLED
+    rows = flown.time[flown.first :][: len(told) // each] > SETTLED
     here, there = (np.array(v[::each])[: len(rows)][rows] for v in (told, true))
     return [velocity_gain(here[:, i], there[:, i]).value for i in range(len(flown.vehicles))]
 

@@ -1,8 +1,8 @@
 """The loop that flew in February 2024, closed again: its law, its estimator, our plant; nothing is fitted to a path.
 
-From the hover of a flight come the gains of its thrusts and the starting values of the law's integrals; all
-else is the same for all flights of as many vehicles. Parts can be replaced one at a time, which tells their share of
-the miss.
+From the hover of a flight come the gains of its thrusts and its state at the end of the hover, integrals of the law
+included; all else is the same for all flights of as many vehicles. Parts can be replaced one at a time, which tells
+their share of the miss.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ from validation.real_flights.february.law import (
     YAW_TURNING,
     Gains,
     Identified,
+    Memory,
+    held,
     identify,
     wanted_direction,
 )
@@ -63,8 +65,8 @@ THRUST_GAIN_PER_S = -0.0013
 CAPTURE_DELAY, CAPTURE_RATE = 0.01, 100.0
 """Of motion capture, s and Hz; assumed."""
 
-FIRST = 10
-"""Samples over which the velocity at the start is averaged."""
+BEFORE = 20
+"""Samples before the start from which velocities at the start are found."""
 
 SHARING_SMOOTHED = 0.1
 """Standard deviation of the window over which the logged sharing among cables is smoothed, s."""
@@ -80,7 +82,7 @@ class Variant:
         feedforward: of the planned rates of the cables.
         thrust_gains: of the hover; else 1.
         thrust_gain_per_s: their drift.
-        memory: integrals as at the start of the log; else 0.
+        memory: integrals as the law had them; else 0.
         stops: motors stop where they were told to in the log, and the law of their vehicle begins anew.
         logged: what is taken from the log: "attitude" and "velocity" of the vehicles and "payload" (its place and
             velocity) as told, "thrust" as asked.
@@ -165,12 +167,19 @@ def _as_on_board(scenario: Scenario) -> Scenario:
 class FlownLaw(PayloadGeometricLaw):
     """The law on board of all vehicles with the plans that each of them knew, from a row of the log to the next.
 
+    Args:
+        scenario: as the law believes it.
+        flown: the flight from its start on.
+        found: of the whole flight.
+        memory: integrals at the start.
+        variant: what is replaced.
+
     Attributes:
-        row: of the log.
+        row: of ``flown``.
     """
 
     def __init__(
-        self, scenario: Scenario, flown: Flown, found: Identified, variant: Variant
+        self, scenario: Scenario, flown: Flown, found: Identified, memory: Memory, variant: Variant
     ) -> None:
         super().__init__(scenario, teams(scenario.model)[0])
         n = len(flown.vehicles)
@@ -178,8 +187,8 @@ class FlownLaw(PayloadGeometricLaw):
         self.load[LOAD_INTEGRAL_GAIN + 1] = found.integral_y
         self.ahead = np.zeros((n, AHEAD))
         if variant.memory:
-            self.memory[:, OF_PAYLOAD : OF_PAYLOAD + 3] = found.memory.payload
-            self.memory[:, OF_CABLE : OF_CABLE + 3] = found.memory.direction
+            self.memory[:, OF_PAYLOAD : OF_PAYLOAD + 3] = memory.payload
+            self.memory[:, OF_CABLE : OF_CABLE + 3] = memory.direction
         sharing = flown.cable_force - flown.payload_force / n
         self._sharing = gaussian_filter1d(sharing, SHARING_SMOOTHED / STEP, axis=0, mode="nearest")
         self._programs = Programs(n)
@@ -214,7 +223,7 @@ class FlownLaw(PayloadGeometricLaw):
 def fly_flown(
     path: Path, variant: Variant | None = None, watch: Callable[[State, State], None] | None = None
 ) -> tuple[Flown, np.ndarray]:
-    """Fly the references of a flight again.
+    """Fly the references of a flight again, from the end of its hover.
 
     Args:
         path: of the recording.
@@ -222,17 +231,19 @@ def fly_flown(
         watch: called with the states that the law is told and the true ones, once per control period.
 
     Returns:
-        The recorded flight, and the path of the simulated payload as motion capture tells it, (T, 3) m; NaN where lost.
+        The recorded flight, and the path of the simulated payload as motion capture tells it, (T, 3) m; NaN in the
+        hover and where lost.
     """
     variant = variant or Variant()
-    flown = read_flown(path)
-    balance, found, n = hover(flown), identify(flown), len(flown.vehicles)
-    scenario = scenario_of(path, flown.program_s, balance, variant)
+    whole = read_flown(path)
+    balance, found, n = hover(whole), identify(whole), len(whole.vehicles)
+    scenario = scenario_of(path, whole.program_s, balance, variant)
     simulation = Simulation(scenario)
-    law = FlownLaw(_as_on_board(scenario), flown, found, variant)
+    flown, memory = whole.since(whole.first), held(whole, found.memory, whole.first)
+    law = FlownLaw(_as_on_board(scenario), flown, found, memory, variant)
     lean = _tilts(balance.told, balance.needed)
-    _start(simulation, flown, lean)
-    out = np.full((len(flown.time), 3), np.nan)
+    _start(simulation, whole, lean)
+    out = np.full((len(whole.time), 3), np.nan)
 
     def decide(measured: States) -> Decision:
         told = State(measured.array.copy())
@@ -262,12 +273,12 @@ def fly_flown(
     try:
         for row in range(len(flown.time)):
             law.row = row
-            out[row] = State(simulation.motion).position[n]
+            out[whole.first + row] = State(simulation.motion).position[n]
             for _ in range(round(STEP / PERIOD)):
                 control_period(simulation, decide)
     except RotorError:
         pass
-    return flown, out
+    return whole, out
 
 
 def _replay(told: State, flown: Flown, row: int, variant: Variant) -> None:
@@ -288,20 +299,27 @@ def _tilts(told: np.ndarray, needed: np.ndarray) -> Rotation:
 
 
 def _start(simulation: Simulation, flown: Flown, lean: Rotation) -> None:
-    """Put the team into the hover of the log: vehicles lean as forces need it and believe what they told.
-
-    Some still rise from take-off: all move as the payload does.
-    """
-    states, moving = {}, np.append(flown.payload_velocity[:FIRST].mean(axis=0), np.zeros(3))
-    lengths = flown.lengths
-    attitudes = wxyz_from(rotation_from(flown.attitude[0]) * lean)
+    """Put the team where the hover of the log ends: vehicles lean as forces need it and believe what they told."""
+    row, states = flown.first, {}
+    attitudes = wxyz_from(rotation_from(flown.attitude[row]) * lean)
+    velocities, lengths = _velocities(flown, flown.position, row), flown.lengths
     for i, name in enumerate(flown.vehicles):
-        position = flown.payload[0] - lengths[i] * flown.direction[0, i]
-        states[name] = np.concatenate([position, attitudes[i], moving])
-    states["payload"] = np.concatenate([flown.payload[0], [1.0, 0.0, 0.0, 0.0], moving])
+        position = flown.payload[row] - lengths[i] * flown.direction[row, i]
+        states[name] = np.concatenate([position, attitudes[i], velocities[i], np.zeros(3)])
+    moving = _velocities(flown, flown.payload, row)
+    states["payload"] = np.concatenate(
+        [flown.payload[row], [1.0, 0.0, 0.0, 0.0], moving, np.zeros(3)]
+    )
     simulation.set_states(states, project=True)
     if simulation.scenario.sensing.estimator:
-        simulation.believe(dict(zip(flown.vehicles, flown.attitude[0], strict=True)))
+        simulation.believe(dict(zip(flown.vehicles, flown.attitude[row], strict=True)))
+
+
+def _velocities(flown: Flown, positions: np.ndarray, row: int) -> np.ndarray:
+    """At a row, of the parabolas through positions (T, ...) of a fifth of a second before it."""
+    rows = slice(row - BEFORE, row + 1)
+    flat = positions[rows].reshape(BEFORE + 1, -1)
+    return np.polyfit(flown.time[rows] - flown.time[row], flat, 2)[1].reshape(positions.shape[1:])
 
 
 def miss(flown: Flown, path: np.ndarray) -> float:

@@ -108,6 +108,23 @@ def restarts(flown: Flown, identified: Identified) -> list[tuple[str, np.ndarray
     return found
 
 
+def held(flown: Flown, memory: Memory, row: int) -> Memory:
+    """Integrals just before a row, from those at the start of the log; no law begins anew before it."""
+    error = flown.reference - flown.payload_told
+    of_cables, _ = _cable_errors(flown)
+    return Memory(
+        memory.payload + STEP * error[:row].sum(axis=0),
+        memory.direction + STEP * of_cables[:row].sum(axis=0),
+    )
+
+
+def _cable_errors(flown: Flown) -> tuple[np.ndarray, np.ndarray]:
+    """What the integrals of the cables sum, (T, n, 3), zero where no force was wanted; where one was, (T, n)."""
+    wanted = wanted_direction(np.where(flown.cable_force == 0.0, 1e-12, flown.cable_force))
+    known = np.linalg.norm(flown.cable_force, axis=2) > 1e-6
+    return np.where(known[..., None], np.cross(wanted, flown.direction), 0.0), known
+
+
 def identify(flown: Flown) -> Identified:
     """Least squares of the law's own terms against what it gave out."""
     n, T = len(flown.vehicles), len(flown.time)
@@ -148,8 +165,7 @@ def _identify_cables(
     n = len(flown.vehicles)
     q, w = flown.direction, np.cross(flown.direction, flown.direction_rate)
     wanted = wanted_direction(np.where(flown.cable_force == 0.0, 1e-12, flown.cable_force))
-    known = np.linalg.norm(flown.cable_force, axis=2) > 1e-6
-    error = np.where(known[..., None], np.cross(wanted, q), 0.0)
+    error, known = _cable_errors(flown)
     summed = np.cumsum(error, axis=0) * STEP
     planned = across(np.cross(wanted, flown.planned_rate), q)
     # across the cable u - m g e_z is -m l q x turn; its cross product with q gives back what of the turn is across

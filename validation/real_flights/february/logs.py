@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +99,18 @@ class Flown:
     def lengths(self) -> np.ndarray:
         """Median distances of the vehicles from the payload, (n,) m."""
         return np.median(np.linalg.norm(self.payload[:, None] - self.position, axis=2), axis=0)
+
+    @property
+    def first(self) -> int:
+        """The row at which the hover ends and a flight is taken up."""
+        return int(np.searchsorted(self.time, HOVER_END))
+
+    def since(self, row: int) -> Flown:
+        """The flight from a row on."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(
+            self, **{name: a[row:] for name, a in arrays.items() if isinstance(a, np.ndarray)}
+        )
 
 
 def read_flown(path: Path) -> Flown:
