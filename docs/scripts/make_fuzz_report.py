@@ -82,6 +82,25 @@ Where the first run stopped at a failure (messages, services) it had thrown fewe
 An input is known by its seed, border and number:
 `ROTOR_FUZZ_SEED=0 ROTOR_FUZZ_ONLY=yaml:17 ./rotor test tests/offline/fuzz`
 throws it again (bursts of messages and sequences of services: the seed and the number of inputs).
+
+## Guided by coverage
+
+Blind changes seldom pass two mistakes in one place. `tests/fuzz/guided.py` follows with Atheris which lines of our
+readers an input reaches, and changes further what reaches new ones. On 2026-11-26 it took seconds to find in readers
+of recordings what 100,000 blind inputs had not:
+
+- a Vicon CSV that names more subjects than it has columns was a stack trace;
+- so were an NPZ whose header of an array is cut off inside a bracket, and an MCAP file with a broken letter in its
+  metadata;
+- two messages about damaged NPZ files were not for people: one of 140,000 characters, one with the address of an
+  object in it.
+
+All five are mended and have tests. Then half a minute each over scenarios (YAML), robot descriptions (94,200 inputs),
+CSV, TUM, NPZ and MCAP files found nothing. Archives with checksums (NPZ) are hardly reached by it: nearly all changes
+end at the checksum.
+
+    ./rotor python -m pip install atheris
+    ./rotor python tests/fuzz/guided.py csv my/inputs --seconds 600
 """
     (DOCS / "results" / "fuzz.md").write_text(text)
     print(text)

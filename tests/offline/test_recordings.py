@@ -1,6 +1,8 @@
 """Paths from bags, Vicon CSV and TUM files; files made here with other writers than our own."""
 
 import sqlite3
+import struct
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_types_from_msg
 from scipy.linalg import expm
 
+from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_flight.fly import fly
+from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.bags import body_of_topic, read_bag
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
@@ -818,3 +823,52 @@ def test_frames_of_odd_rates(tmp_path):
     track = read_vicon_csv(vicon_file(tmp_path, changed(rows=rows, rate="120"))).track("quad1")
     exact = [round((10**6 + i) * 10**9 / 120) for i in range(N)]
     assert np.abs(track.stamps - np.array(exact)).max() <= 1
+
+
+# --- found by fuzzing guided by coverage (tests/fuzz/guided.py) -----------------------------------------
+
+
+def test_a_csv_that_names_more_subjects_than_it_has_columns(tmp_path):
+    text = "Segments\n100\n,,quad:quad,,,,,\nFrame,Sub\n\n" + "1,0\n" * 5
+    with pytest.raises(ConfigError, match=r"trial\.csv"):
+        read_vicon_csv(vicon_file(tmp_path, text))
+
+
+def npz(tmp_path, header):
+    """An archive with one array that has this header."""
+    path = tmp_path / "team.npz"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("cf1/t.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    return path
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"{'descr': '<f8', 'shape': (\n", b"{'descr': f'{x}', 'fortran_order': False, 'shape': (1,)}\n", b"\xe6\n", b""],
+)  # fmt: skip
+def test_an_npz_with_a_broken_header(tmp_path, header):
+    """Readers of NumPy fail in many ways; none is a stack trace or shows the inside of one."""
+    with pytest.raises(
+        ConfigError, match=r"team\.npz: cannot be read as arrays of numbers"
+    ) as caught:
+        open_flight(str(npz(tmp_path, header)))
+    assert "0x" not in str(caught.value) and len(str(caught.value)) < 1000
+
+
+def test_an_npz_of_words(tmp_path):
+    np.savez(tmp_path / "team.npz", **{"cf1/t": np.array(["a", "b"])})
+    with pytest.raises(ConfigError, match=r"team\.npz: cannot be read as arrays of numbers"):
+        open_flight(str(tmp_path / "team.npz"))
+
+
+def test_an_mcap_with_a_broken_letter_in_its_metadata(tmp_path):
+    """What our recorder put beside the messages is not there then; the paths are."""
+    bag = tmp_path / "bag"
+    write_bag(fly(load_scenario("dragonfly_point_mass"), duration=0.3), bag)
+    (file,) = bag.glob("*.mcap")
+    data = file.read_bytes()
+    at = data.index(b"serialized_metadata")
+    file.write_bytes(data[:at] + b"\xe6" + data[at + 1 :])
+    alone = tmp_path / "alone.mcap"
+    alone.write_bytes(file.read_bytes())
+    assert open_recording(str(alone)).tracks

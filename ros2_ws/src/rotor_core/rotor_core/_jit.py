@@ -57,6 +57,10 @@ CHECKED: bool = os.environ.get("ROTOR_CHECKED", "0") not in ("", "0")
 """True if compiled kernels check every index into a table or an array, and memory that nobody has written is poisoned:
 the long mode of the tests (docs/results/sanitizers.md)."""
 
+TRAPS_NAN: bool = os.environ.get("ROTOR_CHECKED", "0") == "nan"
+"""True if a kernel also ends where it writes a NaN to a table: a mode of its own, because its branches keep the
+compiler from contracting across them, so that worlds side by side get other last bits than alone."""
+
 POISON_INT = -(2**62)
 
 
@@ -117,7 +121,9 @@ def _sources_stamp() -> str:
     for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
         digest.update(f"{point.group} {point.name} {point.value}".encode())
     if numba is not None:
-        digest.update(f"numba {numba.__version__} numpy {np.__version__} {CHECKED}".encode())
+        digest.update(
+            f"numba {numba.__version__} numpy {np.__version__} {CHECKED} {TRAPS_NAN}".encode()
+        )
     return digest.hexdigest()[:16]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from rotor_core._jit import CHECKED, COMPILED
+from rotor_core._jit import CHECKED, COMPILED, TRAPS_NAN
 
 if COMPILED:
     from llvmlite import ir
@@ -92,6 +92,12 @@ if COMPILED:
             text = f"index {axis} of the table {table} is outside"
             context.call_conv.return_user_exc(builder, IndexError, (text,))
 
+    def _trap(context: Any, builder: Any, table: str, value: Any) -> None:
+        """A kernel that writes what is no number ends there; ``nan`` itself, as a mark, may be written."""
+        with builder.if_then(builder.fcmp_unordered("uno", value, value), likely=False):
+            text = f"a NaN is written to the table {table}"
+            context.call_conv.return_user_exc(builder, FloatingPointError, (text,))
+
     def _read(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table, kind = signature.args
         array, place, given = _place(context, builder, table, arguments[0], kind, arguments[1])
@@ -109,6 +115,12 @@ if COMPILED:
         table, kind, given = signature.args
         _, place, _ = _place(context, builder, table, arguments[0], kind, arguments[1])
         value = context.cast(builder, arguments[2], given, table.dtype)
+        if (
+            TRAPS_NAN
+            and isinstance(table.dtype, types.Float)
+            and not isinstance(value, ir.Constant)
+        ):
+            _trap(context, builder, table.table, value)
         builder.store(value, place, align=8).set_metadata("tbaa", _known(builder, table.table))
         return context.get_dummy_value()
 

@@ -225,14 +225,36 @@ def caught(i, j):
         return str(error)
 
 print(caught(2, 1), caught(3, 0), caught(0, -1), sep="; ")
+
+@kernel
+def divide(ints, floats, a, b):
+    views(ints, floats).table[1, 0] = a / b
+
+@kernel
+def mark(ints, floats):
+    views(ints, floats).table[2, 1] = np.nan
+
+ints, floats = np.array([3, 0]), np.arange(6.0)
+divide(ints, floats, 1.0, 0.0)  # infinity is a number to compare with: limits are infinite
+mark(ints, floats)
+print(floats)
+try:
+    divide(ints, floats, 0.0, 0.0)
+except FloatingPointError as error:
+    print(error, floats)
 """
 
 
 @compiled
-def test_a_checked_kernel_says_which_index_is_outside(tmp_path):
+def test_a_checked_kernel_says_which_index_is_outside_and_which_table_got_a_nan(tmp_path):
     script = tmp_path / "outside.py"
     script.write_text(OUTSIDE)
-    environment = {**os.environ, "ROTOR_CHECKED": "1", "ROTOR_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "ROTOR_CHECKED": "nan", "ROTOR_CACHE_DIR": str(tmp_path)}
     run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     wrong = "index 0 of the table table is outside"
-    assert run.stdout.strip() == f"5.0; {wrong}; {wrong}", run.stderr
+    held = "[ 0.  1. inf  3.  4. nan]"
+    assert run.stdout.splitlines() == [
+        f"5.0; {wrong}; {wrong}",
+        held,
+        f"a NaN is written to the table table {held}",
+    ], run.stderr

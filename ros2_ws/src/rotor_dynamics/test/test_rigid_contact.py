@@ -241,6 +241,23 @@ def test_points_of_a_touch_have_the_distance_of_the_solids(one, two, q, towards)
     assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-12)
 
 
+def test_boxes_that_are_inside_each_other_at_first_sight_have_a_direction():
+    """A step too far, which is taken again shorter: until then no direction is known but that of their middles."""
+    bodies = [box_body("a", 1.0, CUBE), box_body("b", 1.0, CUBE)]
+    engine = made(bodies, [box(0, CUBE), box(1, CUBE)], [state(), state((0.0, 0.0, 0.21))], gravity=0.0)  # fmt: skip
+    world = engine.world
+    world.meetings[:, memory.MEETING_NORMAL : memory.MEETING_NORMAL + 3] = 0.0
+    world.states[memory.END] = world.states[memory.START]
+    world.states[memory.END, 1, 2] -= 0.03
+    world.meeting_int[:, memory.IS_NEAR] = 1
+    n = gather(engine.ints, engine.floats, STEP)
+    assert n == 4 and world.head[memory.DEEP] == 1
+    touches = world.touches[:n]
+    normals = touches[:, memory.DIRECTIONS : memory.DIRECTIONS + 3]
+    np.testing.assert_allclose(normals, [[0.0, 0.0, 1.0]] * 4, atol=1e-12)
+    np.testing.assert_allclose(touches[:, memory.TOUCH_GAP], -0.02, atol=1e-12)
+
+
 def test_crossing_edges_carry():
     """Two beams lie across each other on their sharp edges."""
     size = np.array([1.0, 0.1, 0.1])

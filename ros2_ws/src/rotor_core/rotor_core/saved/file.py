@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from rotor_core._jit import cache_directory
 from rotor_core.errors import ConfigError
+from rotor_core.saved.arrays import read_arrays
 from rotor_core.saved.durable import write_durably
 
 HEAD = "head"
@@ -71,8 +71,7 @@ def read_saved(path: Path, magic: bytes, what: str) -> tuple[dict[str, Any], dic
             f"{path}: was written by another version of the simulator, which may give other bits. Fly it again."
         )
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(io.BytesIO(data))
         return json.loads(arrays.pop(HEAD).tobytes()), arrays
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError) as error:
         raise ConfigError(f"{path}: is not {what} ({error}).") from error

@@ -420,6 +420,12 @@ def meet_hulls(world, m, a, b, n):
         normal = scale(1.0 / far, sub(on_b, on_a))
     else:
         world.head[memory.DEEP] = 1
+        if dot(normal, normal) == 0.0:  # they have not met before: as their middles lie
+            way = sub(
+                get3(world.hulls[b], memory.HULL_CENTRE_W),
+                get3(world.hulls[a], memory.HULL_CENTRE_W),
+            )
+            normal = scale(1.0 / norm(way), way) if dot(way, way) > 0.0 else (0.0, 0.0, 1.0)
     normal, n_a, n_b = exact_normal(world, a, b, normal, OVER_FACE if balls > 0.0 else -1.0)
     put3(row, memory.MEETING_NORMAL, normal)
     shift = 0.5 * (ball_a - ball_b)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from rotor_core.config.teams import Team
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import Reference
+from rotor_core.saved.arrays import read_arrays
 from rotor_core.state import FULL_STATE, STATE, State
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.inputs import inputs_of
@@ -57,9 +57,9 @@ class PlannedFlight:
             ConfigError: it cannot be read, or holds something else.
         """
         try:
-            with np.load(Path(path), allow_pickle=False) as file:
-                arrays = {name: np.array(file[name], float) for name in ARRAYS}
-        except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
+            found = read_arrays(Path(path))
+            arrays = {name: np.array(found[name], float) for name in ARRAYS}
+        except (ValueError, TypeError, KeyError) as error:
             raise ConfigError(
                 f"controller.path: {path} is no solution ({error}). Give a solution.npz of ./rotor optimize --out DIR."
             ) from error

@@ -7,16 +7,15 @@ torques (2024-12).
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotation_vectors import wxyz_from
+from rotor_core.saved.arrays import read_arrays
 from rotor_recordings.motion.recording import Recording
 from rotor_recordings.motion.track import NANO, Samples, Track, ordered
 
@@ -113,10 +112,9 @@ def read_crazyflie_team(path: Path) -> CrazyflieTeam:
         ConfigError: not such a file, or it lacks an array.
     """
     try:
-        with np.load(path) as data:
-            arrays = {key: data[key] for key in data.files}
-    except (OSError, EOFError, ValueError, RuntimeError, BadZipFile, zlib.error) as error:
-        raise ConfigError(f"{path}: cannot be read as arrays ({error}).") from error
+        arrays = {key: np.asarray(a, float) for key, a in read_arrays(path).items()}
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read as arrays of numbers ({error}).") from error
     names = sorted({key.partition("/")[0] for key in arrays if "/" in key})
     if not names:
         raise ConfigError(
@@ -132,7 +130,7 @@ def read_crazyflie_team(path: Path) -> CrazyflieTeam:
         missing = [key for key in NEEDED if key not in own]
         if missing:
             raise ConfigError(f"{path}: {name} lacks {', '.join(missing)}.")
-        vehicles[name] = _log({k: np.asarray(v, float) for k, v in own.items()}, f"{path}: {name}")
+        vehicles[name] = _log(own, f"{path}: {name}")
     return CrazyflieTeam(str(path), path.stem, vehicles)
 
 

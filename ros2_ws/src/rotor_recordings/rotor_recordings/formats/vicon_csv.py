@@ -82,7 +82,8 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
     rate = _number(path, first + 2, rows[1][0] if rows[1] else "")
     if not rate > 0.0:
         raise ConfigError(f"{path}:{first + 2}: the rate must be > 0 Hz, got {rate:g}.")
-    subjects, columns, units = rows[2], rows[3], rows[4]
+    columns, units = rows[3], rows[4]
+    subjects = _padded(rows[2], len(columns))  # names beyond them have no columns
     if not any(s.strip() for s in subjects) or not any(c.strip() for c in columns):
         raise ConfigError(
             f"{path}:{first + 3}: the section {rows[0][0]} must name its subjects and its columns in two lines."
@@ -98,7 +99,7 @@ def _section(path: Path, rows: list[list[str]], first: int, rotation: str) -> li
             f"{path}:{first + 4}: the first column must be Frame with a number in every line."
         )
     stamps = np.rint(data[:, 0] * (1e9 / rate)).astype(np.int64)
-    starts = [i for i, s in enumerate(_padded(subjects, len(columns))) if s.strip()]
+    starts = [i for i, s in enumerate(subjects) if s.strip()]
     tracks = []
     for start, end in zip(starts, [*starts[1:], len(columns)], strict=True):
         words = {columns[i].strip().rstrip("'"): i for i in range(start, end) if columns[i].strip()}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from rotor_core.errors import ConfigError
+from rotor_core.saved.arrays import read_arrays
 
 AXES = ("x_m", "y_m", "z_m")
 REMEDY = "Write it by numpy.savez(file, x_m=, y_m=, z_m=, velocity_m_s=) and, of a field that changes, time_s=."
@@ -31,9 +31,8 @@ class WindGrid:
     def __init__(self, file: str) -> None:
         path = Path(file)
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                found = {name: np.asarray(archive[name], float) for name in archive.files}
-        except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            found = {name: np.asarray(array, float) for name, array in read_arrays(path).items()}
+        except (TypeError, ValueError) as error:
             raise _refusal(
                 path, f"cannot be read as an archive of NumPy ({error}). {REMEDY}"
             ) from error
