@@ -92,10 +92,11 @@ of recordings what 100,000 blind inputs had not:
 - a Vicon CSV that names more subjects than it has columns was a stack trace;
 - so were an NPZ whose header of an array is cut off inside a bracket, and an MCAP file with a broken letter in its
   metadata;
+- so were logs of Crazyflies whose arrays do not fit each other;
 - two messages about damaged NPZ files were not for people: one of 140,000 characters, one with the address of an
   object in it.
 
-All five are mended and have tests. Then half a minute each over scenarios (YAML), robot descriptions (94,200 inputs),
+All are mended and have tests. Then half a minute each over scenarios (YAML), robot descriptions (94,200 inputs),
 CSV, TUM, NPZ and MCAP files found nothing. Archives with checksums (NPZ) are hardly reached by it: nearly all changes
 end at the checksum.
 

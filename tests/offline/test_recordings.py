@@ -861,6 +861,32 @@ def test_an_npz_of_words(tmp_path):
         open_flight(str(tmp_path / "team.npz"))
 
 
+def crazyflie():
+    """Arrays of one vehicle, and of what it carries."""
+    t = np.arange(0.0, 2.0, 0.01)
+    three = {k: np.ones((len(t), 3)) for k in ("pos", "gyro", "payload_pos", "payload_pos_ref", "payload_vel_ref", "rpy", "torque_cmd")}  # fmt: skip
+    return {"t": t, "thrust_cmd": np.ones(len(t))} | three
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda a: a | {"payload_pos": a["payload_pos"][:-5]}, r"cf1/payload_pos: must be finite numbers of the shape \(200, 3\), got \(195, 3\)"),
+        (lambda a: a | {"pos": a["pos"][:, :2]}, r"cf1/pos: must be"),
+        (lambda a: a | {"gyro": a["gyro"] * np.nan}, r"cf1/gyro: must be finite"),
+        (lambda a: a | {"t": a["t"][::-1]}, "cf1/t: must be times"),
+        (lambda a: {k: v[:50] for k, v in a.items()}, "cf1/t: must last 1 s"),
+        (lambda a: a | {"t": np.float64(1.0)}, "cf1/t: must be times"),
+        (lambda a: {k: v for k, v in a.items() if k != "torque_cmd"}, "no torque_cmd"),
+        (lambda a: a | {"quat_wxyz": np.zeros((200, 4))}, "a quaternion of length 0"),
+    ],
+)  # fmt: skip
+def test_logs_of_crazyflies_whose_arrays_do_not_fit(tmp_path, change, said):
+    np.savez(tmp_path / "team.npz", **{f"cf1/{k}": v for k, v in change(crazyflie()).items()})
+    with pytest.raises(ConfigError, match=said):
+        open_flight(str(tmp_path / "team.npz"))
+
+
 def test_an_mcap_with_a_broken_letter_in_its_metadata(tmp_path):
     """What our recorder put beside the messages is not there then; the paths are."""
     bag = tmp_path / "bag"
@@ -872,3 +898,13 @@ def test_an_mcap_with_a_broken_letter_in_its_metadata(tmp_path):
     alone = tmp_path / "alone.mcap"
     alone.write_bytes(file.read_bytes())
     assert open_recording(str(alone)).tracks
+
+
+def test_logs_of_crazyflies_that_have_no_time_in_common(tmp_path):
+    late = crazyflie() | {"t": crazyflie()["t"] + 10.0}
+    arrays = {f"{v}/{k}": a for v, own in (("cf1", crazyflie()), ("cf2", late)) for k, a in own.items()}  # fmt: skip
+    np.savez(tmp_path / "team.npz", **arrays)
+    with pytest.raises(
+        ConfigError, match=r"team\.npz: its vehicles must have 1\.. s from 0 on in common"
+    ):
+        open_flight(str(tmp_path / "team.npz"))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import savgol_filter
 
+from rotor_core.errors import ConfigError
 from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
 from rotor_recordings.crazyflies.logs import CrazyflieTeam
 
@@ -66,10 +67,19 @@ class Grid:
 
 
 def make_grid(team: CrazyflieTeam) -> Grid:
-    """Sample all logs of a flight on one clock."""
+    """Sample all logs of a flight on one clock.
+
+    Raises:
+        ConfigError: they have too little time in common.
+    """
     logs = list(team.vehicles.values())
-    end = min(float(log.time[-1]) for log in logs) - REST
-    time = np.arange(BEGIN, end, STEP)
+    begin, end = max(float(log.time[0]) for log in logs), min(float(log.time[-1]) for log in logs)
+    time = np.arange(BEGIN, end - REST, STEP)
+    if begin > end - REST or len(time) < FORMATION_SAMPLES:
+        raise ConfigError(
+            f"{team.path}: its vehicles must have {BEGIN + STEP * FORMATION_SAMPLES + REST:.1f} s from 0 on in common, "
+            f"got {begin:.1f} to {end:.1f} s."
+        )
 
     def line(at: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.stack([np.interp(time, at, column) for column in values.T], axis=1)

@@ -134,7 +134,37 @@ def read_crazyflie_team(path: Path) -> CrazyflieTeam:
     return CrazyflieTeam(str(path), path.stem, vehicles)
 
 
+COLUMNS = {
+    "pos": 3, "quat_wxyz": 4, "rpy": 3, "gyro": 3, "payload_pos": 3, "payload_pos_ref": 3, "payload_vel_ref": 3,
+    "motor_part_cmd": 4, "torque_cmd": 3, "cable_force_des": 3,
+}  # fmt: skip
+"""Of the arrays that are read; others have one number in a row."""
+
+SHORTEST = 1.0
+"""Of a log, s."""
+
+
+def _check(own: dict[str, np.ndarray], where: str) -> None:
+    """Raise ConfigError unless the arrays fit each other and times go on."""
+    t = own["t"]
+    if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
+        raise ConfigError(f"{where}/t: must be times in s that go on.")
+    if len(t) < 2 or t[-1] - t[0] < SHORTEST:
+        raise ConfigError(f"{where}/t: must last {SHORTEST:g} s at least.")
+    for key in (*COLUMNS, "thrust_cmd"):
+        shape = (len(t), COLUMNS[key]) if key in COLUMNS else (len(t),)
+        if key in own and (own[key].shape != shape or not np.isfinite(own[key]).all()):
+            raise ConfigError(
+                f"{where}/{key}: must be finite numbers of the shape {shape}, got {own[key].shape}."
+            )
+    if "quat_wxyz" in own and not own["quat_wxyz"].any(axis=1).all():
+        raise ConfigError(f"{where}/quat_wxyz: holds a quaternion of length 0.")
+    if "thrust_cmd" in own and "torque_cmd" not in own:
+        raise ConfigError(f"{where} holds thrust_cmd but no torque_cmd.")
+
+
 def _log(own: dict[str, np.ndarray], where: str) -> VehicleLog:
+    _check(own, where)
     n = len(own["t"])
     if "quat_wxyz" in own:
         attitude = own["quat_wxyz"] / np.linalg.norm(own["quat_wxyz"], axis=1, keepdims=True)
