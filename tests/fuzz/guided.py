@@ -21,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import atheris
 
-with atheris.instrument_imports(include=["rotor_core.config", "rotor_recordings", "mcap", "yaml"]):
+with atheris.instrument_imports(
+    include=["rotor_core.config", "rotor_recordings", "mcap", "ruamel"]
+):
     from rotor_core.config.loader import scenario_from_tree
-    from rotor_core.config.obstacles import files as obstacle_files
     from rotor_core.config.vehicles.urdf import read_urdf
     from rotor_core.config.yaml.tree import parse_tree
     from rotor_core.errors import RotorError
@@ -35,7 +36,7 @@ import numpy as np
 from fuzz.verdicts import check_line
 
 ROOT = Path(__file__).parents[2]
-READERS = bag_flights, bags, pose_flights, tum, vicon_csv, obstacle_files
+READERS = bag_flights, bags, pose_flights, tum, vicon_csv
 """Imported above, so that they are followed; they are called through others."""
 
 SAMPLES = f"""
@@ -89,9 +90,8 @@ def seeds(border: str, corpus: Path) -> None:
         folders = [ROOT / "config/scenarios"] if border == "yaml" else [ROOT / "config", ROOT / "tests", ROOT / "ros2_ws/src"]  # fmt: skip
         found = {p.name: p.read_bytes() for f in folders for p in f.rglob(f"*.{border}")}
     else:
-        with (
-            tempfile.TemporaryDirectory() as folder
-        ):  # elsewhere: kernels do not compile from followed modules
+        with tempfile.TemporaryDirectory() as folder:
+            # in a process of its own: kernels do not compile from modules that are followed
             subprocess.run([sys.executable, "-c", SAMPLES, folder], check=True)
             suffix = Path(name).suffix
             found = {p.name: p.read_bytes() for p in Path(folder).rglob(f"*{suffix}")}

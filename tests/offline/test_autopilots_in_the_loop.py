@@ -189,9 +189,8 @@ def test_px4_takes_off_and_holds_its_place_the_same_in_three_runs(tmp_path):
     ids=lambda f: next(iter(f)),
 )
 def test_px4_late_doubled_broken_and_split_messages_change_nothing(tmp_path, faults):
-    clean, _ = fly_px4_as_planned(
-        tmp_path, 1.0, patience=20.0
-    )  # of the wall: a busy machine is no fault
+    # seconds of the wall: a busy machine is no fault
+    clean, _ = fly_px4_as_planned(tmp_path, 1.0, patience=20.0)
     disturbed, _ = fly_px4_as_planned(tmp_path, 1.0, patience=20.0, faults=faults)
     np.testing.assert_array_equal(disturbed.states, clean.states)
 

@@ -61,11 +61,12 @@ class Hold:
                 self._links[i].poll()
                 self._links[i].ask(samples[i])
             for i in waiting:
-                self._hear(self._links[i], i, is_stopped)
+                self._hear(i, is_stopped)
         return True
 
-    def _hear(self, link: Link, i: int, is_stopped: Callable[[], bool]) -> None:
+    def _hear(self, i: int, is_stopped: Callable[[], bool]) -> None:
         """Wait for an answer: for as long as in flight once it answers each, so that no sample is between."""
+        link = self._links[i]
         each = link.in_lockstep and link.answers_each
         answer = link.wait(self._control.patience_s if each else self._period, is_stopped)
         if answer is None and each:
