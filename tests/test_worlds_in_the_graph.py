@@ -1,6 +1,7 @@
 """Worlds that change while the nodes run: load, unload, spawn, delete, and all that follows."""
 
 import importlib.util
+import os
 
 import numpy as np
 import pytest
@@ -170,6 +171,34 @@ def shipped_urdf():
     from rotor_core.config.catalog import config_directory
 
     return (config_directory() / "urdf" / "kremer_v1.urdf").read_text()
+
+
+def test_nodes_stay_in_the_graph_while_worlds_change(tmp_path):
+    """The same participant, which nobody has to find anew, and no thread more with each world."""
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", DEEP)
+        for node in ("simulator", "planner", "controller"):
+            bench.start(node, scenario="hover")
+        services = Services(bench)
+        found = []
+        for name, bodies in (("quadrotor_circle", 1), ("two_dragonflies_bar", 3)) * 2:
+            result = services.call(
+                LoadWorld, "load_world", world_resource=Resource(uri=name)
+            ).result
+            assert result.result == R.RESULT_OK, result.error_message
+            playing = SimulationState(state=SimulationState.STATE_PLAYING)
+            services.call(SetSimulationState, "set_simulation_state", state=playing)
+            del states[:]
+            bench.until(
+                lambda n=bodies: states and len(states[-1].bodies) == n and states[-1].step > 20,
+                name,
+            )
+            (writer,) = bench.node.get_publishers_info_by_topic("/rotor/team_command")
+            process = bench.group.children["controller"].process.pid
+            found.append(
+                (bytes(writer.endpoint_gid[:12]), len(os.listdir(f"/proc/{process}/task")))
+            )
+        assert len(set(found)) == 1, found
 
 
 def test_worlds_are_loaded_and_unloaded(tmp_path):

@@ -38,7 +38,7 @@ def answer_surely(node: Node, service: Service) -> Service:
             left -= 1
             heard = _is_heard(send, response, header)
             if heard or not left:
-                timer.cancel()
+                node.destroy_timer(timer)
                 outcome = "has been sent again" if heard else "is given up: its client is gone"
                 node.get_logger().warning(f"an answer of {service.srv_name} {outcome}")
 

@@ -33,10 +33,14 @@ QUIET = 2.0
 
 
 class CompileWatch:
-    """A thread that sleeps unless kernels are compiled or a signal comes; see :func:`watch_compiling`."""
+    """A thread that sleeps unless kernels are compiled or a signal comes; see :func:`watch_compiling`.
+
+    Attributes:
+        node: in whose name it speaks.
+    """
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self.node = node
         self._active = False
         self._began = self._last = 0.0
         self._signalled = False
@@ -56,7 +60,7 @@ class CompileWatch:
                 self._leave()
 
     def _leave(self) -> None:
-        self._node.get_logger().info("stopped while kernels were compiled; the next start goes on")
+        self.node.get_logger().info("stopped while kernels were compiled; the next start goes on")
         os._exit(0)
 
     def _hear(self, timeout: float | None) -> None:
@@ -80,32 +84,41 @@ class CompileWatch:
 
     def _tell(self) -> None:
         """Say that kernels are compiled, until they are."""
-        log = self._node.get_logger()
+        log = self.node.get_logger()
         log.info("compiling kernels, once for these sources (up to a minute; Ctrl-C ends it) ...")
-        publisher = self._node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+        publisher = self.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
         while self._active or time.monotonic() - self._last < QUIET:
             self._publish(publisher, DiagnosticStatus.WARN, COMPILING)
             self._hear(PERIOD)
         took = self._last - self._began
         log.info(f"kernels compiled in {took:.0f} s")
         self._publish(publisher, DiagnosticStatus.OK, "kernels compiled")
-        self._node.destroy_publisher(publisher)
+        self.node.destroy_publisher(publisher)
 
     def _publish(self, publisher: object, level: bytes, text: str) -> None:
         status = DiagnosticStatus(
             level=level,
-            name=f"rotor: {self._node.get_name()}",
+            name=f"rotor: {self.node.get_name()}",
             message=f"{text} ({time.monotonic() - self._began:.0f} s)",
-            hardware_id=self._node.get_fully_qualified_name(),
+            hardware_id=self.node.get_fully_qualified_name(),
         )
         publisher.publish(DiagnosticArray(status=[status]))  # stamp 0: there is no time yet
+
+
+_watch: list[CompileWatch] = []
+"""The one of this process, which has one compiler."""
 
 
 def watch_compiling(node: Node) -> None:
     """While this process compiles kernels: a line in the log, a status on /diagnostics, and signals end it at once.
 
-    Call it first in the constructor of a node. Elsewhere than in the main thread it does nothing, because signals are
-    heard there only.
+    Call it first in the constructor of a node; one that is made in the place of another takes its watch over. Elsewhere
+    than in the main thread it does nothing, because signals are heard there only.
     """
-    if threading.current_thread() is threading.main_thread():
-        when_compiling(CompileWatch(node).report)
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if _watch:
+        _watch[0].node = node
+        return
+    _watch.append(CompileWatch(node))
+    when_compiling(_watch[0].report)

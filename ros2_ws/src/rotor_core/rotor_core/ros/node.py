@@ -6,16 +6,19 @@ trace.
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import gc
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
@@ -32,6 +35,9 @@ except ImportError:  # before rclpy 7.1.4
 
 SPIN_LIMIT = 0.25
 """Longest wait for work, s: a signal is noticed at the latest then."""
+
+LEAVING = 10.0
+"""Longest time that a node takes to go, s: what waits for its subscribers has 4 s."""
 
 REFUSED_EVERY = 1.0
 """Least time between two lines about worlds that are refused, s."""
@@ -192,6 +198,24 @@ def spin(node: Node, executor: Executor) -> None:
         executor.spin_once(timeout_sec=SPIN_LIMIT)
 
 
+@contextlib.contextmanager
+def _participant_kept() -> Iterator[None]:
+    """The process stays in the graph while its node is replaced by another one.
+
+    The last node of a context takes its DDS participant along. All others would have to find the next one anew, which
+    takes seconds, and Fast DDS 2.14 hangs where it hears of endpoints at that instant (docs/results/flaky.md).
+    """
+    no_service = Parameter("start_type_description_service", value=False)
+    hidden = Node(
+        "_between_worlds", use_global_arguments=False, enable_rosout=False, start_parameter_services=False,
+        parameter_overrides=[no_service],
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        hidden.destroy_node()
+
+
 def run(
     make: Callable[[], Node],
     args: Sequence[str] | None = None,
@@ -222,8 +246,8 @@ def run(
         signal.signal(number, _stop.set)
     node = None
     try:
+        node = make()
         while True:
-            node = make()
             gc.collect()
             gc.freeze()  # what stays for good is not looked through again and again
             guard_services(node)
@@ -237,18 +261,24 @@ def run(
             if not _new_world.is_set:
                 break
             executor.shutdown()
-            node.destroy_node()
-            node = None
-            gc.unfreeze()
-            gc.collect()  # what still holds the old node would keep its name
-            _new_world.clear()
+            with _participant_kept():
+                node.destroy_node()
+                node = None
+                gc.unfreeze()
+                gc.collect()  # what still holds the old node would keep its name
+                _new_world.clear()
+                node = make()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (RotorError, ParameterException) as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
     finally:
+        faulthandler.dump_traceback_later(
+            LEAVING, exit=True
+        )  # from C: whoever hangs may hold the GIL
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+        faulthandler.cancel_dump_traceback_later()
     return 0
