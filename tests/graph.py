@@ -24,7 +24,7 @@ from rotor.graph.plan import STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup, command_line
 from rotor.graph.run import environment
 from rotor_core.ros import qos
-from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE
+from rotor_core.ros.loopback import PROFILES, RANGE
 
 PATIENCE = 30.0
 PATIENT = 50_000
@@ -145,7 +145,7 @@ def bench(folder: Path, *, without: tuple[str, ...] = ()) -> Iterator[Bench]:
         _without(env, without)
         env["ROS_DOMAIN_ID"] = str(domain)
         context = Context()
-        before = {k: os.environ.get(k) for k in (RANGE, "ROS_LOG_DIR", *PROFILE_VARIABLES)}
+        before = {k: os.environ.get(k) for k in (RANGE, "ROS_LOG_DIR", *PROFILES)}
         os.environ.update({k: env[k] for k in before if k in env})
         rclpy.init(
             context=context,

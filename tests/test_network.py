@@ -18,19 +18,19 @@ from sockets import Socket, sockets_of, those_that_are_read
 from rotor.graph.plan import NodePlan, ProgramPlan
 from rotor.graph.processes import ProcessGroup, command_line
 from rotor.graph.run import environment
+from rotor_core.config.catalog import config_directory
 from rotor_core.extras import OWN_WHEELS
 from rotor_core.ros import qos
-from rotor_core.ros.loopback import PROFILE_VARIABLES, WISH, keep_to_loopback
+from rotor_core.ros.loopback import PROFILES, WISH, keep_to_loopback
 
 SCENARIO = "dragonfly_point_mass"
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
-SHIPPED = "loopback.xml"
 
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch):
     """As in the shell of a user who has set nothing."""
-    for name in (RANGE, WISH, PEERS, *PROFILE_VARIABLES):
+    for name in (RANGE, WISH, PEERS, *PROFILES):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
 
@@ -41,8 +41,15 @@ def nothing_said(monkeypatch):
 def test_nodes_keep_to_this_machine_by_default(tmp_path):
     env = environment(tmp_path)
     assert env[RANGE] == "SYSTEM_DEFAULT"  # the profile says the rest
-    for name in PROFILE_VARIABLES:
-        assert Path(env[name]).name == SHIPPED and Path(env[name]).is_file()
+    for name, file in PROFILES.items():
+        assert Path(env[name]).name == file and Path(env[name]).is_file()
+
+
+def test_the_profiles_of_both_versions_of_fast_dds_say_the_same():
+    """Fast DDS 3 has other names for what concerns heartbeats."""
+    second, third = ((config_directory() / "security" / f).read_text() for f in PROFILES.values())
+    second, third = (text[text.index("<dds") :] for text in (second, third))
+    assert second.replace("heartbeatPeriod", "heartbeat_period") == third != second
 
 
 def test_other_middlewares_keep_their_range():
@@ -54,7 +61,7 @@ def test_other_middlewares_keep_their_range():
 @pytest.mark.parametrize(
     "said",
     [{RANGE: "SUBNET"}, {RANGE: "OFF"}, {PEERS: "192.0.2.7"}]
-    + [{name: value} for name in PROFILE_VARIABLES for value in ("mine.xml", "")],
+    + [{name: value} for name in PROFILES for value in ("mine.xml", "")],
 )
 def test_what_the_user_says_is_left_alone(said):
     env = dict(said)
@@ -69,7 +76,9 @@ def test_the_default_of_a_distribution_is_not_what_the_user_says():
     """A sourced distribution sets SUBNET by itself; ROTOR_DISCOVERY_RANGE says what is meant."""
     env = {**SOURCED, RANGE: "SUBNET"}
     keep_to_loopback(env)
-    assert env[RANGE] == "SYSTEM_DEFAULT" and Path(env[PROFILE_VARIABLES[0]]).name == SHIPPED
+    assert (
+        env[RANGE] == "SYSTEM_DEFAULT" and Path(env[next(iter(PROFILES))]).name in PROFILES.values()
+    )
     for said in ({WISH: "SUBNET", RANGE: "SUBNET"}, {WISH: "SUBNET"}, {WISH: "OFF"}):
         env = {**SOURCED, **said}
         keep_to_loopback(env)

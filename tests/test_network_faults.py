@@ -13,7 +13,7 @@ from rotor.graph.plan import NodePlan, ProgramPlan
 from rotor.graph.processes import ProcessGroup, command_line
 from rotor.graph.run import environment
 from rotor_core.ros import qos
-from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE
+from rotor_core.ros.loopback import PROFILES, RANGE
 
 HERE = Path(__file__).parent
 SCENARIO = "dragonfly_point_mass"
@@ -29,7 +29,7 @@ def node(name, package, **parameters):
 
 def far_reaching(folder, monkeypatch):
     """Environment of nodes that talk with other machines."""
-    for name in PROFILE_VARIABLES:
+    for name in PROFILES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(RANGE, "SUBNET")
     return environment(folder)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, how_cached
-from rotor_core.ros.loopback import PROFILE_VARIABLES, RANGE, keep_to_loopback
+from rotor_core.ros.loopback import PROFILES, RANGE, keep_to_loopback
 
 PACKAGES = (
     "numpy",
@@ -41,8 +41,8 @@ def _rmw() -> str:
 
 def _reach(environment: dict[str, str]) -> str:
     """Reach of nodes with this environment over the network, in words."""
-    profile = next((environment[n] for n in PROFILE_VARIABLES if environment.get(n)), "")
-    if Path(profile).name == "loopback.xml":
+    profile = next((environment[n] for n in PROFILES if environment.get(n)), "")
+    if Path(profile).name in PROFILES.values():
         return "this machine only"
     return environment[RANGE] + (f", profile {profile}" if profile else "")
 

@@ -23,8 +23,11 @@ WISH = "ROTOR_DISCOVERY_RANGE"
 """Environment variable for a range that is meant: it wins over :data:`RANGE`."""
 
 DEFAULT_OF_DISTRIBUTIONS = "SUBNET"
-PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
-"""Environment variables that name the profile file for Fast DDS 2 and 3."""
+PROFILES = {
+    "FASTRTPS_DEFAULT_PROFILES_FILE": "loopback.xml",
+    "FASTDDS_DEFAULT_PROFILES_FILE": "loopback3.xml",
+}
+"""Shipped profile for each environment variable that names one: those of Fast DDS 2 and 3."""
 
 
 def _wished(environment: Mapping[str, str]) -> str:
@@ -46,8 +49,8 @@ def keep_to_loopback(environment: MutableMapping[str, str]) -> None:
     if reach != "LOCALHOST" or environment.get("ROS_STATIC_PEERS"):
         return
     middleware = environment.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
-    profile = config_directory() / "security" / "loopback.xml"
-    said = any(name in environment for name in PROFILE_VARIABLES)
-    if middleware == "rmw_fastrtps_cpp" and profile.is_file() and not said:
-        environment.update(dict.fromkeys(PROFILE_VARIABLES, str(profile)))
+    files = {name: config_directory() / "security" / profile for name, profile in PROFILES.items()}
+    said = any(name in environment for name in PROFILES)
+    if middleware == "rmw_fastrtps_cpp" and all(f.is_file() for f in files.values()) and not said:
+        environment.update({name: str(file) for name, file in files.items()})
         environment[RANGE] = "SYSTEM_DEFAULT"
