@@ -169,7 +169,7 @@ def _attitude(
 
 
 def _cable_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
-    """Cables whose weight the law of the team would have to carry without knowing of it."""
+    """Cables and wheels whose weight the law of the team would have to carry without knowing of it."""
     model = scenario.model
     names = {*team.vehicles, team.payload}
     mass = sum(e.mass_kg for e in model.entities if e.name in names)
@@ -179,6 +179,17 @@ def _cable_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
                 "cable",
                 f"{name}: weighs {cable.mass_kg:.3g} kg, {cable.mass_kg / mass:.0%} of the team of {team.entity}, "
                 "whose law does not know of it: expect an error of height.",
+            )
+        wheels = sum(
+            ring.wheel.mass_kg
+            for ring in cable.through
+            if ring.wheel is not None and ring.entity in names
+        )
+        if wheels > HEAVY * mass:
+            yield Note(
+                "cable",
+                f"{name}: its wheels weigh {wheels:.3g} kg, {wheels / mass:.0%} of the team of {team.entity}, "
+                "whose law does not know of them: expect an error of height.",
             )
 
 

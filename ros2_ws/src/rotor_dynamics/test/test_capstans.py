@@ -12,6 +12,7 @@ from rotor_core.errors import ModelError
 from rotor_dynamics import memory
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring, Sheave
+from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import System
 
 G = 9.81
@@ -327,6 +328,39 @@ def test_a_rough_world_keeps_momentum():
         engine.run(300)
         assert engine.take_events()
         np.testing.assert_allclose(momentum(bodies, engine.update_kinematics()), want, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 5])  # with 2 the cable stays slack
+def test_a_wheel_on_a_tumbling_body(seed):
+    """A pulley that is a link: its bearing passes on no moment about its axis, and nothing is lost while the cable sticks."""
+    bodies, cable, starts = random_capstans(seed)
+    _, sheave, _ = cable.through
+    wheel = Body("wheel", 0.3, 2e-4 * (np.eye(3) + np.outer(Y, Y)))
+    turning = replace(sheave, body=3, centre=ORIGIN, axis=Y, friction=1.5)
+    bodies = (*bodies, wheel)
+    bearing = Joint(0, 3, Y, sheave.centre)
+
+    def engine_with(length):
+        system = System(
+            bodies,
+            (replace(cable, length=length, through=(turning,)),),
+            gravity=0.0,
+            joints=(bearing,),
+        )
+        return started(system, np.array([*starts, state()]))
+
+    length = float(engine_with(100.0).distances[0]) + 0.01
+    starts[1][7:10], starts[2][7:10] = (-1.0, 0.2, -0.4), (1.2, -0.1, -0.9)
+    engine = engine_with(length)
+    want = momentum(bodies, engine.update_kinematics())
+    stuck, rates = 0, []
+    for _ in range(300):
+        engine.run(1)
+        stuck += bool(engine.taut[0]) and not engine.slides.any()
+        rates.append(engine.joints.rates[0])
+    np.testing.assert_allclose(momentum(bodies, engine.update_kinematics()), want, atol=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-8
+    assert stuck > 100 and np.ptp(rates) > 1.0
 
 
 def test_neighbours_on_one_body_are_one_capstan():

@@ -29,12 +29,13 @@ from rotor_sim.plant.propellers import (
     propeller_joints,
 )
 from rotor_sim.plant.solids import rigid_law, solids_from_scenario
+from rotor_sim.plant.wheels import wheels
 
 
 def system_from_scenario(scenario: Scenario) -> System:
     """Bodies in the order of ``model.entities``, then the links of their arms; joints vehicle by vehicle.
 
-    Then propellers as bodies, the rotors of helicopters, and the masses of heavy cables.
+    Then propellers as bodies, the rotors of helicopters, the masses of heavy cables, drums, wheels of pulleys.
 
     Cables are in the order of ``model.cables``, then pieces of heavy ones; every vehicle has one input.
     """
@@ -106,8 +107,9 @@ def system_from_scenario(scenario: Scenario) -> System:
     masses, cables, strands = heavy_cables(model, cables, len(bodies), environment.air.density)
     contacts += contacts_of_masses(scenario, masses, len(bodies), strands)
     bodies += masses
-    wheels, turning, cables = drums(model, cables, len(bodies), len(joints))
-    bodies, joints = bodies + wheels, joints + turning
+    for add in (drums, wheels):
+        new, turning, cables = add(model, cables, len(bodies), len(joints))
+        bodies, joints = bodies + new, joints + turning
     stored = tuple(
         Rotor(i, np.array(r.axis) / np.linalg.norm(r.axis), inertia=r.inertia_kg_m2)
         for i, e in enumerate(model.entities)

@@ -21,13 +21,25 @@ MOST_SEGMENTS = 200
 
 
 @dataclass(frozen=True)
+class Wheel:
+    """What turns of a pulley, without friction about its axis.
+
+    ``mass_kg`` comes on top of that of the entity. ``inertia_kg_m2``: about the axis; of a solid disc if not given.
+    """
+
+    mass_kg: float = bounded(gt=0.0)
+    inertia_kg_m2: float | None = bounded(None, gt=0.0)
+
+
+@dataclass(frozen=True)
 class Ring:
     """A ring (or a small pulley) through which a cable runs.
 
     A point of an entity, in body axes from its centre of mass, of a link of an arm, or of the ``world``. With
     ``radius_m`` it is a pulley about that point: the cable lies on it, ``ccw`` or ``cw`` (``turn``) about ``axis`` on
     the way from ``a`` to ``b``. With ``friction`` it does not turn, and the cable rubs on it: it sticks while the ratio
-    of the tensions on both sides is below e^(friction times angle of the bend), and slides at that ratio.
+    of the tensions on both sides is below e^(friction times angle of the bend), and slides at that ratio. A pulley with
+    a ``wheel`` turns: its friction is between cable and wheel, which has to be turned along.
     """
 
     entity: str
@@ -36,6 +48,7 @@ class Ring:
     axis: Vector = (0.0, 1.0, 0.0)
     turn: Literal["ccw", "cw"] | None = None
     friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
+    wheel: Wheel | None = None
 
     def __post_init__(self) -> None:
         if (self.turn is None) != (self.radius_m == 0.0):
@@ -44,6 +57,11 @@ class Ring:
             )
         if not any(self.axis):
             raise ValueError(f"axis must have a length, got {list(self.axis)}.")
+        if self.wheel is not None and (self.turn is None or not self.friction):
+            raise ValueError(
+                "wheel: needs a pulley (radius_m and turn) and a friction > 0, by which the cable turns it. Give "
+                "them, or leave the wheel out: then the pulley has no inertia."
+            )
 
 
 @dataclass(frozen=True)
@@ -83,6 +101,7 @@ class Cylinder:
         part: number of the straight part, from 0, that it is in.
         friction: of the cable on it.
         name: of the obstacle or entity.
+        wheel: what turns of it.
     """
 
     entity: str
@@ -94,6 +113,7 @@ class Cylinder:
     part: int
     friction: float
     name: str
+    wheel: Wheel | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +252,8 @@ class CableAttachment:
                 continue
             turn = 1 if ring.turn == "ccw" else -1
             shape = ring.point_m, ring.axis, ring.radius_m, math.inf
-            out.append(Cylinder(ring.entity, *shape, turn, part, ring.friction, ring.entity))
+            rubs = ring.friction, ring.entity, ring.wheel
+            out.append(Cylinder(ring.entity, *shape, turn, part, *rubs))
         for peg in self.around:
             first, last = peg.ends_m
             centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
