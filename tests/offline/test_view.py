@@ -22,6 +22,7 @@ from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_viewer.browser.plots import QUANTITIES, limits
 from rotor_viewer.browser.scene import along, corners
+from rotor_viewer.export.plots import draw_flight
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
 ORANGE = (242, 115, 26)
@@ -366,3 +367,11 @@ def test_the_page_lives_on_when_its_server_stumbles_over_a_thread(monkeypatch):
     with pytest.raises(RuntimeError, match="something else"):
         Page().run()
     assert len(ticks) == 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_pictures_of_a_world_in_which_nothing_is_planned(tmp_path):
+    """Paths of what is there, without references; no errors, for nobody said where it should be."""
+    flight = fly(load_scenario("pendulum_on_peg"), duration=0.2)
+    names = {path.stem for path in draw_flight(flight, tmp_path)}
+    assert names == {"path_3d", "path", "tensions"}

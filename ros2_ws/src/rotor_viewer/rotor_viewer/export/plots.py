@@ -30,12 +30,14 @@ SNAPSHOTS = 6
 
 
 def draw_flight(flight: Flight, folder: Path) -> list[Path]:
-    """Write path_3d.png, path.png, errors.png and, with cables or arms, tensions.png and joints.png into ``folder``.
+    """Write path_3d.png and path.png into ``folder``.
 
-    Returns their paths.
+    Also errors.png where anything has a reference, tensions.png with cables, joints.png with arms. Returns their paths.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {"path_3d": _path_3d(flight), "path": _path(flight), "errors": _errors(flight)}
+    figures = {"path_3d": _path_3d(flight), "path": _path(flight)}
+    if teams(flight.scenario.model):
+        figures["errors"] = _errors(flight)
     if flight.tensions.shape[1]:
         figures["tensions"] = _tensions(flight)
     if flight.joints.size:
@@ -67,9 +69,10 @@ def _path_3d(flight: Flight) -> Figure:
     axes = figure.add_subplot(projection="3d")
     names, planned = _entity_rows(flight)
     model = flight.scenario.model
-    for i, row in enumerate(planned):
+    for i in range(len(planned)):
         r = flight.references[:, i, POSITION : POSITION + 3]
         axes.plot(*r.T, label="reference" if i == 0 else None, **REFERENCE_STYLE)
+    for row in planned or range(len(names)):
         axes.plot(
             *State(flight.states).position[:, row].T, color="C1", linewidth=1.6, label=names[row]
         )
@@ -122,21 +125,22 @@ def _path(flight: Flight) -> Figure:
     names, planned = _entity_rows(flight)
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(8, 6), layout="constrained")
     t = flight.time - flight.time[0]
-    for i, row in enumerate(planned):
-        for k, axis in enumerate(axes):
+    for k, axis in enumerate(axes):
+        for i, row in enumerate(planned or range(len(names))):
             axis.plot(
                 t, flight.states[:, row, k], color=COLOURS[i % len(COLOURS)], label=names[row]
             )
+        for i in range(len(planned)):
             axis.plot(
                 t,
                 flight.references[:, i, POSITION + k],
                 label="reference" if i == 0 else None,
                 **REFERENCE_STYLE,
             )
-            axis.set_ylabel(f"{'xyz'[k]}, m")
-            axis.grid(alpha=0.3)
+        axis.set_ylabel(f"{'xyz'[k]}, m")
+        axis.grid(alpha=0.3)
     axes[0].legend(**BESIDE)
-    axes[0].set_title("Position and reference")
+    axes[0].set_title("Position and reference" if planned else "Position")
     axes[-1].set_xlabel("time, s")
     return figure
 
