@@ -30,6 +30,7 @@ from simulation_interfaces.srv import (
     UnloadWorld,
 )
 from simulation_interfaces.srv import SpawnEntity as Spawn
+from visualization_msgs.msg import MarkerArray
 
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import dump_scenario, load_scenario
@@ -177,8 +178,10 @@ def test_nodes_stay_in_the_graph_while_worlds_change(tmp_path):
     """The same participant, which nobody has to find anew, and no thread more with each world."""
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", DEEP)
-        for node in ("simulator", "planner", "controller"):
+        nodes = ("simulator", "planner", "controller", "visualizer")
+        for node in nodes:
             bench.start(node, scenario="hover")
+        bench.collect(MarkerArray, "/rotor/markers", qos.STATE)
         services = Services(bench)
         found = []
         for name, bodies in (("quadrotor_circle", 1), ("two_dragonflies_bar", 3)) * 2:
@@ -194,10 +197,9 @@ def test_nodes_stay_in_the_graph_while_worlds_change(tmp_path):
                 name,
             )
             (writer,) = bench.node.get_publishers_info_by_topic("/rotor/team_command")
-            process = bench.group.children["controller"].process.pid
-            found.append(
-                (bytes(writer.endpoint_gid[:12]), len(os.listdir(f"/proc/{process}/task")))
-            )
+            processes = [bench.group.children[node].process.pid for node in nodes]
+            threads = [len(os.listdir(f"/proc/{process}/task")) for process in processes]
+            found.append((bytes(writer.endpoint_gid[:12]), *threads))
         assert len(set(found)) == 1, found
 
 

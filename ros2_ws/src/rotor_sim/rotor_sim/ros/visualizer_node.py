@@ -42,6 +42,9 @@ PATH_PUBLICATION = 1.0
 DELIVERY = 0.02
 """Longest time from a picture to its publication, s."""
 
+LAST_PICTURE = 5.0
+"""Longest wait for a picture that is being drawn when the node goes, s: at idle priority it may get no core."""
+
 ROUNDING = 1e-6
 """Of stamps, s."""
 
@@ -122,7 +125,16 @@ class VisualizerNode(Node):
         self._newest: SceneMessage | None = None
         self._come = threading.Event()
         self._outbox.subscribe(SceneMessage, "rotor/scene", self._hear, qos.COMMAND)
-        threading.Thread(target=self._draw_all, daemon=True).start()
+        self._goes = False
+        self._artist = threading.Thread(target=self._draw_all, daemon=True)
+        self._artist.start()
+
+    def destroy_node(self) -> None:
+        """Let who draws end, which holds the node, then the node."""
+        self._goes = True
+        self._come.set()
+        self._artist.join(LAST_PICTURE)
+        super().destroy_node()
 
     def work(self, executor: Executor) -> None:
         """Hear scenes and publish pictures until told to stop."""
@@ -140,6 +152,8 @@ class VisualizerNode(Node):
         while True:
             self._come.wait()
             self._come.clear()
+            if self._goes:
+                return
             if self._newest is None:
                 continue
             try:
