@@ -13,7 +13,7 @@ from rotor_core.errors import ContractError
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.cable import Cable, Ring
+from rotor_dynamics.model.cable import Cable, Ring, Sheave
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.coordinates import ERRORS, Coordinates, indices, sparse
 from rotor_dynamics.sensitivities.linearization import lags_begun, linearize, linearize_steps
@@ -66,6 +66,34 @@ def test_against_differences_on_random_worlds_with_up_to_twenty_events(first):
         assert best < 1e-6, (seed, best, n_events, changes.doubt)
         compared += 1
     assert compared >= 19
+
+
+def test_through_the_touch_of_a_ball():
+    """A weight swings into a ball, across its plane: derivative by gravity, the turning plane included."""
+    n_steps, step = 700, 1e-4
+
+    def swings(gravity):
+        ball = Sheave(WORLD, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.3, ball=True)
+        cable = Cable(WORLD, 0, 1.2, r_a=np.array([0.0, 0.0, 0.5]), through=(ball,))
+        angle = np.radians(50.0)
+        place = np.array([1.2 * np.sin(angle), 0.0, 0.5 - 1.2 * np.cos(angle)])
+        start = np.array([state(place, v=(0.0, 0.9, 0.0))])
+        return started(System((Body("m", 0.7),), (cable,), gravity=gravity), start)
+
+    engine = swings(G)
+    gravity = engine.world.scalars[memory.GRAVITY : memory.GRAVITY + 1]
+    changes = varied(engine, (gravity, [1.0]))
+    changes.run(n_steps)
+    ends = []
+    for sign in (1, -1):
+        engine = swings(G + sign * step)
+        engine.run(n_steps)
+        assert [(e.type, e.cause) for e in engine.take_events()] == [("touch", "wraps")]
+        ends.append(state_of(engine)[0])
+    slope = (ends[0] - ends[1]) / (2.0 * step)
+    # a central difference: step^2 times the third derivative, and rounding over the step
+    np.testing.assert_allclose(changes.changes()[0].start[0], slope, atol=1e-8)
+    assert changes.doubt is None
 
 
 # --- closed forms ---------------------------------------------------------------------------------

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 from worlds import random_inertia, started, state
 
-from rotor_core.errors import ModelError
+from rotor_core.errors import ModelError, SolverError
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
@@ -239,9 +240,104 @@ def test_an_edge_that_ends_is_passed_beyond_its_end():
         assert kinds.count("touch") == kinds.count("leave") or met
 
 
+# --- balls ----------------------------------------------------------------------------------------
+
+
+def test_a_weight_that_circles_on_a_ball_is_an_independent_solution():
+    """The ball stands below the anchor: polar angle and distance, with the moment about the vertical kept.
+
+    ``sqrt(h^2 - r^2) + sqrt(d^2 - r^2) + r (theta - acos(r/h) - acos(r/d)) = l`` gives d' = -r d / sqrt(d^2 - r^2).
+    """
+    h, r, theta, psi_dot = 0.5, 0.3, 2.4, 4.0
+    d, theta_dot = 0.7, 0.4
+
+    def slope_of(d):
+        return -r * d / np.sqrt(d * d - r * r)
+
+    moment = (d * np.sin(theta)) ** 2 * psi_dot
+
+    def flow(_, x):
+        theta, theta_dot, d, _ = x
+        free = np.sqrt(d * d - r * r)
+        first = slope_of(d)
+        second = -r * (first * free - d * d * first / free) / free**2
+        inertia, change = first**2 + d * d, 2.0 * first * (second + d)
+        out, out_slope = d * np.sin(theta), first * np.sin(theta) + d * np.cos(theta)
+        pull = -(moment**2) * out_slope / out**3 + G * (first * np.cos(theta) - d * np.sin(theta))
+        faster = -(0.5 * change * theta_dot**2 + pull) / inertia
+        return [theta_dot, faster, first * theta_dot, moment / out**2]
+
+    start = [theta, theta_dot, d, 0.0]
+    exact = solve_ivp(flow, (0.0, 1.2), start, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+
+    place = d * np.array([np.sin(theta), 0.0, np.cos(theta)])
+    speed = theta_dot * np.array([np.cos(theta), 0.0, -np.sin(theta)]) * d
+    speed += slope_of(d) * theta_dot * place / d + np.array([0.0, d * np.sin(theta) * psi_dot, 0.0])
+    ball = Sheave(WORLD, ORIGIN, Y, r, ball=True)
+    length = np.sqrt(h * h - r * r) + np.sqrt(d * d - r * r)
+    length += r * (theta - np.arccos(r / h) - np.arccos(r / d))
+    cable = Cable(WORLD, 0, length, r_a=np.array([0.0, 0.0, h]), through=(ball,))
+    engine = engine_of(points(0.7), [cable], [state(place, v=speed)])
+    assert engine.taut[0] and engine.distances[0] == pytest.approx(length, abs=1e-12)
+    engine.run(1200)
+    assert not engine.take_events()  # it lies on the ball all the time
+    theta, _, d, psi = exact
+    want = d * np.array([np.sin(theta) * np.cos(psi), np.sin(theta) * np.sin(psi), np.cos(theta)])
+    np.testing.assert_allclose(engine.update_kinematics()[0, :3], want, atol=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cable_round_a_tumbling_ball_keeps_energy_and_momentum(seed):
+    """A ball off the middle of a free body, both ends moving across the plane of the cable; nothing else acts."""
+    random = np.random.default_rng(seed)
+    inertia = random_inertia(random, 1.0)
+    masses = np.array([1.0, 0.4, 0.6])
+    bodies = (Body("carrier", 1.0, inertia), Body("a", 0.4), Body("b", 0.6))
+    centre = 0.1 * random.normal(size=3)
+    a, b = centre + [0.7, 0.1, -0.3], centre + [-0.6, -0.1, -0.35]
+    ball = Sheave(0, centre, Y, 0.4, ball=True)
+    probe = engine_of(
+        bodies, [Cable(1, 2, 100.0, through=(ball,))], [state(), state(a), state(b)], gravity=0.0
+    )
+    cable = Cable(1, 2, float(probe.distances[0]), through=(ball,))
+    states = [
+        state(w=random.normal(size=3)),
+        state(a, v=0.4 * random.normal(size=3) + [0.6, 0.0, 0.0]),
+        state(b, v=0.4 * random.normal(size=3) - [0.5, 0.0, 0.0]),
+    ]
+    engine = engine_of(bodies, [cable], states, gravity=0.0)
+    engine.run(1)
+    before, energy = momenta(engine, masses, inertia), engine.accuracy.energy_error_j
+    lay = 0
+    for _ in range(400):
+        engine.run(1)
+        lay += engine.taut[0] and engine.world.sheave_int[0, memory.LIES_ON]
+    after = momenta(engine, masses, inertia)
+    np.testing.assert_allclose(after[0], before[0], atol=1e-11)
+    np.testing.assert_allclose(after[1], before[1], atol=1e-9)
+    assert abs(engine.accuracy.energy_error_j - energy) < 1e-8
+    assert lay > 30
+
+
+def test_a_cable_that_would_slip_over_a_ball_is_told():
+    """In one plane, until its ends stand on opposite sides: which way it goes on nothing says."""
+    ball = Sheave(WORLD, np.array([0.0, 0.0, -0.5]), Y, 0.1, ball=True)
+    cable = Cable(WORLD, 0, 1.2, through=(ball,))
+    begin = np.radians(50.0)
+    engine = engine_of(
+        points(0.7), [cable], [state(1.2 * np.array([np.sin(begin), 0, -np.cos(begin)]))]
+    )
+    with pytest.raises(SolverError, match="opposite the other end on a ball"):
+        engine.run(2000)
+
+
 def test_sheaves_are_checked():
     with pytest.raises(ModelError, match="an axis with a length"):
         Sheave(WORLD, ORIGIN, ORIGIN, 0.1)
     with pytest.raises(ModelError, match="turn must be"):
         Sheave(WORLD, ORIGIN, Y, 0.1, turn=2)
+    for wrong in ({"turn": 1}, {"friction": 0.2}, {"radius": 0.0}):
+        with pytest.raises(ModelError, match="a smooth peg with a radius > 0"):
+            Sheave(WORLD, ORIGIN, Y, **{"radius": 0.1, "ball": True, **wrong})
     assert Engine is not None

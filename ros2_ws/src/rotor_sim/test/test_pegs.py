@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rotor_core.config.loader import load_scenario, scenario_from_text
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ModelError
 from rotor_core.state import State
 from rotor_flight.fly import fly
 from rotor_sim.shapes.arcs import arc_over
@@ -95,6 +95,57 @@ def test_a_cable_wraps_around_all_cylinders_that_it_meets(keys):
             assert length == pytest.approx(1.2, abs=3e-3)
 
 
+BALL = """
+schema: 1
+model:
+  payloads: [{{use: point_mass, name: bob, mass_kg: 0.3}}]
+  attachments: [{{type: cable, a: world, a_point_m: [0, 0, 2], b: bob, length_m: 1.2, {keys}}}]
+environment:
+  obstacles:
+    - {{name: peg, shape: {{type: cylinder, radius_m: 0.25, height_m: 0.6}}, position_m: [0, {y}, 1.5], rpy_deg: [90, 0, 0]}}
+    - {{name: ball, shape: {{type: sphere, radius_m: 0.25}}, position_m: [0, 0, 1.5]}}
+initial: [{{entity: bob, position_m: [0.848528137423857, 0.0, 1.151471862576143], velocity_m_s: [0.0, {sideways}, 0.0]}}]
+controller: {{type: open_loop}}
+trajectory: {{type: hover, duration_s: 0.45}}
+settle_s: 0.0
+"""
+
+
+def around(keys, *, y=9.0, sideways=0.0):
+    return scenario_from_text(BALL.format(keys=f"around: [{keys}]", y=y, sideways=sideways))
+
+
+def test_in_its_plane_a_ball_is_a_cylinder():
+    ball, peg = fly(around("{obstacle: ball}")), fly(around("{obstacle: peg}", y=0.0))
+    np.testing.assert_allclose(ball.states, peg.states, atol=1e-12)
+    touch, same = (next(e for e in flight.events if e.cause == "wraps") for flight in (ball, peg))
+    assert touch.bodies == ("cable1", "ball")
+    assert touch.time == pytest.approx(same.time, abs=1e-12)
+    assert all(e.cause != "passes_through" for e in ball.events)
+
+
+def test_a_ball_by_its_middle_is_the_obstacle_and_is_drawn_as_it_lies():
+    named = fly(around("{obstacle: ball}", sideways=0.3))
+    middle = fly(around("{middle_m: [0, 0, 1.5], radius_m: 0.25}", sideways=0.3))
+    np.testing.assert_allclose(middle.states, named.states, atol=1e-13)
+    cable, lies = named.scenario.model.cables[0], 0
+    for row in range(0, len(named.time), 2):
+        points = []
+        for name, point in drawn_path(cable, "cable1"):
+            at = np.zeros(3) if name == "world" else State(named[name].array[row]).position
+            points.append(at + point)
+        line = laid(np.array(points), cable)
+        assert np.linalg.norm(np.diff(line, axis=0), axis=1).sum() == pytest.approx(1.2, abs=3e-3)
+        off = np.linalg.norm(line - [0.0, 0.0, 1.5], axis=1)
+        lies += np.sum(np.abs(off - 0.25) < 1e-9) > 5
+    assert lies > 5
+
+
+def test_a_cable_on_one_ball_lies_on_nothing_else():
+    with pytest.raises(ModelError, match="a ball and something else to lie on"):
+        fly(around("{obstacle: ball}, {obstacle: peg}"))
+
+
 def test_an_arc_leaves_in_the_direction_of_the_line():
     p, q = np.array([-1.0, 0.0, -0.3]), np.array([0.8, 0.1, -0.9])
     arc = arc_over(p, q, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.2, 1)
@@ -107,11 +158,21 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
     ("keys", "message"),
     [
         (
-            "around: [{obstacle: ball}]",
-            r"model\.attachments\[0\]\.around: there is no obstacle 'ball' with a cylinder.*Known: peg",
+            "around: [{obstacle: block}]",
+            r"model\.attachments\[0\]\.around: there is no round obstacle 'block'.*Known: peg",
         ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
         ("around: [{}]", "a peg needs ends_m"),
+        (
+            "around: [{obstacle: ball, friction: 0.2}]",
+            r"attachments\[0\]\.around: a ball is smooth",
+        ),
+        ("around: [{middle_m: [0, 0, 1]}]", "a ball is smooth: give it a radius_m > 0"),
+        ("around: [{middle_m: [0, 0, 1], radius_m: 0.1, friction: 0.2}]", "a ball is smooth"),
+        (
+            "around: [{middle_m: [0, 0, 1], radius_m: 0.1, ends_m: [[0, 0, 1], [1, 0, 1]]}]",
+            "or the middle_m",
+        ),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),
         ("through: [{entity: world, radius_m: 0.1}]", "a pulley has radius_m > 0 and turn"),
         ("through: [{entity: world, radius_m: 0.1, turn: left}]", "turn: must be one of ccw, cw"),

@@ -1,13 +1,14 @@
-"""Pulleys with a size, and pegs and edges around which a cable wraps: its way over a cylinder.
+"""Pulleys with a size, and pegs, edges and balls around which a cable wraps: its way over a cylinder.
 
 A sheave is a cylinder of a body, of radius zero an edge. Between the neighbours of a sheave on its path a taut cable is
 straight, or lies on the cylinder for an angle; unrolled it is straight in both cases. It begins to lie on a peg, and
-ceases to, where that angle is zero, at a located time. Equations (W.9)-(W.11), docs/theory/routes.md.
+ceases to, where that angle is zero, at a located time. On a ball it lies as on a cylinder across its plane.
+Equations (W.9)-(W.11), (W.20), docs/theory/routes.md.
 """
 
 from __future__ import annotations
 
-from math import acos, atan2, pi, sqrt
+from math import acos, atan2, nan, pi, sqrt
 
 from rotor_core._jit import inlined
 from rotor_core.math.vec3 import (
@@ -15,9 +16,11 @@ from rotor_core.math.vec3 import (
     apply,
     apply_transposed,
     cross,
+    dot,
     get3,
     get9,
     put3,
+    put9,
     scale,
     sub,
 )
@@ -27,6 +30,13 @@ NEVER = -1.0
 """Measure of a change that is not near, rad."""
 
 WHOLE_TURN = 2.0 * pi
+
+IN_LINE = 1e-9
+"""Sine of an angle below which two directions lie in one line."""
+
+OPPOSITE = -0.9998
+"""Cosine of the angle between the ends of a cable on a ball (within 0.02 rad of opposite each other) at which it slips
+over to the other side of it."""
 
 PAST = 0.3
 """A line that is farther past an edge than this has not come to it in a step: it is on the other side, rad."""
@@ -40,6 +50,42 @@ def local(world, i, place, state):
     r = apply_transposed(R, sub(place, get3(state[b], memory.P)))
     axes = get9(world.sheaves[i], memory.SHEAVE_AXES)
     return apply_transposed(axes, sub(r, get3(world.sheaves[i], memory.SHEAVE_CENTRE)))
+
+
+@inlined
+def face(world, i, first, state):
+    """Lay the axis of a ball across the plane of its middle and the points before and behind it (W.20).
+
+    Where the three are in one line the plane of before stays: there the cable is not on it, or about to slip over it.
+    """
+    sheave, b = world.sheaves[i], world.sheave_int[i, memory.SHEAVE_BODY]
+    R, place = get9(world.bodies[b], memory.ROTATION), get3(state[b], memory.P)
+    centre = get3(sheave, memory.SHEAVE_CENTRE)
+    p = sub(apply_transposed(R, sub(get3(world.pins[first], memory.PIN_PLACE), place)), centre)
+    q = sub(apply_transposed(R, sub(get3(world.pins[first + 3], memory.PIN_PLACE), place)), centre)
+    normal, d = cross(p, q), sqrt(dot(p, p))
+    size = sqrt(dot(normal, normal))
+    if size <= IN_LINE * d * sqrt(dot(q, q)):
+        return
+    z, x = scale(1.0 / size, normal), scale(1.0 / d, p)
+    y = cross(z, x)
+    put9(sheave, memory.SHEAVE_AXES, (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]))
+
+
+@inlined
+def across(p, p_dot, free_p, q, q_dot, free_q, radius):
+    """What motion across the plane of a ball adds to the second derivative of the way over it (W.20).
+
+    Not a number where the cable is about to slip over the ball.
+    """
+    d_p, d_q = sqrt(p[0] * p[0] + p[1] * p[1]), sqrt(q[0] * q[0] + q[1] * q[1])
+    a, b = p_dot[2] / d_p, q_dot[2] / d_q
+    sine = (p[0] * q[1] - p[1] * q[0]) / (d_p * d_q)
+    cosine = (p[0] * q[0] + p[1] * q[1]) / (d_p * d_q)
+    if cosine < OPPOSITE:
+        return nan
+    on_it = radius * ((a * a + b * b) * cosine - 2.0 * a * b) / sine
+    return free_p * a * a + free_q * b * b + on_it
 
 
 @inlined
@@ -185,6 +231,12 @@ def over(world, i, first, state, slope):
     flat_ddot += swing_p * swing_p / free_p + swing_q * swing_q / free_q
     rate = (flat * flat_dot + z * z_dot) / length
     free = flat * flat_ddot + z * z_ddot + flat_dot * flat_dot + z_dot * z_dot - rate * rate
+    if world.sheave_int[i, memory.BALL] != 0:
+        bends = across(p, p_dot, free_p, q, q_dot, free_q, radius)
+        if bends != bends:
+            route = world.sheave_int[i, memory.SHEAVE_ROUTE]
+            world.head[memory.ARRIVED] = 1 + world.route_int[route, memory.ROUTE_CONSTRAINT]
+        free += length * bends - z_dot * z_dot
     share, rise = flat / length, z / length
     axes, R = get9(sheave, memory.SHEAVE_AXES), get9(world.bodies[b], memory.ROTATION)
     centre = get3(sheave, memory.SHEAVE_CENTRE)
@@ -213,6 +265,8 @@ def over(world, i, first, state, slope):
 @inlined
 def lies_on(world, i, first, state, slope):
     """True if the cable lies on sheave i, between pins ``first`` and ``first + 3``; the measure of its next change."""
+    if world.sheave_int[i, memory.BALL] != 0:
+        face(world, i, first, state)
     p, _, _ = seen_from(world, i, world.pins[first], state, slope)
     q, _, _ = seen_from(world, i, world.pins[first + 3], state, slope)
     watch(world, i, p, q)

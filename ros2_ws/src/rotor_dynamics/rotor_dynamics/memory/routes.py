@@ -71,10 +71,15 @@ NEXT_PIN = pin_int(
 PIN_INT = pin_int.width
 
 sheave = Row(
-    "sheave", "A pulley with a size, a peg or an edge: a cylinder that a route may lie on."
+    "sheave",
+    "A pulley with a size, a peg or an edge: a cylinder, or a ball, that a route may lie on.",
 )
 SHEAVE_CENTRE = sheave("m", "of the cylinder, from the centre of mass, body axes", shape=(3,))
-SHEAVE_AXES = sheave("", "its axes in the body, the third along the cylinder", shape=(3, 3))
+SHEAVE_AXES = sheave(
+    "",
+    "its axes in the body, the third along the cylinder; of a ball across its plane",
+    shape=(3, 3),
+)
 SHEAVE_RADIUS = sheave("m", "of the cylinder; 0: an edge")
 SHEAVE_REACH = sheave("m", "half its length")
 sheave.group("work")
@@ -103,6 +108,7 @@ WAY_AT = sheave_int("", "in a row: the first of its four unknowns (work)")
 BEHIND_PIN = sheave_int(
     "", "in a row: the point at which the straight part begins that is nearest to it (work)"
 )
+BALL = sheave_int("", "1: a ball, around which the cable lies in the plane of its neighbours")
 SHEAVE_INT = sheave_int.width
 
 FROM_START, FROM_TOUCH = constants(1, 2)

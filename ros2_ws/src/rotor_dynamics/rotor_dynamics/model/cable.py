@@ -40,6 +40,7 @@ class Sheave:
             end a to end b, -1 clockwise. 0: a peg, on which it may come to lie.
         reach: half the length of the cylinder, m; beyond, a cable slips off.
         friction: coefficient of friction of the cable on it.
+        ball: whether it is a ball about its centre, smooth and a peg; its axis says nothing then.
     """
 
     body: int
@@ -49,6 +50,7 @@ class Sheave:
     turn: int = 0
     reach: float = np.inf
     friction: float = 0.0
+    ball: bool = False
 
     def __post_init__(self) -> None:
         numbers = np.concatenate([self.centre, self.axis, [self.radius]])
@@ -63,6 +65,11 @@ class Sheave:
             )
         if self.turn not in (-1, 0, 1):
             raise ModelError(f"sheave: turn must be -1, 0 or 1, got {self.turn}.")
+        if self.ball and (self.turn or self.friction or not self.radius):
+            raise ModelError(
+                f"ball: is a smooth peg with a radius > 0, got turn {self.turn}, friction {self.friction:g} and radius "
+                f"{self.radius:g}."
+            )
 
 
 @dataclass(frozen=True)
@@ -124,13 +131,13 @@ class Cable:
         return tuple(out)
 
     @property
-    def rough_rows(self) -> tuple[tuple[Sheave, ...], ...]:
-        """Sheaves on which it rubs, of every part between two rings."""
+    def parts(self) -> tuple[tuple[Sheave, ...], ...]:
+        """Sheaves of every part between two rings."""
         parts: list[list[Sheave]] = [[]]
         for way in self.through:
             if not isinstance(way, Sheave):
                 parts.append([])
-            elif way.friction:
+            else:
                 parts[-1].append(way)
         return tuple(tuple(part) for part in parts)
 

@@ -131,6 +131,7 @@ def fill_routes(
             axes = turns[sheave.body] @ _axes(sheave.axis)
             row[memory.SHEAVE_AXES : memory.SHEAVE_AXES + 9] = axes.ravel()
             row[memory.SHEAVE_RADIUS], row[memory.SHEAVE_REACH] = sheave.radius, sheave.reach
+            world.sheave_int[sheaves, memory.BALL] = sheave.ball
             world.sheave_int[sheaves, : memory.FRESH] = (
                 body,
                 r,

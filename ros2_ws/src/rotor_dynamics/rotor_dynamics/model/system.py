@@ -163,7 +163,13 @@ class System:
             frictions = [way.friction for way in c.through]
             if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
                 raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
-            for rough in c.rough_rows:
+            for part in c.parts:
+                if len(part) > 1 and any(s.ball for s in part):
+                    raise ModelError(
+                        f"{place}: a ball and something else to lie on between the same two rings. Put a ring "
+                        f"between, or name one of them only."
+                    )
+                rough = [s for s in part if s.friction]
                 if len({s.body for s in rough}) > 1 and not all(s.turn for s in rough):
                     raise ModelError(
                         f"{place}: rough pegs of several bodies between the same two rings: which the cable meets "

@@ -150,9 +150,10 @@ def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
     through: list[Ring | Sheave] = []
     for part in range(len(rings) + 1):
         for c in (c for c in keys.cylinders if c.part == part):
-            centre, axis = np.array(c.centre), np.array(c.axis)
+            ball = not any(c.axis)
+            centre, axis = np.array(c.centre), np.array(c.axis if not ball else (0.0, 0.0, 1.0))
             through.append(
-                Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach, c.friction)
+                Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach, c.friction, ball)
             )
         through += [
             Ring(index(r.entity), np.array(r.point_m), r.friction) for r in rings[part : part + 1]

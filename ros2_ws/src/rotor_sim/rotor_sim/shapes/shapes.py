@@ -130,6 +130,8 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
     for part in range(n - 1):
         row = [
             (middle, tip - middle, c.radius, turns[i])
+            if any(c.axis)
+            else (middle, _across(*nodes[part : part + 2], middle), c.radius, abs(turns[i]))
             for i, (c, (middle, tip)) in enumerate(zip(cable.cylinders, marks, strict=True))
             if c.part == part
         ]
@@ -141,6 +143,12 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
         out += arcs_over(nodes[part], nodes[part + 1], row)
         out.append(nodes[part + 1 : part + 2])
     return np.concatenate(out)
+
+
+def _across(p: np.ndarray, q: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """The axis about which a cable from p to q goes round a ball, counter-clockwise."""
+    axis = np.cross(p - middle, q - middle)
+    return axis if axis.any() else np.array([0.0, 0.0, 1.0])
 
 
 def cable_points(path: np.ndarray, length: float) -> np.ndarray:

@@ -66,36 +66,41 @@ class Ring:
 
 @dataclass(frozen=True)
 class Peg:
-    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge.
+    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge; or a ball.
 
-    Between its two ends ``ends_m``, in the axes of an entity or of the ``world``; or the cylinder of an obstacle by its
-    name; ``any``: those of all obstacles. ``part``: of the way between rings, from 1, that may come to lie on it.
-    ``friction``: as of rings.
+    Between its two ends ``ends_m``, or a ball about ``middle_m``, in the axes of an entity or of the ``world``; or the
+    cylinder or ball of an obstacle by its name; ``any``: the cylinders of all obstacles. A ball is smooth, and between
+    two rings a cable that may lie on one lies on nothing else. ``part``: of the way between rings, from 1, that may
+    come to lie on it. ``friction``: as of rings.
     """
 
     obstacle: str = ""
     entity: str = "world"
     ends_m: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    middle_m: Vector | None = None
     radius_m: float = bounded(0.0, ge=0.0)
     part: int = bounded(1, ge=1)
     friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
 
     def __post_init__(self) -> None:
-        if not self.obstacle and self.ends_m[0] == self.ends_m[1]:
+        has_ends = self.ends_m[0] != self.ends_m[1]
+        if not self.obstacle and has_ends == (self.middle_m is not None):
             raise ValueError(
-                "a peg needs ends_m, two points that differ, or the name of an obstacle."
+                "a peg needs ends_m, two points that differ, or the middle_m of a ball, or the name of an obstacle."
             )
+        if self.middle_m is not None and (self.friction or not self.radius_m):
+            raise ValueError("a ball is smooth: give it a radius_m > 0, and leave out friction.")
         if self.obstacle and self.entity != "world":
             raise ValueError("obstacles stand in the world. Leave out entity.")
 
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A pulley or peg on the way of a cable.
+    """A pulley, peg or ball on the way of a cable.
 
     Attributes:
         entity: whose axes the rest is in.
-        centre, axis: m, and along it.
+        centre, axis: m, and along it; a ball has no axis, (0, 0, 0).
         radius, reach: m; half its length.
         turn: of a pulley, +1 (ccw) or -1; 0: a peg.
         part: number of the straight part, from 0, that it is in.
@@ -255,6 +260,11 @@ class CableAttachment:
             rubs = ring.friction, ring.entity, ring.wheel
             out.append(Cylinder(ring.entity, *shape, turn, part, *rubs))
         for peg in self.around:
+            if peg.middle_m is not None:
+                ball = peg.middle_m, (0.0, 0.0, 0.0), peg.radius_m, math.inf, 0
+                named = peg.obstacle or peg.entity
+                out.append(Cylinder(peg.entity, *ball, peg.part - 1, 0.0, named))
+                continue
             first, last = peg.ends_m
             centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
             axis = tuple(b - a for a, b in zip(first, last, strict=True))
