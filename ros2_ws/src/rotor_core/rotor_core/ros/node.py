@@ -36,6 +36,8 @@ except ImportError:  # before rclpy 7.1.4
 SPIN_LIMIT = 0.25
 """Longest wait for work, s: a signal is noticed at the latest then."""
 
+STDERR = 2
+
 LEAVING = 10.0
 """Longest time that a node takes to go, s: what waits for its subscribers has 4 s."""
 
@@ -274,9 +276,8 @@ def run(
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
     finally:
-        faulthandler.dump_traceback_later(
-            LEAVING, exit=True
-        )  # from C: whoever hangs may hold the GIL
+        # from C, because whoever hangs may hold the GIL; to the real standard error, because a caller may replace it
+        faulthandler.dump_traceback_later(LEAVING, exit=True, file=STDERR)
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
