@@ -22,7 +22,7 @@ from rotor_dynamics import projection
 from rotor_dynamics.compiled_world import times_at
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hanging import ends_of, hang_down, lay_strands, masses_of
-from rotor_dynamics.hybrid.events import WRAPS, Event
+from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
 from rotor_sim.actuation.helicopter import Helicopters
@@ -631,13 +631,11 @@ class Simulation:
 
     def _named(self, event: Event) -> Event:
         """With the names of a cable and of what it begins or ceases to lie on."""
-        if event.cause != WRAPS:
+        if event.sheave < 0:
             return event
         model, k = self.scenario.model, event.cables[0]
-        cable = model.cables[k]
-        apart = [float(np.linalg.norm(np.array(c.centre) - event.place)) for c in cable.cylinders]
-        nearest = cable.cylinders[int(np.argmin(apart))]
-        return replace(event, bodies=(model.cable_names[k], nearest.name))
+        laid_on = model.cables[k].cylinders[event.sheave]
+        return replace(event, bodies=(model.cable_names[k], laid_on.name))
 
     def take_events(self, *, complete: bool = True) -> list[Event]:
         """Hybrid events since the last call.

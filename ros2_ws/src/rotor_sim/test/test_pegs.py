@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rotor_core.config.loader import load_scenario, scenario_from_text
-from rotor_core.errors import ConfigError, ModelError
+from rotor_core.errors import ConfigError, ModelError, SolverError
 from rotor_core.state import State
 from rotor_flight.fly import fly
 from rotor_sim.shapes.arcs import arc_over
@@ -144,6 +144,45 @@ def test_a_ball_by_its_middle_is_the_obstacle_and_is_drawn_as_it_lies():
 def test_a_cable_on_one_ball_lies_on_nothing_else():
     with pytest.raises(ModelError, match="a ball and something else to lie on"):
         fly(around("{obstacle: ball}, {obstacle: peg}"))
+
+
+SHORT = """
+schema: 1
+model:
+  payloads: [{{use: point_mass, name: bob, mass_kg: 0.3}}]
+  attachments:
+    - type: cable
+      a: world
+      a_point_m: [0, 0, 2]
+      b: bob
+      length_m: 1.2
+      around: [{{entity: world, ends_m: [[0, -0.05, 1.5], [0, 0.05, 1.5]], radius_m: 0.08}}, {{obstacle: far}}]
+environment:
+  obstacles:
+    - {{name: far, shape: {{type: cylinder, radius_m: 0.6, height_m: 1.0}}, position_m: [0, 3.0, 1.4]}}
+initial: [{{entity: bob, position_m: [0.848528137423857, 0.0, 1.151471862576143], velocity_m_s: [0.0, {sideways}, 0.0]}}]
+controller: {{type: open_loop}}
+trajectory: {{type: hover, duration_s: 1.5}}
+settle_s: 0.0
+"""
+
+
+def test_a_cable_slips_off_the_end_of_a_short_peg():
+    """Its way is shorter then: it is slack, until it snaps. Both tell what it lay on, however near others are."""
+    flight = fly(scenario_from_text(SHORT.format(sideways=0.35)))
+    told = [(e.type, e.cause, e.bodies) for e in flight.events[:4]]
+    lay = ("cable1", "world")
+    assert told[:3] == [("touch", "wraps", lay), ("leave", "wraps", lay), ("slack", "wraps", lay)]
+    assert told[3][0] == "snap"
+    assert flight.events[1].time == flight.events[2].time
+    assert abs(flight.events[1].place[1]) == pytest.approx(
+        0.05, abs=1e-9
+    )  # the last that was on it
+
+
+def test_a_cable_that_comes_over_the_end_of_a_peg_is_told():
+    with pytest.raises(SolverError, match="it comes over the end of a peg"):
+        fly(scenario_from_text(SHORT.format(sideways=0.32)))
 
 
 def test_an_arc_leaves_in_the_direction_of_the_line():

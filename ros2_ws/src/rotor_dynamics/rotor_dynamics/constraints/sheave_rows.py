@@ -30,6 +30,7 @@ from rotor_dynamics.constraints.sheaves import (
     WHOLE_TURN,
     local,
     move_pin,
+    off_the_end,
     passes_within,
     tangent,
     watch,
@@ -394,9 +395,9 @@ def read_row(world, first, last, n, state):
                 steep = dot(u, axis_in_world(world, i))
                 share = sqrt(1.0 - steep * steep)
                 sheave[memory.ARC] = share * around + steep * along
-            beyond = max(abs(sheave[memory.CONTACTS + 1]), abs(sheave[memory.CONTACTS + 3]))
+            off = off_the_end(sheave[memory.CONTACTS + 1], sheave[memory.CONTACTS + 3])
             sheave[memory.WRAP_ANGLE] = angle
-            sheave[memory.CHANGE_ANGLE] = max(-angle, beyond - sheave[memory.SHEAVE_REACH])
+            sheave[memory.CHANGE_ANGLE] = max(-angle, off - sheave[memory.SHEAVE_REACH])
             sheave[memory.BENDS] = share * angle
         before = p
         p = after if j < 0 else after + 1

@@ -193,6 +193,15 @@ def watch(world, i, p, q):
 
 
 @inlined
+def off_the_end(first, last):
+    """How far from the middle of a cylinder all that lies on it is, of contacts at two heights.
+
+    The straight line that a cable becomes which slips off passes the axis between the two: not on the cylinder either.
+    """
+    return 0.0 if first * last <= 0.0 else min(abs(first), abs(last))
+
+
+@inlined
 def tangent(p, side, radius, forwards):
     """Radial unit vector of the point where a cable from p (backwards: to p) meets a circle, and the free length."""
     d = sqrt(p[0] * p[0] + p[1] * p[1])
@@ -242,9 +251,9 @@ def over(world, i, first, state, slope):
     centre = get3(sheave, memory.SHEAVE_CENTRE)
     on_p = apply(axes, (radius * px, radius * py, p[2] + rise * free_p / share))
     on_q = apply(axes, (radius * qx, radius * qy, q[2] - rise * free_q / share))
-    beyond = max(abs(p[2] + rise * free_p / share), abs(q[2] - rise * free_q / share))
-    beyond -= sheave[memory.SHEAVE_REACH]
-    sheave[memory.CHANGE_ANGLE] = max(sheave[memory.CHANGE_ANGLE], beyond)
+    off = off_the_end(p[2] + rise * free_p / share, q[2] - rise * free_q / share)
+    off -= sheave[memory.SHEAVE_REACH]
+    sheave[memory.CHANGE_ANGLE] = max(sheave[memory.CHANGE_ANGLE], off)
     put3(world.pins[first + 1], memory.PIN_POINT, add(centre, on_p))
     put3(world.pins[first + 2], memory.PIN_POINT, add(centre, on_q))
     comes = apply(R, apply(axes, (share * come[0], share * come[1], rise)))

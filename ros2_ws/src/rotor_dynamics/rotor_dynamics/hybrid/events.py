@@ -47,6 +47,7 @@ class Event:
         cables: the cables it happened to.
         joints: the joints whose stops took part.
         bodies: for attach and release: holder and held; for touch and leave: the two.
+        sheave: what the cable begins or ceases to lie on, a number on its way, from 0; -1: none.
         place: of a touch or leave of a cable, or of what passes through each other, m in W.
         cause: for ``slack``: tension_zero, impact, acceleration or input_jump; for ``touch`` and ``leave``:
             passes_through where nothing holds the two apart, wraps where a cable begins or ceases to lie on a peg,
@@ -71,6 +72,7 @@ class Event:
     joints: tuple[int, ...] = ()
     bodies: tuple[str, ...] = ()
     place: tuple[float, ...] = ()
+    sheave: int = -1
 
     @property
     def energy_change(self) -> float:
@@ -110,6 +112,11 @@ def events_from_log(
     events = []
     for row in world.log[:n]:
         event = _event(row, n_cables)
+        if sheave := int(row[memory.EVENT_SHEAVE]):
+            route = world.sheave_int[:, memory.SHEAVE_ROUTE]
+            first = int(np.argmax(route == route[sheave - 1]))
+            events.append(replace(event, sheave=sheave - 1 - first))
+            continue
         if meeting := int(row[memory.EVENT_MEETING]):
             hulls = world.meeting_int[meeting - 1, [memory.HULL_ON_A, memory.HULL_ON_B]]
             impulse = float(row[memory.EVENT_IMPULSE])

@@ -40,6 +40,12 @@ def failure_text(
             f"their length now: {[int(k) for k in taut]}. Stop it before, with a longer cable, a winch that stops "
             f"earlier, or contact between the bodies."
         )
+    if status == stepper.BETWEEN_PEGS:
+        return (
+            f"step after t = {t:.6f} s: the instant at which a cable begins or ceases to lie on a peg could not be found: "
+            f"it comes over the end of a peg, or to a corner in which several edges meet; cables at their length now: "
+            f"{[int(k) for k in taut]}. Make the peg longer, or let the cable run around one of the edges only."
+        )
     if status == stepper.ROUGH:
         return (
             f"cables at t = {t:.6f} s: no way in which those at their length ({[int(k) for k in taut]}) stick to what "

@@ -110,7 +110,7 @@ def log_event(world, t, kind, cause):
     e[memory.EVENT_TYPE] = kind
     e[memory.EVENT_CAUSE] = cause
     put3(e, memory.EVENT_PLACE, (0.0, 0.0, 0.0))
-    e[memory.EVENT_MEETING] = e[memory.EVENT_IMPULSE] = 0.0
+    e[memory.EVENT_MEETING] = e[memory.EVENT_IMPULSE] = e[memory.EVENT_SHEAVE] = 0.0
     for k in range(world.head[memory.N_CONSTRAINTS]):
         c = world.constraints[k]
         o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k
@@ -469,11 +469,14 @@ def turn_sheaves(ints, floats, t, k):
         if pulls:
             row = log_event(world, t, LEAVE if leaves else TOUCH, WRAPS)
             involve(world, row, k, 1.0)
+            world.log[row, memory.EVENT_SHEAVE] = i + 1.0
             pin = number[memory.SHEAVE_PIN]
             put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
         if pulls and world.constraints[k, memory.GAP] < -SLIPPED:  # off the end: its way is shorter
             if world.constraint_int[k, memory.TAUT] != 0:
-                involve(world, log_event(world, t, SLACK, WRAPS), k, 1.0)
+                row = log_event(world, t, SLACK, WRAPS)
+                involve(world, row, k, 1.0)
+                world.log[row, memory.EVENT_SHEAVE] = i + 1.0
             world.constraint_int[k, memory.TAUT] = world.constraint_int[k, memory.STRETCHED] = 0
             pulls = False
 

@@ -72,7 +72,8 @@ from rotor_dynamics.motion.free import sum_inputs
     DRIVEN_CABLE,
     AT_SHEAVE,
     ROUGH,
-) = constants(*range(10))
+    BETWEEN_PEGS,
+) = constants(*range(11))
 
 ROOT_GAP = 2e-14
 """A located snap is this close to the length of the cable, m (rounding of positions of the order of metres)."""
@@ -87,7 +88,7 @@ ROOT_TIME = 1e-14
 """Width of the bracket at which a root counts as located, s."""
 
 MOST_TURNS = 100
-"""Changes at pegs in one step before they count as endless: where edges meet, one may undo another."""
+"""Changes at pegs in one step before they count as endless: where edges meet, or at an end, one may undo another."""
 
 MAX_TRIALS = 120
 
@@ -316,7 +317,7 @@ def run_to(ints, floats, t_end, times, out):
         # a partial step for the located change: value rises through zero
         trials += 1
         if trials > MAX_TRIALS:
-            return NOT_LOCATED
+            return BETWEEN_PEGS if kind == TURNS else NOT_LOCATED
         c = world.constraints[cable]
         value = past_limit(world, kind, cable)
         tolerance = (
@@ -377,7 +378,7 @@ def run_to(ints, floats, t_end, times, out):
                 what = TURNED
                 turns += 1  # of slack cables they are no events
                 if turns > MOST_TURNS:
-                    return NOT_LOCATED
+                    return BETWEEN_PEGS
             change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:

@@ -87,6 +87,7 @@ EVENT_TYPE = event("", "type")
 EVENT_CAUSE = event("", "cause")
 EVENT_PLACE = event("m", "place in W, where it has one", shape=(3,))
 EVENT_MEETING = event("", "1 + the two hulls that it is about, or 0")
+EVENT_SHEAVE = event("", "1 + what a cable begins or ceases to lie on, or 0")
 EVENT_IMPULSE = event("N s", "between them")
 EVENT_HEAD = event.width
 

@@ -131,7 +131,7 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
         row = [
             (middle, tip - middle, c.radius, turns[i])
             if any(c.axis)
-            else (middle, _across(*nodes[part : part + 2], middle), c.radius, abs(turns[i]))
+            else (middle, _across(nodes[part], nodes[part + 1], middle), c.radius, abs(turns[i]))
             for i, (c, (middle, tip)) in enumerate(zip(cable.cylinders, marks, strict=True))
             if c.part == part
         ]
