@@ -42,8 +42,8 @@ def failure_text(
         )
     if status == stepper.BETWEEN_PEGS:
         return (
-            f"step after t = {t:.6f} s: the instant at which a cable begins or ceases to lie on a peg could not be found: "
-            f"it comes over the end of a peg, or to a corner in which several edges meet; cables at their length now: "
+            f"step after t = {t:.6f} s: the instant at which a cable begins or ceases to lie on a peg is not found: it "
+            f"comes over the end of a peg, or to a corner in which several edges meet; cables at their length now: "
             f"{[int(k) for k in taut]}. Make the peg longer, or let the cable run around one of the edges only."
         )
     if status == stepper.ROUGH:
