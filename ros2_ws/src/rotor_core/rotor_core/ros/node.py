@@ -205,7 +205,8 @@ def _participant_kept() -> Iterator[None]:
     """The process stays in the graph while its node is replaced by another one.
 
     The last node of a context takes its DDS participant along. All others would have to find the next one anew, which
-    takes seconds, and Fast DDS 2.14 hangs where it hears of endpoints at that instant (docs/results/flaky.md).
+    takes seconds, and Fast DDS 2.14 hangs where it hears of endpoints at that instant
+    (docs/adr/0040-one-participant.md).
     """
     no_service = Parameter("start_type_description_service", value=False)
     hidden = Node(
