@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rotor_core.config.loader import load_scenario, scenario_from_text
+from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError, ModelError, SolverError
 from rotor_core.state import State
 from rotor_flight.fly import fly
@@ -128,6 +128,8 @@ def test_a_ball_by_its_middle_is_the_obstacle_and_is_drawn_as_it_lies():
     named = fly(around("{obstacle: ball}", sideways=0.3))
     middle = fly(around("{middle_m: [0, 0, 1.5], radius_m: 0.25}", sideways=0.3))
     np.testing.assert_allclose(middle.states, named.states, atol=1e-13)
+    again = fly(scenario_from_text(dump_scenario(named.scenario)))  # as nodes hear of it
+    np.testing.assert_array_equal(again.states, named.states)
     cable, lies = named.scenario.model.cables[0], 0
     for row in range(0, len(named.time), 2):
         points = []
@@ -139,6 +141,13 @@ def test_a_ball_by_its_middle_is_the_obstacle_and_is_drawn_as_it_lies():
         off = np.linalg.norm(line - [0.0, 0.0, 1.5], axis=1)
         lies += np.sum(np.abs(off - 0.25) < 1e-9) > 5
     assert lies > 5
+
+
+def test_the_name_of_an_obstacle_says_where_it_is_whatever_else_is_said():
+    """A world that is told of holds both, the name and the place of then."""
+    plain = around("{obstacle: peg}", y=0.0).model.cables[0]
+    both = around("{obstacle: peg, middle_m: [5, 0, 0], radius_m: 1.0}", y=0.0).model.cables[0]
+    assert both == plain
 
 
 def test_a_cable_on_one_ball_lies_on_nothing_else():

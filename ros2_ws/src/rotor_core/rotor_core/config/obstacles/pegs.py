@@ -75,5 +75,5 @@ def _of_obstacle(peg: Peg, obstacle: Obstacle) -> Peg:
         tuple(float(x) for x in np.array(obstacle.position_m) + side * half) for side in (-1, 1)
     )
     return replace(
-        peg, obstacle=obstacle.name, radius_m=shape.radius_m, ends_m=(first, last)  # type: ignore[arg-type]
+        peg, obstacle=obstacle.name, radius_m=shape.radius_m, ends_m=(first, last), middle_m=None  # type: ignore[arg-type]
     )  # fmt: skip
