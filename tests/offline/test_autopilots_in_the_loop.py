@@ -293,9 +293,7 @@ def test_six_vehicles_with_a_payload_are_the_same_in_three_runs(tmp_path):
 
 @pytest.mark.timeout(1200)  # ten minutes of flight, on a machine that may be busy
 def test_ten_minutes_without_drift_of_clocks(tmp_path):
-    flight, told = fly_px4(
-        tmp_path, 600.0, ", start: answering", common={"spin": True}, boot=0, arm_after=10**9
-    )
+    flight, told = fly_px4(tmp_path, 600.0, ", start: answering", boot=0, arm_after=10**9)
     assert flight.elapsed[-1] == pytest.approx(600.0, abs=1e-9)
     # from the first sample, of the vehicle that is held (more of them on a busy machine), to that of the last decision
     held = told["n"] - 150_001
