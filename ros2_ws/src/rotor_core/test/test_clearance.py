@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import minimize
@@ -72,6 +72,7 @@ def test_two_lines_are_as_far_apart_as_a_search_finds(seed):
 
 @settings(max_examples=200, deadline=None)
 @given(seeds)
+@example(seed=19649864)  # near and flat: the plane is 2.6e-11 m off, the distance 2e-17
 def test_order_and_place_do_not_matter_and_no_corner_is_nearer(seed):
     random = np.random.default_rng(seed)
     a = random.normal(size=(random.integers(1, 9), 3))
@@ -86,7 +87,10 @@ def test_order_and_place_do_not_matter_and_no_corner_is_nearer(seed):
         found > 1e-9
     ):  # the plane between the nearest points keeps the hulls apart: no two points are nearer
         way = (nearest[0] - nearest[1]) / found
-        assert (a @ way).min() - (b @ way).max() == pytest.approx(found, abs=1e-11)
+        # nearest points are known to some 1e-13 m; what they are off by tilts the plane by that over the distance
+        tilt = 1e-12 / found * np.linalg.norm(np.ptp(np.vstack([a, b]), axis=0))
+        apart = (a @ way).min() - (b @ way).max()
+        assert apart == pytest.approx(found, abs=1e-11 + tilt)
 
 
 def test_a_line_on_the_axis_of_a_disc():
