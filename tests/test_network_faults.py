@@ -89,9 +89,8 @@ def test_a_lockstep_flight_over_a_bad_network_has_the_same_bits(bad_cable, tmp_p
         )
         assert watch.stdout.readline() == "ready\n"
         group.start(ProgramPlan("simulator", bad_cable.command_here(*command_line(simulator))))
-        assert (
-            watch.stdout.readline() == "heard\n"
-        )  # the first state is told again until it is answered
+        # the first state is told again until it is answered
+        assert watch.stdout.readline() == "heard\n"
         planner, controller = node("planner", "rotor_planning"), node("controller", "rotor_control")
         group.start(ProgramPlan("planner", bad_cable.command_here(*command_line(planner))))
         group.start(ProgramPlan("controller", bad_cable.command_there(*command_line(controller))))

@@ -26,6 +26,19 @@ settle_s: 0.0
 """
 
 
+def drawn(flight, row, k=0):
+    """Cable k as it is drawn at a row of a flight, (m, 3)."""
+    cable, points = flight.scenario.model.cables[k], []
+    for name, point in drawn_path(cable, f"cable{k + 1}"):
+        at = np.zeros(3) if name == "world" else State(flight[name].array[row]).position
+        points.append(at + point)
+    return laid(np.array(points), cable)
+
+
+def length_of(line):
+    return np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+
+
 def test_a_cable_lies_on_the_peg_that_it_names_and_passes_through_others():
     wraps = fly(scenario_from_text(SCENE.format(keys="around: [{obstacle: peg}]")))
     (touch,) = wraps.events
@@ -60,13 +73,7 @@ def test_what_is_drawn_is_as_long_as_the_cable_wherever_it_lies():
     flight = fly(load_scenario("pendulum_on_peg"))
     for row in range(0, len(flight.time), 7):
         for k, cable in enumerate(flight.scenario.model.cables):
-            points = []
-            for name, point in drawn_path(cable, f"cable{k + 1}"):
-                at = np.zeros(3) if name == "world" else State(flight[name].array[row]).position
-                points.append(at + point)
-            line = laid(np.array(points), cable)
-            length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
-            assert length == pytest.approx(cable.length_m, abs=3e-3)
+            assert length_of(drawn(flight, row, k)) == pytest.approx(cable.length_m, abs=3e-3)
 
 
 @pytest.mark.parametrize(
@@ -83,16 +90,10 @@ def test_a_cable_wraps_around_all_cylinders_that_it_meets(keys):
     kinds = [(e.type, e.bodies) for e in flight.events]
     assert kinds[:2] == [("touch", ("cable1", "peg")), ("touch", ("cable1", "bar"))]
     assert all(e.cause != "passes_through" for e in flight.events)
-    cable = flight.scenario.model.cables[0]
     for row in range(0, len(flight.time), 10):
-        points = []
-        for name, point in drawn_path(cable, "cable1"):
-            at = np.zeros(3) if name == "world" else State(flight[name].array[row]).position
-            points.append(at + point)
-        line = laid(np.array(points), cable)
+        line = drawn(flight, row)
         if flight.taut[row, 0]:
-            length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
-            assert length == pytest.approx(1.2, abs=3e-3)
+            assert length_of(line) == pytest.approx(1.2, abs=3e-3)
 
 
 BALL = """
@@ -130,14 +131,10 @@ def test_a_ball_by_its_middle_is_the_obstacle_and_is_drawn_as_it_lies():
     np.testing.assert_allclose(middle.states, named.states, atol=1e-13)
     again = fly(scenario_from_text(dump_scenario(named.scenario)))  # as nodes hear of it
     np.testing.assert_array_equal(again.states, named.states)
-    cable, lies = named.scenario.model.cables[0], 0
+    lies = 0
     for row in range(0, len(named.time), 2):
-        points = []
-        for name, point in drawn_path(cable, "cable1"):
-            at = np.zeros(3) if name == "world" else State(named[name].array[row]).position
-            points.append(at + point)
-        line = laid(np.array(points), cable)
-        assert np.linalg.norm(np.diff(line, axis=0), axis=1).sum() == pytest.approx(1.2, abs=3e-3)
+        line = drawn(named, row)
+        assert length_of(line) == pytest.approx(1.2, abs=3e-3)
         off = np.linalg.norm(line - [0.0, 0.0, 1.5], axis=1)
         lies += np.sum(np.abs(off - 0.25) < 1e-9) > 5
     assert lies > 5

@@ -260,15 +260,13 @@ class CableAttachment:
             rubs = ring.friction, ring.entity, ring.wheel
             out.append(Cylinder(ring.entity, *shape, turn, part, *rubs))
         for peg in self.around:
-            if peg.middle_m is not None:
-                ball = peg.middle_m, (0.0, 0.0, 0.0), peg.radius_m, math.inf, 0
-                named = peg.obstacle or peg.entity
-                out.append(Cylinder(peg.entity, *ball, peg.part - 1, 0.0, named))
-                continue
-            first, last = peg.ends_m
-            centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
-            axis = tuple(b - a for a, b in zip(first, last, strict=True))
-            reach = 0.5 * math.hypot(*axis)
+            if peg.middle_m is None:
+                first, last = peg.ends_m
+                centre = tuple(0.5 * (a + b) for a, b in zip(first, last, strict=True))
+                axis = tuple(b - a for a, b in zip(first, last, strict=True))
+                reach = 0.5 * math.hypot(*axis)
+            else:
+                centre, axis, reach = peg.middle_m, (0.0, 0.0, 0.0), math.inf
             place = centre, axis, peg.radius_m, reach
             named = peg.obstacle or peg.entity
             out.append(Cylinder(peg.entity, *place, 0, peg.part - 1, peg.friction, named))  # type: ignore[arg-type]
