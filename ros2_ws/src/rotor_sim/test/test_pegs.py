@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError, ModelError, SolverError
@@ -148,8 +149,58 @@ def test_the_name_of_an_obstacle_says_where_it_is_whatever_else_is_said():
 
 
 def test_a_cable_on_one_ball_lies_on_nothing_else():
-    with pytest.raises(ModelError, match="a ball and something else to lie on"):
+    with pytest.raises(ModelError, match="a ball or box and something else to lie on"):
         fly(around("{obstacle: ball}, {obstacle: peg}"))
+
+
+BOX = """
+schema: 1
+model:
+  payloads: [{{use: point_mass, name: bob, mass_kg: 0.3}}]
+  attachments: [{{type: cable, a: world, a_point_m: [-0.1, 0, 2.6], b: bob, length_m: {length}, around: [{around}]}}]
+environment:
+  obstacles:
+    - {{name: crate, shape: {{type: box, size_m: [0.5, 0.6, 0.04]}}, position_m: [0.25, 0.05, 1.98], rpy_deg: [0, 0, 12]}}
+initial: [{{entity: bob, position_m: [-1.2, 0.0, 1.7], velocity_m_s: [0.0, 0.3, 0.0]}}]
+controller: {{type: open_loop}}
+trajectory: {{type: hover, duration_s: 1.6}}
+settle_s: 0.0
+"""
+ROPE = float(np.hypot(1.1, 0.9))
+
+
+def on_crate(around, length=ROPE):
+    return fly(scenario_from_text(BOX.format(around=around, length=repr(length))))
+
+
+def test_a_cable_wraps_around_a_box_and_is_drawn_as_it_lies():
+    flight = on_crate("{obstacle: crate}")
+    wraps = [e for e in flight.events if e.cause == "wraps"]
+    assert wraps[0].type == "touch" and wraps[0].bodies == ("cable1", "crate")
+    assert wraps[-1].type in ("leave", "slack")
+    assert all(e.cause != "passes_through" for e in flight.events)
+    turn = Rotation.from_euler("z", 12.0, degrees=True).as_matrix()
+    lies = 0
+    for row in range(0, len(flight.time), 2):
+        line = drawn(flight, row)
+        inside = np.abs((line - [0.25, 0.05, 1.98]) @ turn) - [0.25, 0.3, 0.02]
+        assert inside.max(axis=1).min() > -1e-9
+        if flight.taut[row, 0]:
+            assert length_of(line) == pytest.approx(ROPE, abs=1e-5)
+        lies += (np.abs(inside) < 1e-9).sum() >= 2
+    assert lies > 20
+    place = np.abs((np.array(wraps[0].place) - [0.25, 0.05, 1.98]) @ turn) - [0.25, 0.3, 0.02]
+    assert np.sort(np.abs(place))[1] < 1e-9  # on an edge
+
+
+def test_a_box_by_its_middle_and_size_is_the_obstacle():
+    named = on_crate("{obstacle: crate}")
+    sized = on_crate(
+        "{middle_m: [0.25, 0.05, 1.98], size_m: [0.5, 0.6, 0.04], rpy_deg: [0, 0, 12]}"
+    )
+    np.testing.assert_allclose(sized.states, named.states, atol=1e-13)
+    again = fly(scenario_from_text(dump_scenario(named.scenario)))  # as nodes hear of it
+    np.testing.assert_array_equal(again.states, named.states)
 
 
 SHORT = """
@@ -204,7 +255,7 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
     [
         (
             "around: [{obstacle: block}]",
-            r"model\.attachments\[0\]\.around: there is no round obstacle 'block'.*Known: peg",
+            r"model\.attachments\[0\]\.around: there is no box, cylinder, capsule or sphere 'block'.*Known: peg",
         ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
         ("around: [{}]", "a peg needs ends_m"),
@@ -218,6 +269,10 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
             "around: [{middle_m: [0, 0, 1], radius_m: 0.1, ends_m: [[0, 0, 1], [1, 0, 1]]}]",
             "or the middle_m",
         ),
+        ("around: [{size_m: [1, 1, 1]}]", "a peg needs ends_m"),
+        ("around: [{middle_m: [0, 0, 1], size_m: [1, 0, 1]}]", r"size_m\[1\]: must be > 0"),
+        ("around: [{middle_m: [0, 0, 1], size_m: [1, 1, 1], friction: 0.1}]", "a box is smooth"),
+        ("around: [{middle_m: [0, 0, 1], size_m: [1, 1, 1], radius_m: 0.1}]", "a box is smooth"),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),
         ("through: [{entity: world, radius_m: 0.1}]", "a pulley has radius_m > 0 and turn"),
         ("through: [{entity: world, radius_m: 0.1, turn: left}]", "turn: must be one of ccw, cw"),

@@ -27,6 +27,8 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
+from rotor_dynamics.constraints.box_changes import turn_box
+from rotor_dynamics.constraints.boxes import lay_box
 from rotor_dynamics.constraints.responses import (
     IMMOVABLE_SHARE,
     along,
@@ -143,6 +145,35 @@ def respond_grips(world, r):
 
 
 @inlined
+def way_over(world, i, p, state, slope):
+    """Way from point p over sheave i: length, rate, free acceleration, directions in which it comes and goes on."""
+    b = world.sheave_int[i, memory.BOX_AT] - 1
+    if b >= 0:
+        box = world.boxes[b]
+        comes, goes = get3(box, memory.COMES), get3(box, memory.GOES)
+        return (
+            box[memory.BOX_LENGTH],
+            box[memory.BOX_RATE],
+            box[memory.BOX_FREE],
+            comes,
+            goes,
+        )
+    length, rate, free, comes, goes, _, _, _ = over(world, i, p, state, slope)
+    return length, rate, free, comes, goes
+
+
+@inlined
+def turn_sheave(ints, floats, world, i):
+    """The cable begins to lie on sheave i, or ceases to, or lies on it in another way."""
+    if world.sheave_int[i, memory.BOX_AT] != 0:
+        turn_box(ints, floats, i)
+        return
+    turn_over(world, i)
+    if world.pin_int[world.sheave_int[i, memory.SHEAVE_PIN], memory.IN_ROW] != 0:
+        relink(world, i)
+
+
+@inlined
 def follow(world, r, first, shift, state, slope):
     """Length of route r from point ``first`` to its end, its rate and free acceleration; adds to the grips (W.1).
 
@@ -166,7 +197,7 @@ def follow(world, r, first, shift, state, slope):
                     c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE]
                 )
             if wraps:
-                part, part_rate, part_free, comes, goes, _, _, _ = over(world, i, p, state, slope)
+                part, part_rate, part_free, comes, goes = way_over(world, i, p, state, slope)
                 c[memory.NEXT_TURN] = max(
                     c[memory.NEXT_TURN], world.sheaves[i, memory.CHANGE_ANGLE]
                 )
@@ -217,6 +248,13 @@ def measure(ints, floats, world, r, which_state, which_slope):
         for p in range(world.route_int[r, memory.FIRST_PIN], world.route_int[r, memory.END_PIN]):
             if world.pin_int[p, memory.IN_ROW] == 1:
                 lay_row(ints, floats, p, which_state, which_slope)
+    if world.head[memory.N_BOXES] != 0:
+        for i in range(world.head[memory.N_SHEAVES]):
+            if (
+                world.sheave_int[i, memory.BOX_AT] != 0
+                and world.sheave_int[i, memory.SHEAVE_ROUTE] == r
+            ):
+                lay_box(ints, floats, i, which_state, which_slope)
     length, rate, free = follow(
         world, r, world.route_int[r, memory.FIRST_PIN], SAME_ROWS, state, slope
     )
@@ -438,9 +476,7 @@ def lay_routes(ints, floats, anew):
             measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         for i in range(world.head[memory.N_SHEAVES]):
             if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
-                turn_over(world, i)
-                if world.pin_int[world.sheave_int[i, memory.SHEAVE_PIN], memory.IN_ROW] != 0:
-                    relink(world, i)
+                turn_sheave(ints, floats, world, i)
                 turned = True
                 break
         if not turned:

@@ -273,13 +273,27 @@ def over(world, i, first, state, slope):
 
 @inlined
 def lies_on(world, i, first, state, slope):
-    """True if the cable lies on sheave i, between pins ``first`` and ``first + 3``; the measure of its next change."""
+    """True if the cable lies on sheave i, between pins ``first`` and ``first + 3``; the measure of its next change.
+
+    A box has been laid before (:mod:`rotor_dynamics.constraints.boxes`).
+    """
+    if world.sheave_int[i, memory.BOX_AT] != 0:
+        return world.sheave_int[i, memory.LIES_ON] != 0
     if world.sheave_int[i, memory.BALL] != 0:
         face(world, i, first, state)
     p, _, _ = seen_from(world, i, world.pins[first], state, slope)
     q, _, _ = seen_from(world, i, world.pins[first + 3], state, slope)
     watch(world, i, p, q)
     return world.sheave_int[i, memory.LIES_ON] != 0
+
+
+@inlined
+def places_on(world, i):
+    """On how many things of sheave i the cable lies: edges of a box, or the whole."""
+    b = world.sheave_int[i, memory.BOX_AT] - 1
+    if b >= 0:
+        return world.box_int[b, memory.N_BENDS]
+    return world.sheave_int[i, memory.LIES_ON]
 
 
 @inlined
@@ -291,6 +305,8 @@ def begin_sheaves(world):
         number[memory.SIDE] = number[memory.PULLEY]
         world.sheaves[i, memory.WRAP_ANGLE] = pi
         number[memory.FRESH] = memory.FROM_START
+    for b in range(world.head[memory.N_BOXES]):
+        world.box_int[b, memory.N_BENDS] = world.box_int[b, memory.WAY_LOST] = 0
 
 
 @inlined

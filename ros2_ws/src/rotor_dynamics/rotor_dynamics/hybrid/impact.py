@@ -20,10 +20,10 @@ from rotor_dynamics.constraints.routes import (
     given_rate,
     law,
     measure,
+    turn_sheave,
     wind,
 )
-from rotor_dynamics.constraints.sheave_rows import relink
-from rotor_dynamics.constraints.sheaves import turn_over
+from rotor_dynamics.constraints.sheaves import places_on
 from rotor_dynamics.constraints.unilateral import (
     ALIGN,
     EVERYTHING,
@@ -453,7 +453,7 @@ def choose_stretched(ints, floats, t, quiet):
 
 @linked(*WORLD, FLOAT, INT, part=PART)
 def turn_sheaves(ints, floats, t, k):
-    """Cable k begins to lie on what it has reached, or ceases to (W.11); logged while it pulls."""
+    """Cable k begins to lie on what it has reached, or ceases to (W.11), (W.23); logged while it pulls."""
     world = memory.views(ints, floats)
     r = world.constraint_int[k, memory.ROUTED] - 1
     pulls = world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED] != 0
@@ -461,18 +461,19 @@ def turn_sheaves(ints, floats, t, k):
         number = world.sheave_int[i]
         if number[memory.SHEAVE_ROUTE] != r or world.sheaves[i, memory.CHANGE_ANGLE] < -AT_PEG:
             continue
-        leaves = number[memory.LIES_ON] != 0
-        turn_over(world, i)
-        if world.pin_int[number[memory.SHEAVE_PIN], memory.IN_ROW] != 0:
-            relink(world, i)
+        before = places_on(world, i)
+        turn_sheave(ints, floats, world, i)
         measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
-        if pulls:
-            row = log_event(world, t, LEAVE if leaves else TOUCH, WRAPS)
+        after = places_on(world, i)
+        if pulls and before != after:
+            row = log_event(world, t, LEAVE if after < before else TOUCH, WRAPS)
             involve(world, row, k, 1.0)
             world.log[row, memory.EVENT_SHEAVE] = i + 1.0
             pin = number[memory.SHEAVE_PIN]
             put3(world.log[row], memory.EVENT_PLACE, get3(world.pins[pin], memory.PIN_PLACE))
-        if pulls and world.constraints[k, memory.GAP] < -SLIPPED:  # off the end: its way is shorter
+        if (
+            pulls and world.constraints[k, memory.GAP] < -SLIPPED
+        ):  # off an end, over a corner: its way is shorter
             if world.constraint_int[k, memory.TAUT] != 0:
                 row = log_event(world, t, SLACK, WRAPS)
                 involve(world, row, k, 1.0)

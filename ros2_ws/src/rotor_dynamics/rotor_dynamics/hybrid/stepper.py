@@ -90,6 +90,13 @@ ROOT_TIME = 1e-14
 MOST_TURNS = 100
 """Changes at pegs in one step before they count as endless: where edges meet, or at an end, one may undo another."""
 
+LEAP = 1e-9
+"""Measure of a change at a peg just behind the instant that was found: above this it leaps there, rad or m."""
+
+SMOOTH_ROOT, KINKED_ROOT = 8, 2
+"""Every which trial halves the interval: the measure of a change at a box may have a kink at its root, at which false
+position alone is slow."""
+
 MAX_TRIALS = 120
 
 COARSEST_RETRY = 1e-6
@@ -139,6 +146,15 @@ def past_limit(world, kind, cable):
         if kind == REACHES_LENGTH
         else -world.constraints[cable, memory.TENSION]
     )
+
+
+@inlined
+def turns_before(world, cable):
+    """True if the cable whose change is found has also begun or ceased to lie on something in the trial."""
+    if world.head[memory.N_SHEAVES] + world.head[memory.N_CAPSTANS] == 0:
+        return False
+    c = world.constraints[cable]
+    return c[memory.NEXT_TURN] > ROOT_ANGLE and c[memory.NEXT_TURN_0] <= 0.0
 
 
 @inlined
@@ -344,8 +360,14 @@ def run_to(ints, floats, t_end, times, out):
         else:
             low, value_low = h, value
         rising = kind != REACHES_LENGTH or c[memory.RATE] > 0.0
+        if kind == TURNS and high - low <= ROOT_TIME and value_high > LEAP:
+            return BETWEEN_PEGS
         if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
             other, rival, rival_when, rival_past = earliest(ints, floats, h, cable)
+            if kind != TURNS and turns_before(
+                world, cable
+            ):  # estimates had them the other way round
+                other, rival, rival_when, rival_past = TURNS, cable, 0.5 * h, True
             if other != NONE and rival_when < h - ROOT_TIME:
                 kind, cable, when, past = other, rival, rival_when, rival_past
                 low, value_low = 0.0, past_limit_at_start(world, kind, cable)
@@ -393,7 +415,8 @@ def run_to(ints, floats, t_end, times, out):
             h = h - value / c[memory.RATE]
         elif value_high > value_low:
             h = high - value_high * (high - low) / (value_high - value_low)
-        if not (low < h < high) or trials % 8 == 7:
+        often = KINKED_ROOT if kind == TURNS else SMOOTH_ROOT
+        if not (low < h < high) or trials % often == often - 1:
             h = 0.5 * (low + high)
 
 

@@ -6,6 +6,7 @@ made from them, lists all. Nothing outside :mod:`rotor_dynamics` may import this
 
 from rotor_core.state import OMEGA, STATE, P, Q, V
 from rotor_dynamics.memory.bodies import *
+from rotor_dynamics.memory.boxes import *
 from rotor_dynamics.memory.constraints import *
 from rotor_dynamics.memory.contacts import *
 from rotor_dynamics.memory.discs import *

@@ -29,7 +29,7 @@ class Ring(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheave:
-    """A cylinder on the way of a cable: a pulley with a size, a peg, or (radius 0) an edge.
+    """What a cable runs over: a cylinder (a pulley with a size, a peg, or, of radius 0, an edge), a ball or a box.
 
     Attributes:
         body: index, or WORLD.
@@ -41,6 +41,8 @@ class Sheave:
         reach: half the length of the cylinder, m; beyond, a cable slips off.
         friction: coefficient of friction of the cable on it.
         ball: whether it is a ball about its centre, smooth and a peg; its axis says nothing then.
+        half: half the edges of a box about its centre, (3,) m, smooth and a peg; None: it is no box.
+        axes: of a box in the frame of the body, (3, 3).
     """
 
     body: int
@@ -51,6 +53,8 @@ class Sheave:
     reach: float = np.inf
     friction: float = 0.0
     ball: bool = False
+    half: np.ndarray | None = None
+    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
 
     def __post_init__(self) -> None:
         numbers = np.concatenate([self.centre, self.axis, [self.radius]])
@@ -70,6 +74,18 @@ class Sheave:
                 f"ball: is a smooth peg with a radius > 0, got turn {self.turn}, friction {self.friction:g} and radius "
                 f"{self.radius:g}."
             )
+        if self.half is not None and (
+            self.ball or self.turn or self.friction or not (self.half > 0.0).all()
+        ):
+            raise ModelError(
+                f"box: is a smooth peg with edges > 0, got turn {self.turn}, friction {self.friction:g} and half edges "
+                f"{self.half}."
+            )
+
+    def is_off_box(self, point: np.ndarray) -> bool:
+        """True if a point in the frame of the body is outside the box, and not on its surface."""
+        beyond = np.abs((point - self.centre) @ self.axes) - self.half
+        return bool(beyond.max() > INITIAL_GAP)
 
 
 @dataclass(frozen=True)

@@ -56,15 +56,16 @@ def capstan_count(cables: Sequence[Cable], routes: Paths) -> int:
     return sum(len(capstans_of(cables[k], path)) for k, path in routes)
 
 
-def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, int, int, int, int, int]:
-    """Numbers of routes (with capstans), points, grips, sheaves, capstans; unknowns of the longest row."""
+def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, ...]:
+    """Numbers of routes (with capstans), points, grips, sheaves, boxes, capstans; unknowns of the longest row."""
     capstans = capstan_count(cables, routes)
     points = sum(len(p) for _, p in routes)
     grips = sum(len(_bodies(p)) * (1 + len(capstans_of(cables[k], p))) for k, p in routes)
     grips += sum(c.drum >= 0 for c in cables)
     sheaves = sum(len(c.sheaves) for c in cables)
     longest = max((len(row) for c in cables for row in rows_of(c)), default=0)
-    return len(routes) + capstans, points, grips, sheaves, capstans, 4 * longest
+    boxes = sum(sheave.half is not None for c in cables for _, sheave in c.sheaves)
+    return len(routes) + capstans, points, grips, sheaves, boxes, capstans, 4 * longest
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
@@ -99,7 +100,7 @@ def fill_routes(
     turns: Mapping[int, np.ndarray],
 ) -> None:
     """Write the rows of all routes, and mark their constraints; ``turns``: attitude of every member in its body."""
-    pins = grips = sheaves = 0
+    pins = grips = sheaves = boxes = 0
     for r, (k, path) in enumerate(routes):
         cable, bodies = cables[k], _bodies(path)
         world.route_int[r, : memory.FIRST_CAPSTAN] = k, pins, pins + len(path), grips, 0
@@ -128,10 +129,15 @@ def fill_routes(
             body, centre = path[p]
             row = world.sheaves[sheaves]
             row[memory.SHEAVE_CENTRE : memory.SHEAVE_CENTRE + 3] = centre
-            axes = turns[sheave.body] @ _axes(sheave.axis)
+            own = _axes(sheave.axis) if sheave.half is None else sheave.axes
+            axes = turns[sheave.body] @ own
             row[memory.SHEAVE_AXES : memory.SHEAVE_AXES + 9] = axes.ravel()
             row[memory.SHEAVE_RADIUS], row[memory.SHEAVE_REACH] = sheave.radius, sheave.reach
             world.sheave_int[sheaves, memory.BALL] = sheave.ball
+            if sheave.half is not None:
+                world.boxes[boxes, memory.HALF : memory.HALF + 3] = sheave.half
+                boxes += 1
+                world.sheave_int[sheaves, memory.BOX_AT] = boxes
             world.sheave_int[sheaves, : memory.FRESH] = (
                 body,
                 r,

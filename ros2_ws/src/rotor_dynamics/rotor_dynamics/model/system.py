@@ -164,9 +164,9 @@ class System:
             if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
                 raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
             for part in c.parts:
-                if len(part) > 1 and any(s.ball for s in part):
+                if len(part) > 1 and any(s.ball or s.half is not None for s in part):
                     raise ModelError(
-                        f"{place}: a ball and something else to lie on between the same two rings. Put a ring "
+                        f"{place}: a ball or box and something else to lie on between the same two rings. Put a ring "
                         f"between, or name one of them only."
                     )
                 rough = [s for s in part if s.friction]
@@ -174,6 +174,13 @@ class System:
                     raise ModelError(
                         f"{place}: rough pegs of several bodies between the same two rings: which the cable meets "
                         f"first is not known. Put a ring between, or let one body be smooth."
+                    )
+            for at, sheave in c.sheaves:
+                ends = (c.path[at - 1], c.path[at + 2]) if sheave.half is not None else ()
+                if any(body == sheave.body and not sheave.is_off_box(r) for body, r in ends):
+                    raise ModelError(
+                        f"{place}: an end of it, or a ring, is on the surface of the box of its own body that it may "
+                        f"wrap around, or inside. Put it outside, or leave the box out."
                     )
             if any(frictions) and c.stiffness:
                 raise ModelError(

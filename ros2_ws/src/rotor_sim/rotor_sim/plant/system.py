@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.cable import CableAttachment, Cylinder
 from rotor_core.config.extensions import FORCES
 from rotor_core.config.loader import plant_model
 from rotor_core.config.model import Model
@@ -144,17 +145,24 @@ def system_from_scenario(scenario: Scenario) -> System:
     )
 
 
+def _sheave(c: Cylinder, body: int) -> Sheave:
+    """A pulley, peg, ball or box as its configuration gives it."""
+    centre = np.array(c.centre)
+    if c.size is not None:
+        axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
+        return Sheave(body, centre, axes[:, 2], 0.0, half=0.5 * np.array(c.size), axes=axes)
+    ball = not any(c.axis)
+    axis = np.array((0.0, 0.0, 1.0) if ball else c.axis)
+    return Sheave(body, centre, axis, c.radius, c.turn, c.reach, c.friction, ball)
+
+
 def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
     """A cable as its configuration gives it; ``index``: number of a body by its name."""
     rings = [r for r in keys.through if r.turn is None]
     through: list[Ring | Sheave] = []
     for part in range(len(rings) + 1):
         for c in (c for c in keys.cylinders if c.part == part):
-            ball = not any(c.axis)
-            centre, axis = np.array(c.centre), np.array(c.axis if not ball else (0.0, 0.0, 1.0))
-            through.append(
-                Sheave(index(c.entity), centre, axis, c.radius, c.turn, c.reach, c.friction, ball)
-            )
+            through.append(_sheave(c, index(c.entity)))
         through += [
             Ring(index(r.entity), np.array(r.point_m), r.friction) for r in rings[part : part + 1]
         ]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Literal
 
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.clearance.solids import rotor_radius
-from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.cable import CableAttachment, Cylinder
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
 from rotor_core.config.obstacles.obstacle import (
     BallObstacle,
@@ -25,6 +24,7 @@ from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
 from rotor_sim.shapes.arcs import arcs_over
+from rotor_sim.shapes.box_ways import way_around
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -48,6 +48,9 @@ GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 
 SAG_POINTS = 8
 """Segments of a slack cable."""
+
+MOST_WAYS = 6
+"""Ways around a box that are tried, the shortest first."""
 
 MOST_WRAPS = 4
 """Pegs on which a cable is drawn at once, at most."""
@@ -91,21 +94,20 @@ class Shape:
 def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
     """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
 
-    On a cylinder there are always as many points, close together where the cable does not lie on it. On which pegs it
-    lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the cable. Where none
-    is, it is slack, and drawn without.
+    On a cylinder or box there are always as many points, in one place where the cable does not lie on it. On which
+    pegs it lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the cable.
+    Where none is, it is slack, and drawn without.
     """
     turns = [c.turn for c in cable.cylinders]
     if not turns:
         return points
     plain = best = _way_over(points, cable, turns)
     miss = _miss(best, cable)
-    pegs = [k for k, turn in enumerate(turns) if turn == 0]
-    for _ in range(min(len(pegs), MOST_WRAPS)):
+    for _ in range(min(turns.count(0), MOST_WRAPS)):
         if miss < LIES:
             break
         ways = []
-        for k, turn in product([k for k in pegs if turns[k] == 0], (1, -1)):
+        for k, turn in _choices(cable, turns):
             trial = [*turns[:k], turn, *turns[k + 1 :]]
             way = _way_over(points, cable, trial)
             ways.append((_miss(way, cable), trial, way))
@@ -116,6 +118,13 @@ def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
     return best if miss < NEARLY else plain
 
 
+def _choices(cable: CableAttachment, turns: Sequence[int]) -> list[tuple[int, int]]:
+    """Pegs on which a cable does not lie yet, each with ways round it, or with the numbers of those around a box."""
+    free = [(k, c) for k, c in enumerate(cable.cylinders) if turns[k] == 0]
+    rounds, ways = (1, -1), range(1, MOST_WAYS + 1)
+    return [(k, turn) for k, c in free for turn in (rounds if c.size is None else ways)]
+
+
 def _miss(way: np.ndarray, cable: CableAttachment) -> float:
     """Share by which a way is longer or shorter than its cable."""
     length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
@@ -123,26 +132,53 @@ def _miss(way: np.ndarray, cable: CableAttachment) -> float:
 
 
 def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) -> np.ndarray:
-    """One of the ways of :func:`laid`: which way round each cylinder; 0: not on it."""
-    n = len(points) - 2 * len(turns)
-    nodes, marks = points[:n], points[n:].reshape(-1, 2, 3)
+    """One of the ways of :func:`laid`: which way round each cylinder, which of those around a box; 0: not on it."""
+    marks = _marks(cable, points)
+    n = len(points) - sum(map(len, marks))
+    nodes = points[:n]
     out = [nodes[:1]]
     for part in range(n - 1):
+        p, q = nodes[part], nodes[part + 1]
+        here = [i for i, c in enumerate(cable.cylinders) if c.part == part]
+        if len(here) == 1 and (size := cable.cylinders[here[0]].size) is not None:
+            middle, *tips = marks[here[0]]
+            x, y = (tip - middle for tip in tips)
+            out.append(
+                way_around(
+                    p, q, middle, np.column_stack([x, y, np.cross(x, y)]), size, turns[here[0]]
+                )
+            )
+            out.append(nodes[part + 1 : part + 2])
+            continue
         row = [
-            (middle, tip - middle, c.radius, turns[i])
-            if any(c.axis)
-            else (middle, _across(nodes[part], nodes[part + 1], middle), c.radius, abs(turns[i]))
-            for i, (c, (middle, tip)) in enumerate(zip(cable.cylinders, marks, strict=True))
-            if c.part == part
+            (marks[i][0], marks[i][1] - marks[i][0], cable.cylinders[i].radius, turns[i])
+            if any(cable.cylinders[i].axis)
+            else (marks[i][0], _across(p, q, marks[i][0]), cable.cylinders[i].radius, abs(turns[i]))
+            for i in here
         ]
         if not any(
             c.turn for c in cable.cylinders if c.part == part
         ):  # pegs have no order of their own
-            chord = nodes[part + 1] - nodes[part]
+            chord = q - p
             row.sort(key=lambda cylinder: float(cylinder[0] @ chord))
-        out += arcs_over(nodes[part], nodes[part + 1], row)
+        out += arcs_over(p, q, row)
         out.append(nodes[part + 1 : part + 2])
     return np.concatenate(out)
+
+
+def _directions(c: Cylinder) -> list[np.ndarray]:
+    """Directions that tell how a pulley, peg or box is turned."""
+    if c.size is None:
+        return [np.array(c.axis)]
+    axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
+    return [axes[:, 0], axes[:, 1]]
+
+
+def _marks(cable: CableAttachment, points: np.ndarray) -> list[np.ndarray]:
+    """Points of every pulley and peg, (2 or 3, 3), from the last ones of a path."""
+    counts = [1 + len(_directions(c)) for c in cable.cylinders]
+    ends = len(points) - sum(counts) + np.cumsum(counts)
+    return [points[end - count : end] for count, end in zip(counts, ends, strict=True)]
 
 
 def _across(p: np.ndarray, q: np.ndarray, middle: np.ndarray) -> np.ndarray:
@@ -181,14 +217,14 @@ def drawn_length(cable: CableAttachment) -> float:
 def drawn_path(cable: CableAttachment, name: str) -> list[tuple[str, np.ndarray]]:
     """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses.
 
-    Behind them two points for every pulley and peg: its middle, and one along its axis.
+    Behind them points for every pulley and peg: its middle, and one along its axis; of a box along its x and y.
     """
     path = [(body, np.array(point)) for body, point in cable.nodes]
     n = cable.segments if cable.mass_kg_per_m else 0
     marks = [
-        (c.entity, np.array(c.centre) + side * np.array(c.axis))
+        (c.entity, np.array(c.centre) + direction)
         for c in cable.cylinders
-        for side in (0.0, 1.0)
+        for direction in (np.zeros(3), *_directions(c))
     ]
     return [*path[:-1], *((f"{name}/{i + 1}", np.zeros(3)) for i in range(n)), path[-1], *marks]
 

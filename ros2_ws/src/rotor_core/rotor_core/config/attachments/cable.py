@@ -66,18 +66,20 @@ class Ring:
 
 @dataclass(frozen=True)
 class Peg:
-    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge; or a ball.
+    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge; a ball; or a box.
 
-    Between its two ends ``ends_m``, or a ball about ``middle_m``, in the axes of an entity or of the ``world``; or the
-    cylinder or ball of an obstacle by its name; ``any``: the cylinders of all obstacles. A ball is smooth, and between
-    two rings a cable that may lie on one lies on nothing else. ``part``: of the way between rings, from 1, that may
-    come to lie on it. ``friction``: as of rings.
+    Between its two ends ``ends_m``, or about ``middle_m`` a ball of ``radius_m`` or a box of ``size_m`` turned by
+    ``rpy_deg``, in the axes of an entity or of the ``world``; or an obstacle by its name; ``any``: the cylinders of all
+    obstacles. Balls and boxes are smooth, and between two rings a cable that may lie on one lies on nothing else.
+    ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as of rings.
     """
 
     obstacle: str = ""
     entity: str = "world"
     ends_m: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     middle_m: Vector | None = None
+    size_m: Vector | None = bounded(None, gt=0.0)
+    rpy_deg: Vector = (0.0, 0.0, 0.0)
     radius_m: float = bounded(0.0, ge=0.0)
     part: int = bounded(1, ge=1)
     friction: float = bounded(0.0, ge=0.0, le=ROUGHEST)
@@ -86,27 +88,39 @@ class Peg:
         has_ends = self.ends_m[0] != self.ends_m[1]
         if not self.obstacle and has_ends == (self.middle_m is not None):
             raise ValueError(
-                "a peg needs ends_m, two points that differ, or the middle_m of a ball, or the name of an obstacle."
+                "a peg needs ends_m, two points that differ, or the middle_m of a ball or box, or the name of an "
+                "obstacle."
             )
-        if self.middle_m is not None and (self.friction or not self.radius_m):
-            raise ValueError("a ball is smooth: give it a radius_m > 0, and leave out friction.")
+        if self.size_m is not None and (self.middle_m is None or self.friction or self.radius_m):
+            raise ValueError(
+                "a box is smooth: give it a middle_m, and leave out friction and radius_m."
+            )
+        if (
+            self.middle_m is not None
+            and self.size_m is None
+            and (self.friction or not self.radius_m)
+        ):
+            raise ValueError(
+                "a ball is smooth: give it a radius_m > 0, and leave out friction. A box needs size_m."
+            )
         if self.obstacle and self.entity != "world":
             raise ValueError("obstacles stand in the world. Leave out entity.")
 
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A pulley, peg or ball on the way of a cable.
+    """A pulley, peg, ball or box on the way of a cable.
 
     Attributes:
         entity: whose axes the rest is in.
-        centre, axis: m, and along it; a ball has no axis, (0, 0, 0).
+        centre, axis: m, and along it; a ball or box has no axis, (0, 0, 0).
         radius, reach: m; half its length.
         turn: of a pulley, +1 (ccw) or -1; 0: a peg.
         part: number of the straight part, from 0, that it is in.
         friction: of the cable on it.
         name: of the obstacle or entity.
         wheel: what turns of it.
+        size, rpy_deg: edges of a box, m, and how it is turned in the axes of the entity; None: it is no box.
     """
 
     entity: str
@@ -119,6 +133,8 @@ class Cylinder:
     friction: float
     name: str
     wheel: Wheel | None = None
+    size: Vector | None = None
+    rpy_deg: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -249,7 +265,7 @@ class CableAttachment:
 
     @property
     def cylinders(self) -> tuple[Cylinder, ...]:
-        """Pulleys and pegs, in the order of the way."""
+        """Pulleys, pegs, balls and boxes, in the order of the way."""
         out, part = [], 0
         for ring in self.through:
             if ring.turn is None:
@@ -269,7 +285,8 @@ class CableAttachment:
                 centre, axis, reach = peg.middle_m, (0.0, 0.0, 0.0), math.inf
             place = centre, axis, peg.radius_m, reach
             named = peg.obstacle or peg.entity
-            out.append(Cylinder(peg.entity, *place, 0, peg.part - 1, peg.friction, named))  # type: ignore[arg-type]
+            shape = None, peg.size_m, peg.rpy_deg
+            out.append(Cylinder(peg.entity, *place, 0, peg.part - 1, peg.friction, named, *shape))  # type: ignore[arg-type]
         return tuple(sorted(out, key=lambda c: c.part))
 
     @property
