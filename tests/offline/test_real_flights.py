@@ -21,6 +21,7 @@ from rotor_recordings.identify.parameters import chosen
 from rotor_recordings.identify.windows import make_windows
 from validation.real_flights.february.balance import balances
 from validation.real_flights.february.elimination import filtered
+from validation.real_flights.february.fitted import PRIOR, fit_flight
 from validation.real_flights.february.fly import Variant, fly_flown, miss
 from validation.real_flights.february.law import GAINS, held, identify, restarts
 from validation.real_flights.february.logs import hover, read_flown
@@ -280,6 +281,18 @@ def test_the_closed_loop_flies_as_the_real_one():
     assert whole < 0.4 * miss(flown, flown.reference[:, 0])
     assert miss(*fly_flown(path, Variant(feedforward=False))) > 1.5 * whole
     assert miss(*fly_flown(path, Variant(estimated="none"))) > 1.2 * whole
+
+
+@needs_flights
+def test_open_numbers_bring_the_closed_loop_nearer():
+    """Three of each vehicle; a path that nothing is fitted to is that with zeros."""
+    path = FOLDER / "feb24_2cfs_window_opt_04.npz"
+    flown, plain = fly_flown(path)
+    _, zeros = fly_flown(path, Variant(fitted=((0.0, 0.0, 0.0),) * 2))
+    np.testing.assert_allclose(zeros, plain, atol=1e-9)
+    fitted = fit_flight(path)
+    assert 0.7 * miss(flown, plain) < fitted.miss < miss(flown, plain)
+    assert fitted.numbers.shape == (2, 3) and np.abs(fitted.numbers).max() < 3.0 * PRIOR
 
 
 @needs_flights

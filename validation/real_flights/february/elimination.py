@@ -21,6 +21,7 @@ from rotor_core.state import State
 from rotor_recordings.crazyflies.grid import STEP
 from rotor_recordings.crazyflies.team_model import SETTLED
 from validation.real_flights.february.balance import VehicleBalance, balances, velocity_gain
+from validation.real_flights.february.fitted import Fitted, fit_flight
 from validation.real_flights.february.fly import PERIOD, Variant, fly_flown, miss
 from validation.real_flights.february.law import Identified, identify
 from validation.real_flights.february.logs import (
@@ -78,6 +79,7 @@ class Studied:
         velocity_gains: told over true velocities of the vehicles in the closed loop with everything as found.
         filter_error: of the attitude of the filter fed with the log, to the logged one, rad rms about x and y.
         logged_tilt: of the logged attitude, rad rms.
+        fitted: the flight with what physics leaves open fitted to its own path.
     """
 
     flown: Flown
@@ -91,6 +93,7 @@ class Studied:
     velocity_gains: list[float]
     filter_error: float
     logged_tilt: float
+    fitted: Fitted
 
 
 def flights(folder: Path) -> list[Path]:
@@ -130,6 +133,7 @@ def study(path: Path, names: tuple[str, ...] = tuple(VARIANTS)) -> Studied:
         flown, identify(flown), balance, misses, miss(flown, flown.reference[:, 0]), whole,
         explain(flown), balances(path, flown), _velocity_gains(told, true, flown),
         float(np.sqrt(np.mean(apart**2))), float(np.sqrt(np.mean(logged[rows, :, :2] ** 2))),
+        fit_flight(path),
     )  # fmt: skip
 
 

@@ -90,6 +90,8 @@ class Variant:
         inflow: thrust depends on the air that moves through the rotors.
         wakes: rotors push jets of air down, on the payload and on each other; with inflow only.
         drag: of the payload.
+        fitted: three numbers of each vehicle: the change of its thrust gain, as a share, and rotations about the x
+            and y axes of its body by which the attitudes that its law is told are turned, rad. Empty: none.
     """
 
     estimated: str = "all"
@@ -104,6 +106,7 @@ class Variant:
     inflow: bool = True
     wakes: bool = True
     drag: bool = True
+    fitted: tuple[tuple[float, float, float], ...] = ()
 
 
 def scenario_of(path: Path, program_s: float, balance: Hover, variant: Variant) -> Scenario:
@@ -111,6 +114,8 @@ def scenario_of(path: Path, program_s: float, balance: Hover, variant: Variant) 
     team = read_crazyflie_team(path)
     model = fit_team(team, make_grid(team))
     gains = balance.gain if variant.thrust_gains else np.ones(len(balance.gain))
+    if variant.fitted:
+        gains = gains * (1.0 + np.array(variant.fitted)[:, 0])
     own = GAINS[len(team.vehicles)]
     scenario = team_scenario(
         team, model, lag=MOTOR_LAG, period=PERIOD, control=_control(own, program_s),
@@ -243,6 +248,7 @@ def fly_flown(
     law = FlownLaw(_as_on_board(scenario), flown, found, memory, variant)
     lean = _tilts(balance.told, balance.needed)
     _start(simulation, whole, lean)
+    biases = Rotation.from_rotvec([[x, y, 0.0] for _, x, y in variant.fitted] or np.zeros((n, 3)))
     out = np.full((len(whole.time), 3), np.nan)
 
     def decide(measured: States) -> Decision:
@@ -262,6 +268,8 @@ def fly_flown(
             told.attitude[:n] = State(true).attitude[:n]
         if variant.biases and variant.estimated in ("none", "velocity"):
             told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * lean.inv())
+        if variant.fitted:
+            told.attitude[:n] = wxyz_from(rotation_from(told.attitude[:n]) * biases)
         _replay(told, flown, law.row, variant)
         if watch is not None:
             watch(told, State(true))

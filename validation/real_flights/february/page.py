@@ -68,6 +68,8 @@ def write_page(data: Path, page: Path, images: Path) -> None:
             logged=1e3 * np.median([s.misses[LOGGED] for s in studied]),
             logged_skill=1.0 - np.median([s.misses[LOGGED] for s in studied]) / np.median(tracking),
             chance=_chance_table(studied), others=1e3 * np.median([*from_others([s.flown for s in studied]).values()]),
+            fitted=1e3 * np.median([s.fitted.miss for s in studied]), open=_open_table(studied),
+            fitted_skill=1.0 - np.median([s.fitted.miss for s in studied]) / np.median(tracking),
             filter=np.median(filters), tilt=np.median(tilts), apart=1e3 * max(map(_integrals_apart, studied)),
             **{f"two_{k}": v for k, v in _group(studied, 2).items()},
             **{f"three_{k}": v for k, v in _group(studied, 3).items()},
@@ -168,6 +170,27 @@ def _chance_table(studied: list[Studied]) -> str:
     head = [
         "vehicles", "pairs", "two flights apart / mm", "over sqrt(2)", "mean of the others misses / mm",
         "simulator misses / mm",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+def _open_table(studied: list[Studied]) -> str:
+    """Flights with their open numbers fitted, and how large these are."""
+    rows = []
+    for name, group in (("2", _of_size(studied, 2)), ("3", _of_size(studied, 3)), ("all", studied)):
+        misses = np.array([s.fitted.miss for s in group])
+        tracking = np.median([s.tracking for s in group])
+        found = np.sqrt(np.mean(np.concatenate([s.fitted.numbers for s in group]) ** 2, axis=0))
+        rows.append(
+            [
+                name, f"{1e3 * np.median(misses):.1f}", f"{1.0 - np.median(misses) / tracking:.2f}",
+                f"{(misses < GOAL).sum()} of {len(group)}", f"{100.0 * found[0]:.1f}",
+                f"{np.degrees(found[1]):.1f}, {np.degrees(found[2]):.1f}",
+            ]
+        )  # fmt: skip
+    head = [
+        "vehicles", "miss / mm", "skill", "below 40 mm", "thrust gains changed by / %",
+        "attitudes turned by, x and y / deg",
     ]  # fmt: skip
     return table(head, rows)
 
