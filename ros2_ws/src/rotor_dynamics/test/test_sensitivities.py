@@ -68,9 +68,28 @@ def test_against_differences_on_random_worlds_with_up_to_twenty_events(first):
     assert compared >= 19
 
 
+def check_change_by_gravity(swings, n_steps, kinds, step=1e-4):
+    """Derivative of the last state by gravity, against a central difference of flights of these events.
+
+    ``swings``: an engine for a gravity. Its error: step^2 times the third derivative, and rounding over the step.
+    """
+    engine = swings(G)
+    gravity = engine.world.scalars[memory.GRAVITY : memory.GRAVITY + 1]
+    changes = varied(engine, (gravity, [1.0]))
+    changes.run(n_steps)
+    ends = []
+    for sign in (1, -1):
+        engine = swings(G + sign * step)
+        engine.run(n_steps)
+        assert [(e.type, e.cause) for e in engine.take_events()] == kinds
+        ends.append(state_of(engine)[0])
+    slope = (ends[0] - ends[1]) / (2.0 * step)
+    np.testing.assert_allclose(changes.changes()[0].start[0], slope, atol=1e-8)
+    assert changes.doubt is None
+
+
 def test_through_the_touch_of_a_ball():
-    """A weight swings into a ball, across its plane: derivative by gravity, the turning plane included."""
-    n_steps, step = 700, 1e-4
+    """A weight swings into a ball, across its plane: the turning plane included."""
 
     def swings(gravity):
         ball = Sheave(WORLD, np.zeros(3), np.array([0.0, 1.0, 0.0]), 0.3, ball=True)
@@ -80,51 +99,23 @@ def test_through_the_touch_of_a_ball():
         start = np.array([state(place, v=(0.0, 0.9, 0.0))])
         return started(System((Body("m", 0.7),), (cable,), gravity=gravity), start)
 
-    engine = swings(G)
-    gravity = engine.world.scalars[memory.GRAVITY : memory.GRAVITY + 1]
-    changes = varied(engine, (gravity, [1.0]))
-    changes.run(n_steps)
-    ends = []
-    for sign in (1, -1):
-        engine = swings(G + sign * step)
-        engine.run(n_steps)
-        assert [(e.type, e.cause) for e in engine.take_events()] == [("touch", "wraps")]
-        ends.append(state_of(engine)[0])
-    slope = (ends[0] - ends[1]) / (2.0 * step)
-    # a central difference: step^2 times the third derivative, and rounding over the step
-    np.testing.assert_allclose(changes.changes()[0].start[0], slope, atol=1e-8)
-    assert changes.doubt is None
+    check_change_by_gravity(swings, 700, [("touch", "wraps")])
 
 
 def test_over_the_edges_of_a_box():
     """A weight swings against a bar, obliquely: its cable bends over an edge of it, and comes off again."""
-    n_steps, step = 1600, 1e-4
     anchor, place = np.array([-0.1, 0.2, 0.6]), np.array([-1.2, 0.0, -0.3])
     across = np.cross(place - anchor, [0.0, 0.0, 1.0])
+    length = float(np.linalg.norm(place - anchor))
 
     def swings(gravity):
         half, centre = np.array([0.03, 0.6, 0.05]), np.array([0.03, 0.05, -0.05])
         bar = Sheave(WORLD, centre, np.array([0.0, 1.0, 0.0]), 0.0, half=half)
-        length = float(np.linalg.norm(place - anchor))
         cable = Cable(WORLD, 0, length, r_a=anchor, through=(bar,))
         start = np.array([state(place, v=0.3 * across / np.linalg.norm(across))])
         return started(System((Body("m", 0.4),), (cable,), gravity=gravity), start)
 
-    engine = swings(G)
-    gravity = engine.world.scalars[memory.GRAVITY : memory.GRAVITY + 1]
-    changes = varied(engine, (gravity, [1.0]))
-    changes.run(n_steps)
-    ends = []
-    for sign in (1, -1):
-        engine = swings(G + sign * step)
-        engine.run(n_steps)
-        kinds = [(e.type, e.cause) for e in engine.take_events()]
-        assert kinds == [("touch", "wraps"), ("leave", "wraps")]
-        ends.append(state_of(engine)[0])
-    slope = (ends[0] - ends[1]) / (2.0 * step)
-    # a central difference: step^2 times the third derivative, and rounding over the step
-    np.testing.assert_allclose(changes.changes()[0].start[0], slope, atol=1e-8)
-    assert changes.doubt is None
+    check_change_by_gravity(swings, 1600, [("touch", "wraps"), ("leave", "wraps")])
 
 
 # --- closed forms ---------------------------------------------------------------------------------
