@@ -7,7 +7,7 @@ function of its two ends alone. Equations (W.21)-(W.23), docs/theory/routes.md.
 
 from __future__ import annotations
 
-from math import inf, nan, sqrt
+from math import inf, sqrt
 
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, INT, WORLD, linked
@@ -480,6 +480,6 @@ def lay_box(ints, floats, i, which_state, which_slope):
     if not found:
         route = world.sheave_int[i, memory.SHEAVE_ROUTE]
         world.head[memory.ARRIVED] = 1 + world.route_int[route, memory.ROUTE_CONSTRAINT]
-        world.scalars[memory.POWER_NOW] = nan  # ends the run, also of a slack cable
+        world.scalars[memory.POWER_NOW] = inf  # ends the run, also of a slack cable
         box[memory.BOX_CHANGE] = NEVER
     world.sheaves[i, memory.CHANGE_ANGLE] = box[memory.BOX_CHANGE]
