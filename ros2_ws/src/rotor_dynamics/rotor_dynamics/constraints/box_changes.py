@@ -142,7 +142,7 @@ def pass_corner(box, number, j, at_p):
 
 
 @inlined
-def fold(number, box):
+def fold(box, number):
     """A way that goes over an edge and comes back over it does neither."""
     j = 0
     while j + 1 < number[memory.N_BENDS]:
@@ -306,7 +306,7 @@ def turn_box(ints, floats, i):
     change_way(ints, floats, b, box, number)
     fits = False
     for _ in range(TRIES):
-        fold(number, box)
+        fold(box, number)
         fits = number[memory.N_BENDS] == 0 or number[memory.WAY_LOST] != 0
         if fits:
             break

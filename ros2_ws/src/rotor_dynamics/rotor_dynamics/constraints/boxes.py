@@ -7,11 +7,11 @@ function of its two ends alone. Equations (W.21)-(W.23), docs/theory/routes.md.
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import atan2, inf, sqrt
 
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLAG, INT, WORLD, linked
-from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale, sub
+from rotor_core.math.vec3 import add, apply, cross, dot, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.sheaves import NEVER, seen_from
 
@@ -426,14 +426,15 @@ def bend_rate(box, number, j, p_dot, q_dot):
 
 @inlined
 def read_box(world, i, p_dot, p_ddot, q_dot, q_ddot, state):
-    """Length, rate, free acceleration and directions of the way over the box of sheave i, which is solved."""
+    """Length, rate, free acceleration, directions and bends of the way over the box of sheave i, which is solved."""
     b = world.sheave_int[i, memory.BOX_AT] - 1
     box, number = world.boxes[b], world.box_int[b]
     n = number[memory.N_BENDS]
     move_bends(box, number, p_dot, q_dot)
     u, _ = from_to(stop(box, number, 0), stop(box, number, 1))
     w, _ = from_to(stop(box, number, n), stop(box, number, n + 1))
-    length, free = 0.0, dot(w, q_ddot) - dot(u, p_ddot)
+    length, angle, free = 0.0, 0.0, dot(w, q_ddot) - dot(u, p_ddot)
+    before = u
     for j in range(n + 1):
         t, d = from_to(stop(box, number, j), stop(box, number, j + 1))
         if d == 0.0:
@@ -444,6 +445,13 @@ def read_box(world, i, p_dot, p_ddot, q_dot, q_ddot, state):
         part = dot(t, moved)
         length += d
         free += (dot(moved, moved) - part * part) / d
+        across = cross(before, t)
+        angle += atan2(sqrt(dot(across, across)), dot(before, t))
+        before = t
+        if j == n:
+            turned = scale(1.0 / d, sub(moved, scale(part, t)))
+            box[memory.GIVEN_FREE] = dot(w, q_ddot) + dot(turned, q_dot)
+    box[memory.BOX_ANGLE], box[memory.GIVEN_OFF] = angle, dot(w, q_dot)
     box[memory.BOX_LENGTH], box[memory.BOX_FREE] = length, free
     box[memory.BOX_RATE] = dot(w, q_dot) - dot(u, p_dot)
     body = world.sheave_int[i, memory.SHEAVE_BODY]

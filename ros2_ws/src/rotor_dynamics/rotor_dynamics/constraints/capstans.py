@@ -66,7 +66,13 @@ def grasp(world, c, state, slope):
         elif world.pin_int[p, memory.IN_ROW] != 0:
             lies = world.sheave_int[i, memory.LIES_ON]
             total += friction * lies * world.sheaves[i, memory.BENDS]
-        elif world.sheave_int[i, memory.LIES_ON] != 0:
+        elif world.sheave_int[i, memory.LIES_ON] == 0:
+            continue
+        elif world.sheave_int[i, memory.BOX_AT] != 0:
+            total += (
+                friction * world.boxes[world.sheave_int[i, memory.BOX_AT] - 1, memory.BOX_ANGLE]
+            )
+        else:
             _, _, _, _, _, _, _, share = over(world, i, p - 1, state, slope)
             total += friction * share * world.sheaves[i, memory.WRAP_ANGLE]
     return total
@@ -88,6 +94,17 @@ def rubbing_pin(world, c):
 
 
 @inlined
+def given_off(world, i, p, state, slope):
+    """Direction in which the cable goes on from sheave i, on which it lies from point p on; what it gives off there."""
+    b = world.sheave_int[i, memory.BOX_AT] - 1
+    if b >= 0:
+        box = world.boxes[b]
+        return get3(box, memory.GOES), box[memory.GIVEN_OFF], box[memory.GIVEN_FREE]
+    _, _, _, _, goes, rate, free, _ = over(world, i, p - 1, state, slope)
+    return goes, rate, free
+
+
+@inlined
 def measure_capstan(world, c, state, slope):
     """How fast the cable slides over capstan c, its free acceleration, grips, and what holds it (W.13)."""
     r, p = world.route_int[c, memory.RUBBED_BY] - 1, rubbing_pin(world, c)
@@ -100,7 +117,7 @@ def measure_capstan(world, c, state, slope):
         if i >= 0 and world.pin_int[p, memory.IN_ROW] != 0:
             p += 1
         elif i >= 0:
-            _, _, _, _, goes, rate, free, _ = over(world, i, p - 1, state, slope)
+            goes, rate, free = given_off(world, i, p, state, slope)
             hold(world, p + 1, scale(-1.0, goes), shift)
             hold(world, p + 2, goes, shift)
             p += 2

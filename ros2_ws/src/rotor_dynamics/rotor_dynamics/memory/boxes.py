@@ -27,6 +27,9 @@ BOX_RATE = box("m/s", "its rate")
 BOX_FREE = box("m/s^2", "its acceleration if nothing pulled")
 COMES = box("", "direction in which the cable comes, W", shape=(3,))
 GOES = box("", "direction in which it goes on, W", shape=(3,))
+GIVEN_OFF = box("m/s", "rate at which the cable is given off behind it, seen from the box")
+GIVEN_FREE = box("m/s^2", "acceleration of that if nothing pulled")
+BOX_ANGLE = box("rad", "by which the cable bends in all")
 BOX_CHANGE = box("m", "largest measure of a change, which rises through zero")
 BOX = box.width
 

@@ -41,7 +41,7 @@ class Sheave:
         reach: half the length of the cylinder, m; beyond, a cable slips off.
         friction: coefficient of friction of the cable on it.
         ball: whether it is a ball about its centre, smooth and a peg; its axis says nothing then.
-        half: half the edges of a box about its centre, (3,) m, smooth and a peg; None: it is no box.
+        half: half the edges of a box about its centre, (3,) m, a peg; None: it is no box.
         axes: of a box in the frame of the body, (3, 3).
     """
 
@@ -74,12 +74,9 @@ class Sheave:
                 f"ball: is a smooth peg with a radius > 0, got turn {self.turn}, friction {self.friction:g} and radius "
                 f"{self.radius:g}."
             )
-        if self.half is not None and (
-            self.ball or self.turn or self.friction or not (self.half > 0.0).all()
-        ):
+        if self.half is not None and (self.ball or self.turn or not (self.half > 0.0).all()):
             raise ModelError(
-                f"box: is a smooth peg with edges > 0, got turn {self.turn}, friction {self.friction:g} and half edges "
-                f"{self.half}."
+                f"box: is a peg with edges > 0 and no ball, got turn {self.turn}, half edges {self.half}."
             )
 
     def is_off_box(self, point: np.ndarray) -> bool:

@@ -150,7 +150,8 @@ def _sheave(c: Cylinder, body: int) -> Sheave:
     centre = np.array(c.centre)
     if c.size is not None:
         axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
-        return Sheave(body, centre, axes[:, 2], 0.0, half=0.5 * np.array(c.size), axes=axes)
+        half = 0.5 * np.array(c.size)
+        return Sheave(body, centre, axes[:, 2], 0.0, friction=c.friction, half=half, axes=axes)
     ball = not any(c.axis)
     axis = np.array((0.0, 0.0, 1.0) if ball else c.axis)
     return Sheave(body, centre, axis, c.radius, c.turn, c.reach, c.friction, ball)

@@ -70,7 +70,7 @@ class Peg:
 
     Between its two ends ``ends_m``, or about ``middle_m`` a ball of ``radius_m`` or a box of ``size_m`` turned by
     ``rpy_deg``, in the axes of an entity or of the ``world``; or an obstacle by its name; ``any``: the cylinders of all
-    obstacles. Balls and boxes are smooth, and between two rings a cable that may lie on one lies on nothing else.
+    obstacles. Balls are smooth. Between two rings a cable that may lie on a ball or box lies on nothing else.
     ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as of rings.
     """
 
@@ -91,10 +91,8 @@ class Peg:
                 "a peg needs ends_m, two points that differ, or the middle_m of a ball or box, or the name of an "
                 "obstacle."
             )
-        if self.size_m is not None and (self.middle_m is None or self.friction or self.radius_m):
-            raise ValueError(
-                "a box is smooth: give it a middle_m, and leave out friction and radius_m."
-            )
+        if self.size_m is not None and (self.middle_m is None or self.radius_m):
+            raise ValueError("size_m makes a box: give it a middle_m, and leave out radius_m.")
         if (
             self.middle_m is not None
             and self.size_m is None
