@@ -28,6 +28,7 @@ from rotor_dynamics.constraints.boxes import (
     along,
     corner_face,
     edge_of,
+    face_at,
     facing,
     height,
     look,
@@ -101,7 +102,7 @@ def one_more(box, number, at_q):
         way = pick(end, c) - pick(here, c)
         if c == face // 2 or way == 0.0:
             continue
-        f = 2 * c + (1 if way > 0.0 else 0)
+        f = face_at(c, way)
         t = (facing(f) * box[memory.HALF + c] - pick(here, c)) / way
         if t < nearest:
             nearest, out = t, f
@@ -200,9 +201,8 @@ def shorten(box, number):
         limit, s = box[memory.HALF + edge_of(number, j)], box[memory.BEND_AT + j]
         stands = abs(s) >= limit * (1.0 - STANDS)
         number[memory.AT_CORNER + j] = (1 if s > 0.0 else -1) if stands else 0
-    for j in range(
-        n - 1
-    ):  # where one bend of a pair stands at the corner of both, the other comes to it
+    # where one bend of a pair stands at the corner of both, the other comes to it
+    for j in range(n - 1):
         if share_corner(number, j):
             f, k = number[memory.FACES + j], number[memory.FACES + j + 2]
             if stands_at(number, j, k) != stands_at(number, j + 1, f):
@@ -258,10 +258,8 @@ def lay_on(ints, floats, b):
     _, first, last = pierces(box, p, q)
     if first < 0:
         return
-    middle, shortest = (
-        -1,
-        try_way(box, number, first, -1, last),
-    )  # where it only touches this is the line itself
+    # where the line only touches, the first is the line itself
+    middle, shortest = -1, try_way(box, number, first, -1, last)
     for attempt in range(252):
         f, g, k = attempt % 6, (attempt // 6) % 6, attempt // 36 - 1
         if height(box, f, p) > 0.0 and height(box, g, q) > 0.0:
@@ -287,7 +285,7 @@ def change_way(ints, floats, b, box, number):
     elif rule == ONE_LESS_AT_Q:
         take_out(box, number, n, n - 1, 1)
     elif rule == ENDS:
-        put_at(box, number, j, 2 * edge_of(number, j) + (1 if box[memory.BEND_AT + j] > 0.0 else 0))
+        put_at(box, number, j, face_at(edge_of(number, j), box[memory.BEND_AT + j]))
     elif rule == CLOSES:
         f, k = number[memory.FACES + j], number[memory.FACES + j + 2]
         put_at(box, number, j, k)

@@ -62,6 +62,12 @@ def facing(f):
 
 
 @inlined
+def face_at(c, s):
+    """The face across axis c on the side of s."""
+    return 2 * c + (1 if s > 0.0 else 0)
+
+
+@inlined
 def height(box, f, place):
     """How far a place is above the plane of face f, m."""
     return facing(f) * pick(place, f // 2) - box[memory.HALF + f // 2]
@@ -337,7 +343,7 @@ def note(box, number, measure, rule, bend):
 @inlined
 def corner_face(number, j):
     """The third face at the corner at which bend j stands."""
-    return 2 * edge_of(number, j) + (1 if number[memory.AT_CORNER + j] > 0 else 0)
+    return face_at(edge_of(number, j), number[memory.AT_CORNER + j])
 
 
 @inlined
@@ -364,7 +370,7 @@ def look(box, number):
             note(box, number, -wants, CLOSES, j)
         elif is_free(number, j):
             c, s = edge_of(number, j), box[memory.BEND_AT + j]
-            f = 2 * c + (1 if s > 0.0 else 0)
+            f = face_at(c, s)
             rule, bend = ENDS, j
             if j + 1 < n:
                 if number[memory.FACES + j + 2] == f:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,12 @@ from rotor_dynamics.constraints.box_ways import ways_over_box
 
 BOX_POINTS = 10
 """Points of a way around a box."""
+
+
+@lru_cache(maxsize=8)
+def _ways(p: tuple[float, ...], q: tuple[float, ...], half: tuple[float, ...]) -> list[np.ndarray]:
+    """All ways between two points: a picture asks for one after the other."""
+    return ways_over_box(np.array(p), np.array(q), np.array(half))
 
 
 def way_around(
@@ -28,7 +35,7 @@ def way_around(
     half = 0.5 * np.array(size)
     a, b = (p - middle) @ axes, (q - middle) @ axes
     inside = any((np.abs(end) <= half).all() for end in (a, b))
-    ways = ways_over_box(a, b, half) if which and not inside else []
+    ways = _ways(tuple(a), tuple(b), tuple(half)) if which and not inside else []
     if which > len(ways) or not which:
         return np.tile(0.5 * (p + q), (BOX_POINTS, 1))
     way = ways[which - 1]
