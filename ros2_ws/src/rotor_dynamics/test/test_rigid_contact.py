@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
@@ -186,6 +186,11 @@ SHAPES = {
     "ball": (np.zeros((1, 3)), 0.0, 0.1),
     "capsule": (np.array([[0, 0, -0.1], [0, 0, 0.1]]), 0.0, 0.05),
 }
+ON_RIMS = 2.0 * 0.1 * (1.0 - np.cos(np.pi / 16)) * np.sin(np.arccos(0.999)) + 1e-3
+"""Gap of rims that cross, m: each is a polygon whose sides are r (1 - cos(pi/16)) inside its rim, at 2.6 degrees at most
+(0.17 mm together). Where little of them overlaps the corner of what they have in common lies beside the touch: 0.7 mm at
+most were measured."""
+
 unit = st.floats(-1.0, 1.0)
 quaternions = st.tuples(unit, unit, unit, unit).filter(lambda q: np.linalg.norm(q) > 0.1)
 
@@ -261,7 +266,6 @@ def test_points_of_a_touch_have_the_distance_of_the_solids(one, two, q, towards)
     Rims that cross: :func:`test_rims_that_cross`.
     """
     it = brought_together(one, two, q, towards)
-    assume(not it.on_rims)
     # directions are those between cores, which lie CORE_MARGIN inside: nearer than that to the end of an edge or beside
     # a rim they decide whether corner or edge, rim or side is met, and the gap is that of its neighbour
     at_an_end = np.linalg.norm(it.ends - it.on_a, axis=1).min() < 2.0 * CORE_MARGIN
@@ -271,15 +275,17 @@ def test_points_of_a_touch_have_the_distance_of_the_solids(one, two, q, towards)
     rim = 0.1 * 0.0096 * 0.045 if "cylinder" in (one, two) else 0.0
     if beside_a_rim or ({one, two} <= edges and at_an_end):
         rim = CORE_MARGIN
+    if it.on_rims:
+        rim = ON_RIMS
     assert it.gaps.min() == pytest.approx(it.far, abs=2e-9 + rim)
     normal = it.normals[int(np.argmin(it.gaps))]
     assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_rims_that_cross():
-    """Known to fall short: where one rim lies almost flat over another, a face may be met beside its end.
+    """Where one rim lies almost flat over another both are polygons of sixteen corners, cut by each other.
 
-    Of 25,000 such touches one in 800 had a gap that was off by more than the margin, the worst by 3.5 mm.
+    Of 17,700 such touches one in 1300 had a gap that was off by more than the margin of cores, the worst by 0.66 mm.
     """
     random = np.random.default_rng(3)
     errors = []
@@ -290,7 +296,7 @@ def test_rims_that_cross():
         if it.on_rims:
             errors.append(abs(it.gaps.min() - it.far))
     assert np.mean(np.array(errors) > CORE_MARGIN) < 0.005
-    assert np.max(errors) < 5e-3
+    assert np.max(errors) < ON_RIMS
 
 
 def test_boxes_that_are_inside_each_other_at_first_sight_have_a_direction():

@@ -426,8 +426,8 @@ def meet_hulls(world, m, a, b, n):
                 get3(world.hulls[a], memory.HULL_CENTRE_W),
             )
             normal = scale(1.0 / norm(way), way) if dot(way, way) > 0.0 else (0.0, 0.0, 1.0)
+    beside = normal
     normal, n_a, n_b = exact_normal(world, a, b, normal, OVER_FACE if balls > 0.0 else -1.0)
-    put3(row, memory.MEETING_NORMAL, normal)
     shift = 0.5 * (ball_a - ball_b)
     backward = scale(-1.0, normal)
     round_a = ball_a + world.hulls[a, memory.HULL_DISC] > 0.0
@@ -437,7 +437,8 @@ def meet_hulls(world, m, a, b, n):
         rounder = memory.A_OWNS if round_a else memory.B_OWNS
     count = 0
     crossing = max(n_a, n_b) == 2 and edges_cross(world, memory.FEATURE_A, memory.FEATURE_B, normal)
-    if min(n_a, n_b) > 1 and not crossing:
+    laid_over = min(n_a, n_b) > 1 and not crossing
+    if laid_over:
         a_is_cut = n_b > 2 or n_a == 2
         if a_is_cut:
             first, cut = lay_over(world, memory.FEATURE_A, n_a, memory.FEATURE_B, n_b, backward)
@@ -456,6 +457,8 @@ def meet_hulls(world, m, a, b, n):
                 owner = rounder
             count = append(world, m, n, count, middle, normal, gap - balls, owner)
     if count == 0:
+        if laid_over:  # nothing in common: they meet beside the face whose normal was taken
+            normal, backward = beside, scale(-1.0, beside)
         on_a = corner_along(world, a, normal)
         on_b = corner_along(world, b, backward)
         gap = dot(sub(on_b, on_a), normal)
@@ -471,6 +474,7 @@ def meet_hulls(world, m, a, b, n):
         if rounder != memory.NOBODY_OWNS:
             owner = rounder
         count = append(world, m, n, count, middle, normal, gap - balls, owner)
+    put3(row, memory.MEETING_NORMAL, normal)
     return count
 
 
