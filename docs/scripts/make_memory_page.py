@@ -11,19 +11,19 @@ from rotor_core import command, reference, state
 from rotor_core.rows import Field, Row
 from rotor_dynamics.memory import (
     bodies,
-    boxes,
     constraints,
     contacts,
     discs,
     hulls,
     joints,
+    polyhedra,
     rotors,
     routes,
     world,
 )
 
 PAGE = Path(__file__).resolve().parents[1] / "memory.md"
-FILES = (world, bodies, constraints, routes, boxes, joints, rotors, contacts, discs, hulls)
+FILES = (world, bodies, constraints, routes, polyhedra, joints, rotors, contacts, discs, hulls)
 SHARED = (state, reference, command)
 
 

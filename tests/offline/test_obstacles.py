@@ -10,8 +10,8 @@ from rotor_core.clearance.gjk import hull_distance
 from rotor_core.clearance.solids import obstacle_solids
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.teams import teams
-from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.math.polyhedron import CORNERS
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop

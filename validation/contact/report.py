@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rotor_core.config.vehicles.outline import CORNERS
+from rotor_core.math.polyhedron import CORNERS
 from rotor_core.state import State
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body

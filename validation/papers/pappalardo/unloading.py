@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core.config.vehicles.outline import CORNERS
+from rotor_core.math.polyhedron import CORNERS
 from rotor_core.state import State
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body

@@ -18,7 +18,7 @@ from rotor_core.clearance.solids import WORLD, obstacle_solids, rigid
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.mission import AttachStep, Mission
 from rotor_core.config.obstacles.obstacle import CapsuleObstacle, CylinderObstacle, Obstacle
-from rotor_core.config.vehicles.outline import CORNERS
+from rotor_core.math.polyhedron import CORNERS
 from rotor_core.state import State, V
 
 number = st.floats(-3.0, 3.0)

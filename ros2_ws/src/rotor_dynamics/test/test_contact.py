@@ -6,8 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
-from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES
+from rotor_core.config.vehicles.outline import EDGE_MIDDLES
 from rotor_core.errors import ContractError, ModelError
+from rotor_core.math.polyhedron import CORNERS
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.contact import (

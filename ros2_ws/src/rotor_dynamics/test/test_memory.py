@@ -74,7 +74,38 @@ def stamp(ints, floats):
 
 def test_compiled_views_are_the_same():
     """A kernel that writes through its views writes what Python reads through its own."""
-    shape = [3, 2, 1, 2, 2, 4, 1, 3, 1, 2, 1, 1, 2, 2, 1, 2, 1, 2, 2, 1, 2, 1, 4, 2, 9, 1, 8, 4]
+    shape = [
+        3,
+        2,
+        1,
+        2,
+        2,
+        4,
+        1,
+        3,
+        1,
+        2,
+        1,
+        1,
+        2,
+        2,
+        1,
+        2,
+        1,
+        2,
+        2,
+        1,
+        2,
+        5,
+        7,
+        1,
+        4,
+        2,
+        9,
+        1,
+        8,
+        4,
+    ]
     ints, floats = memory.blank(shape)
     stamp(ints, floats)
     views = memory.world_of(ints, floats)

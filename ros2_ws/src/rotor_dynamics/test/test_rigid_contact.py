@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.clearance.gjk import hull_distance
-from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.errors import ContractError, ModelError
+from rotor_core.math.polyhedron import CORNERS
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.press import gather
 from rotor_dynamics.engine import Engine

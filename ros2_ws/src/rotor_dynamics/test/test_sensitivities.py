@@ -10,6 +10,7 @@ from worlds import begun, started, state
 
 from rotor_core._jit import COMPILED
 from rotor_core.errors import ContractError
+from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.model.body import WORLD, Body
@@ -110,7 +111,13 @@ def test_over_the_edges_of_a_box():
 
     def swings(gravity):
         half, centre = np.array([0.03, 0.6, 0.05]), np.array([0.03, 0.05, -0.05])
-        bar = Sheave(WORLD, centre, np.array([0.0, 1.0, 0.0]), 0.0, half=half)
+        bar = Sheave(
+            WORLD,
+            centre,
+            np.array([0.0, 1.0, 0.0]),
+            0.0,
+            polyhedron=Polyhedron.around(half * CORNERS),
+        )
         cable = Cable(WORLD, 0, length, r_a=anchor, through=(bar,))
         start = np.array([state(place, v=0.3 * across / np.linalg.norm(across))])
         return started(System((Body("m", 0.4),), (cable,), gravity=gravity), start)

@@ -287,8 +287,47 @@ def test_a_weight_that_circles_on_a_ball_is_an_independent_solution():
     assert abs(engine.accuracy.energy_error_j) < 1e-10
 
 
+@pytest.mark.parametrize(("friction", "g"), [(0.0, 9.81), (0.2, 9.81), (0.2, 3.0)])
+def test_in_its_plane_a_rough_ball_is_a_rough_cylinder(friction, g):
+    """Two weights hang over it, and swing."""
+    ends = []
+    for ball in (False, True):
+        around = Sheave(WORLD, ORIGIN, Y, 0.3, friction=friction, ball=ball)
+        cable = Cable(0, 1, 2.0, through=(around,))
+        left, right = (-0.6, 0.0, -0.55), (0.6, 0.0, -0.5)
+        starts = [state(left, v=(0.0, 0.0, -0.5)), state(right, v=(0.0, 0.0, 0.5))]
+        engine = engine_of(points(0.5, 0.55), [cable], starts, gravity=g)
+        engine.run(500)
+        events = [(e.type, e.cause) for e in engine.take_events()]
+        ends.append((engine.update_kinematics().copy(), events))
+    np.testing.assert_allclose(ends[1][0], ends[0][0], atol=1e-11)
+    assert ends[1][1] == ends[0][1]
+
+
+@pytest.mark.parametrize("ball", [True, False])
+def test_what_a_sheave_gives_off_has_the_acceleration_that_it_says(ball):
+    """A slack cable around a body that turns freely: rates are differenced; what pulls is zero (W.13), (W.20)."""
+    around = Sheave(0, ORIGIN, Y, 0.3, friction=0.2, ball=ball)
+    starts = [
+        state(w=(0.3, -0.5, 0.4)),
+        state((-0.5, 0.1, -0.1), v=(0.3, 0.5, 0.2)),
+        state((0.45, 0.2, -0.1), v=(-0.2, 1.2, 0.3)),
+    ]
+    cable = Cable(1, 2, 9.0, through=(around,))
+    engine = engine_of(points(1.0, 0.7, 0.5), [cable], starts, gravity=0.0, step=1e-4)
+    assert engine.world.sheave_int[0, memory.LIES_ON]
+    rows = []
+    for _ in range(200):
+        engine.run(1)
+        rows.append(engine.world.constraints[:2, [memory.RATE, memory.FREE]].copy())
+    rates, free = np.moveaxis(np.array(rows), 2, 0)
+    # central differences: h^2 / 6 of a third derivative of some 100 m/s^4
+    np.testing.assert_allclose((rates[2:] - rates[:-2]) / 2e-4, free[1:-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_cable_round_a_tumbling_ball_keeps_energy_and_momentum(seed):
+def test_a_cable_round_a_tumbling_ball_keeps_energy_and_momentum(seed, friction):
     """A ball off the middle of a free body, both ends moving across the plane of the cable; nothing else acts."""
     random = np.random.default_rng(seed)
     inertia = random_inertia(random, 1.0)
@@ -296,7 +335,7 @@ def test_a_cable_round_a_tumbling_ball_keeps_energy_and_momentum(seed):
     bodies = (Body("carrier", 1.0, inertia), Body("a", 0.4), Body("b", 0.6))
     centre = 0.1 * random.normal(size=3)
     a, b = centre + [0.7, 0.1, -0.3], centre + [-0.6, -0.1, -0.35]
-    ball = Sheave(0, centre, Y, 0.4, ball=True)
+    ball = Sheave(0, centre, Y, 0.4, friction=friction, ball=True)
     probe = engine_of(
         bodies, [Cable(1, 2, 100.0, through=(ball,))], [state(), state(a), state(b)], gravity=0.0
     )
@@ -312,7 +351,10 @@ def test_a_cable_round_a_tumbling_ball_keeps_energy_and_momentum(seed):
     lay = 0
     for _ in range(400):
         engine.run(1)
-        lay += engine.taut[0] and engine.world.sheave_int[0, memory.LIES_ON]
+        lies = engine.taut[0] and engine.world.sheave_int[0, memory.LIES_ON]
+        lay += lies
+        if friction and lies and engine.world.constraint_int[1, memory.SLIDES] == 0:
+            assert abs(engine.world.constraints[1, memory.RATE_0]) < 1e-9  # it sticks
     after = momenta(engine, masses, inertia)
     np.testing.assert_allclose(after[0], before[0], atol=1e-11)
     np.testing.assert_allclose(after[1], before[1], atol=1e-9)
@@ -337,7 +379,7 @@ def test_sheaves_are_checked():
         Sheave(WORLD, ORIGIN, ORIGIN, 0.1)
     with pytest.raises(ModelError, match="turn must be"):
         Sheave(WORLD, ORIGIN, Y, 0.1, turn=2)
-    for wrong in ({"turn": 1}, {"friction": 0.2}, {"radius": 0.0}):
-        with pytest.raises(ModelError, match="a smooth peg with a radius > 0"):
+    for wrong in ({"turn": 1}, {"radius": 0.0}):
+        with pytest.raises(ModelError, match="a peg with a radius > 0"):
             Sheave(WORLD, ORIGIN, Y, **{"radius": 0.1, "ball": True, **wrong})
     assert Engine is not None

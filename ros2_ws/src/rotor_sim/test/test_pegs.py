@@ -1,7 +1,10 @@
 """Pulleys, pegs and edges in scenarios: read, checked, drawn, named."""
 
+import ast
+
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_text
@@ -20,6 +23,15 @@ environment:
   obstacles:
     - {{name: peg, shape: {{type: cylinder, radius_m: 0.08, height_m: 0.6}}, position_m: [0, 0, 1.5], rpy_deg: [90, 0, 0]}}
     - {{name: ball, shape: {{type: sphere, radius_m: 0.1}}, position_m: [9, 0, 0]}}
+    - {{name: flat, shape: {{type: mesh, triangles_m: [[[9, 0, 0], [9, 1, 0], [9, 0, 1]]]}}}}
+    - name: hollow
+      position_m: [9, 9, 0]
+      shape:
+        type: mesh
+        triangles_m:
+          - [[0, 0, 0], [1, 0, 0], [0.2, 0.2, 0.2]]
+          - [[0, 0, 0], [0, 1, 0], [0.2, 0.2, 0.2]]
+          - [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
 initial: [{{entity: bob, position_m: [0.848528137423857, 0.0, 1.151471862576143]}}]
 controller: {{type: open_loop}}
 trajectory: {{type: hover, duration_s: 1.0}}
@@ -149,7 +161,7 @@ def test_the_name_of_an_obstacle_says_where_it_is_whatever_else_is_said():
 
 
 def test_a_cable_on_one_ball_lies_on_nothing_else():
-    with pytest.raises(ModelError, match="a ball or box and something else to lie on"):
+    with pytest.raises(ModelError, match="a ball, box or polyhedron and something else to lie on"):
         fly(around("{obstacle: ball}, {obstacle: peg}"))
 
 
@@ -201,6 +213,43 @@ def test_a_box_by_its_middle_and_size_is_the_obstacle():
     np.testing.assert_allclose(sized.states, named.states, atol=1e-13)
     again = fly(scenario_from_text(dump_scenario(named.scenario)))  # as nodes hear of it
     np.testing.assert_array_equal(again.states, named.states)
+
+
+WEDGE = "[[0.5, 0.4, 0.04], [0.5, -0.4, 0.04], [0, 0.4, 0.04], [0, -0.4, 0.04], [0.2, 0.3, -0.2], [0.2, -0.3, -0.2]]"
+
+
+def test_a_mesh_is_the_hull_of_its_corners_and_is_drawn_as_it_lies(tmp_path):
+    """Named, and by its corners: a wedge, its mesh with a point in the middle of an edge."""
+    corners = np.array(ast.literal_eval(WEDGE))
+    hull = ConvexHull(np.vstack([corners, [[0.5, 0.0, 0.04]]]), qhull_options="Qt")
+    triangles = hull.points[hull.simplices].tolist()
+    text = BOX.replace(
+        "shape: {{type: box, size_m: [0.5, 0.6, 0.04]}}, position_m: [0.25, 0.05, 1.98]",
+        f"shape: {{{{type: mesh, triangles_m: {triangles}}}}}, position_m: [0.0, 0.05, 1.96]",
+    )
+    named, cornered = (
+        fly(scenario_from_text(text.format(around=around, length=repr(ROPE))))
+        for around in (
+            "{obstacle: crate}",
+            f"{{middle_m: [0.0, 0.05, 1.96], corners_m: {WEDGE}, rpy_deg: [0, 0, 12]}}",
+        )
+    )
+    np.testing.assert_allclose(cornered.states, named.states, atol=1e-12)
+    again = fly(scenario_from_text(dump_scenario(named.scenario)))  # as nodes hear of it
+    np.testing.assert_array_equal(again.states, named.states)
+    wraps = [e for e in named.events if e.cause == "wraps"]
+    assert wraps[0].type == "touch" and wraps[0].bodies == ("cable1", "crate")
+    assert all(e.cause != "passes_through" for e in named.events)
+    turn, lies = Rotation.from_euler("z", 12.0, degrees=True).as_matrix(), 0
+    for row in range(0, len(named.time), 2):
+        line = drawn(named, row)
+        own = (line - [0.0, 0.05, 1.96]) @ turn
+        height = (own @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
+        assert height.min() > -1e-9
+        if named.taut[row, 0]:
+            assert length_of(line) == pytest.approx(ROPE, abs=1e-5)
+        lies += (np.abs(height) < 1e-9).sum() >= 2
+    assert lies > 20
 
 
 SHORT = """
@@ -255,16 +304,11 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
     [
         (
             "around: [{obstacle: block}]",
-            r"model\.attachments\[0\]\.around: there is no box, cylinder, capsule or sphere 'block'.*Known: peg",
+            r"model\.attachments\[0\]\.around: there is no box, cylinder, capsule, sphere or mesh 'block'.*Known: peg",
         ),
         ("around: [{obstacle: peg, part: 2}]", "there are 1 parts between rings, got part 2"),
         ("around: [{}]", "a peg needs ends_m"),
-        (
-            "around: [{obstacle: ball, friction: 0.2}]",
-            r"attachments\[0\]\.around: a ball is smooth",
-        ),
-        ("around: [{middle_m: [0, 0, 1]}]", "a ball is smooth: give it a radius_m > 0"),
-        ("around: [{middle_m: [0, 0, 1], radius_m: 0.1, friction: 0.2}]", "a ball is smooth"),
+        ("around: [{middle_m: [0, 0, 1]}]", "a ball needs a radius_m > 0"),
         (
             "around: [{middle_m: [0, 0, 1], radius_m: 0.1, ends_m: [[0, 0, 1], [1, 0, 1]]}]",
             "or the middle_m",
@@ -272,6 +316,19 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
         ("around: [{size_m: [1, 1, 1]}]", "a peg needs ends_m"),
         ("around: [{middle_m: [0, 0, 1], size_m: [1, 0, 1]}]", r"size_m\[1\]: must be > 0"),
         ("around: [{middle_m: [0, 0, 1], size_m: [1, 1, 1], radius_m: 0.1}]", "size_m makes a box"),
+        (
+            "around: [{middle_m: [0, 0, 1], corners_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}]",
+            r"around\[0\]: polyhedron: needs at least 4 finite points that are not in one plane",
+        ),
+        (
+            "around: [{corners_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], ends_m: [[0, 0, 1], [1, 0, 1]]}]",
+            "corners_m makes a hull",
+        ),
+        (
+            "around: [{obstacle: hollow}]",
+            r"hollow is not convex: triangle \d is 0\.\d+ m inside its hull",
+        ),
+        ("around: [{obstacle: flat}]", r"flat: polyhedron: needs at least 4 finite points"),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),
         ("through: [{entity: world, radius_m: 0.1}]", "a pulley has radius_m > 0 and turn"),
         ("through: [{entity: world, radius_m: 0.1, turn: left}]", "turn: must be one of ccw, cw"),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import WORLD, rigid
 from rotor_core.config.loader import scenario_from_tree
-from rotor_core.config.vehicles.outline import CORNERS
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
+from rotor_core.math.polyhedron import CORNERS
 from rotor_sim.simulation import Simulation
 
 TEXT = """

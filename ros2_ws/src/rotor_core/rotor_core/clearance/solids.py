@@ -23,8 +23,9 @@ from rotor_core.config.obstacles.obstacle import (
     Obstacle,
 )
 from rotor_core.config.vehicles.arm import Link
-from rotor_core.config.vehicles.outline import CORNERS, corners, feet
+from rotor_core.config.vehicles.outline import corners, feet
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
+from rotor_core.math.polyhedron import CORNERS
 
 WORLD = -1
 """Body of what stands still."""

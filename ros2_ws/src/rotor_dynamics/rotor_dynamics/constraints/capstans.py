@@ -68,10 +68,9 @@ def grasp(world, c, state, slope):
             total += friction * lies * world.sheaves[i, memory.BENDS]
         elif world.sheave_int[i, memory.LIES_ON] == 0:
             continue
-        elif world.sheave_int[i, memory.BOX_AT] != 0:
-            total += (
-                friction * world.boxes[world.sheave_int[i, memory.BOX_AT] - 1, memory.BOX_ANGLE]
-            )
+        elif world.sheave_int[i, memory.POLYHEDRON_AT] != 0:
+            b = world.sheave_int[i, memory.POLYHEDRON_AT] - 1
+            total += friction * world.polyhedra[b, memory.WAY_ANGLE]
         else:
             _, _, _, _, _, _, _, share = over(world, i, p - 1, state, slope)
             total += friction * share * world.sheaves[i, memory.WRAP_ANGLE]
@@ -96,10 +95,10 @@ def rubbing_pin(world, c):
 @inlined
 def given_off(world, i, p, state, slope):
     """Direction in which the cable goes on from sheave i, on which it lies from point p on; what it gives off there."""
-    b = world.sheave_int[i, memory.BOX_AT] - 1
+    b = world.sheave_int[i, memory.POLYHEDRON_AT] - 1
     if b >= 0:
-        box = world.boxes[b]
-        return get3(box, memory.GOES), box[memory.GIVEN_OFF], box[memory.GIVEN_FREE]
+        row = world.polyhedra[b]
+        return get3(row, memory.GOES), row[memory.GIVEN_OFF], row[memory.GIVEN_FREE]
     _, _, _, _, goes, rate, free, _ = over(world, i, p - 1, state, slope)
     return goes, rate, free
 

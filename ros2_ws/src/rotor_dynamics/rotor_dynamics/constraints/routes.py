@@ -27,8 +27,8 @@ from rotor_core.math.vec3 import (
     sub,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.box_changes import turn_box
-from rotor_dynamics.constraints.boxes import lay_box
+from rotor_dynamics.constraints.polyhedra import lay_polyhedron
+from rotor_dynamics.constraints.polyhedron_changes import turn_polyhedron
 from rotor_dynamics.constraints.responses import (
     IMMOVABLE_SHARE,
     along,
@@ -147,14 +147,14 @@ def respond_grips(world, r):
 @inlined
 def way_over(world, i, p, state, slope):
     """Way from point p over sheave i: length, rate, free acceleration, directions in which it comes and goes on."""
-    b = world.sheave_int[i, memory.BOX_AT] - 1
+    b = world.sheave_int[i, memory.POLYHEDRON_AT] - 1
     if b >= 0:
-        box = world.boxes[b]
-        comes, goes = get3(box, memory.COMES), get3(box, memory.GOES)
+        row = world.polyhedra[b]
+        comes, goes = get3(row, memory.COMES), get3(row, memory.GOES)
         return (
-            box[memory.BOX_LENGTH],
-            box[memory.BOX_RATE],
-            box[memory.BOX_FREE],
+            row[memory.WAY_LENGTH],
+            row[memory.WAY_RATE],
+            row[memory.WAY_FREE],
             comes,
             goes,
         )
@@ -165,8 +165,8 @@ def way_over(world, i, p, state, slope):
 @inlined
 def turn_sheave(ints, floats, world, i):
     """The cable begins to lie on sheave i, or ceases to, or lies on it in another way."""
-    if world.sheave_int[i, memory.BOX_AT] != 0:
-        turn_box(ints, floats, i)
+    if world.sheave_int[i, memory.POLYHEDRON_AT] != 0:
+        turn_polyhedron(ints, floats, i)
         return
     turn_over(world, i)
     if world.pin_int[world.sheave_int[i, memory.SHEAVE_PIN], memory.IN_ROW] != 0:
@@ -248,13 +248,13 @@ def measure(ints, floats, world, r, which_state, which_slope):
         for p in range(world.route_int[r, memory.FIRST_PIN], world.route_int[r, memory.END_PIN]):
             if world.pin_int[p, memory.IN_ROW] == 1:
                 lay_row(ints, floats, p, which_state, which_slope)
-    if world.head[memory.N_BOXES] != 0:
+    if world.head[memory.N_POLYHEDRA] != 0:
         for i in range(world.head[memory.N_SHEAVES]):
             if (
-                world.sheave_int[i, memory.BOX_AT] != 0
+                world.sheave_int[i, memory.POLYHEDRON_AT] != 0
                 and world.sheave_int[i, memory.SHEAVE_ROUTE] == r
             ):
-                lay_box(ints, floats, i, which_state, which_slope)
+                lay_polyhedron(ints, floats, i, which_state, which_slope)
     length, rate, free = follow(
         world, r, world.route_int[r, memory.FIRST_PIN], SAME_ROWS, state, slope
     )

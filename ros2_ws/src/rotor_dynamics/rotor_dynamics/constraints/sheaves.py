@@ -89,6 +89,14 @@ def across(p, p_dot, free_p, q, q_dot, free_q, radius):
 
 
 @inlined
+def turned_aside(p, w_p, q, w_q, go):
+    """Rate at which the direction in which a cable goes on from a ball turns out of its plane (W.20)."""
+    area = p[0] * q[1] - p[1] * q[0]
+    a, b = (go[0] * q[1] - go[1] * q[0]) / area, (p[0] * go[1] - p[1] * go[0]) / area
+    return a * w_p + b * w_q
+
+
+@inlined
 def move_pin(world, p, state, slope):
     """Place, velocity and free acceleration of point p of a route, in W."""
     pin = world.pins[p]
@@ -268,6 +276,9 @@ def over(world, i, first, state, slope):
     given = share * slides + rise * q_dot[2]
     given_free = share * turned + rise * q_ddot[2]
     given_free += ((flat_dot - share * rate) * slides + (z_dot - rise * rate) * q_dot[2]) / length
+    if world.sheave_int[i, memory.BALL] != 0:
+        aside = turned_aside(p, p_dot[2], q, q_dot[2], go)
+        given_free += (aside - z_dot / length) * q_dot[2]
     return length, rate, free / length, comes, goes, given, given_free, share
 
 
@@ -275,9 +286,9 @@ def over(world, i, first, state, slope):
 def lies_on(world, i, first, state, slope):
     """True if the cable lies on sheave i, between pins ``first`` and ``first + 3``; the measure of its next change.
 
-    A box has been laid before (:mod:`rotor_dynamics.constraints.boxes`).
+    One on a polyhedron has been laid before (:mod:`rotor_dynamics.constraints.polyhedra`).
     """
-    if world.sheave_int[i, memory.BOX_AT] != 0:
+    if world.sheave_int[i, memory.POLYHEDRON_AT] != 0:
         return world.sheave_int[i, memory.LIES_ON] != 0
     if world.sheave_int[i, memory.BALL] != 0:
         face(world, i, first, state)
@@ -289,10 +300,10 @@ def lies_on(world, i, first, state, slope):
 
 @inlined
 def places_on(world, i):
-    """On how many things of sheave i the cable lies: edges of a box, or the whole."""
-    b = world.sheave_int[i, memory.BOX_AT] - 1
+    """On how many things of sheave i the cable lies: edges of a polyhedron, or the whole."""
+    b = world.sheave_int[i, memory.POLYHEDRON_AT] - 1
     if b >= 0:
-        return world.box_int[b, memory.N_BENDS]
+        return world.polyhedron_int[b, memory.N_BENDS]
     return world.sheave_int[i, memory.LIES_ON]
 
 
@@ -305,8 +316,8 @@ def begin_sheaves(world):
         number[memory.SIDE] = number[memory.PULLEY]
         world.sheaves[i, memory.WRAP_ANGLE] = pi
         number[memory.FRESH] = memory.FROM_START
-    for b in range(world.head[memory.N_BOXES]):
-        world.box_int[b, memory.N_BENDS] = world.box_int[b, memory.WAY_LOST] = 0
+    for b in range(world.head[memory.N_POLYHEDRA]):
+        world.polyhedron_int[b, memory.N_BENDS] = world.polyhedron_int[b, memory.WAY_LOST] = 0
 
 
 @inlined

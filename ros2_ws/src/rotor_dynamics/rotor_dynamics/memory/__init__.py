@@ -6,12 +6,12 @@ made from them, lists all. Nothing outside :mod:`rotor_dynamics` may import this
 
 from rotor_core.state import OMEGA, STATE, P, Q, V
 from rotor_dynamics.memory.bodies import *
-from rotor_dynamics.memory.boxes import *
 from rotor_dynamics.memory.constraints import *
 from rotor_dynamics.memory.contacts import *
 from rotor_dynamics.memory.discs import *
 from rotor_dynamics.memory.hulls import *
 from rotor_dynamics.memory.joints import *
+from rotor_dynamics.memory.polyhedra import *
 from rotor_dynamics.memory.rotors import *
 from rotor_dynamics.memory.routes import *
 from rotor_dynamics.memory.world import *

@@ -72,7 +72,7 @@ PIN_INT = pin_int.width
 
 sheave = Row(
     "sheave",
-    "A pulley with a size, a peg or an edge: a cylinder, a ball or a box that a route may lie on.",
+    "A pulley with a size, a peg or an edge: a cylinder, a ball or a polyhedron that a route may lie on.",
 )
 SHEAVE_CENTRE = sheave("m", "of the cylinder, from the centre of mass, body axes", shape=(3,))
 SHEAVE_AXES = sheave(
@@ -109,7 +109,7 @@ BEHIND_PIN = sheave_int(
     "", "in a row: the point at which the straight part begins that is nearest to it (work)"
 )
 BALL = sheave_int("", "1: a ball, around which the cable lies in the plane of its neighbours")
-BOX_AT = sheave_int("", "1 + its row of boxes where it is a box, or 0")
+POLYHEDRON_AT = sheave_int("", "1 + its row of polyhedra where it is one, or 0")
 SHEAVE_INT = sheave_int.width
 
 FROM_START, FROM_TOUCH = constants(1, 2)

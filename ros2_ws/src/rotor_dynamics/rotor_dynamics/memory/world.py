@@ -37,7 +37,6 @@ from rotor_dynamics.memory.bodies import (
     START,
     STATES,
 )
-from rotor_dynamics.memory.boxes import BOX, BOX_INT
 from rotor_dynamics.memory.constraints import (
     CONSTRAINT,
     CONSTRAINT_INT,
@@ -70,6 +69,14 @@ from rotor_dynamics.memory.hulls import (
     TOUCH_INT,
 )
 from rotor_dynamics.memory.joints import ARTICULATED, JOINT, JOINT_INT, RESPONSE, TREE_INT
+from rotor_dynamics.memory.polyhedra import (
+    EDGE,
+    EDGE_INT,
+    FACET,
+    FACET_INT,
+    POLYHEDRON,
+    POLYHEDRON_INT,
+)
 from rotor_dynamics.memory.rotors import ROTOR, ROTOR_INT
 from rotor_dynamics.memory.routes import (
     GRIP,
@@ -82,7 +89,7 @@ from rotor_dynamics.memory.routes import (
     SHEAVE_INT,
 )
 
-N_TABLES = 60
+N_TABLES = 64
 """Fields of :class:`World`."""
 
 header = Row("header", "Integers of a world.")
@@ -107,7 +114,9 @@ N_ROUTES = header("", "cables that run through rings, wind or stretch; then caps
 N_PINS = header("", "points of routes")
 N_GRIPS = header("", "bodies that routes touch, route by route")
 N_SHEAVES = header("", "pulleys with a size, pegs and edges")
-N_BOXES = header("", "boxes that cables wrap around")
+N_POLYHEDRA = header("", "polyhedra that cables wrap around")
+N_FACETS = header("", "their faces")
+N_EDGES = header("", "their edges, once for every face")
 N_CAPSTANS = header("", "rings and sheaves on which cables rub")
 N_WAYS = header("", "unknowns of the longest row of sheaves")
 N_HULLS = header("", "solids in rigid contact")
@@ -325,8 +334,16 @@ class World(NamedTuple):
     sheaves: Annotated[
         Array, Table(FLOATS, ("n_sheaves", SHEAVE), "pulleys with a size, pegs and edges")
     ]
-    box_int: Annotated[Array, Table(INTS, ("n_boxes", BOX_INT), "integers of boxes")]
-    boxes: Annotated[Array, Table(FLOATS, ("n_boxes", BOX), "boxes that cables wrap around")]
+    polyhedron_int: Annotated[
+        Array, Table(INTS, ("n_polyhedra", POLYHEDRON_INT), "integers of polyhedra")
+    ]
+    polyhedra: Annotated[
+        Array, Table(FLOATS, ("n_polyhedra", POLYHEDRON), "polyhedra that cables wrap around")
+    ]
+    facet_int: Annotated[Array, Table(INTS, ("n_facets", FACET_INT), "integers of faces")]
+    facets: Annotated[Array, Table(FLOATS, ("n_facets", FACET), "faces of polyhedra")]
+    edge_int: Annotated[Array, Table(INTS, ("n_edges", EDGE_INT), "integers of edges")]
+    edges: Annotated[Array, Table(FLOATS, ("n_edges", EDGE), "edges of polyhedra")]
     hull_int: Annotated[Array, Table(INTS, ("n_hulls", HULL_INT), "integers of hulls")]
     hulls: Annotated[Array, Table(FLOATS, ("n_hulls", HULL), "solids in rigid contact")]
     corners: Annotated[Array, Table(FLOATS, ("n_corners", CORNER), "points of hulls")]
@@ -349,8 +366,8 @@ class World(NamedTuple):
 
 SIZES = ("n_bodies", "n_constraints", "n_pairs", "n_inputs", "n_external", "n_rotors", "n_drags",
          "log_rows", "n_trees", "n_joints", "n_contacts", "n_blades", "n_stations", "n_points",
-         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_boxes", "n_capstans", "n_ways",
-         "n_hulls", "n_corners", "n_meetings", "n_touches", "n_scratch")  # fmt: skip
+         "n_discs", "n_forces", "n_routes", "n_pins", "n_grips", "n_sheaves", "n_polyhedra", "n_facets", "n_edges",
+         "n_capstans", "n_ways", "n_hulls", "n_corners", "n_meetings", "n_touches", "n_scratch")  # fmt: skip
 """Names of the sizes in the header, in their order."""
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotor_core.errors import ModelError
+from rotor_core.math.polyhedron import Polyhedron
 
 INITIAL_GAP = 1e-9
 """A cable this close to its length when the state is set counts as taut; longer is an error, m."""
@@ -29,7 +30,7 @@ class Ring(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheave:
-    """What a cable runs over: a cylinder (a pulley with a size, a peg, or, of radius 0, an edge), a ball or a box.
+    """What a cable runs over: a cylinder (a pulley with a size, a peg, or, of radius 0, an edge), a ball or a hull.
 
     Attributes:
         body: index, or WORLD.
@@ -40,9 +41,8 @@ class Sheave:
             end a to end b, -1 clockwise. 0: a peg, on which it may come to lie.
         reach: half the length of the cylinder, m; beyond, a cable slips off.
         friction: coefficient of friction of the cable on it.
-        ball: whether it is a ball about its centre, smooth and a peg; its axis says nothing then.
-        half: half the edges of a box about its centre, (3,) m, a peg; None: it is no box.
-        axes: of a box in the frame of the body, (3, 3).
+        ball: whether it is a ball about its centre, a peg; its axis says nothing then.
+        polyhedron: the hull, a peg, its corners from ``centre``, in the axes of the body; None: it is none.
     """
 
     body: int
@@ -53,8 +53,7 @@ class Sheave:
     reach: float = np.inf
     friction: float = 0.0
     ball: bool = False
-    half: np.ndarray | None = None
-    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    polyhedron: Polyhedron | None = None
 
     def __post_init__(self) -> None:
         numbers = np.concatenate([self.centre, self.axis, [self.radius]])
@@ -69,20 +68,12 @@ class Sheave:
             )
         if self.turn not in (-1, 0, 1):
             raise ModelError(f"sheave: turn must be -1, 0 or 1, got {self.turn}.")
-        if self.ball and (self.turn or self.friction or not self.radius):
+        if self.ball and (self.turn or not self.radius):
             raise ModelError(
-                f"ball: is a smooth peg with a radius > 0, got turn {self.turn}, friction {self.friction:g} and radius "
-                f"{self.radius:g}."
+                f"ball: is a peg with a radius > 0, got turn {self.turn} and radius {self.radius:g}."
             )
-        if self.half is not None and (self.ball or self.turn or not (self.half > 0.0).all()):
-            raise ModelError(
-                f"box: is a peg with edges > 0 and no ball, got turn {self.turn}, half edges {self.half}."
-            )
-
-    def is_off_box(self, point: np.ndarray) -> bool:
-        """True if a point in the frame of the body is outside the box, and not on its surface."""
-        beyond = np.abs((point - self.centre) @ self.axes) - self.half
-        return bool(beyond.max() > INITIAL_GAP)
+        if self.polyhedron is not None and (self.ball or self.turn):
+            raise ModelError(f"polyhedron: is a peg and no ball, got turn {self.turn}.")
 
 
 @dataclass(frozen=True)

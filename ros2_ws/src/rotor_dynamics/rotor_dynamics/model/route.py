@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
+from rotor_core.math.polyhedron import Polyhedron
 from rotor_dynamics import memory
 from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.topology import Topology
@@ -57,15 +59,20 @@ def capstan_count(cables: Sequence[Cable], routes: Paths) -> int:
 
 
 def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, ...]:
-    """Numbers of routes (with capstans), points, grips, sheaves, boxes, capstans; unknowns of the longest row."""
+    """Sizes of the tables of routes, from ``n_routes`` to ``n_ways`` of :data:`rotor_dynamics.memory.SIZES`.
+
+    The last: unknowns of the longest row.
+    """
     capstans = capstan_count(cables, routes)
     points = sum(len(p) for _, p in routes)
     grips = sum(len(_bodies(p)) * (1 + len(capstans_of(cables[k], p))) for k, p in routes)
     grips += sum(c.drum >= 0 for c in cables)
     sheaves = sum(len(c.sheaves) for c in cables)
     longest = max((len(row) for c in cables for row in rows_of(c)), default=0)
-    boxes = sum(sheave.half is not None for c in cables for _, sheave in c.sheaves)
-    return len(routes) + capstans, points, grips, sheaves, boxes, capstans, 4 * longest
+    polyhedra = [s.polyhedron for c in cables for _, s in c.sheaves if s.polyhedron is not None]
+    faces, edges = sum(len(p.faces) for p in polyhedra), sum(p.n_edges for p in polyhedra)
+    numbers = len(routes) + capstans, points, grips, sheaves, len(polyhedra), faces, edges
+    return *numbers, capstans, 4 * longest
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
@@ -92,6 +99,34 @@ def path_of(world: memory.World, k: int) -> list[tuple[int, np.ndarray]]:
     ]
 
 
+def fill_polyhedron(
+    world: memory.World, row: int, first_face: int, first_edge: int, polyhedron: Polyhedron
+) -> None:
+    """Write faces and edges of a polyhedron from these rows on, and where they are into its own row."""
+    number = world.polyhedron_int[row]
+    number[[memory.FIRST_FACET, memory.END_FACET]] = first_face, first_face + len(polyhedron.faces)
+    numbers = {pair: h for h, pair in enumerate(polyhedron.edges, first_edge)}
+    first = first_edge
+    for f, (face, plane) in enumerate(
+        zip(polyhedron.faces, polyhedron.planes, strict=True), first_face
+    ):
+        n = len(face)
+        world.facets[f], world.facet_int[f] = plane, (first, first + n)
+        for k, (a, b) in enumerate(pairwise((*face, face[0]))):
+            twin = numbers[b, a]
+            world.edge_int[first + k] = f, twin, first + (k + 1) % n, first + (k - 1) % n, a
+            way = polyhedron.corners[b] - polyhedron.corners[a]
+            length = float(np.linalg.norm(way))
+            edge = world.edges[first + k]
+            edge[memory.EDGE_FROM : memory.EDGE_FROM + 3] = polyhedron.corners[a]
+            edge[memory.EDGE_ALONG : memory.EDGE_ALONG + 3] = way / length
+            edge[memory.EDGE_LENGTH] = length
+            # of its twin, which runs the other way along it, this face is beyond
+            inward = np.cross(plane[:3], way / length)
+            world.edges[twin, memory.EDGE_BEYOND : memory.EDGE_BEYOND + 3] = inward
+        first += n
+
+
 def fill_routes(
     world: memory.World,
     cables: Sequence[Cable],
@@ -100,7 +135,7 @@ def fill_routes(
     turns: Mapping[int, np.ndarray],
 ) -> None:
     """Write the rows of all routes, and mark their constraints; ``turns``: attitude of every member in its body."""
-    pins = grips = sheaves = boxes = 0
+    pins = grips = sheaves = polyhedra = faces = edges = 0
     for r, (k, path) in enumerate(routes):
         cable, bodies = cables[k], _bodies(path)
         world.route_int[r, : memory.FIRST_CAPSTAN] = k, pins, pins + len(path), grips, 0
@@ -129,15 +164,17 @@ def fill_routes(
             body, centre = path[p]
             row = world.sheaves[sheaves]
             row[memory.SHEAVE_CENTRE : memory.SHEAVE_CENTRE + 3] = centre
-            own = _axes(sheave.axis) if sheave.half is None else sheave.axes
+            own = np.eye(3) if sheave.polyhedron is not None else _axes(sheave.axis)
             axes = turns[sheave.body] @ own
             row[memory.SHEAVE_AXES : memory.SHEAVE_AXES + 9] = axes.ravel()
             row[memory.SHEAVE_RADIUS], row[memory.SHEAVE_REACH] = sheave.radius, sheave.reach
             world.sheave_int[sheaves, memory.BALL] = sheave.ball
-            if sheave.half is not None:
-                world.boxes[boxes, memory.HALF : memory.HALF + 3] = sheave.half
-                boxes += 1
-                world.sheave_int[sheaves, memory.BOX_AT] = boxes
+            if sheave.polyhedron is not None:
+                fill_polyhedron(world, polyhedra, faces, edges, sheave.polyhedron)
+                polyhedra += 1
+                faces += len(sheave.polyhedron.faces)
+                edges += sheave.polyhedron.n_edges
+                world.sheave_int[sheaves, memory.POLYHEDRON_AT] = polyhedra
             world.sheave_int[sheaves, : memory.FRESH] = (
                 body,
                 r,

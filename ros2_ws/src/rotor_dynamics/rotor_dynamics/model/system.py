@@ -15,7 +15,7 @@ from rotor_core.errors import ModelError
 from rotor_dynamics.memory import PARAMETERS
 from rotor_dynamics.model.blade import Blade, Disc, Surface, check_blades
 from rotor_dynamics.model.body import WORLD, Body, Placement, merge
-from rotor_dynamics.model.cable import Cable
+from rotor_dynamics.model.cable import INITIAL_GAP, Cable
 from rotor_dynamics.model.contact import Contact, check_contacts
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.solid import RigidContact, Solid, check_solids
@@ -164,10 +164,10 @@ class System:
             if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
                 raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
             for part in c.parts:
-                if len(part) > 1 and any(s.ball or s.half is not None for s in part):
+                if len(part) > 1 and any(s.ball or s.polyhedron is not None for s in part):
                     raise ModelError(
-                        f"{place}: a ball or box and something else to lie on between the same two rings. Put a ring "
-                        f"between, or name one of them only."
+                        f"{place}: a ball, box or polyhedron and something else to lie on between the same two rings. "
+                        f"Put a ring between, or name one of them only."
                     )
                 rough = [s for s in part if s.friction]
                 if len({s.body for s in rough}) > 1 and not all(s.turn for s in rough):
@@ -176,11 +176,15 @@ class System:
                         f"first is not known. Put a ring between, or let one body be smooth."
                     )
             for at, sheave in c.sheaves:
-                ends = (c.path[at - 1], c.path[at + 2]) if sheave.half is not None else ()
-                if any(body == sheave.body and not sheave.is_off_box(r) for body, r in ends):
+                if sheave.polyhedron is None:
+                    continue
+                ends = [r for body, r in (c.path[at - 1], c.path[at + 2]) if body == sheave.body]
+                if any(
+                    not sheave.polyhedron.is_outside(r - sheave.centre, INITIAL_GAP) for r in ends
+                ):
                     raise ModelError(
-                        f"{place}: an end of it, or a ring, is on the surface of the box of its own body that it may "
-                        f"wrap around, or inside. Put it outside, or leave the box out."
+                        f"{place}: an end of it, or a ring, is on the surface of the box or polyhedron of its own body "
+                        f"that it may wrap around, or inside. Put it outside, or leave that out."
                     )
             if any(frictions) and c.stiffness:
                 raise ModelError(

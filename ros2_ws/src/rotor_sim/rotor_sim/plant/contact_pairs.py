@@ -9,9 +9,10 @@ from rotor_core.config.environment import RIGID, Environment
 from rotor_core.config.environment import Contact as ContactConfig
 from rotor_core.config.model import Box, Model, Vehicle
 from rotor_core.config.schema import Scenario
-from rotor_core.config.vehicles.outline import CORNERS, EDGE_MIDDLES, corners, feet, linked_places
+from rotor_core.config.vehicles.outline import EDGE_MIDDLES, corners, feet, linked_places
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
 from rotor_core.errors import ModelError
+from rotor_core.math.polyhedron import CORNERS
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.contact import (
     RATE,

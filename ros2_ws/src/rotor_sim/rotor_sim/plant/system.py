@@ -14,6 +14,7 @@ from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
+from rotor_core.math.polyhedron import Polyhedron
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.cable import Cable, Ring, Sheave
@@ -146,12 +147,12 @@ def system_from_scenario(scenario: Scenario) -> System:
 
 
 def _sheave(c: Cylinder, body: int) -> Sheave:
-    """A pulley, peg, ball or box as its configuration gives it."""
+    """A pulley, peg, ball, box or hull as its configuration gives it."""
     centre = np.array(c.centre)
-    if c.size is not None:
+    if c.corners:
         axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
-        half = 0.5 * np.array(c.size)
-        return Sheave(body, centre, axes[:, 2], 0.0, friction=c.friction, half=half, axes=axes)
+        hull = Polyhedron.around(np.array(c.corners) @ axes.T)
+        return Sheave(body, centre, axes[:, 2], 0.0, friction=c.friction, polyhedron=hull)
     ball = not any(c.axis)
     axis = np.array((0.0, 0.0, 1.0) if ball else c.axis)
     return Sheave(body, centre, axis, c.radius, c.turn, c.reach, c.friction, ball)

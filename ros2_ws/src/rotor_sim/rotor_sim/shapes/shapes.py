@@ -24,7 +24,7 @@ from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
 from rotor_sim.shapes.arcs import arcs_over
-from rotor_sim.shapes.box_ways import way_around
+from rotor_sim.shapes.polyhedron_ways import way_around
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -50,7 +50,7 @@ SAG_POINTS = 8
 """Segments of a slack cable."""
 
 MOST_WAYS = 6
-"""Ways around a box that are tried, the shortest first."""
+"""Ways around a box or hull that are tried, the shortest first."""
 
 MOST_WRAPS = 4
 """Pegs on which a cable is drawn at once, at most."""
@@ -94,9 +94,9 @@ class Shape:
 def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
     """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
 
-    On a cylinder or box there are always as many points, in one place where the cable does not lie on it. On which
-    pegs it lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the cable.
-    Where none is, it is slack, and drawn without.
+    On a cylinder, box or hull there are always as many points, in one place where the cable does not lie on it. On
+    which pegs it lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the
+    cable. Where none is, it is slack, and drawn without.
     """
     turns = [c.turn for c in cable.cylinders]
     if not turns:
@@ -119,10 +119,10 @@ def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
 
 
 def _choices(cable: CableAttachment, turns: Sequence[int]) -> list[tuple[int, int]]:
-    """Pegs on which a cable does not lie yet, each with ways round it, or with the numbers of those around a box."""
+    """Pegs on which a cable does not lie yet, each with ways round it, or with the numbers of those around a hull."""
     free = [(k, c) for k, c in enumerate(cable.cylinders) if turns[k] == 0]
     rounds, ways = (1, -1), range(1, MOST_WAYS + 1)
-    return [(k, turn) for k, c in free for turn in (rounds if c.size is None else ways)]
+    return [(k, turn) for k, c in free for turn in (ways if c.corners else rounds)]
 
 
 def _miss(way: np.ndarray, cable: CableAttachment) -> float:
@@ -132,7 +132,7 @@ def _miss(way: np.ndarray, cable: CableAttachment) -> float:
 
 
 def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) -> np.ndarray:
-    """One of the ways of :func:`laid`: which way round each cylinder, which of those around a box; 0: not on it."""
+    """One of the ways of :func:`laid`: which way round each cylinder, which of those around a hull; 0: not on it."""
     marks = _marks(cable, points)
     n = len(points) - sum(map(len, marks))
     nodes = points[:n]
@@ -140,14 +140,11 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
     for part in range(n - 1):
         p, q = nodes[part], nodes[part + 1]
         here = [i for i, c in enumerate(cable.cylinders) if c.part == part]
-        if len(here) == 1 and (size := cable.cylinders[here[0]].size) is not None:
+        if len(here) == 1 and (corners := cable.cylinders[here[0]].corners):
             middle, *tips = marks[here[0]]
             x, y = (tip - middle for tip in tips)
-            out.append(
-                way_around(
-                    p, q, middle, np.column_stack([x, y, np.cross(x, y)]), size, turns[here[0]]
-                )
-            )
+            axes = np.column_stack([x, y, np.cross(x, y)])
+            out.append(way_around(p, q, middle, axes, corners, turns[here[0]]))
             out.append(nodes[part + 1 : part + 2])
             continue
         row = [
@@ -167,8 +164,8 @@ def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) 
 
 
 def _directions(c: Cylinder) -> list[np.ndarray]:
-    """Directions that tell how a pulley, peg or box is turned."""
-    if c.size is None:
+    """Directions that tell how a pulley, peg, box or hull is turned."""
+    if not c.corners:
         return [np.array(c.axis)]
     axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
     return [axes[:, 0], axes[:, 1]]
@@ -217,7 +214,7 @@ def drawn_length(cable: CableAttachment) -> float:
 def drawn_path(cable: CableAttachment, name: str) -> list[tuple[str, np.ndarray]]:
     """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses.
 
-    Behind them points for every pulley and peg: its middle, and one along its axis; of a box along its x and y.
+    Behind them points for every pulley and peg: its middle, and one along its axis; of a box or hull along its x and y.
     """
     path = [(body, np.array(point)) for body, point in cable.nodes]
     n = cable.segments if cable.mass_kg_per_m else 0

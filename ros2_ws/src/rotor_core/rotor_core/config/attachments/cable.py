@@ -6,8 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.errors import ModelError
+from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_core.registry import Kind
 
 STIFFEST = 1e6
@@ -66,11 +70,12 @@ class Ring:
 
 @dataclass(frozen=True)
 class Peg:
-    """A cylinder around which a cable wraps when it comes to lie on it; with ``radius_m`` 0 an edge; a ball; or a box.
+    """What a cable may come to lie on: a cylinder (with ``radius_m`` 0 an edge), a ball, a box or a hull.
 
-    Between its two ends ``ends_m``, or about ``middle_m`` a ball of ``radius_m`` or a box of ``size_m`` turned by
-    ``rpy_deg``, in the axes of an entity or of the ``world``; or an obstacle by its name; ``any``: the cylinders of all
-    obstacles. Balls are smooth. Between two rings a cable that may lie on a ball or box lies on nothing else.
+    A cylinder between its two ends ``ends_m``; about ``middle_m`` a ball of ``radius_m``, a box of ``size_m``, or the
+    hull of ``corners_m``, turned by ``rpy_deg``; in the axes of an entity or of the ``world``. Or an obstacle by its
+    name; ``any``: the cylinders of all obstacles. Between two rings a cable that may lie on a ball, box or hull lies on
+    nothing else.
     ``part``: of the way between rings, from 1, that may come to lie on it. ``friction``: as of rings.
     """
 
@@ -79,6 +84,7 @@ class Peg:
     ends_m: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     middle_m: Vector | None = None
     size_m: Vector | None = bounded(None, gt=0.0)
+    corners_m: tuple[Vector, ...] = ()
     rpy_deg: Vector = (0.0, 0.0, 0.0)
     radius_m: float = bounded(0.0, ge=0.0)
     part: int = bounded(1, ge=1)
@@ -88,37 +94,50 @@ class Peg:
         has_ends = self.ends_m[0] != self.ends_m[1]
         if not self.obstacle and has_ends == (self.middle_m is not None):
             raise ValueError(
-                "a peg needs ends_m, two points that differ, or the middle_m of a ball or box, or the name of an "
-                "obstacle."
+                "a peg needs ends_m, two points that differ, or the middle_m of a ball, box or hull, or the name of "
+                "an obstacle."
             )
         if self.size_m is not None and (self.middle_m is None or self.radius_m):
             raise ValueError("size_m makes a box: give it a middle_m, and leave out radius_m.")
-        if (
-            self.middle_m is not None
-            and self.size_m is None
-            and (self.friction or not self.radius_m)
-        ):
+        if self.corners_m and (self.middle_m is None or self.radius_m or self.size_m is not None):
             raise ValueError(
-                "a ball is smooth: give it a radius_m > 0, and leave out friction. A box needs size_m."
+                "corners_m makes a hull: give it a middle_m, and leave out radius_m and size_m."
+            )
+        if self.middle_m is not None and not self.corners and not self.radius_m:
+            raise ValueError(
+                "a ball needs a radius_m > 0, a box a size_m, a hull corners_m. Give one of them."
             )
         if self.obstacle and self.entity != "world":
             raise ValueError("obstacles stand in the world. Leave out entity.")
+        if self.corners:
+            try:
+                Polyhedron.around(np.array(self.corners))
+            except ModelError as error:
+                raise ValueError(str(error)) from error
+
+    @property
+    def corners(self) -> tuple[Vector, ...]:
+        """Of a box or hull, from its middle in its own axes, m; none of others."""
+        if self.size_m is None:
+            return self.corners_m
+        return tuple(map(tuple, (0.5 * np.array(self.size_m) * CORNERS).tolist()))
 
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A pulley, peg, ball or box on the way of a cable.
+    """A pulley, peg, ball, box or hull on the way of a cable.
 
     Attributes:
         entity: whose axes the rest is in.
-        centre, axis: m, and along it; a ball or box has no axis, (0, 0, 0).
+        centre, axis: m, and along it; a ball, box or hull has no axis, (0, 0, 0).
         radius, reach: m; half its length.
         turn: of a pulley, +1 (ccw) or -1; 0: a peg.
         part: number of the straight part, from 0, that it is in.
         friction: of the cable on it.
         name: of the obstacle or entity.
         wheel: what turns of it.
-        size, rpy_deg: edges of a box, m, and how it is turned in the axes of the entity; None: it is no box.
+        corners, rpy_deg: of a box or hull from the centre in its own axes, m, and how these are turned in those of the
+            entity; none of others.
     """
 
     entity: str
@@ -131,7 +150,7 @@ class Cylinder:
     friction: float
     name: str
     wheel: Wheel | None = None
-    size: Vector | None = None
+    corners: tuple[Vector, ...] = ()
     rpy_deg: Vector = (0.0, 0.0, 0.0)
 
 
@@ -263,7 +282,7 @@ class CableAttachment:
 
     @property
     def cylinders(self) -> tuple[Cylinder, ...]:
-        """Pulleys, pegs, balls and boxes, in the order of the way."""
+        """Pulleys, pegs, balls, boxes and hulls, in the order of the way."""
         out, part = [], 0
         for ring in self.through:
             if ring.turn is None:
@@ -283,7 +302,7 @@ class CableAttachment:
                 centre, axis, reach = peg.middle_m, (0.0, 0.0, 0.0), math.inf
             place = centre, axis, peg.radius_m, reach
             named = peg.obstacle or peg.entity
-            shape = None, peg.size_m, peg.rpy_deg
+            shape = None, peg.corners, peg.rpy_deg
             out.append(Cylinder(peg.entity, *place, 0, peg.part - 1, peg.friction, named, *shape))  # type: ignore[arg-type]
         return tuple(sorted(out, key=lambda c: c.part))
 

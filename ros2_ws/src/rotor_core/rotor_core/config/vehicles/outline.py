@@ -10,12 +10,10 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.config.model import Box, Model, Payload, Plate, Sphere, Vehicle
 from rotor_core.config.vehicles.rotor_tree import skid_ends
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
-
-CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
-"""Of a box with half sizes 1, (8, 3)."""
+from rotor_core.math.polyhedron import CORNERS
 
 EDGE_MIDDLES = np.array([p for p in product((-1.0, 0.0, 1.0), repeat=3) if p.count(0.0) == 1])
-"""Of such a box, (12, 3)."""
+"""Of a box with half sizes 1, (12, 3)."""
 
 FOOT_DEPTH = 0.3
 """Feet of vehicles that name none are this much of their span below the hubs."""
