@@ -283,7 +283,7 @@ def test_marker_rules_over_a_run(name):
 
 
 def test_slack_cables_sag_by_about_their_length():
-    from rotor_sim.shapes.shapes import cable_points
+    from rotor_sim.shapes.cable_ways import cable_points
 
     for distance in (0.2, 0.5, 0.9, 0.99):
         line = cable_points(np.array([[0.0, 0.0, 0.0], [distance, 0.0, 0.0]]), 1.0)

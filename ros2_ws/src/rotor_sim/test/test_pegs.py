@@ -1,6 +1,7 @@
 """Pulleys, pegs and edges in scenarios: read, checked, drawn, named."""
 
 import ast
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from rotor_core.errors import ConfigError, ModelError, SolverError
 from rotor_core.state import State
 from rotor_flight.fly import fly
 from rotor_sim.shapes.arcs import arc_over
-from rotor_sim.shapes.shapes import drawn_path, laid
+from rotor_sim.shapes.cable_ways import drawn_path, laid
 
 SCENE = """
 schema: 1
@@ -250,6 +251,25 @@ def test_a_mesh_is_the_hull_of_its_corners_and_is_drawn_as_it_lies(tmp_path):
             assert length_of(line) == pytest.approx(ROPE, abs=1e-5)
         lies += (np.abs(height) < 1e-9).sum() >= 2
     assert lies > 20
+
+
+def test_a_ball_is_hauled_over_a_ridge_and_its_cable_is_never_drawn_through_it():
+    """Slack at first, then on a winch: how long it is pictures do not know, but not where it would pass through rock."""
+    flight = fly(load_scenario("hauled_over_ridge"))
+    assert flight.verdict().kind == "flown"
+    wraps = [e.type for e in flight.events if e.cause == "wraps"]
+    assert wraps == ["leave", "leave"]  # over two edges from the start
+    assert flight["ball"].array[0, 0] < -1.0 and flight["ball"].array[-1, 0] > 1.0
+    (obstacle,) = flight.scenario.environment.obstacles
+    hull = ConvexHull(obstacle.triangles.reshape(-1, 3))
+    turn, bent = Rotation.from_euler("z", obstacle.rpy_deg[2], degrees=True).as_matrix(), 0
+    for row in range(0, len(flight.time), 10):
+        line = drawn(flight, row) @ turn
+        between = [a + s * (b - a) for a, b in pairwise(line) for s in np.linspace(0.0, 1.0, 9)]
+        height = np.array(between) @ hull.equations[:, :3].T + hull.equations[:, 3]
+        assert height.max(axis=1).min() > -2e-3
+        bent += len(np.unique(np.round(line, 9), axis=0)) > 3
+    assert bent > 20
 
 
 SHORT = """

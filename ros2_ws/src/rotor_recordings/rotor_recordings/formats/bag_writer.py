@@ -22,7 +22,7 @@ from rotor_recordings.formats.message_store import STORAGE_VERSION, message_stor
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
 from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
-from rotor_sim.shapes.shapes import drawn_path, laid
+from rotor_sim.shapes.cable_ways import drawn_path, laid
 
 ALL_VALID = 511
 WORLD = "world"

@@ -10,7 +10,6 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.clearance.solids import rotor_radius
-from rotor_core.config.attachments.cable import CableAttachment, Cylinder
 from rotor_core.config.model import Box, Payload, Plate, Sphere, Vehicle
 from rotor_core.config.obstacles.obstacle import (
     BallObstacle,
@@ -23,8 +22,6 @@ from rotor_core.config.vehicles.arm import Visual, link_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.rotor_tree import fuselage_shapes, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
-from rotor_sim.shapes.arcs import arcs_over
-from rotor_sim.shapes.polyhedron_ways import way_around
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue, opacity, 0..1."""
@@ -45,18 +42,6 @@ DISC_COLOUR: Colour = (0.35, 0.55, 0.80, 0.30)
 
 GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 """Of the drawn ground, m."""
-
-SAG_POINTS = 8
-"""Segments of a slack cable."""
-
-MOST_WAYS = 6
-"""Ways around a box or hull that are tried, the shortest first."""
-
-MOST_WRAPS = 4
-"""Pegs on which a cable is drawn at once, at most."""
-
-LIES, NEARLY = 1e-6, 2e-3
-"""Shares of its length by which the drawn way of a taut cable misses it: is right, and may be (arcs are polygons)."""
 
 THRUST_SCALE = 0.06
 """Length of a thrust or force arrow, m/N."""
@@ -89,141 +74,6 @@ class Shape:
     rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
     triangles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3, 3)))
     text: str = ""
-
-
-def laid(points: np.ndarray, cable: CableAttachment) -> np.ndarray:
-    """Path of a cable over its pulleys and pegs, (m, 3), from the points of :func:`drawn_path` in W.
-
-    On a cylinder, box or hull there are always as many points, in one place where the cable does not lie on it. On
-    which pegs it lies, and on which side, nobody tells: pegs are added one by one until the way is as long as the
-    cable. Where none is, it is slack, and drawn without.
-    """
-    turns = [c.turn for c in cable.cylinders]
-    if not turns:
-        return points
-    plain = best = _way_over(points, cable, turns)
-    miss = _miss(best, cable)
-    for _ in range(min(turns.count(0), MOST_WRAPS)):
-        if miss < LIES:
-            break
-        ways = []
-        for k, turn in _choices(cable, turns):
-            trial = [*turns[:k], turn, *turns[k + 1 :]]
-            way = _way_over(points, cable, trial)
-            ways.append((_miss(way, cable), trial, way))
-        found = min(ways, key=lambda way: way[0])
-        if found[0] >= miss:
-            break
-        miss, turns, best = found
-    return best if miss < NEARLY else plain
-
-
-def _choices(cable: CableAttachment, turns: Sequence[int]) -> list[tuple[int, int]]:
-    """Pegs on which a cable does not lie yet, each with ways round it, or with the numbers of those around a hull."""
-    free = [(k, c) for k, c in enumerate(cable.cylinders) if turns[k] == 0]
-    rounds, ways = (1, -1), range(1, MOST_WAYS + 1)
-    return [(k, turn) for k, c in free for turn in (ways if c.corners else rounds)]
-
-
-def _miss(way: np.ndarray, cable: CableAttachment) -> float:
-    """Share by which a way is longer or shorter than its cable."""
-    length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-    return abs(length / cable.length_m - 1.0)
-
-
-def _way_over(points: np.ndarray, cable: CableAttachment, turns: Sequence[int]) -> np.ndarray:
-    """One of the ways of :func:`laid`: which way round each cylinder, which of those around a hull; 0: not on it."""
-    marks = _marks(cable, points)
-    n = len(points) - sum(map(len, marks))
-    nodes = points[:n]
-    out = [nodes[:1]]
-    for part in range(n - 1):
-        p, q = nodes[part], nodes[part + 1]
-        here = [i for i, c in enumerate(cable.cylinders) if c.part == part]
-        if len(here) == 1 and (corners := cable.cylinders[here[0]].corners):
-            middle, *tips = marks[here[0]]
-            x, y = (tip - middle for tip in tips)
-            axes = np.column_stack([x, y, np.cross(x, y)])
-            out.append(way_around(p, q, middle, axes, corners, turns[here[0]]))
-            out.append(nodes[part + 1 : part + 2])
-            continue
-        row = [
-            (marks[i][0], marks[i][1] - marks[i][0], cable.cylinders[i].radius, turns[i])
-            if any(cable.cylinders[i].axis)
-            else (marks[i][0], _across(p, q, marks[i][0]), cable.cylinders[i].radius, abs(turns[i]))
-            for i in here
-        ]
-        if not any(
-            c.turn for c in cable.cylinders if c.part == part
-        ):  # pegs have no order of their own
-            chord = q - p
-            row.sort(key=lambda cylinder: float(cylinder[0] @ chord))
-        out += arcs_over(p, q, row)
-        out.append(nodes[part + 1 : part + 2])
-    return np.concatenate(out)
-
-
-def _directions(c: Cylinder) -> list[np.ndarray]:
-    """Directions that tell how a pulley, peg, box or hull is turned."""
-    if not c.corners:
-        return [np.array(c.axis)]
-    axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
-    return [axes[:, 0], axes[:, 1]]
-
-
-def _marks(cable: CableAttachment, points: np.ndarray) -> list[np.ndarray]:
-    """Points of every pulley and peg, (2 or 3, 3), from the last ones of a path."""
-    counts = [1 + len(_directions(c)) for c in cable.cylinders]
-    ends = len(points) - sum(counts) + np.cumsum(counts)
-    return [points[end - count : end] for count, end in zip(counts, ends, strict=True)]
-
-
-def _across(p: np.ndarray, q: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """The axis about which a cable from p to q goes round a ball, counter-clockwise."""
-    axis = np.cross(p - middle, q - middle)
-    return axis if axis.any() else np.array([0.0, 0.0, 1.0])
-
-
-def cable_points(path: np.ndarray, length: float) -> np.ndarray:
-    """Polyline of a cable, (m, 3), over a path from end to end, (n, 3).
-
-    Straight when taut; when slack every part hangs in a parabola with its share of the slack.
-    """
-    spans = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    distance = float(spans.sum())
-    slack = length - distance
-    if slack <= 1e-6 or distance < 1e-9:
-        return np.array(path)
-    s = np.linspace(0.0, 1.0, SAG_POINTS + 1)[1:, None]
-    line = [path[:1]]
-    for start, end, span in zip(path[:-1], path[1:], spans, strict=True):
-        share = slack * span / distance
-        sag = np.sqrt(3.0 / 8.0 * share * max(span, share))  # arc length of a flat parabola
-        line.append(start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag]))
-    return np.concatenate(line)
-
-
-def drawn_length(cable: CableAttachment) -> float:
-    """Length that a slack cable is drawn with, m; of one on a winch pictures do not know it: straight.
-
-    So is every piece of a heavy one.
-    """
-    return 0.0 if cable.winch or cable.mass_kg_per_m or cable.cylinders else cable.length_m
-
-
-def drawn_path(cable: CableAttachment, name: str) -> list[tuple[str, np.ndarray]]:
-    """Bodies and points through which a cable is drawn, from end to end: a heavy one through its masses.
-
-    Behind them points for every pulley and peg: its middle, and one along its axis; of a box or hull along its x and y.
-    """
-    path = [(body, np.array(point)) for body, point in cable.nodes]
-    n = cable.segments if cable.mass_kg_per_m else 0
-    marks = [
-        (c.entity, np.array(c.centre) + direction)
-        for c in cable.cylinders
-        for direction in (np.zeros(3), *_directions(c))
-    ]
-    return [*path[:-1], *((f"{name}/{i + 1}", np.zeros(3)) for i in range(n)), path[-1], *marks]
 
 
 def _name(entity: str, height: float) -> Shape:

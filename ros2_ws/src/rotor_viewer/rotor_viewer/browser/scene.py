@@ -17,6 +17,7 @@ from rotor_core.reference import Reference
 from rotor_core.state import Pose
 from rotor_flight.flight import Flight
 from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_sim.shapes.cable_ways import cable_points, drawn_length, drawn_path, laid
 from rotor_sim.shapes.shapes import (
     DISC_COLOUR,
     SAG_POINTS,
@@ -27,10 +28,6 @@ from rotor_sim.shapes.shapes import (
     Colour,
     Shape,
     arm_shapes,
-    cable_points,
-    drawn_length,
-    drawn_path,
-    laid,
     scenario_shapes,
 )
 from rotor_viewer.browser.world import World

@@ -20,16 +20,13 @@ from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State
 from rotor_flight.flight import Flight
 from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_sim.shapes.cable_ways import cable_points, drawn_length, drawn_path, laid
 from rotor_sim.shapes.shapes import (
     SLACK_COLOUR,
     TAUT_COLOUR,
     THRUST_COLOUR,
     THRUST_SCALE,
     arm_shapes,
-    cable_points,
-    drawn_length,
-    drawn_path,
-    laid,
     scenario_shapes,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot

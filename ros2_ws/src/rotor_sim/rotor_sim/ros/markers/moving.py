@@ -18,18 +18,9 @@ from rotor_core.state import Pose
 from rotor_sim.ros.markers.bodies import body_markers, colour, marker, point
 from rotor_sim.ros.markers.discs import DiscMarkers
 from rotor_sim.ros.topics.entities import Entities
+from rotor_sim.shapes.cable_ways import cable_points, drawn_length, drawn_path, laid
 from rotor_sim.shapes.scene import CUT, Scene
-from rotor_sim.shapes.shapes import (
-    SLACK_COLOUR,
-    TAUT_COLOUR,
-    THRUST_COLOUR,
-    THRUST_SCALE,
-    Colour,
-    cable_points,
-    drawn_length,
-    drawn_path,
-    laid,
-)
+from rotor_sim.shapes.shapes import SLACK_COLOUR, TAUT_COLOUR, THRUST_COLOUR, THRUST_SCALE, Colour
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
 
