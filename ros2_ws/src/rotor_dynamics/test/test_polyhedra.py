@@ -404,9 +404,9 @@ def test_boxes_are_checked():
         Sheave(WORLD, ORIGIN, Y, 0.0, turn=1, polyhedron=box(np.ones(3)))
     peg = Sheave(WORLD, np.array([2.0, 0.0, 0.0]), Y, 0.1)
     masses = (Body("m", 1.0),)
-    with pytest.raises(ModelError, match="a ball, box or polyhedron and something else to lie on"):
+    with pytest.raises(ModelError, match="a ball, box or hull and something else to lie on"):
         System(masses, (Cable(WORLD, 0, 9.0, r_a=np.array([1.0, 0, 0]), through=(good, peg)),))
-    with pytest.raises(ModelError, match="on the surface of the box or polyhedron of its own body"):
+    with pytest.raises(ModelError, match="on the surface of the box or hull of its own body"):
         System(masses, (Cable(WORLD, 0, 9.0, r_a=np.array([0.3, 0, 0]), through=(good,)),))
     ring = Ring(WORLD, np.array([1.0, 0.0, 0.0]))
     System(masses, (Cable(WORLD, 0, 9.0, r_a=np.array([0.4, 0, 0]), through=(good, ring, peg)),))

@@ -162,7 +162,7 @@ def test_the_name_of_an_obstacle_says_where_it_is_whatever_else_is_said():
 
 
 def test_a_cable_on_one_ball_lies_on_nothing_else():
-    with pytest.raises(ModelError, match="a ball, box or polyhedron and something else to lie on"):
+    with pytest.raises(ModelError, match="a ball, box or hull and something else to lie on"):
         fly(around("{obstacle: ball}, {obstacle: peg}"))
 
 

@@ -72,6 +72,6 @@ def test_a_load_that_comes_to_the_edge_is_told(tmp_path):
     """Drawn up into what the cable runs over: an error that says so."""
     simulation = Simulation(over_the_edge(tmp_path))
     weight = simulation.scenario.model.vehicles[0].mass_kg * 9.81
-    with pytest.raises(SolverError, match="come to the surface of the pulley, peg or box"):
+    with pytest.raises(SolverError, match="come to the surface of the pulley, peg, box or hull"):
         for _ in range(400):
             simulation.step(np.array([[1.9 * weight, 0.0, 0.0, 0.0]]))

@@ -36,8 +36,8 @@ def failure_text(
     if status == stepper.AT_SHEAVE:
         return (
             f"step after t = {t:.6f} s: an end of a cable, or a ring on its way, has come to the surface of the "
-            f"pulley, peg or polyhedron beside it, or stands opposite the other end on a ball, over which the cable "
-            f"would slip, or it lies over more than {memory.MOST_BENDS} edges of a polyhedron; cables at their length "
+            f"pulley, peg, box or hull beside it, or stands opposite the other end on a ball, over which the cable "
+            f"would slip, or it lies over more than {memory.MOST_BENDS} edges of a hull; cables at their length "
             f"now: {[int(k) for k in taut]}. Stop it before, with a longer cable, a winch that stops earlier, or "
             f"contact between the bodies."
         )

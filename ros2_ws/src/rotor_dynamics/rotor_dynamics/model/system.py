@@ -166,7 +166,7 @@ class System:
             for part in c.parts:
                 if len(part) > 1 and any(s.ball or s.polyhedron is not None for s in part):
                     raise ModelError(
-                        f"{place}: a ball, box or polyhedron and something else to lie on between the same two rings. "
+                        f"{place}: a ball, box or hull and something else to lie on between the same two rings. "
                         f"Put a ring between, or name one of them only."
                     )
                 rough = [s for s in part if s.friction]
@@ -183,7 +183,7 @@ class System:
                     not sheave.polyhedron.is_outside(r - sheave.centre, INITIAL_GAP) for r in ends
                 ):
                     raise ModelError(
-                        f"{place}: an end of it, or a ring, is on the surface of the box or polyhedron of its own body "
+                        f"{place}: an end of it, or a ring, is on the surface of the box or hull of its own body "
                         f"that it may wrap around, or inside. Put it outside, or leave that out."
                     )
             if any(frictions) and c.stiffness:
