@@ -17,10 +17,9 @@ from rotor_core.reference import Reference
 from rotor_core.state import Pose
 from rotor_flight.flight import Flight
 from rotor_sim.shapes.body_poses import BodyPoses
-from rotor_sim.shapes.cable_ways import cable_points, drawn_length, drawn_path, laid
+from rotor_sim.shapes.cable_ways import SAG_POINTS, cable_points, drawn_length, drawn_path, laid
 from rotor_sim.shapes.shapes import (
     DISC_COLOUR,
-    SAG_POINTS,
     SLACK_COLOUR,
     TAUT_COLOUR,
     THRUST_COLOUR,
