@@ -146,6 +146,7 @@ OPEN_LOOP_OR_WINDY = (
     "tackle",
     "tether",
     "peg",
+    "hauled",
     "deck",
 )
 """Scenarios with tests of their own: that snap by design, that nothing controls (not even where they drift),
