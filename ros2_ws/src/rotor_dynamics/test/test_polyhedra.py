@@ -1,6 +1,6 @@
 """Cables around convex polyhedra: shortest ways, corners over which they slip, conservation laws, what is refused."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -13,7 +13,9 @@ from worlds import random_inertia, started, state
 from rotor_core.errors import ModelError, SolverError
 from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.polyhedron_ways import ways_over
+from rotor_dynamics.constraints.polyhedra import SLIPS_LEFT, SLIPS_RIGHT
+from rotor_dynamics.constraints.polyhedron_changes import turn_polyhedron
+from rotor_dynamics.constraints.polyhedron_ways import one_polyhedron, ways_over
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring, Sheave
 from rotor_dynamics.model.system import System
@@ -152,10 +154,69 @@ def test_every_way_is_the_shortest_of_all_near_it():
             def length(moved, p=p, q=q, start=start[on], way_along=way_along[on]):
                 return length_of(np.vstack([p, start + moved[:, None] * way_along, q]))
 
+            for before, bend, after, edge in zip(points, way, points[2:], on, strict=False):
+                pull = (after - bend) / np.linalg.norm(after - bend)
+                pull += (before - bend) / np.linalg.norm(before - bend)
+                faces = [k for k, face in enumerate(shape.faces) if set(edges[edge]) <= set(face)]
+                normals = shape.planes[faces, :3].T
+                force, *_ = np.linalg.lstsq(normals, pull, rcond=None)
+                assert (force <= 1e-9).all()  # both faces are pressed
+                np.testing.assert_allclose(normals @ force, pull, atol=1e-9)
             best = minimize(length, share[k, on], method="BFGS", options={"gtol": 1e-10})
             assert length(share[k, on]) <= best.fun + 1e-13
             found += 1
     assert found > 50
+
+
+def changed(shape, p, q, crossed, rule):
+    """The edges that a way crosses after a change, from those before it; and whether it has found one."""
+    ints, floats = one_polyhedron(shape)
+    world = memory.world_of(ints, floats)
+    row, number = world.polyhedra[0], world.polyhedron_int[0]
+    world.sheave_int[0, memory.LIES_ON] = 1
+    row[memory.END_P : memory.END_P + 3], row[memory.END_Q : memory.END_Q + 3] = p, q
+    number[memory.N_BENDS] = len(crossed)
+    number[memory.CROSSED : memory.CROSSED + len(crossed)] = crossed
+    number[memory.CHANGE_RULE], number[memory.CHANGE_BEND] = rule
+    turn_polyhedron(ints, floats, 0)
+    after = number[memory.CROSSED : memory.CROSSED + number[memory.N_BENDS]]
+    return after.tolist(), number[memory.WAY_LOST] == 0
+
+
+def test_a_cable_slides_off_the_end_of_a_beam():
+    """Its unfolded edges are the wrong way round after a slip: the farthest corner is not where the taut way bends."""
+    beam = box([1.0, 0.07270707, 0.16545528])
+    p, q = np.array([0.9637575, 0.27925, -0.1409766]), np.array([1.0359873, 0.51075, 0.513726])
+    assert is_free(p, q, beam)
+    slips, face = 0, np.repeat(np.arange(6), 4)
+    above_p, above_q = (beam.planes[:, :3] @ end > beam.planes[:, 3] for end in (p, q))
+    for crossed in permutations(range(beam.n_edges), 3):
+        beyond = face[[beam.edges.index(beam.edges[h][::-1]) for h in crossed]]
+        follows = (beyond[:2] == face[list(crossed[1:])]).all()
+        if not follows or not above_p[face[crossed[0]]] or not above_q[beyond[2]]:
+            continue
+        for rule in (SLIPS_LEFT, SLIPS_RIGHT):
+            after, found = changed(beam, p, q, crossed, (rule, 0))
+            slips += 1
+            assert found and len(after) != 1  # one edge is beyond the line
+    assert slips > 10
+
+
+def test_a_cable_around_a_needle_slips_off_one_turn_after_the_other():
+    """Less than 24 degrees meet at its tip: a cable that winds around it twice winds once when it has slipped."""
+    angle = 2.0 * np.pi * np.arange(3) / 3
+    base = 0.08 * np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    needle = Polyhedron.around(np.vstack([base, [0.0, 0.0, 1.0]]))
+    tip = int(np.argmax(needle.corners[:, 2]))
+    ups = [h for h, (_, end) in enumerate(needle.edges) if end == tip]
+    face = np.repeat(np.arange(4), 3)
+    chain = [ups[0]]
+    while len(chain) < 5:
+        twin = needle.edges.index(needle.edges[chain[-1]][::-1])
+        chain.append(next(h for h in ups if face[h] == face[twin]))
+    p, q = np.array([-0.6, 0.1, 0.9]), np.array([0.3, 0.5, 0.808])
+    after, found = changed(needle, p, q, chain, (SLIPS_LEFT, 2))
+    assert found and 0 < len(after) < 5
 
 
 # --- motion ------------------------------------------------------------------------------------------
@@ -352,6 +413,33 @@ def test_atwood_over_a_rough_box(friction):
     assert z[0] == pytest.approx(-0.8 + 0.02 * acceleration, abs=1e-5)
     assert z[1] == pytest.approx(-0.6 - 0.02 * acceleration, abs=1e-5)
     assert abs(engine.accuracy.energy_error_j) < 1e-9
+
+
+def test_an_oblique_edge_rubs_as_a_thin_cylinder():
+    """The angle of friction of one edge of a box, crossed obliquely, is that of a helix on a pulley of a micrometre."""
+    a, b = np.array([-0.3, -0.5, -0.9]), np.array([0.9, 0.7, 0.05])
+    edge = box_of(
+        [1.0, 3.0, 1.0], centre=[1.0, 0.0, -1.0], friction=0.2
+    )  # its upper edge at x = 0 along y
+    pulley = Sheave(WORLD, np.zeros(3), Y, 1e-6, turn=1, friction=0.2)
+    held = []
+    for around in (edge, pulley):
+        probe = engine_of([1.0, 1.0], Cable(0, 1, 9.0, through=(around,)), [state(a), state(b)])
+        cable = Cable(0, 1, float(probe.distances[0]), through=(around,))
+        engine = engine_of([1.0, 1.0], cable, [state(a), state(b)])
+        held.append(float(engine.world.routes[1, memory.HOLDS_RATIO]))
+    assert held[0] == pytest.approx(held[1], abs=1e-5) and held[0] > 0.05
+
+
+def test_an_elastic_cable_that_slips_is_told():
+    """As one that does not stretch: it was stretched, by a mass that nothing stops, and is slack."""
+    half = np.full(3, 0.3)
+    anchor, bob = np.array([-1.0, -0.2, 0.4]), np.array([0.8, 0.1, -0.5])
+    length = length_of(np.vstack([anchor, ways_over(anchor, bob, box(half))[0], bob]))
+    cable = Cable(WORLD, 0, 1.1 * length, r_a=anchor, through=(box_of(half),), stiffness=200.0)
+    engine = engine_of([1e4], cable, [state(bob, v=(0.0, 2.5, 0.0))], gravity=0.0)
+    engine.run(400)
+    assert ("slack", "wraps") in [(e.type, e.cause) for e in engine.take_events()]
 
 
 @pytest.mark.parametrize("corners", [0, 20])

@@ -85,6 +85,12 @@ class Polyhedron:
         """Number of :attr:`edges`."""
         return sum(map(len, self.faces))
 
+    def turned(self, R: np.ndarray) -> Polyhedron:
+        """The same one, turned about the origin by a rotation, (3, 3)."""
+        normals = self.planes[:, :3] @ R.T
+        planes = np.column_stack([normals, self.planes[:, 3]])
+        return Polyhedron(self.corners @ R.T, self.faces, planes)
+
     def is_outside(self, point: np.ndarray, margin: float) -> bool:
         """True if a point is outside, by more than ``margin`` in m."""
         return bool((self.planes[:, :3] @ point - self.planes[:, 3]).max() > margin)

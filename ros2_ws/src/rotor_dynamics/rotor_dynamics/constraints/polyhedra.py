@@ -221,6 +221,9 @@ def look_at_ends(world, b):
         apart = sub(c, a)
         measure = dot(along, cross(a, c)) / sqrt(dot(apart, apart))
         note(row, number, measure, COMES_OFF, 0)
+        # nor is there a bend where one end sees past the edge, which that measure does not tell beside it
+        note(row, number, height(world, face_beyond(world, first), p), COMES_OFF, 0)
+        note(row, number, height(world, face_before(world, first), q), COMES_OFF, 0)
 
 
 @inlined
@@ -279,16 +282,18 @@ def read_way(world, b, i, p_dot, p_ddot, q_dot, q_ddot, state):
     angle, before = 0.0, come
     for j in range(last + 1):
         h, after = crossed(number, j), go
+        _, along, across = plane_axes(row, j)
+        ahead, onward = u[0] * along[0] + u[1] * along[1], u[0] * across[0] + u[1] * across[1]
         if j < last:
-            _, along, across = plane_axes(row, j)
-            ahead, onward = u[0] * along[0] + u[1] * along[1], u[0] * across[0] + u[1] * across[1]
             edge = world.edges[h]
             after = add(
                 scale(ahead, get3(edge, memory.EDGE_ALONG)),
                 scale(onward, get3(edge, memory.EDGE_BEYOND)),
             )
         bent = cross(before, after)
-        angle += atan2(sqrt(dot(bent, bent)), dot(before, after))
+        # an edge is a cylinder of no radius: a helix bends by its turn about the axis, times the part across it
+        turned = abs(dot(get3(world.edges[h], memory.EDGE_ALONG), bent))
+        angle += onward * atan2(turned, dot(before, after) - ahead * ahead)
         before = after
 
     row[memory.WAY_LENGTH], row[memory.WAY_RATE], row[memory.WAY_FREE] = length, rate, free

@@ -123,6 +123,16 @@ def corner_of(world, h, on_left):
 
 
 @inlined
+def edges_at(world, h, on_left):
+    """Number of edges that meet at the left or right end of edge h, for one who crosses it."""
+    side = memory.EDGE_NEXT if on_left else memory.EDGE_BEFORE
+    count, at = 1, world.edge_int[world.edge_int[h, side], memory.EDGE_TWIN]
+    while at != h:
+        count, at = count + 1, world.edge_int[world.edge_int[at, side], memory.EDGE_TWIN]
+    return count
+
+
+@inlined
 def slip(world, number, j, on_left):
     """The way passes a corner of the edge of bend j on its other side: over the other edges that meet there (W.22)."""
     corner = corner_of(world, crossed(number, j), on_left)
@@ -134,6 +144,10 @@ def slip(world, number, j, on_left):
         and corner_of(world, crossed(number, last + 1), on_left) == corner
     ):
         last += 1
+    around = edges_at(world, crossed(number, first), on_left)
+    if last + 1 - first > around:  # it goes round the corner more than once: once less
+        take_out(number, first, around)
+        return
     # the other edges, from the face before to the face beyond, the other way round the corner
     h, goal = crossed(number, first), face_beyond(world, crossed(number, last))
     side = memory.EDGE_NEXT if on_left else memory.EDGE_BEFORE
@@ -146,28 +160,73 @@ def slip(world, number, j, on_left):
 
 
 @inlined
+def end_of_edge(row, j, n, q, on_left):
+    """The left or right end of the unfolded edge of bend j; behind the last one the end of the way."""
+    at = memory.UNFOLDED + 4 * j + (2 if on_left else 0)
+    return (row[at], row[at + 1]) if j < n else q
+
+
+@inlined
+def turns_left(a, b, p):
+    """Above zero where b is to the left of a, seen from p."""
+    return (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0])
+
+
+@inlined
+def first_corner(row, n, p, q):
+    """The first corner at which the taut way through the unfolded edges bends: its bend, and whether it is on the left.
+
+    A funnel from p, which every edge makes narrower. Source: Lee and Preparata 1984. The bend is n where there is none.
+    """
+    left, right = 0, 0
+    for j in range(1, n + 1):
+        on_left, on_right = (
+            end_of_edge(row, left, n, q, True),
+            end_of_edge(row, right, n, q, False),
+        )
+        next_left, next_right = (
+            end_of_edge(row, j, n, q, True),
+            end_of_edge(row, j, n, q, False),
+        )
+        if turns_left(on_right, next_right, p) >= 0.0:
+            if turns_left(on_left, next_right, p) > 0.0:
+                return left, True
+            right, on_right = j, next_right
+        if turns_left(on_left, next_left, p) <= 0.0:
+            if turns_left(on_right, next_left, p) < 0.0:
+                return right, False
+            left = j
+    return n, False
+
+
+@inlined
 def straighten(world, b):
     """Change a way until it is the shortest of all near it; True if it is, or has left the polyhedron.
 
-    Changes beside ends come first: unless they are done a way is not where its unfolding says. Of corners that are
-    passed on the wrong side the farthest is slipped over first: the shortest way between these edges bends there.
+    Changes beside ends come first: unless they are done a way is not where its unfolding says. Then it slips over the
+    corner at which the shortest way between these edges bends first, and is shorter then.
     """
     row, number = world.polyhedra[b], world.polyhedron_int[b]
     for _ in range(TRIES):
         fold(world, number)
         if number[memory.WAY_LOST] != 0:
             return False
-        if number[memory.N_BENDS] == 0:
+        n = number[memory.N_BENDS]
+        if n == 0:
             return True
         unfold(world, b)
         look_at_ends(world, b)
         if not row[memory.WAY_CHANGE] > VIOLATED:
-            p, _, u, length = unfolded_ends(world, b)
+            p, q, u, length = unfolded_ends(world, b)
             if length == 0.0:
                 return False
             look_at_corners(world, b, p, u)
             if not row[memory.WAY_CHANGE] > VIOLATED:
                 return True
+            j, on_left = first_corner(row, n, p, q)
+            if j < n:
+                number[memory.CHANGE_BEND] = j
+                number[memory.CHANGE_RULE] = SLIPS_LEFT if on_left else SLIPS_RIGHT
         change(world, b)
     return False
 
@@ -272,7 +331,9 @@ def lay_on(ints, floats, b):
     h = shared_edge(world, first, last)
     if h >= 0:
         number[memory.N_BENDS], number[memory.CROSSED] = 1, h
-        if straighten(world, b) and number[memory.N_BENDS] > 0:
+        if straighten(world, b):
+            if number[memory.N_BENDS] == 0:
+                return
             _, _, _, shortest = unfolded_ends(world, b)
     along = scale(1.0 / norm(sub(q, p)), sub(q, p))
     x = cross(get3(world.facets[first], memory.FACET_NORMAL), along)

@@ -25,7 +25,7 @@ def ways_over(p: np.ndarray, q: np.ndarray, polyhedron: Polyhedron) -> list[np.n
         Points of every way without its ends, (k, 3) m, k >= 1, the shortest first; of cables that go around it
         more than once none. Equations (W.21)-(W.23).
     """
-    ints, floats = _one(polyhedron)
+    ints, floats = one_polyhedron(polyhedron)
     world = memory.world_of(ints, floats)
     row, number = world.polyhedra[0], world.polyhedron_int[0]
     row[memory.END_P : memory.END_P + 3], row[memory.END_Q : memory.END_Q + 3] = p, q
@@ -47,7 +47,7 @@ def ways_over(p: np.ndarray, q: np.ndarray, polyhedron: Polyhedron) -> list[np.n
     return [way for _, way in sorted(found.items(), key=lambda item: item[0])]
 
 
-def _one(polyhedron: Polyhedron) -> tuple[np.ndarray, np.ndarray]:
+def one_polyhedron(polyhedron: Polyhedron) -> tuple[np.ndarray, np.ndarray]:
     """Memory of a world with one polyhedron on the way of a cable, and nothing else."""
     sizes = {
         "n_sheaves": 1,

@@ -474,10 +474,9 @@ def turn_sheaves(ints, floats, t, k):
         if (
             pulls and world.constraints[k, memory.GAP] < -SLIPPED
         ):  # off an end, over a corner: its way is shorter
-            if world.constraint_int[k, memory.TAUT] != 0:
-                row = log_event(world, t, SLACK, WRAPS)
-                involve(world, row, k, 1.0)
-                world.log[row, memory.EVENT_SHEAVE] = i + 1.0
+            row = log_event(world, t, SLACK, WRAPS)
+            involve(world, row, k, 1.0)
+            world.log[row, memory.EVENT_SHEAVE] = i + 1.0
             world.constraint_int[k, memory.TAUT] = world.constraint_int[k, memory.STRETCHED] = 0
             pulls = False
 

@@ -151,7 +151,7 @@ def _sheave(c: Cylinder, body: int) -> Sheave:
     centre = np.array(c.centre)
     if c.corners:
         axes = quat2mat(wxyz_from_rpy_deg(c.rpy_deg))
-        hull = Polyhedron.around(np.array(c.corners) @ axes.T)
+        hull = Polyhedron.around(np.array(c.corners)).turned(axes)
         return Sheave(body, centre, axes[:, 2], 0.0, friction=c.friction, polyhedron=hull)
     ball = not any(c.axis)
     axis = np.array((0.0, 0.0, 1.0) if ball else c.axis)

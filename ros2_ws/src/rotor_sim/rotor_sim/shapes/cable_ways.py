@@ -93,8 +93,9 @@ def _passes_through(way: np.ndarray, points: np.ndarray, cable: CableAttachment,
     disc = 0.0
     axis = np.array([0.0, 0.0, 1.0])
     if c.corners:
-        axes = _axes_of(middle, tips)
-        solid = middle + (1.0 - INSIDE) * np.array(c.corners) @ axes.T
+        corners = np.array(c.corners)
+        smaller = INSIDE * corners.mean(axis=0) + (1.0 - INSIDE) * corners
+        solid = middle + smaller @ _axes_of(middle, tips).T
     elif any(c.axis):
         axis = (tips[0] - middle) / np.linalg.norm(tips[0] - middle)
         disc = (1.0 - INSIDE) * c.radius

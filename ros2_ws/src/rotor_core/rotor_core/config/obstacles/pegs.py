@@ -56,11 +56,13 @@ def with_pegs(scenario: Scenario, tree: Tree) -> Scenario:
                     f"{place}: model.attachments[{i}].around: there is no box, cylinder, capsule, sphere or mesh "
                     f"{peg.obstacle!r}. Known: {', '.join(known) or 'none'}."
                 )
-            meant = (
-                [o for o in known.values() if isinstance(o.shape, CYLINDERS)]
-                if peg.obstacle == ANY
-                else [known[peg.obstacle]]
-            )
+            cylinders = [o for o in known.values() if isinstance(o.shape, CYLINDERS)]
+            if peg.obstacle == ANY and not cylinders:
+                raise ConfigError(
+                    f"{place}: model.attachments[{i}].around: 'any' means cylinders and capsules, and there is none. "
+                    f"Name what it wraps around: {', '.join(known) or 'there is nothing'}."
+                )
+            meant = cylinders if peg.obstacle == ANY else [known[peg.obstacle]]
             try:
                 pegs += [_of_obstacle(peg, obstacle) for obstacle in meant]
             except ValueError as error:
