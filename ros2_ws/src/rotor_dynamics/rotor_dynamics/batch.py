@@ -21,7 +21,7 @@ from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.events import EVENT_TYPES
-from rotor_dynamics.hybrid.failures import failure_text
+from rotor_dynamics.hybrid.failures import failure_text, lost_way
 from rotor_dynamics.model.system import System
 from rotor_dynamics.side_by_side.packs import Packs
 from rotor_dynamics.side_by_side.periods import run_packs, run_worlds
@@ -309,4 +309,6 @@ class Batch:
         taut = np.flatnonzero(world.constraint_int[: self._reference.n_cables, memory.TAUT])
         time = float(self.floats[w, memory.TIME])
         engine = self._reference
-        return failure_text(status, time, names, taut, engine.tolerance, engine.adaptive)
+        return failure_text(
+            status, time, names, taut, engine.tolerance, engine.adaptive, lost_way(world)
+        )

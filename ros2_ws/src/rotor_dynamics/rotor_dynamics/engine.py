@@ -27,7 +27,7 @@ from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
 from rotor_dynamics.hybrid.events import Event, events_from_log
-from rotor_dynamics.hybrid.failures import failure_text
+from rotor_dynamics.hybrid.failures import failure_text, lost_way
 from rotor_dynamics.initial_conditions import check_welds, checked_states, mark_taut, place
 from rotor_dynamics.integrators.audit import open_books
 from rotor_dynamics.integrators.methods import method
@@ -489,9 +489,8 @@ class Engine(EngineState):
     def _fail(self, status: int) -> None:
         self.update_kinematics()
         names = self.names_of(int(self.ints[memory.BAD_BODY]))
-        text = failure_text(
-            status, self.time, names, np.flatnonzero(self.taut), self.tolerance, self.adaptive
-        )
+        taut, lost = np.flatnonzero(self.taut), lost_way(self.world)
+        text = failure_text(status, self.time, names, taut, self.tolerance, self.adaptive, lost)
         raise SolverError(text, time=self.time, state=self.motion[:, : memory.STATE].copy())
 
     def names_of(self, row: int) -> list[str]:

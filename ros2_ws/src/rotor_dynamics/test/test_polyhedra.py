@@ -4,6 +4,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
@@ -13,7 +14,7 @@ from worlds import random_inertia, started, state
 from rotor_core.errors import ModelError, SolverError
 from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.polyhedra import SLIPS_LEFT, SLIPS_RIGHT
+from rotor_dynamics.constraints.polyhedra import SLIPS_LEFT, SLIPS_RIGHT, look_at_line
 from rotor_dynamics.constraints.polyhedron_changes import turn_polyhedron
 from rotor_dynamics.constraints.polyhedron_ways import one_polyhedron, ways_over
 from rotor_dynamics.model.body import WORLD, Body
@@ -222,24 +223,42 @@ def test_a_cable_around_a_needle_slips_off_one_turn_after_the_other():
 # --- motion ------------------------------------------------------------------------------------------
 
 
-def test_the_edges_of_a_plate_are_two_edges_in_a_row():
-    """A pendulum is laid over the two lower edges of a plate, and comes off: the engine's ways over single edges agree."""
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+def test_the_edges_of_a_plate_are_two_edges_in_a_row(friction):
+    """A cable is laid over the two lower edges of a plate: the engine's ways over single edges agree.
+
+    A pendulum that comes off again; and, as an anchor on the same body would hold it, a mass that swings from a heavy
+    one over rough edges, obliquely.
+    """
     anchor, bob = np.array([-0.1, 0.0, 0.6]), np.array([-1.2, 0.0, -0.3])
     length = float(np.linalg.norm(bob - anchor))
-    edges = tuple(Sheave(WORLD, np.array([0.0, 0.0, z]), Y, 0.0, reach=2.0) for z in (0.0, -0.04))
-    plate = box_of([0.3, 2.0, 0.02], centre=[0.3, 0.0, -0.02])
-    paths = []
+    edges = tuple(
+        Sheave(WORLD, np.array([0.0, 0.0, z]), Y, 0.0, reach=2.0, friction=friction)
+        for z in (0.0, -0.04)
+    )
+    plate = box_of([0.3, 2.0, 0.02], centre=[0.3, 0.0, -0.02], friction=friction)
+    paths, angles = [], []
     for through in (edges, (plate,)):
-        cable = Cable(WORLD, 0, length, r_a=anchor, through=through)
-        engine = engine_of([0.4], cable, [state(bob, v=(0.0, 0.2, 0.0))])
+        if friction:
+            cable = Cable(0, 1, length, through=through)
+            states = [state(anchor), state(bob, v=(1.6, 0.9, -2.0))]
+            engine = engine_of([1e3, 0.4], cable, states, gravity=0.0)
+        else:
+            cable = Cable(WORLD, 0, length, r_a=anchor, through=through)
+            engine = engine_of([0.4], cable, [state(bob, v=(0.0, 0.2, 0.0))])
         path = []
         for _ in range(15):
             engine.run(100)
-            path.append(engine.update_kinematics()[0, :3].copy())
+            path.append(engine.update_kinematics()[-1, :3].copy())
+            if friction and engine.world.sheave_int[0, memory.LIES_ON]:
+                angles.append(engine.world.routes[1, memory.HOLDS_RATIO])
         kinds = [(e.type, e.cause) for e in engine.take_events()]
         paths.append((np.array(path), kinds))
-    np.testing.assert_allclose(paths[1][0], paths[0][0], atol=1e-13)
+    np.testing.assert_allclose(paths[1][0], paths[0][0], atol=1e-13 if friction == 0.0 else 1e-12)
     assert paths[1][1] == paths[0][1] and ("touch", "wraps") in paths[0][1]
+    if friction:
+        np.testing.assert_allclose(*np.split(np.array(angles), 2), atol=1e-12)
+        assert max(angles) > 0.1
 
 
 def momenta(engine, masses, inertia):
@@ -459,6 +478,86 @@ def test_cables_that_rub_on_tumbling_polyhedra_keep_momentum(corners):
         assert abs(engine.accuracy.energy_error_j) < 1e-7
         rubbed += any(e.type in ("slip", "stick") for e in engine.take_events())
     assert rubbed > 3
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-16, -1e-13, 1e-10, -1e-8])
+def test_a_cable_comes_down_flat_on_a_crate(tilt):
+    """Two masses at one height lower it over both edges at once: it snaps, and each swings about its edge."""
+    side, length, fall = 0.725, 2.05, 1.0
+    cable = Cable(0, 1, length, through=(box_of(np.full(3, 0.3)),))
+    x = np.array([[-1.0, 0.0, 0.3001], [1.0, 0.0, 0.3001 + tilt]])
+    v = (0.0, 0.0, -fall)
+    engine = engine_of([0.3, 0.3], cable, [state(x[0], v=v), state(x[1], v=v)])
+    engine.run(400)
+    assert [e.type for e in engine.take_events()] == ["snap"]
+    deep = np.sqrt(side**2 - 0.7**2)
+    until = (-fall + np.sqrt(fall**2 + 2.0 * G * (deep + 1e-4))) / G
+    start = np.arcsin(0.7 / side)  # from the vertical through the edge
+    rate = -(fall + G * until) * 0.7 / side**2
+    angle = solve_ivp(
+        lambda _, y: (y[1], -G / side * np.sin(y[0])), (until, 0.4), (start, rate), rtol=1e-12, atol=1e-13
+    ).y[0, -1]  # fmt: skip
+    there = np.array([0.3 + side * np.sin(angle), 0.0, 0.3 - side * np.cos(angle)])
+    places = engine.update_kinematics()[:, :3]
+    np.testing.assert_allclose(places[1], there, atol=1e-7)  # fourth order in the step
+    np.testing.assert_allclose(places[0], there * [-1.0, 1.0, 1.0], atol=1e-7)
+    assert engine.world.polyhedron_int[0, memory.N_BENDS] == 2
+
+
+def test_an_end_level_with_a_face_of_its_own_body_lies_on_it_without_a_word():
+    """A line fixed at the height of a lid, beside it, hangs over the other side of the box, which tumbles."""
+    inertia = np.diag([0.02, 0.03, 0.04])
+    hull = box_of([0.3, 0.3, 0.1], body=0)
+    a, b = np.array([-0.5, 0.0, 0.1]), np.array([0.5, 0.05, 0.0])
+    bends = np.array([[0.3, 0.04, 0.1]])
+    states = [
+        state((3.3, 1.7, 2.1), v=(0.3, 0.1, 0.0), w=(0.2, 0.1, 0.3)),
+        state(np.array([3.3, 1.7, 2.1]) + b, v=(0.3, 0.1, -0.5)),
+    ]
+    probe = engine_of(
+        (1.0, 0.3),
+        Cable(0, 1, 9.0, r_a=a, through=(hull,)),
+        states,
+        inertia=inertia,
+    )
+    length = float(probe.distances[0])
+    assert length < length_of(
+        np.vstack([a, bends, b])
+    )  # a shorter one than over any other place of that edge
+    cable = Cable(0, 1, length, r_a=a, through=(hull,))
+    engine = engine_of((1.0, 0.3), cable, states, inertia=inertia)
+    engine.run(200)
+    assert [e.type for e in engine.take_events()] == ["snap"]
+    assert engine.taut[0] and abs(engine.accuracy.energy_error_j) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_how_deep_a_line_goes_is_the_lowest_of_its_heights(seed):
+    """Against all places of the line, 1 of 4000; lines that cross it, pass by it, and end before it."""
+    random, shape = np.random.default_rng(seed), shape_of(seed)
+    ints, floats = one_polyhedron(shape)
+    world = memory.world_of(ints, floats)
+    for _ in range(20):
+        p = beside(random, shape)
+        q = beside(random, shape, p if random.random() < 0.5 else None)
+        world.polyhedra[0, memory.END_P : memory.END_P + 3] = p
+        world.polyhedra[0, memory.END_Q : memory.END_Q + 3] = q
+        look_at_line(ints, floats, 0)
+        depth = world.polyhedra[0, memory.WAY_CHANGE]
+        t = np.linspace(0.0, 1.0, 4001)[:, None]
+        heights = ((p + t * (q - p)) @ shape.planes[:, :3].T - shape.planes[:, 3]).max(axis=1)
+        assert -1e-14 <= heights.min() + depth <= np.linalg.norm(q - p) / 8000.0 + 1e-12
+
+
+def test_a_cable_over_too_many_edges_is_told():
+    angle = 2.0 * np.pi * (np.arange(120) + 0.5) / 120
+    ring = 0.3 * np.stack([np.cos(angle), 0.0 * angle, np.sin(angle)], axis=1)
+    around = Sheave(
+        WORLD, ORIGIN, Y, 0.0, polyhedron=Polyhedron.around(np.vstack([ring + Y, ring - Y]))
+    )
+    cable = Cable(WORLD, 0, 9.0, r_a=np.array([-0.301, 0.0, -0.01]), through=(around,))
+    with pytest.raises(SolverError, match="lies over more than 48 edges of a box or hull"):
+        engine_of([0.3], cable, [state((0.301, 0.0, -0.01))]).run(1)
 
 
 def test_an_end_that_comes_to_the_box_is_told():

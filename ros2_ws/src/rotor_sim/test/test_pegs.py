@@ -25,6 +25,14 @@ environment:
     - {{name: peg, shape: {{type: cylinder, radius_m: 0.08, height_m: 0.6}}, position_m: [0, 0, 1.5], rpy_deg: [90, 0, 0]}}
     - {{name: ball, shape: {{type: sphere, radius_m: 0.1}}, position_m: [9, 0, 0]}}
     - {{name: flat, shape: {{type: mesh, triangles_m: [[[9, 0, 0], [9, 1, 0], [9, 0, 1]]]}}}}
+    - name: open
+      position_m: [9, 9, 0]
+      shape:
+        type: mesh
+        triangles_m:
+          - [[0, 0, 0], [0, 1, 0], [1, 0, 0]]
+          - [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
+          - [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
     - name: hollow
       position_m: [9, 9, 0]
       shape:
@@ -347,6 +355,14 @@ def test_an_arc_leaves_in_the_direction_of_the_line():
         (
             "around: [{obstacle: hollow}]",
             r"hollow is not convex: triangle \d is 0\.\d+ m inside its hull",
+        ),
+        (
+            "around: [{obstacle: open}]",
+            r"open is not closed: its triangles cover 63\.\d% of its hull",
+        ),
+        (
+            "around: [{middle_m: [0, 0, 1], radius_m: 0.1, rpy_deg: [0, 9, 0]}]",
+            "rpy_deg turns a box or hull",
         ),
         ("around: [{obstacle: flat}]", r"flat: polyhedron: needs at least 4 finite points"),
         ("around: [{obstacle: peg, entity: bob}]", "obstacles stand in the world"),

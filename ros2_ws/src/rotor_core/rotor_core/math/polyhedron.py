@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -17,8 +16,11 @@ CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 MOST_FACES = 500
 """Faces of one polyhedron: every one is looked at in every evaluation of the motion."""
 
-FLAT = 1e-7
-"""Triangles whose planes differ by less than this (direction, and height as a share of the size) are one face."""
+FLAT = 1e-5
+"""Points of one face may be off its plane by this share of the size: those of meshes in single precision are."""
+
+EXACT = 1e-12
+"""Corners are in the planes of all their faces to this share of the size."""
 
 
 @dataclass(frozen=True)
@@ -39,41 +41,32 @@ class Polyhedron:
     def around(cls, points: np.ndarray) -> Polyhedron:
         """The convex hull of points, (n, 3) m.
 
+        Faces that are flat but for rounding are flat here, with their corners where their planes meet. Where more than
+        three of them would have to meet in one point, and do not, it keeps the points and has triangles there.
+
         Raises:
             ModelError: they are flat or not finite, or it has too many faces.
         """
         points = np.asarray(points, float)
         try:
-            hull = ConvexHull(points)
+            middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+            size = float(np.ptp(points, axis=0).max())
+            flat = _hull(points - middle, f"Qt C{FLAT * size}", size)
+            polyhedron = flat or _hull(points - middle, "Qt", size)
         except (QhullError, ValueError) as error:
             raise ModelError(
                 f"polyhedron: needs at least 4 finite points that are not in one plane, got {len(points)}."
             ) from error
-        group = _planes_of(hull.equations, float(np.ptp(points, axis=0).max()))
-        n = int(group.max()) + 1
-        if n > MOST_FACES:
+        if polyhedron is None:
+            raise ModelError("polyhedron: its edges cannot be told from its points. Simplify it.")
+        if len(polyhedron.faces) > MOST_FACES:
             raise ModelError(
-                f"polyhedron: it has more than {MOST_FACES} faces, the most around which a cable wraps. Simplify it."
+                f"polyhedron: it has {len(polyhedron.faces)} faces, but a cable wraps around at most {MOST_FACES}. "
+                f"Simplify it."
             )
-        planes = np.array([hull.equations[group == k].mean(axis=0) for k in range(n)])
-        planes /= np.linalg.norm(planes[:, :3], axis=1)[:, None]
-        members = [np.unique(hull.simplices[group == k]) for k in range(n)]
-        # within a face, or within an edge, there is no corner
-        shared = Counter(corner for member in members for corner in member)
-        used = np.array(sorted(corner for corner, faces in shared.items() if faces > 2))
-        faces = tuple(
-            _in_order(points[used], np.flatnonzero(np.isin(used, member)), plane[:3])
-            for member, plane in zip(members, planes, strict=True)
-        )
-        planes[:, 3] *= -1.0
-        polyhedron = cls(points[used], faces, planes)
-        edges = set(polyhedron.edges)
-        if len(edges) < polyhedron.n_edges or any((b, a) not in edges for a, b in edges):
-            raise ModelError(
-                "polyhedron: some of its faces lie almost in one plane, others do not: its edges cannot be told. "
-                "Simplify it."
-            )
-        return polyhedron
+        planes = polyhedron.planes.copy()
+        planes[:, 3] += planes[:, :3] @ middle
+        return cls(polyhedron.corners + middle, polyhedron.faces, planes)
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -96,21 +89,43 @@ class Polyhedron:
         return bool((self.planes[:, :3] @ point - self.planes[:, 3]).max() > margin)
 
 
-def _planes_of(equations: np.ndarray, size: float) -> np.ndarray:
-    """Number of the plane of every triangle, (k,); of those beyond the most that are allowed one more."""
-    measured = equations * [1.0, 1.0, 1.0, 1.0 / size]
-    first: list[np.ndarray] = []
-    group = np.full(len(measured), MOST_FACES)
-    for k, plane in enumerate(measured):
-        near = np.flatnonzero(np.abs(np.array(first) - plane).max(axis=1) < FLAT) if first else []
-        if len(near):
-            group[k] = near[0]
-        elif len(first) < MOST_FACES:
-            group[k] = len(first)
-            first.append(plane)
-        else:
-            break
-    return group
+def _hull(points: np.ndarray, options: str, size: float) -> Polyhedron | None:
+    """The convex hull of points around the origin, or None where its corners are not in the planes of Qhull's faces."""
+    hull = ConvexHull(points, qhull_options=options)
+    # triangles of one face have the plane of that face
+    planes, group = np.unique(hull.equations, axis=0, return_inverse=True)
+    members = [np.unique(hull.simplices[group.ravel() == k]) for k in range(len(planes))]
+    planes[:, 3] *= -1.0
+    # within a face, or within an edge, there is no corner
+    faces_at: dict[int, list[int]] = {}
+    for k, member in enumerate(members):
+        for corner in member:
+            faces_at.setdefault(int(corner), []).append(k)
+    used = sorted(corner for corner, faces in faces_at.items() if len(faces) > 2)
+    if len(used) < 4:
+        return None
+    corners = np.array([_meeting(points[c], planes[faces_at[c]]) for c in used])
+    faces = tuple(
+        _in_order(corners, np.flatnonzero(np.isin(used, member)), plane[:3])
+        for member, plane in zip(members, planes, strict=True)
+    )
+    off = max(
+        np.abs(corners[list(face)] @ plane[:3] - plane[3]).max(initial=0.0)
+        for face, plane in zip(faces, planes, strict=True)
+    )
+    moved = np.linalg.norm(
+        corners - points[used], axis=1
+    ).max()  # far where planes are almost parallel
+    polyhedron = Polyhedron(corners, faces, planes)
+    edges = set(polyhedron.edges)
+    closed = len(edges) == polyhedron.n_edges and all((b, a) in edges for a, b in edges)
+    return polyhedron if closed and off <= EXACT * size and moved <= FLAT * size else None
+
+
+def _meeting(point: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    """The place nearest to planes (normals, heights over the origin) that all meet about a point."""
+    off = planes[:, 3] - planes[:, :3] @ point
+    return point + np.linalg.lstsq(planes[:, :3], off, rcond=None)[0]
 
 
 def _in_order(points: np.ndarray, corners: np.ndarray, normal: np.ndarray) -> tuple[int, ...]:

@@ -31,6 +31,9 @@ PART = "cables around polyhedra"
 """Changes: the straight line touches; the cable comes off; beside an end it bends over one edge more, or one less; a
 bend comes to the corner on its left, or on its right."""
 
+LEVEL = 1e-11
+"""Ends below the plane of a face by no more than this are not below it, m: rounding of what is fixed there is less."""
+
 
 @inlined
 def height(world, f, place):
@@ -159,27 +162,55 @@ def bend_place(world, b, j, p, u):
 
 
 @inlined
-def pierces(world, b, p, q):
-    """How far the line from p to q goes through a polyhedron, share of the line (negative: how far it is from that).
+def highest(world, b, place, way, onwards):
+    """The face that a place is highest above, and how far; of those equally high the one from which ``way`` rises most.
 
-    Returns:
-        (that share, the face by which it enters, the one by which it leaves).
+    Without ``onwards`` the one from which it rises least.
     """
     number = world.polyhedron_int[b]
-    enters, leaves, first, last = -1.0, 2.0, -1, -1
+    most, face, rises = -inf, -1, 0.0
     for f in range(number[memory.FIRST_FACET], number[memory.END_FACET]):
-        a, c = height(world, f, p), height(world, f, q)
-        if a > 0.0 and c > 0.0:
-            return NEVER, -1, -1
-        if a > 0.0:
-            if a / (a - c) > enters:
-                enters, first = a / (a - c), f
-        elif c > 0.0:
-            if a / (a - c) < leaves:
-                leaves, last = a / (a - c), f
-    if first < 0 or last < 0:
-        return NEVER, -1, -1
-    return leaves - enters, first, last
+        far = height(world, f, place)
+        if far >= most:
+            rise = dot(get3(world.facets[f], memory.FACET_NORMAL), way)
+            if far > most or (rise > rises) == onwards:
+                most, face, rises = far, f, rise
+    return face, most, rises
+
+
+@linked(*WORLD, INT, part=PART)
+def look_at_line(ints, floats, b):
+    """How far the straight line from p to q goes below the surface, m (negative: how far it passes above) (W.23).
+
+    The lowest point of the upper envelope of its heights above all faces, found from both sides, into WAY_CHANGE; the
+    faces by which it goes down there and rises again into GOES_DOWN and RISES, one face where it is lowest at an end.
+    """
+    world = memory.views(ints, floats)
+    row, number = world.polyhedra[b], world.polyhedron_int[b]
+    p, q = get3(row, memory.END_P), get3(row, memory.END_Q)
+    way = sub(q, p)
+    first, above, falls = highest(world, b, p, way, True)
+    last, beyond, rises = highest(world, b, q, way, False)
+    low = above
+    if falls >= 0.0:
+        last = first
+    elif rises <= 0.0:
+        first, low = last, beyond
+    else:
+        beyond -= rises  # over p, as far as the plane of that face is concerned
+        for _ in range(number[memory.FIRST_FACET], number[memory.END_FACET]):
+            t = (above - beyond) / (rises - falls)
+            low = above + t * falls
+            f, far, rise = highest(world, b, add(p, scale(t, way)), way, True)
+            if f == first or f == last or far <= low:
+                break
+            if rise < 0.0:
+                first, above, falls = f, far - t * rise, rise
+            else:
+                last, beyond, rises = f, far - t * rise, rise
+    row[memory.WAY_CHANGE] = -low
+    number[memory.CHANGE_RULE] = TOUCHES
+    number[memory.GOES_DOWN], number[memory.RISES] = first, last
 
 
 @inlined
@@ -208,8 +239,9 @@ def look_at_ends(world, b):
     p, q = get3(row, memory.END_P), get3(row, memory.END_Q)
     first, last = crossed(number, 0), crossed(number, n - 1)
     row[memory.WAY_CHANGE] = NEVER
-    note(row, number, -height(world, face_before(world, first), p), ONE_MORE_AT_P, 0)
-    note(row, number, -height(world, face_beyond(world, last), q), ONE_MORE_AT_Q, 0)
+    # an end that is level with a face, as one that is fixed so, is above it
+    note(row, number, -LEVEL - height(world, face_before(world, first), p), ONE_MORE_AT_P, 0)
+    note(row, number, -LEVEL - height(world, face_beyond(world, last), q), ONE_MORE_AT_Q, 0)
     if n > 1:
         note(row, number, height(world, face_beyond(world, first), p), ONE_LESS_AT_P, 0)
         note(row, number, height(world, face_before(world, last), q), ONE_LESS_AT_Q, 0)
@@ -336,8 +368,7 @@ def lay_polyhedron(ints, floats, i, which_state, which_slope):
     put3(row, memory.END_Q, q)
     found = is_outside(world, b, p) and is_outside(world, b, q) and number[memory.WAY_LOST] == 0
     if world.sheave_int[i, memory.LIES_ON] == 0:
-        row[memory.WAY_CHANGE], _, _ = pierces(world, b, p, q)
-        number[memory.CHANGE_RULE] = TOUCHES
+        look_at_line(ints, floats, b)
     else:
         start, _, u, length = unfolded_ends(world, b)
         if length > 0.0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import cos, inf, pi, sin
 
-from rotor_core._jit import inlined
+from rotor_core._jit import constants, inlined
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, cross, dot, get3, norm, scale, sub
 from rotor_dynamics import memory
@@ -30,7 +30,7 @@ from rotor_dynamics.constraints.polyhedra import (
     height,
     look_at_corners,
     look_at_ends,
-    pierces,
+    look_at_line,
     unfold,
     unfolded_ends,
 )
@@ -44,8 +44,11 @@ VIOLATED = 1e-9
 SHORTER = 1e-8
 """Share by which another way must be shorter to be taken."""
 
-PLANES = 12
-"""Planes through both ends, evenly turned, whose sections a cable that is laid on may begin with."""
+(N_SECTIONS,) = constants(24)
+"""Sections that a cable that is laid on may begin with: of twelve planes through both ends, both ways round."""
+
+MEET = 1e-9
+"""Ends closer than this share of their distance from the middle have no direction from one to the other."""
 
 
 @inlined
@@ -62,7 +65,7 @@ def put_in(number, at, h):
     """Put an edge into the way."""
     n = number[memory.N_BENDS]
     if n >= memory.MOST_BENDS:
-        number[memory.WAY_LOST] = 1
+        number[memory.WAY_LOST] = memory.TOO_MANY_BENDS
         return
     for back in range(n - at):
         j = n - back
@@ -107,7 +110,7 @@ def one_more(world, b, at_q):
             if t < nearest:
                 nearest, out = t, h
     if out < 0 or nearest >= 1.0:  # the end lies on the polyhedron
-        number[memory.WAY_LOST] = 1
+        number[memory.WAY_LOST] = memory.END_INSIDE
         return
     if at_q:
         put_in(number, n, out)
@@ -264,19 +267,50 @@ def way_out(world, f, p, normal):
     return -1
 
 
-@linked(*WORLD, INT, FLOAT, FLOAT, FLOAT, returns=FLOAT, part=PART)
-def lay_section(ints, floats, b, x, y, z):
-    """Lay a cable along the section of polyhedron b with a plane, and shorten that.
+@inlined
+def middle_of(world, b):
+    """A place inside a polyhedron."""
+    number = world.polyhedron_int[b]
+    begin = world.facet_int[number[memory.FIRST_FACET], memory.FIRST_EDGE]
+    end = world.facet_int[number[memory.END_FACET] - 1, memory.END_EDGE]
+    total = (0.0, 0.0, 0.0)
+    for h in range(begin, end):
+        total = add(total, get3(world.edges[h], memory.EDGE_FROM))
+    return scale(1.0 / (end - begin), total)
 
-    The plane goes through end p, across (x, y, z); with the opposite direction one goes around the other way. From the
-    last face of which p is in front the way goes on to the first behind it of which q is.
+
+@inlined
+def section_normal(world, b, k):
+    """Normal of section k of a polyhedron: all go through both ends, or through one and the middle where they meet."""
+    row = world.polyhedra[b]
+    p, q = get3(row, memory.END_P), get3(row, memory.END_Q)
+    inwards = sub(middle_of(world, b), p)
+    along = sub(q, p)
+    if norm(along) <= MEET * norm(inwards):
+        along = inwards
+    along = scale(1.0 / norm(along), along)
+    x = cross(along, inwards)
+    if norm(x) <= MEET * norm(inwards):  # any one
+        x = cross(along, (1.0, 0.0, 0.0) if abs(along[0]) < 0.8 else (0.0, 1.0, 0.0))
+    x = scale(1.0 / norm(x), x)
+    turned = 2.0 * pi * k / N_SECTIONS
+    return add(scale(cos(turned), x), scale(sin(turned), cross(along, x)))
+
+
+@linked(*WORLD, INT, INT, returns=FLOAT, part=PART)
+def lay_section(ints, floats, b, k):
+    """Lay a cable along section k of polyhedron b, and shorten that.
+
+    From the last face of which p is in front the way goes on to the first behind it of which q is; with the opposite
+    normal it goes around the other way.
 
     Returns:
         its length, m; infinity where there is none.
     """
     world = memory.views(ints, floats)
     row, number = world.polyhedra[b], world.polyhedron_int[b]
-    p, q, normal = get3(row, memory.END_P), get3(row, memory.END_Q), (x, y, z)
+    p, q = get3(row, memory.END_P), get3(row, memory.END_Q)
+    normal = section_normal(world, b, k)
     number[memory.N_BENDS] = number[memory.WAY_LOST] = 0
     first, end = number[memory.FIRST_FACET], number[memory.END_FACET]
     out, at = -1, first
@@ -295,6 +329,7 @@ def lay_section(ints, floats, b, x, y, z):
     before = face_before(world, out)
     while not height(world, f, q) > 0.0 or height(world, before, q) > 0.0:
         if number[memory.N_BENDS] >= memory.MOST_BENDS:
+            number[memory.WAY_LOST] = memory.TOO_MANY_BENDS
             return inf
         put_in(number, number[memory.N_BENDS], out)
         out, before = way_out(world, f, p, normal), f
@@ -321,10 +356,10 @@ def shared_edge(world, first, last):
 def lay_on(ints, floats, b):
     """Lay a cable on polyhedron b whose straight line touches it, or passes through it: on the shortest way."""
     world = memory.views(ints, floats)
-    row, number = world.polyhedra[b], world.polyhedron_int[b]
-    p, q = get3(row, memory.END_P), get3(row, memory.END_Q)
-    _, first, last = pierces(world, b, p, q)
-    if first < 0:
+    number = world.polyhedron_int[b]
+    look_at_line(ints, floats, b)
+    first, last = number[memory.GOES_DOWN], number[memory.RISES]
+    if first == last:
         return
     shortest = inf
     # where the line only touches, it does so at the edge of the two faces, and the way is the line itself
@@ -335,27 +370,19 @@ def lay_on(ints, floats, b):
             if number[memory.N_BENDS] == 0:
                 return
             _, _, _, shortest = unfolded_ends(world, b)
-    along = scale(1.0 / norm(sub(q, p)), sub(q, p))
-    x = cross(get3(world.facets[first], memory.FACET_NORMAL), along)
-    if dot(x, x) < 1e-6:
-        x = cross(
-            get3(world.edges[world.facet_int[first, memory.FIRST_EDGE]], memory.EDGE_ALONG), along
-        )
-    x = scale(1.0 / norm(x), x)
-    y = cross(along, x)
-    best = (0.0, 0.0, 0.0)
-    for i in range(2 * PLANES):
-        turned = pi * i / PLANES
-        normal = add(scale(cos(turned), x), scale(sin(turned), y))
-        length = lay_section(ints, floats, b, normal[0], normal[1], normal[2])
+    best, reason = -1, memory.NO_WAY
+    for k in range(N_SECTIONS):
+        length = lay_section(ints, floats, b, k)
+        if number[memory.WAY_LOST] == memory.TOO_MANY_BENDS:
+            reason = memory.TOO_MANY_BENDS
         if length < shortest * (1.0 - SHORTER):
-            shortest, best = length, normal
-    if dot(best, best) > 0.0:
-        lay_section(ints, floats, b, best[0], best[1], best[2])
+            shortest, best = length, k
+    if best >= 0:
+        lay_section(ints, floats, b, best)
         return
     number[memory.N_BENDS], number[memory.CROSSED], number[memory.WAY_LOST] = 1, max(h, 0), 0
     if h < 0 or not straighten(world, b):
-        number[memory.WAY_LOST] = 1
+        number[memory.WAY_LOST] = reason
 
 
 @linked(*WORLD, INT, part=PART)
@@ -368,6 +395,6 @@ def turn_polyhedron(ints, floats, i):
         lay_on(ints, floats, b)
     else:
         change(world, b)
-        if not straighten(world, b):
-            number[memory.WAY_LOST] = 1
+        if not straighten(world, b) and number[memory.WAY_LOST] == 0:
+            number[memory.WAY_LOST] = memory.NO_WAY
     world.sheave_int[i, memory.LIES_ON] = 1 if number[memory.N_BENDS] != 0 else 0

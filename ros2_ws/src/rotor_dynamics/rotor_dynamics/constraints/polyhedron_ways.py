@@ -7,7 +7,7 @@ import numpy as np
 from rotor_core.math.polyhedron import Polyhedron
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.polyhedra import write_bends
-from rotor_dynamics.constraints.polyhedron_changes import PLANES, lay_section
+from rotor_dynamics.constraints.polyhedron_changes import N_SECTIONS, lay_section
 from rotor_dynamics.model.route import fill_polyhedron
 
 SAME = 1e-9
@@ -29,18 +29,9 @@ def ways_over(p: np.ndarray, q: np.ndarray, polyhedron: Polyhedron) -> list[np.n
     world = memory.world_of(ints, floats)
     row, number = world.polyhedra[0], world.polyhedron_int[0]
     row[memory.END_P : memory.END_P + 3], row[memory.END_Q : memory.END_Q + 3] = p, q
-    middle = polyhedron.corners.mean(axis=0)
-    along = q - p if np.linalg.norm(q - p) > SAME else middle - p
-    along = along / np.linalg.norm(along)
-    x = np.cross(along, middle - p)
-    if np.linalg.norm(x) < SAME:
-        x = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-    x /= np.linalg.norm(x)
-    y = np.cross(along, x)
     found: dict[float, np.ndarray] = {}
-    for turned in np.pi * np.arange(2 * PLANES) / PLANES:
-        normal = np.cos(turned) * x + np.sin(turned) * y
-        length = lay_section(ints, floats, 0, *normal)
+    for k in range(N_SECTIONS):
+        length = lay_section(ints, floats, 0, k)
         if np.isfinite(length) and all(abs(length - known) > SAME * length for known in found):
             found[length] = np.empty((int(number[memory.N_BENDS]), 3))
             write_bends(ints, floats, 0, found[length])

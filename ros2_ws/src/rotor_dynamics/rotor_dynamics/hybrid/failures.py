@@ -15,8 +15,9 @@ def failure_text(
     taut: Iterable[int],
     tolerance: float,
     adaptive: bool = False,
+    lost: int = 0,
 ) -> str:
-    """Message for a status of the stepper at t s; ``bad``: the bodies that are not finite."""
+    """Message for a status of the stepper at t s; ``bad``: the bodies that are not finite; ``lost``: WAY_LOST."""
     if status == stepper.NOT_FINITE:
         return (
             f"step after t = {t:.6f} s: the state of {', '.join(bad)} is no longer "
@@ -34,13 +35,7 @@ def failure_text(
             f"and contradict each other. Use fewer cables, or lengths that agree."
         )
     if status == stepper.AT_SHEAVE:
-        return (
-            f"step after t = {t:.6f} s: an end of a cable, or a ring on its way, has come to the surface of the "
-            f"pulley, peg, box or hull beside it, or stands opposite the other end on a ball, over which the cable "
-            f"would slip, or it lies over more than {memory.MOST_BENDS} edges of a hull; cables at their length "
-            f"now: {[int(k) for k in taut]}. Stop it before, with a longer cable, a winch that stops earlier, or "
-            f"contact between the bodies."
-        )
+        return f"step after t = {t:.6f} s: {_why_lost(lost)} Cables at their length now: {[int(k) for k in taut]}."
     if status == stepper.BETWEEN_PEGS:
         return (
             f"step after t = {t:.6f} s: the instant at which a cable begins or ceases to lie on a peg is not found: it "
@@ -71,4 +66,29 @@ def failure_text(
     return (
         f"event search after t = {t:.6f} s: a change of the taut set could not be "
         f"located. Reduce the step."
+    )
+
+
+def lost_way(world: memory.World) -> int:
+    """Why it is not known how a cable lies on a box or hull (WAY_LOST), or 0."""
+    return int(world.polyhedron_int[:, memory.WAY_LOST].max(initial=0))
+
+
+def _why_lost(reason: int) -> str:
+    """What happened to a cable around something, and what helps."""
+    if reason == memory.TOO_MANY_BENDS:
+        return (
+            f"a cable lies over more than {memory.MOST_BENDS} edges of a box or hull. Simplify the hull, or let the "
+            f"cable go round it less often."
+        )
+    if reason == memory.NO_WAY:
+        return (
+            "no shortest way of a cable over the edges of a box or hull is found: its ends lie where the faces behind "
+            "them are almost edge-on, or the hull has faces that are almost slivers. Simplify the hull, or begin "
+            "elsewhere."
+        )
+    return (
+        "an end of a cable, or a ring on its way, has come to the surface of the pulley, peg, box or hull beside it, "
+        "or stands opposite the other end on a ball, over which the cable would slip. Stop it before, with a longer "
+        "cable, a winch that stops earlier, or contact between the bodies."
     )

@@ -35,9 +35,9 @@ IMPULSE = constraint("N s", "impulse of an impact")
 TENSION_OLD = constraint("N", "tension before a change of the taut set")
 MULTIPLIER = constraint("", "solution of the last system")
 NEXT_TURN = constraint(
-    "rad", "largest measure of a change at its sheaves, which rises through zero"
+    "rad or m", "largest measure of a change at its sheaves, which rises through zero"
 )
-NEXT_TURN_0 = constraint("rad", "the same at the start of the step")
+NEXT_TURN_0 = constraint("rad or m", "the same at the start of the step")
 CONSTRAINT = constraint.width
 
 constraint_int = Row("constraint_int", "Integers of a constraint.")

@@ -12,6 +12,8 @@ from rotor_core.rows import Row
 (MOST_BENDS,) = constants(48)
 """Edges of one polyhedron that a cable may lie on at once."""
 
+END_INSIDE, TOO_MANY_BENDS, NO_WAY = constants(1, 2, 3)
+
 facet = Row("facet", "A face of a polyhedron, in the axes of its sheave.")
 FACET_NORMAL = facet("", "unit, outwards", shape=(3,))
 FACET_HEIGHT = facet("m", "of its plane over the origin")
@@ -64,5 +66,9 @@ N_BENDS = polyhedron_int("", "edges on which the cable lies")
 CROSSED = polyhedron_int("", "these edges", shape=(MOST_BENDS,))
 CHANGE_RULE = polyhedron_int("", "which change has the largest measure")
 CHANGE_BEND = polyhedron_int("", "the bend that it is about")
-WAY_LOST = polyhedron_int("", "1 where the cable lies in no way that is known")
+GOES_DOWN = polyhedron_int("", "face by which the straight line goes down to its lowest place")
+RISES = polyhedron_int("", "and by which it rises again")
+WAY_LOST = polyhedron_int(
+    "", "0, or why it is not known how the cable lies: END_INSIDE, TOO_MANY_BENDS, NO_WAY"
+)
 POLYHEDRON_INT = polyhedron_int.width

@@ -84,7 +84,7 @@ SHEAVE_RADIUS = sheave("m", "of the cylinder; 0: an edge")
 SHEAVE_REACH = sheave("m", "half its length")
 sheave.group("work")
 WRAP_ANGLE = sheave("rad", "for which the cable lies on it")
-CHANGE_ANGLE = sheave("rad", "how far the next change is: it rises through zero")
+CHANGE_ANGLE = sheave("rad or m", "how far the next change is: it rises through zero")
 CONTACTS = sheave(
     "rad, m, rad, m",
     "in a row: angle and height where the cable comes to it, then where it goes on",

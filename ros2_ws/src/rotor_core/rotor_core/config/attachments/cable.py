@@ -109,6 +109,10 @@ class Peg:
             )
         if self.obstacle and self.entity != "world":
             raise ValueError("obstacles stand in the world. Leave out entity.")
+        if any(self.rpy_deg) and not self.obstacle and not self.corners:
+            raise ValueError(
+                "rpy_deg turns a box or hull. Leave it out: a cylinder lies between its ends_m."
+            )
         if self.corners:
             try:
                 Polyhedron.around(np.array(self.corners))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.attachments.cable import CableAttachment, Peg
@@ -73,39 +75,30 @@ def with_pegs(scenario: Scenario, tree: Tree) -> Scenario:
 
 def _of_obstacle(peg: Peg, obstacle: Obstacle) -> Peg:
     """The cylinder, ball, box or hull of an obstacle."""
-    shape, R = obstacle.shape, quat2mat(wxyz_from_rpy_deg(obstacle.rpy_deg))
+    shape, place = obstacle.shape, obstacle.position_m
     assert isinstance(shape, KNOWN)
+    what: dict[str, Any] = {"middle_m": place, "rpy_deg": obstacle.rpy_deg}
     if isinstance(shape, BallObstacle):
-        return replace(
-            peg, obstacle=obstacle.name, radius_m=shape.radius_m, middle_m=obstacle.position_m, size_m=None,
-            corners_m=(),
-        )  # fmt: skip
-    if isinstance(shape, BoxObstacle):
-        return replace(
-            peg, obstacle=obstacle.name, radius_m=0.0, middle_m=obstacle.position_m, size_m=shape.size_m,
-            corners_m=(), rpy_deg=obstacle.rpy_deg,
-        )  # fmt: skip
-    if isinstance(shape, MeshObstacle):
-        return replace(
-            peg, obstacle=obstacle.name, radius_m=0.0, middle_m=obstacle.position_m, size_m=None,
-            corners_m=_hull(obstacle), rpy_deg=obstacle.rpy_deg,
-        )  # fmt: skip
-    ends = shape.radius_m if isinstance(shape, CapsuleObstacle) else 0.0
-    half = R @ [0.0, 0.0, 0.5 * shape.height_m - ends]
-    first, last = (
-        tuple(float(x) for x in np.array(obstacle.position_m) + side * half) for side in (-1, 1)
-    )
-    return replace(
-        peg, obstacle=obstacle.name, radius_m=shape.radius_m, ends_m=(first, last), middle_m=None, size_m=None,  # type: ignore[arg-type]
-        corners_m=(),
-    )  # fmt: skip
+        what = {"middle_m": place, "radius_m": shape.radius_m}
+    elif isinstance(shape, BoxObstacle):
+        what["size_m"] = shape.size_m
+    elif isinstance(shape, MeshObstacle):
+        what["corners_m"] = _hull(obstacle)
+    else:
+        round_ends = shape.radius_m if isinstance(shape, CapsuleObstacle) else 0.0
+        R = quat2mat(wxyz_from_rpy_deg(obstacle.rpy_deg))
+        half = R @ [0.0, 0.0, 0.5 * shape.height_m - round_ends]
+        ends = np.array(place) - half, np.array(place) + half
+        what = {"ends_m": tuple(tuple(e.tolist()) for e in ends), "radius_m": shape.radius_m}
+    # what was said of place and shape before, in a world that was told of, counts no more
+    return Peg(obstacle=obstacle.name, part=peg.part, friction=peg.friction, **what)
 
 
 def _hull(obstacle: Obstacle) -> tuple[Vector, ...]:
     """Corners of a convex mesh, in its own axes.
 
     Raises:
-        ValueError: it is not convex: a cable would have to pass over its hollows.
+        ValueError: it is not convex, so that a cable would have to pass over its hollows, or not closed.
     """
     triangles = obstacle.triangles
     try:
@@ -119,5 +112,13 @@ def _hull(obstacle: Obstacle) -> tuple[Vector, ...]:
         raise ValueError(
             f"{obstacle.name} is not convex: triangle {worst + 1} is {inside[worst]:.3g} m inside its hull, and a "
             f"cable wraps around convex shapes only. Make it of convex obstacles, or give the corners_m of a hull."
+        )
+    sides = np.diff(triangles, axis=1)
+    area = 0.5 * float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum())
+    covered = area / ConvexHull(hull.corners).area
+    if covered < 1.0 - HOLLOW:
+        raise ValueError(
+            f"{obstacle.name} is not closed: its triangles cover {covered:.1%} of its hull. Close it, or give the "
+            f"corners_m of a hull."
         )
     return tuple(map(tuple, hull.corners.tolist()))
