@@ -387,13 +387,12 @@ def read_row(world, first, last, n, state):
             sheave = world.sheaves[i]
             angle = sheave[memory.CONTACTS + 2] - sheave[memory.CONTACTS]
             angle *= world.sheave_int[i, memory.SIDE]
-            sheave[memory.ARC], share = 0.0, 1.0
+            sheave[memory.ARC], steep = 0.0, dot(u, axis_in_world(world, i))
+            share = sqrt(1.0 - steep * steep)  # a helix, also on the thinnest cylinder
             if sheave[memory.SHEAVE_RADIUS] == 0.0:
                 angle = edge_angle(world, i, before, after, state)
             else:
                 around, along = arc_of(world, i)
-                steep = dot(u, axis_in_world(world, i))
-                share = sqrt(1.0 - steep * steep)
                 sheave[memory.ARC] = share * around + steep * along
             off = off_the_end(sheave[memory.CONTACTS + 1], sheave[memory.CONTACTS + 3])
             sheave[memory.WRAP_ANGLE] = angle

@@ -94,7 +94,7 @@ LEAP = 1e-9
 """Measure of a change at a peg just behind the instant that was found: above this it leaps there, rad or m."""
 
 SMOOTH_ROOT, KINKED_ROOT = 8, 2
-"""Every which trial halves the interval: the measure of a change at a box may have a kink at its root, at which false
+"""Every which trial halves the interval: the measure of a change at a hull may have a kink at its root, at which false
 position alone is slow."""
 
 MAX_TRIALS = 120
