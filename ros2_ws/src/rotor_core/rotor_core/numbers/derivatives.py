@@ -28,6 +28,11 @@ def as_variable(number: Any) -> Any:
     return number
 
 
+def size_of(number: Any) -> float:
+    """How large a number is, for those who ask whether they are done: with derivatives, also by a share of these."""
+    return abs(number)
+
+
 def rate_between(before: Any, after: Any) -> float:
     """Rate of a quantity with a variable, from its derivatives without and with :func:`as_variable`."""
     return 0.0
@@ -56,12 +61,19 @@ if COMPILED:
     type_callable(has_derivatives)(lambda context: lambda number: types.boolean)
     type_callable(without_derivatives)(lambda context: lambda number: _like_first(number))
     type_callable(as_variable)(lambda context: lambda number: _like_first(number))
+    type_callable(size_of)(lambda context: lambda number: types.float64)
     type_callable(rate_between)(lambda context: lambda before, after: types.float64)
     type_callable(root_of)(lambda context: lambda variable, before, rate: _like_first(variable))
 
     @lower_builtin(has_derivatives, types.Number)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.get_constant(types.boolean, False)
+
+    @lower_builtin(size_of, types.Float)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.call(
+            builder.module.declare_intrinsic("llvm.fabs", [arguments[0].type]), arguments
+        )
 
     @lower_builtin(rate_between, types.Number, types.Number)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

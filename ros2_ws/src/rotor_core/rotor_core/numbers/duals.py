@@ -25,6 +25,9 @@ DIRECTIONS = 7
 """Derivatives that a dual carries: with the value they fill a register of AVX-512, or two of AVX2."""
 
 WIDTH = 1 + DIRECTIONS
+SEEN = 1e-3
+"""Share of derivatives that counts where kernels ask how large a number is: an iteration ends when they rest, too."""
+
 ALIGNED = 64
 """Bytes at a multiple of which a vector may be expected."""
 
@@ -64,6 +67,7 @@ if COMPILED:
         has_derivatives,
         rate_between,
         root_of,
+        size_of,
         without_derivatives,
     )
     from rotor_core.numbers.lanes import choose
@@ -334,6 +338,16 @@ if COMPILED:
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         ones = ir.Constant(VECTOR, [1.0] * WIDTH)
         return _with_value(builder, ones, _value(builder, arguments[0]))
+
+    @lower_builtin(size_of, Dual)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        largest = ZERO
+        for k in range(1, WIDTH):
+            slope = builder.extract_element(arguments[0], ir.Constant(INDEX, k))
+            size = _intrinsic(builder, "fabs", slope)
+            largest = builder.select(builder.fcmp_ordered(">", size, largest), size, largest)
+        value = _intrinsic(builder, "fabs", _value(builder, arguments[0]))
+        return builder.fadd(value, builder.fmul(ir.Constant(DOUBLE, SEEN), largest))
 
     @lower_builtin(rate_between, Dual, Dual)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -24,6 +24,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import has_derivatives, size_of, without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART, tangents
 from rotor_dynamics.constraints.unilateral import has_more, pull
@@ -164,10 +165,10 @@ def press_along(world, i):
     before = row[memory.TOUCH_IMPULSE]
     wanted = before - speed_now(world, i, 0) / row[memory.MOBILITY]
     now = max(wanted, row[memory.LEAST_IMPULSE])
-    if now != before:
+    if now != before or has_derivatives(now):
         row[memory.TOUCH_IMPULSE] = now
         push_along(world, i, 0, now - before)
-    return abs(now - before) * row[memory.MOBILITY]
+    return size_of(now - before) * without_derivatives(row[memory.MOBILITY])
 
 
 @inlined
@@ -190,12 +191,15 @@ def rub(world, i):
         length = sqrt(new_x * new_x + new_y * new_y)
         if length > most:
             new_x, new_y = new_x * most / length, new_y * most / length
-    if new_x != p_x:
+    if new_x != p_x or has_derivatives(p_x):
         push_along(world, i, 1, new_x - p_x)
-    if new_y != p_y:
+    if new_y != p_y or has_derivatives(p_y):
         push_along(world, i, 2, new_y - p_y)
     row[memory.TOUCH_IMPULSE + 1], row[memory.TOUCH_IMPULSE + 2] = new_x, new_y
-    return max(abs(new_x - p_x) * xx, abs(new_y - p_y) * yy)
+    return max(
+        size_of(new_x - p_x) * without_derivatives(xx),
+        size_of(new_y - p_y) * without_derivatives(yy),
+    )
 
 
 @inlined
@@ -236,13 +240,13 @@ def hold_cables(ints, floats, world, n, holds):
         rod = world.constraint_int[k, memory.ALIVE] == memory.JOINS
         if not (holds or rod):
             now = max(now, 0.0)
-        if now != before:
+        if now != before or has_derivatives(now):
             world.small[CABLE_IMPULSE, i] = now
             pull(
                 ints, floats, world, k, now - before, world.slopes[memory.CORRECTION],
                 memory.D_V, memory.D_OMEGA, has_more(world),
             )  # fmt: skip
-        change = max(change, abs(now - before) * diagonal)
+        change = max(change, size_of(now - before) * without_derivatives(diagonal))
     return change
 
 
@@ -277,7 +281,7 @@ def fastest(world, n):
     for i in range(n):
         if world.touch_int[i, memory.TOUCH_KIND] == memory.SLOW:
             for j in range(3):
-                most = max(most, abs(world.touches[i, memory.TOUCH_SPEED + j]))
+                most = max(most, size_of(world.touches[i, memory.TOUCH_SPEED + j]))
     return most
 
 
@@ -324,14 +328,14 @@ def lacks(world, i, j):
     """What the regularized equation of touch i along its direction j lacks, m/s."""
     row = world.touches[i]
     soft = SOFT * row[memory.MOBILITY + 4 * j] * row[memory.FOUND + j]
-    return -speed_now(world, i, j) - soft
+    return without_derivatives(-speed_now(world, i, j) - soft)
 
 
 @inlined
 def cable_lacks(world, i):
     """The same of the listed cable i."""
     rate = cable_rate(world, world.order[0, i], memory.D_V, memory.D_OMEGA)
-    return rate - SOFT * world.matrix[i, i] * world.small[CABLE_FOUND, i]
+    return without_derivatives(rate - SOFT * world.matrix[i, i] * world.small[CABLE_FOUND, i])
 
 
 @linked(*WORLD, INT, INT, FLOAT, part=PART)
@@ -339,7 +343,8 @@ def solve_sticking(ints, floats, n, n_cables, still):
     """Impulses of touches that all stick, and of cables that all hold, by conjugate gradients (N.8).
 
     What many sweeps do slowly in stacks; the next sweep puts right what the cones do not hold. Preconditioned by the
-    mobilities. The equations may be dependent, and are softened by a little for that.
+    mobilities. The equations may be dependent, and are softened by a little for that. Of numbers with derivatives the
+    values alone are solved for: sweeps find the rest.
     """
     world = memory.views(ints, floats)
     correction = world.slopes[memory.CORRECTION]
@@ -363,16 +368,16 @@ def solve_sticking(ints, floats, n, n_cables, still):
             now += lack * lack / world.matrix[i, i]
         if largest <= still:
             break
-        turn = now / before if repeat > 0 else 0.0
+        turn = without_derivatives(now / before) if repeat > 0 else 0.0
         before = now
         for i in range(n):
             if world.touch_int[i, memory.STICKS] != 0:
                 row = world.touches[i]
                 for j in range(3):
-                    step = lacks(world, i, j) / row[memory.MOBILITY + 4 * j]
+                    step = without_derivatives(lacks(world, i, j) / row[memory.MOBILITY + 4 * j])
                     row[memory.SEARCH + j] = step + turn * row[memory.SEARCH + j]
         for i in range(n_cables):
-            step = cable_lacks(world, i) / world.matrix[i, i]
+            step = without_derivatives(cable_lacks(world, i) / world.matrix[i, i])
             world.small[CABLE_SEARCH, i] = step + turn * world.small[CABLE_SEARCH, i]
         respond(ints, floats, world, n, n_cables)
         bend = 0.0
@@ -389,7 +394,7 @@ def solve_sticking(ints, floats, n, n_cables, still):
             bend += search * (SOFT * world.matrix[i, i] * search - rate)
         if not bend > 0.0:
             break
-        size = now / bend
+        size = without_derivatives(now / bend)
         for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS] + 1):
             for i in range(3):
                 correction[b, memory.D_V + i] += size * correction[b, memory.D_P + i]

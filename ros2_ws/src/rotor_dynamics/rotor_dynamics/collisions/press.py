@@ -27,6 +27,14 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import (
+    as_variable,
+    has_derivatives,
+    rate_between,
+    root_of,
+    size_of,
+    without_derivatives,
+)
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART, meet_ground, meet_hulls, place_hull
 from rotor_dynamics.collisions.law import (
@@ -308,6 +316,13 @@ def moment_of(world, i, side, force, h):
 
 
 @inlined
+def squared_size(a):
+    """Square of the size of a vector, with a share of its derivatives where it has some."""
+    x, y, z = size_of(a[0]), size_of(a[1]), size_of(a[2])
+    return x * x + y * y + z * z
+
+
+@inlined
 def set_pushes(world, n, h):
     """Impulses of the first n touches over the step as forces on the bodies; True if they are those of before."""
     for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS] + 1):
@@ -336,13 +351,13 @@ def set_pushes(world, n, h):
             continue
         change = sub(get3(body, memory.CONTACT_PUSH), get3(body, memory.PUSH_BEFORE))
         change = scale(h * body[memory.INV_MASS], change)
-        largest = max(largest, dot(change, change))
+        largest = max(largest, squared_size(change))
         R = so3.matrix(so3.get4(s, memory.Q))
         change = sub(get3(body, memory.CONTACT_PUSH + 3), get3(body, memory.PUSH_BEFORE + 3))
         change = scale(h, apply(get9(body, memory.INV_INERTIA), apply_transposed(R, change)))
-        largest = max(largest, dot(change, change))
+        largest = max(largest, squared_size(change))
         v, omega = get3(s, memory.V), get3(s, memory.OMEGA)
-        fast = max(fast, max(dot(v, v), dot(omega, omega)))
+        fast = max(fast, max(squared_size(v), squared_size(omega)))
     return largest <= SETTLED * SETTLED * fast
 
 
@@ -416,18 +431,24 @@ def settle(ints, floats, world, t, h):
 
 @inlined
 def time_to_meet(world, n, h):
-    """By how much the step must end sooner for the fast touch that is met first, s; 0 if there is none."""
-    sooner = 0.0
+    """By how much the step must end sooner for the fast touch that is met first, s; 0 if there is none.
+
+    Below zero where one is so near that it would count as in contact before it is met.
+    """
+    sooner, later = 0.0, 0.0
     for i in range(n):
         if world.touch_int[i, memory.TOUCH_KIND] == memory.COMES_FAST:
             gap, speed = (
                 world.touches[i, memory.TOUCH_GAP],
                 -speed_along(world, world.states[memory.END], i, 0),
             )
+            # a point that has been slowed down inside the step says too much
+            speed = max(speed, world.scalars[memory.REST_SPEED])
             if gap < -MET:
-                # a point that has been slowed down inside the step says too much
-                sooner = max(sooner, -gap / max(speed, world.scalars[memory.REST_SPEED]))
-    return sooner
+                sooner = max(sooner, -gap / speed)
+            elif gap > MET and gap <= CLOSE and (later == 0.0 or gap / speed < -later):
+                later = -gap / speed
+    return sooner if sooner > 0.0 else later
 
 
 @inlined
@@ -455,6 +476,38 @@ def restart(world):
                 put3(body, memory.CONTACT_PUSH + 3, moment)
 
 
+@inlined
+def meets_next(world, n):
+    """The fast touch that is met where the step ends, or -1."""
+    nearest, at = CLOSE, -1
+    for i in range(n):
+        if world.touch_int[i, memory.TOUCH_KIND] == memory.COMES_FAST:
+            if world.touches[i, memory.TOUCH_GAP] <= nearest:
+                nearest, at = without_derivatives(world.touches[i, memory.TOUCH_GAP]), i
+    return at
+
+
+@inlined
+def when_it_meets(ints, floats, world, t, h):
+    """Length of a step that ends where something meets, with the derivatives that keep it there (D.14).
+
+    The step is taken with a constant length, which tells how the gap depends on everything else, with a variable one,
+    which tells its rate, and with the one that is found.
+    """
+    at = meets_next(world, world.head[memory.N_TOUCHING])
+    if at < 0:
+        return h
+    before, h = world.touches[at, memory.TOUCH_GAP], without_derivatives(h)
+    for look_again in range(3):
+        if look_again == 1:
+            before, h = world.touches[at, memory.TOUCH_GAP], as_variable(h)
+        elif look_again == 2:
+            h = root_of(h, before, rate_between(before, world.touches[at, memory.TOUCH_GAP]))
+        advance(ints, floats, t, h)
+        settle(ints, floats, world, t, h)
+    return h
+
+
 @linked(*WORLD, FLOAT, FLOAT, returns=FLOAT, part=PART)
 def press(ints, floats, t, h):
     """Rigid contact in the trial step from t of length h that has been taken.
@@ -476,6 +529,7 @@ def press(ints, floats, t, h):
     for m in range(world.head[memory.N_MEETINGS]):
         if world.meeting_int[m, memory.IS_NEAR] != 0:
             begin_trial(world, m)
+    most = h
     if share < 1.0:
         h = max(share * h, SHORTEST_CUT)
         advance(ints, floats, t, h)
@@ -490,9 +544,11 @@ def press(ints, floats, t, h):
             world.head[memory.PRESSED] = 1
             return 0.0
         sooner = time_to_meet(world, n, h)
-        if sooner == 0.0 or h <= SHORTEST_CUT:
+        if sooner == 0.0 or h <= SHORTEST_CUT or (sooner < 0.0 and h >= most):
             break
-        h = max(h - sooner, 0.1 * h, SHORTEST_CUT)
+        h = min(max(h - sooner, 0.1 * h, SHORTEST_CUT), most)
         advance(ints, floats, t, h)
+    if has_derivatives(h):
+        h = when_it_meets(ints, floats, world, t, h)
     world.head[memory.PRESSED] = 1
     return h

@@ -10,6 +10,7 @@ from __future__ import annotations
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLOAT, WORLD, linked
 from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale
+from rotor_core.numbers.derivatives import has_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART
 from rotor_dynamics.collisions.law import (
@@ -24,6 +25,7 @@ from rotor_dynamics.collisions.law import (
 )
 from rotor_dynamics.collisions.press import CLOSE, LEAVES, list_taut, meet
 from rotor_dynamics.constraints.unilateral import EVERYTHING, evaluate
+from rotor_dynamics.hybrid.doubts import doubt_flush
 from rotor_dynamics.hybrid.impact import (
     ACCELERATION,
     AT_LENGTH,
@@ -175,6 +177,8 @@ def strike_hulls(ints, floats, t):
         world.head[memory.N_LOGGED] = 0
     world.scalars[memory.STRUCK_AT] = t
     n = gather_now(world)
+    if has_derivatives(t):
+        doubt_flush(world, n, TOGETHER, t)
     evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
     n_constraints = world.head[memory.N_CONSTRAINTS]
     for k in range(n_constraints):
@@ -231,7 +235,8 @@ def mend_velocities(ints, floats, world, t):
     gained = energy_gained(world, state)
     world.scalars[memory.STEP_WORK] += gained
     world.scalars[memory.ENERGY_END] += gained
-    if take_changes(world, state) > MENDED * MENDED:
+    changed = take_changes(world, state)
+    if changed > MENDED * MENDED or has_derivatives(changed):
         evaluate(ints, floats, memory.END, memory.LAST_SLOPE, t, EVERYTHING)
         world.scalars[memory.POWER_END] = world.scalars[memory.POWER_NOW]
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from rotor_core._jit import constants, inlined
 from rotor_core.numbers.derivatives import without_derivatives
 from rotor_dynamics import memory
-from rotor_dynamics.hybrid.guards import BREAKS, REACHES_LENGTH, TURNS, breaking_load
+from rotor_dynamics.hybrid.guards import BREAKS, NO_CABLE, REACHES_LENGTH, TURNS, breaking_load
 
-NO_DOUBT, GRAZES, NEARLY, TOGETHER = constants(0, 1, 2, 3)
-"""Values of DOUBT: an event that grazes, that nearly happens, and two that happen together."""
+NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH = constants(0, 1, 2, 3, 4)
+"""Values of DOUBT: an event that grazes, that nearly happens, two that happen together, bodies that meet flush."""
 
 CLOSE = 1e-9
 """A guard this near decides by rounding of inputs: m, rad, or a share of the largest tension of the step."""
@@ -26,6 +26,18 @@ def note_doubt(world, doubt, cable, t):
     if world.head[memory.DOUBT] == NO_DOUBT:
         world.head[memory.DOUBT], world.head[memory.DOUBTED] = doubt, cable
         world.scalars[memory.DOUBT_AT] = without_derivatives(t)
+
+
+@inlined
+def doubt_flush(world, n, near, t):
+    """Doubt an impact of bodies of which more than one of the first n touches comes fast within ``near`` m."""
+    count = 0
+    for i in range(n):
+        row = world.touches[i]
+        fast = row[memory.CLOSING] > world.scalars[memory.REST_SPEED]
+        count += 1 if fast and row[memory.TOUCH_GAP] <= near else 0
+    if count > 1:
+        note_doubt(world, FLUSH, NO_CABLE, t)
 
 
 @inlined

@@ -36,16 +36,17 @@ WHY_DOUBTED = {
     int(doubts.GRAZES): "grazes its limit",
     int(doubts.NEARLY): "nearly happens",
     int(doubts.TOGETHER): "happens together with another",
+    int(doubts.FLUSH): "bodies hit at several points at once: which is first decides how they turn",
 }
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Place at which a derivative may not exist: a change of a cable that decides which way the flight goes on.
+    """Place at which a derivative may not exist: an event that decides which way the flight goes on.
 
     Attributes:
         time: s.
-        cable: its number, from 0.
+        cable: its number, from 0; -1 where bodies meet.
         why: in words.
     """
 
@@ -54,6 +55,8 @@ class Doubt:
     why: str
 
     def __str__(self) -> str:
+        if self.cable < 0:
+            return f"at t = {self.time:.6g} s {self.why}"
         return f"at t = {self.time:.6g} s an event of cable {self.cable + 1} {self.why}"
 
 
@@ -80,15 +83,10 @@ def check_differentiable(engine: Engine) -> None:
     """Refuse what has no derivatives.
 
     Raises:
-        ContractError: rigid contact, or kernels that are not compiled.
+        ContractError: kernels that are not compiled.
     """
     if not COMPILED:
         raise ContractError(f"derivatives need compiled kernels: {WHY_UNCOMPILED}.")
-    if engine.system.solids:
-        raise ContractError(
-            "derivatives: rigid contact has none yet, because nothing tells how its instants move. Use `contact: "
-            "compliant`, or leave collisions out."
-        )
 
 
 class Variations:

@@ -244,7 +244,7 @@ class Shooting:
     def __init__(
         self, system: System, states: np.ndarray, wrenches: np.ndarray, *, step: float, steps: int
     ) -> None:
-        if system.joints or system.contacts or system.rotors or system.discs:
+        if system.joints or system.contacts or system.solids or system.rotors or system.discs:
             raise ContractError(
                 "shooting: knows free bodies, points and cables, with wrenches as inputs; joints, contact and rotors "
                 "with speeds of their own are not shot yet."
