@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rigid_worlds import CUBE, GROUND, SIZE, STEP, G, ball, ball_body, box, box_body, made, state
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.clearance.gjk import hull_distance
@@ -18,40 +19,6 @@ from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.solid import CORE_MARGIN, RigidContact, Solid
 from rotor_dynamics.model.system import Cable, System, Weld
-
-G = 9.81
-STEP = 1e-3
-GROUND = Solid(WORLD, np.zeros((1, 3)), is_ground=True)
-SIZE = np.array([0.3, 0.2, 0.1])
-CUBE = np.full(3, 0.2)
-
-
-def box_body(name="box", mass=1.0, size=SIZE):
-    x, y, z = size
-    return Body(name, mass, mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y]))
-
-
-def ball_body(radius=0.1, mass=1.0):
-    return Body("ball", mass, 0.4 * mass * radius**2 * np.eye(3))
-
-
-def box(index, size=SIZE):
-    return Solid(index, 0.5 * np.asarray(size) * CORNERS)
-
-
-def ball(index, radius=0.1):
-    return Solid(index, np.zeros((1, 3)), ball=radius)
-
-
-def state(p=(0, 0, 0), q=(1, 0, 0, 0), v=(0, 0, 0), w=(0, 0, 0)):
-    return np.array([*p, *q, *v, *w], float)
-
-
-def made(bodies, solids, rows, law=None, **system):
-    law = RigidContact() if law is None else law
-    engine = Engine(System(tuple(bodies), solids=tuple(solids), rigid=law, **system), step=STEP)
-    engine.set_state(np.array(rows))
-    return engine
 
 
 def energy(engine):

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from varied_worlds import CENTRAL, Family, ended, state_of
+from varied_worlds import CENTRAL, Family, ended, state_of, varied
 from worlds import begun, started, state
 
 from rotor_core._jit import COMPILED
@@ -24,11 +24,6 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compile
 
 G = 9.81
 MOST_EVENTS = 20
-
-
-def varied(engine, *parts):
-    """The engine with one direction per part: (view of a table, derivative)."""
-    return Variations(engine, [(indices(engine, part), np.ravel(d)) for part, d in parts])
 
 
 # --- differences ----------------------------------------------------------------------------------

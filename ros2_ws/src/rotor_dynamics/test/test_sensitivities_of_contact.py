@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_rigid_contact import (
+from rigid_worlds import (
     CUBE,
     GROUND,
     G,
@@ -13,10 +13,13 @@ from test_rigid_contact import (
     made,
     state,
 )
-from test_sensitivities import varied
+from varied_worlds import varied
 
+from rotor_core._jit import COMPILED
 from rotor_dynamics import memory
 from rotor_dynamics.model.solid import RigidContact
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
 
 
 def of_velocities(engine, body=0):

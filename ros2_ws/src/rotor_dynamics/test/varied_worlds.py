@@ -11,7 +11,8 @@ from worlds import RandomWorld, begun, distance, random_world
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.body import WORLD
-from rotor_dynamics.sensitivities.coordinates import Seed, difference, sparse
+from rotor_dynamics.sensitivities.coordinates import Seed, difference, indices, sparse
+from rotor_dynamics.sensitivities.propagation import Variations
 
 CENTRAL = ((0.75, 1), (-0.15, 2), (1.0 / 60.0, 3))
 """Weights and places of the difference of sixth order."""
@@ -94,3 +95,8 @@ def ended(world: RandomWorld, n_steps: int) -> tuple[np.ndarray, list[tuple]]:
     engine.take_events()
     engine.run(n_steps)
     return state_of(engine), story(engine.take_events())
+
+
+def varied(engine, *parts):
+    """The engine with one direction per part: (view of a table, derivative)."""
+    return Variations(engine, [(indices(engine, part), np.ravel(d)) for part, d in parts])
