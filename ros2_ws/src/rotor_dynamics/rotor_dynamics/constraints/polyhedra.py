@@ -32,7 +32,8 @@ PART = "cables around polyhedra"
 bend comes to the corner on its left, or on its right."""
 
 LEVEL = 1e-11
-"""Ends below the plane of a face by no more than this are not below it, m: rounding of what is fixed there is less."""
+"""What rounding makes come and go has to go by more than this, m: an end under the plane of its face, an edge that is
+left. It is longer than rounding, and costs its square in length."""
 
 
 @inlined
@@ -245,17 +246,17 @@ def look_at_ends(world, b):
     if n > 1:
         note(row, number, height(world, face_beyond(world, first), p), ONE_LESS_AT_P, 0)
         note(row, number, height(world, face_before(world, last), q), ONE_LESS_AT_Q, 0)
-    else:  # how far the edge is below the straight line, as seen along it
+    else:  # how far the edge is below the straight line, as seen along it; what has just touched has not come off
         along = get3(world.edges[first], memory.EDGE_ALONG)
         _, far, out_p = off_line(world, first, p)
         _, off, out_q = off_line(world, first, q)
         a, c = scale(far, out_p), scale(off, out_q)
         apart = sub(c, a)
         measure = dot(along, cross(a, c)) / sqrt(dot(apart, apart))
-        note(row, number, measure, COMES_OFF, 0)
+        note(row, number, measure - LEVEL, COMES_OFF, 0)
         # nor is there a bend where one end sees past the edge, which that measure does not tell beside it
-        note(row, number, height(world, face_beyond(world, first), p), COMES_OFF, 0)
-        note(row, number, height(world, face_before(world, first), q), COMES_OFF, 0)
+        note(row, number, height(world, face_beyond(world, first), p) - LEVEL, COMES_OFF, 0)
+        note(row, number, height(world, face_before(world, first), q) - LEVEL, COMES_OFF, 0)
 
 
 @inlined
