@@ -20,7 +20,7 @@ FLAT = 1e-5
 """Points of one face may be off its plane by this share of the size: those of meshes in single precision are."""
 
 EXACT = 1e-12
-"""Corners are in the planes of all their faces to this share of the size."""
+"""Corners are in the planes of all their faces to this share of the size, and rounding of coordinates far away."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ bend comes to the corner on its left, or on its right."""
 
 LEVEL = 1e-11
 """What rounding makes come and go has to go by more than this, m: an end under the plane of its face, an edge that is
-left. It is longer than rounding, and costs its square in length."""
+left. It is longer than rounding up to 300 km from the origin, and costs its square in length."""
 
 
 @inlined
