@@ -51,19 +51,13 @@ class Polyhedron:
         try:
             middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
             size = float(np.ptp(points, axis=0).max())
-            flat = _hull(points - middle, f"Qt C{FLAT * size}", size)
-            polyhedron = flat or _hull(points - middle, "Qt", size)
+            polyhedron = _hull(points - middle, size, FLAT) or _hull(points - middle, size, 0.0)
         except (QhullError, ValueError) as error:
             raise ModelError(
                 f"polyhedron: needs at least 4 finite points that are not in one plane, got {len(points)}."
             ) from error
         if polyhedron is None:
             raise ModelError("polyhedron: its edges cannot be told from its points. Simplify it.")
-        if len(polyhedron.faces) > MOST_FACES:
-            raise ModelError(
-                f"polyhedron: it has {len(polyhedron.faces)} faces, but a cable wraps around at most {MOST_FACES}. "
-                f"Simplify it."
-            )
         planes = polyhedron.planes.copy()
         planes[:, 3] += planes[:, :3] @ middle
         return cls(polyhedron.corners + middle, polyhedron.faces, planes)
@@ -89,11 +83,23 @@ class Polyhedron:
         return bool((self.planes[:, :3] @ point - self.planes[:, 3]).max() > margin)
 
 
-def _hull(points: np.ndarray, options: str, size: float) -> Polyhedron | None:
-    """The convex hull of points around the origin, or None where its corners are not in the planes of Qhull's faces."""
-    hull = ConvexHull(points, qhull_options=options)
+def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
+    """The convex hull of points around the origin; faces that are flat to a share of the size are one.
+
+    None where its corners are not in the planes of its faces, or too many faces are left.
+
+    Raises:
+        ModelError: it has too many faces, none of which are flat (``flat`` 0).
+    """
+    hull = ConvexHull(points, qhull_options=f"Qt C{flat * size}" if flat else "Qt")
     # triangles of one face have the plane of that face
     planes, group = np.unique(hull.equations, axis=0, return_inverse=True)
+    if len(planes) > MOST_FACES:
+        if flat:
+            return None
+        raise ModelError(
+            f"polyhedron: it has {len(planes)} faces, but a cable wraps around at most {MOST_FACES}. Simplify it."
+        )
     members = [np.unique(hull.simplices[group.ravel() == k]) for k in range(len(planes))]
     planes[:, 3] *= -1.0
     # within a face, or within an edge, there is no corner
@@ -113,9 +119,8 @@ def _hull(points: np.ndarray, options: str, size: float) -> Polyhedron | None:
         np.abs(corners[list(face)] @ plane[:3] - plane[3]).max(initial=0.0)
         for face, plane in zip(faces, planes, strict=True)
     )
-    moved = np.linalg.norm(
-        corners - points[used], axis=1
-    ).max()  # far where planes are almost parallel
+    # far where planes are almost parallel
+    moved = np.linalg.norm(corners - points[used], axis=1).max()
     polyhedron = Polyhedron(corners, faces, planes)
     edges = set(polyhedron.edges)
     closed = len(edges) == polyhedron.n_edges and all((b, a) in edges for a, b in edges)

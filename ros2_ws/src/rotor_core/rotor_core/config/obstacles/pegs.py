@@ -113,11 +113,10 @@ def _hull(obstacle: Obstacle) -> tuple[Vector, ...]:
             f"{obstacle.name} is not convex: triangle {worst + 1} is {inside[worst]:.3g} m inside its hull, and a "
             f"cable wraps around convex shapes only. Make it of convex obstacles, or give the corners_m of a hull."
         )
+    # both sides of a sheet are one triangle
     _, corners = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
     members = np.sort(corners.reshape(-1, 3), axis=1)
-    _, once = np.unique(
-        members, axis=0, return_index=True
-    )  # both sides of a sheet are one triangle
+    _, once = np.unique(members, axis=0, return_index=True)
     sides = np.diff(triangles[once], axis=1)
     area = 0.5 * float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum())
     covered = area / ConvexHull(hull.corners).area
