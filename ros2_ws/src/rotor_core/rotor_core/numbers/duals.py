@@ -25,11 +25,11 @@ DIRECTIONS = 7
 """Derivatives that a dual carries: with the value they fill a register of AVX-512, or two of AVX2."""
 
 WIDTH = 1 + DIRECTIONS
-SEEN = 1e-3
-"""Share of derivatives that counts where kernels ask how large a number is: an iteration ends when they rest, too."""
-
 ALIGNED = 64
 """Bytes at a multiple of which a vector may be expected."""
+
+SEEN = 1e-3
+"""Share of derivatives that counts where kernels ask how large a number is: an iteration ends when they rest, too."""
 
 
 duals: Any = None

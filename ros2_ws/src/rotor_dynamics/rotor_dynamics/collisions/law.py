@@ -24,7 +24,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
-from rotor_core.numbers.derivatives import has_derivatives, size_of, without_derivatives
+from rotor_core.numbers.derivatives import size_of, without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART, tangents
 from rotor_dynamics.constraints.unilateral import has_more, pull
@@ -165,10 +165,11 @@ def press_along(world, i):
     before = row[memory.TOUCH_IMPULSE]
     wanted = before - speed_now(world, i, 0) / row[memory.MOBILITY]
     now = max(wanted, row[memory.LEAST_IMPULSE])
-    if now != before or has_derivatives(now):
+    change = size_of(now - before)
+    if change != 0.0:
         row[memory.TOUCH_IMPULSE] = now
         push_along(world, i, 0, now - before)
-    return size_of(now - before) * without_derivatives(row[memory.MOBILITY])
+    return change * without_derivatives(row[memory.MOBILITY])
 
 
 @inlined
@@ -191,15 +192,13 @@ def rub(world, i):
         length = sqrt(new_x * new_x + new_y * new_y)
         if length > most:
             new_x, new_y = new_x * most / length, new_y * most / length
-    if new_x != p_x or has_derivatives(p_x):
+    change_x, change_y = size_of(new_x - p_x), size_of(new_y - p_y)
+    if change_x != 0.0:
         push_along(world, i, 1, new_x - p_x)
-    if new_y != p_y or has_derivatives(p_y):
+    if change_y != 0.0:
         push_along(world, i, 2, new_y - p_y)
     row[memory.TOUCH_IMPULSE + 1], row[memory.TOUCH_IMPULSE + 2] = new_x, new_y
-    return max(
-        size_of(new_x - p_x) * without_derivatives(xx),
-        size_of(new_y - p_y) * without_derivatives(yy),
-    )
+    return max(change_x * without_derivatives(xx), change_y * without_derivatives(yy))
 
 
 @inlined
@@ -240,13 +239,14 @@ def hold_cables(ints, floats, world, n, holds):
         rod = world.constraint_int[k, memory.ALIVE] == memory.JOINS
         if not (holds or rod):
             now = max(now, 0.0)
-        if now != before or has_derivatives(now):
+        by = size_of(now - before)
+        if by != 0.0:
             world.small[CABLE_IMPULSE, i] = now
             pull(
                 ints, floats, world, k, now - before, world.slopes[memory.CORRECTION],
                 memory.D_V, memory.D_OMEGA, has_more(world),
             )  # fmt: skip
-        change = max(change, size_of(now - before) * without_derivatives(diagonal))
+        change = max(change, by * without_derivatives(diagonal))
     return change
 
 
@@ -328,14 +328,14 @@ def lacks(world, i, j):
     """What the regularized equation of touch i along its direction j lacks, m/s."""
     row = world.touches[i]
     soft = SOFT * row[memory.MOBILITY + 4 * j] * row[memory.FOUND + j]
-    return without_derivatives(-speed_now(world, i, j) - soft)
+    return -speed_now(world, i, j) - soft
 
 
 @inlined
 def cable_lacks(world, i):
     """The same of the listed cable i."""
     rate = cable_rate(world, world.order[0, i], memory.D_V, memory.D_OMEGA)
-    return without_derivatives(rate - SOFT * world.matrix[i, i] * world.small[CABLE_FOUND, i])
+    return rate - SOFT * world.matrix[i, i] * world.small[CABLE_FOUND, i]
 
 
 @linked(*WORLD, INT, INT, FLOAT, part=PART)

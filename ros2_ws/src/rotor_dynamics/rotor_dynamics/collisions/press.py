@@ -403,12 +403,13 @@ def remember_forces(world, n, h):
         remember_force(world, m, first, i - first, h)
 
 
-@inlined
-def settle(ints, floats, world, t, h):
+@linked(*WORLD, FLOAT, FLOAT, returns=INT, part=PART)
+def settle(ints, floats, t, h):
     """Take the trial step until its forces of contact are those that its end asks for; number of touches, or why not.
 
     HITS: something hits at its start. TOO_DEEP: its end does not tell the directions in which bodies touch.
     """
+    world = memory.views(ints, floats)
     n = NONE_YET
     for repeat in range(ROUNDS):
         n = gather(ints, floats, h)
@@ -504,7 +505,7 @@ def when_it_meets(ints, floats, world, t, h):
         elif look_again == 2:
             h = root_of(h, before, rate_between(before, world.touches[at, memory.TOUCH_GAP]))
         advance(ints, floats, t, h)
-        settle(ints, floats, world, t, h)
+        settle(ints, floats, t, h)
     return h
 
 
@@ -534,7 +535,7 @@ def press(ints, floats, t, h):
         h = max(share * h, SHORTEST_CUT)
         advance(ints, floats, t, h)
     for _ in range(CUTS):
-        n = settle(ints, floats, world, t, h)
+        n = settle(ints, floats, t, h)
         if n == TOO_DEEP:
             h *= 0.5
             restart(world)

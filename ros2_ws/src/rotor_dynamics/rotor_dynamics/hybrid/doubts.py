@@ -35,7 +35,8 @@ def doubt_flush(world, n, near, t):
     for i in range(n):
         row = world.touches[i]
         fast = row[memory.CLOSING] > world.scalars[memory.REST_SPEED]
-        count += 1 if fast and row[memory.TOUCH_GAP] <= near else 0
+        if fast and row[memory.TOUCH_GAP] <= near:
+            count += 1
     if count > 1:
         note_doubt(world, FLUSH, NO_CABLE, t)
 
