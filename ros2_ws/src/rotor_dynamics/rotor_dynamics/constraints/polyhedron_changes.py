@@ -30,7 +30,6 @@ from rotor_dynamics.constraints.polyhedra import (
     height,
     look_at_corners,
     look_at_ends,
-    look_at_line,
     unfold,
     unfolded_ends,
 )
@@ -354,10 +353,12 @@ def shared_edge(world, first, last):
 
 @linked(*WORLD, INT, part=PART)
 def lay_on(ints, floats, b):
-    """Lay a cable on polyhedron b whose straight line touches it, or passes through it: on the shortest way."""
+    """Lay a cable on polyhedron b whose straight line touches it, or passes through it: on the shortest way.
+
+    As :func:`look_at_line` has found it.
+    """
     world = memory.views(ints, floats)
     number = world.polyhedron_int[b]
-    look_at_line(ints, floats, b)
     first, last = number[memory.GOES_DOWN], number[memory.RISES]
     if first == last:
         return

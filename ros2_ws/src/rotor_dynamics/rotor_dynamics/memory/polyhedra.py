@@ -13,6 +13,7 @@ from rotor_core.rows import Row
 """Edges of one polyhedron that a cable may lie on at once."""
 
 END_INSIDE, TOO_MANY_BENDS, NO_WAY = constants(1, 2, 3)
+"""Values of WAY_LOST: an end is inside, the cable bends over too many edges, no shortest way is found."""
 
 facet = Row("facet", "A face of a polyhedron, in the axes of its sheave.")
 FACET_NORMAL = facet("", "unit, outwards", shape=(3,))
