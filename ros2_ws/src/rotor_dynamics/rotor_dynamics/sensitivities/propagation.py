@@ -79,8 +79,8 @@ def logged_times(ints: np.ndarray, log: np.ndarray) -> np.ndarray:
     return log[: int(ints[memory.N_LOGGED]), memory.EVENT_TIME].copy()
 
 
-def check_differentiable(engine: Engine) -> None:
-    """Refuse what has no derivatives.
+def check_differentiable() -> None:
+    """Refuse to differentiate without compiled kernels.
 
     Raises:
         ContractError: kernels that are not compiled.
@@ -98,13 +98,13 @@ class Variations:
         what: the change from outside that is taken up at the next run.
 
     Raises:
-        ContractError: the world has no derivatives.
+        ContractError: kernels are not compiled.
     """
 
     def __init__(
         self, engine: Engine, seeds: Sequence[Seed], what: int = int(impact.INPUT_CHANGED)
     ) -> None:
-        check_differentiable(engine)
+        check_differentiable()
         self._engine, self.n = engine, len(seeds)
         self._parts: list[tuple[np.ndarray, np.ndarray, int]] = []
         for first in range(0, max(self.n, 1), DIRECTIONS):

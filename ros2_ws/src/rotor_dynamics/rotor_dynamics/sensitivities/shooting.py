@@ -251,7 +251,7 @@ class Shooting:
             )
         rows = int(stepper.EVENT_ROWS) + 2 * len(system.cables) + LOG_ROWS
         self.engine = engine = Engine(system, step=step, log_rows=rows)
-        check_differentiable(engine)
+        check_differentiable()
         self.steps, self.n_inputs = steps, len(system.inputs)
         self.winches = engine.winches.cables
         """Numbers of the cables that winches wind."""

@@ -194,7 +194,7 @@ _OF_ROWS = 7
 
 def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     loop = ClosedLoop(scenario, plans)
-    check_differentiable(loop.simulation.engine)
+    check_differentiable()
     if not can_compile(loop):
         raise ContractError(
             f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: several teams, a "
