@@ -208,9 +208,8 @@ def test_the_page_of_a_scenario_draws_plays_and_obeys(served):
     with open_page(address) as (page, requests):
         wait_until(lambda: is_drawn(page))
         page.get_by_text("pause", exact=True).click()
-        wait_until(
-            lambda: "paused" in page.inner_text("body")
-        )  # the picture under way at the click is shown by then
+        # the picture under way at the click is shown by then
+        wait_until(lambda: "paused" in page.inner_text("body"))
         held = viewer._source.picture().time
         time.sleep(0.5)
         assert viewer._source.picture().time == held

@@ -514,16 +514,11 @@ def test_an_end_level_with_a_face_of_its_own_body_lies_on_it_without_a_word():
         state((3.3, 1.7, 2.1), v=(0.3, 0.1, 0.0), w=(0.2, 0.1, 0.3)),
         state(np.array([3.3, 1.7, 2.1]) + b, v=(0.3, 0.1, -0.5)),
     ]
-    probe = engine_of(
-        (1.0, 0.3),
-        Cable(0, 1, 9.0, r_a=a, through=(hull,)),
-        states,
-        inertia=inertia,
-    )
+    slack = Cable(0, 1, 9.0, r_a=a, through=(hull,))
+    probe = engine_of((1.0, 0.3), slack, states, inertia=inertia)
     length = float(probe.distances[0])
-    assert length < length_of(
-        np.vstack([a, bends, b])
-    )  # a shorter one than over any other place of that edge
+    # shorter than over another place of that edge
+    assert length < length_of(np.vstack([a, bends, b]))
     cable = Cable(0, 1, length, r_a=a, through=(hull,))
     engine = engine_of((1.0, 0.3), cable, states, inertia=inertia)
     engine.run(200)
