@@ -40,6 +40,16 @@ def test_an_answer_is_sent_until_it_is_heard(tmp_path, monkeypatch, hears_at, at
     assert service.sent == [("answer", "to whom")] * attempts
 
 
+def test_an_answer_of_a_service_that_is_gone_is_dropped(tmp_path):
+    """Who asked a service that was taken down in the meantime hears nothing; the node lives on."""
+    from std_srvs.srv import Trigger
+
+    with graph.bench(tmp_path) as bench:
+        service = answers.answer_surely(bench.node, bench.node.create_service(Trigger, "x", print))
+        bench.node.destroy_service(service)
+        service.send_response(Trigger.Response(), None)
+
+
 def test_what_rclpy_warns_of_is_what_is_looked_for():
     """The text of the warning, in the library that gives it."""
     from rclpy.impl.implementation_singleton import rclpy_implementation

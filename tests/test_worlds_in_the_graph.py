@@ -122,6 +122,23 @@ def test_vehicles_and_bodies_come_and_go_in_flight(tmp_path):
             assert "Traceback" not in text and "already registered" not in text, text
 
 
+def test_what_is_asked_during_a_change_of_worlds_is_answered(tmp_path):
+    """In the world that goes or in the one that comes: no request is lost with its service."""
+    with graph.bench(tmp_path) as bench:
+        bench.start("simulator", scenario="hover")
+        entities = bench.ready(GetEntities, "/simulator/get_entities")
+        spawn = bench.ready(Spawn, "/simulator/spawn_entity")
+        crate = Spawn.Request(entity_resource=Resource(resource_string=BOX))
+        crate.initial_pose.pose.position.z = 5.0
+        spawned, asked = spawn.call_async(crate), []
+        for _ in range(50):  # through the change, of some tenths of a second
+            asked.append(entities.call_async(GetEntities.Request()))
+            bench.spin(0.02)
+        bench.until(lambda: spawned.done() and all(f.done() for f in asked), "every answer")
+        assert spawned.result().result.result == R.RESULT_OK, spawned.result().result.error_message
+        assert "crate" in asked[-1].result().entities
+
+
 def test_what_cannot_be_spawned_is_refused(tmp_path):
     """With a code and the reason; the world flies on."""
     with graph.bench(tmp_path) as bench:

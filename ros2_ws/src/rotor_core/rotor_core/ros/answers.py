@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.service import Service
 
@@ -49,8 +50,14 @@ def answer_surely(node: Node, service: Service) -> Service:
 
 
 def _is_heard(send: Callable[[object, object], None], response: object, header: object) -> bool:
-    """Send; False where the middleware says that the client will not receive it."""
+    """Send; False where the middleware says that the client will not receive it.
+
+    True where the service has been taken down since it was asked: nobody waits for its answers any more.
+    """
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        send(response, header)
+        try:
+            send(response, header)
+        except InvalidHandle:
+            return True
     return not any(LOST in str(w.message) for w in told)

@@ -50,7 +50,8 @@ class SimulatorNode(LifecycleNode):
         self.session: Session | None = None
         self.problem = ""
         self._epoch, self._configured, self._is_active = 0, False, False
-        self._offered: list = []
+        self._offered: list[Services | StandardServices] = []
+        self._is_changing = False
         self.keeper = Keeper(self, self._take)
         self.worlds = Worlds(self)
         declare_scenario(self, live=True)
@@ -146,9 +147,13 @@ class SimulatorNode(LifecycleNode):
             traceback.print_exc()
             return TransitionCallbackReturn.FAILURE
         self._configured = True
-        self._offered = [Services(self, self.session)]
-        if is_available():
-            self._offered.append(StandardServices(self, self.session))
+        if self._offered:
+            for services in self._offered:
+                services.session = self.session
+        else:
+            self._offered = [Services(self, self.session)]
+            if is_available():
+                self._offered.append(StandardServices(self, self.session))
         self.worlds.tell(scenario)
         return super().on_configure(state)
 
@@ -184,6 +189,10 @@ class SimulatorNode(LifecycleNode):
             self._epoch = self.session.epoch + 1  # the next world is new to all who listen
             self.session.close()  # answers who still waits
             self.session = None
+        if not self._is_changing:
+            self._withdraw()
+
+    def _withdraw(self) -> None:
         for services in self._offered:
             services.close()
         self._offered = []
@@ -196,7 +205,20 @@ class SimulatorNode(LifecycleNode):
     # --- other worlds -----------------------------------------------------------------------------
 
     def _change_world(self, change: WorldChange) -> Result:
-        """Take the world down and put up another one; where that fails, the former one."""
+        """Take the world down and put up another one; where that fails, the former one.
+
+        Services stay: who asks during the change is answered in the world that comes. A client cannot tell a service
+        that is gone from one that it knows, and what it asks of the former is lost.
+        """
+        self._is_changing = True
+        try:
+            return self._replace_world(change)
+        finally:
+            self._is_changing = False
+            if self.session is None:
+                self._withdraw()
+
+    def _replace_world(self, change: WorldChange) -> Result:
         before, worlds = self.session, self.worlds
         was_active = self._is_active
         if before is not None:

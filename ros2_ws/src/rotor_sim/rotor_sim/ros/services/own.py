@@ -18,10 +18,14 @@ from rotor_sim.state_machine import Result, State
 
 
 class Services:
-    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/wind ~/attach ~/release ~/linearize``."""
+    """``~/play ~/pause ~/stop ~/reset ~/step ~/set_state ~/cut_cable ~/wind ~/attach ~/release ~/linearize``.
+
+    Attributes:
+        session: the world that they act on; another one after a change of worlds.
+    """
 
     def __init__(self, node: Node, session: Session) -> None:
-        self._session = session
+        self.session = session
         self._entities = entities = Entities(node)
         for name, target in (
             ("play", State.PLAYING),
@@ -30,7 +34,7 @@ class Services:
         ):
 
             def change(_: object, response: Trigger.Response, target: State = target) -> object:
-                result = session.change_state(target)
+                result = self.session.change_state(target)
                 response.success = result.ok
                 response.message = result.text or f"{target.name.lower()}, {self._when()}"
                 return response
@@ -50,11 +54,11 @@ class Services:
         self._entities.destroy()
 
     def _when(self) -> str:
-        time = seconds_from_stamp(self._session.time.stamp())
-        return f"epoch {self._session.epoch}, t = {time:.3f} s"
+        time = seconds_from_stamp(self.session.time.stamp())
+        return f"epoch {self.session.epoch}, t = {time:.3f} s"
 
     def _reset(self, _: object, response: Trigger.Response) -> object:
-        self._session.reset()
+        self.session.reset()
         response.success, response.message = True, f"reset, {self._when()}"
         return response
 
@@ -63,14 +67,14 @@ class Services:
     ) -> None:
         def done(result: Result) -> None:
             response.success, response.message = result.ok, result.text or self._when()
-            response.time = self._session.time.stamp()
+            response.time = self.session.time.stamp()
             reply(response)
 
-        self._session.step(request.steps, done)
+        self.session.step(request.steps, done)
 
     def _set_state(self, request: SetState.Request, response: SetState.Response) -> object:
         states = {b.name: np.array(state_from_body(b)) for b in request.bodies}
-        result, shift = self._session.set_states(states, project=request.project)
+        result, shift = self.session.set_states(states, project=request.project)
         response.success, response.message = result.ok, result.text or self._when()
         response.largest_shift = shift
         return response
@@ -81,11 +85,11 @@ class Services:
         Raises:
             ContractError: there is none of this name, or it is cut.
         """
-        names = self._session.simulation.scenario.model.cable_names
+        names = self.session.simulation.scenario.model.cable_names
         if name not in names:
             known = ", ".join(names) or "none"
             raise ContractError(f"there is no cable {name!r}; known: {known}")
-        if not self._session.simulation.engine.alive[names.index(name)]:
+        if not self.session.simulation.engine.alive[names.index(name)]:
             raise ContractError(f"{name} is cut already")
         return names.index(name)
 
@@ -93,7 +97,7 @@ class Services:
         try:
             k = self._cable(request.cable)
             rate = request.rate if request.rate != 0.0 else None
-            self._session.simulation.winches.ask(k, length=request.length, rate=rate)
+            self.session.simulation.winches.ask(k, length=request.length, rate=rate)
         except ContractError as error:
             response.message = str(error)
             return response
@@ -107,27 +111,27 @@ class Services:
         except ContractError as error:
             response.message = str(error)
             return response
-        result = self._session.cut(k)
+        result = self.session.cut(k)
         response.success = result.ok
         response.message = result.text or f"{request.cable} cut, {self._when()}"
         return response
 
     def _attach(self, request: Attach.Request, response: Attach.Response) -> object:
-        simulation = self._session.simulation
-        result = self._session.change(lambda: simulation.attach(request.parent, request.child))
+        simulation = self.session.simulation
+        result = self.session.change(lambda: simulation.attach(request.parent, request.child))
         response.success = result.ok
         response.message = result.text or f"{request.parent} holds {request.child}, {self._when()}"
         return response
 
     def _release(self, request: Release.Request, response: Release.Response) -> object:
-        simulation = self._session.simulation
-        result = self._session.change(lambda: simulation.release(request.child))
+        simulation = self.session.simulation
+        result = self.session.change(lambda: simulation.release(request.child))
         response.success = result.ok
         response.message = result.text or f"{request.child} is free, {self._when()}"
         return response
 
     def _linearize(self, _: object, response: Linearize.Response) -> object:
-        simulation = self._session.simulation
+        simulation = self.session.simulation
         if simulation.rotor_air is not None:
             response.message = "linearize: does not know environment.wakes nor inflow of rotors."
             return response
@@ -144,7 +148,7 @@ class Services:
             )
             return response
         response.success, response.message = True, self._when()
-        response.stamp = self._session.time.stamp()
+        response.stamp = self.session.time.stamp()
         response.bodies, response.cables = found.bodies, model.cable_names
         response.vehicles = [v.name for v in model.vehicles]
         response.taut = simulation.engine.taut.tolist()

@@ -90,10 +90,14 @@ def asked_state(now: np.ndarray, request: object) -> np.ndarray | str:
 
 
 class StandardServices:
-    """Services and the action, on top of a session."""
+    """Services and the action, on top of a session.
+
+    Attributes:
+        session: the world that they act on; another one after a change of worlds.
+    """
 
     def __init__(self, node: Node, session: Session) -> None:
-        self._session = session
+        self.session = session
         self._entities = Entities(node)
         srv, self._msg, action = (interfaces(kind) for kind in ("srv", "msg", "action"))
         for kind, name, callback in (
@@ -128,11 +132,11 @@ class StandardServices:
         def done(result: Result) -> None:
             reply(answer(response, result))
 
-        self._session.step(request.steps, done)  # type: ignore[attr-defined]
+        self.session.step(request.steps, done)  # type: ignore[attr-defined]
 
     async def _one_step(self) -> Result:
         future: Future = Future()
-        self._session.step(1, future.set_result)
+        self.session.step(1, future.set_result)
         return await future
 
     async def _simulate_steps(self, goal: object) -> object:
@@ -158,18 +162,18 @@ class StandardServices:
     # --- entities ---------------------------------------------------------------------------------
 
     def _row(self, name: str) -> int | None:
-        names = self._session.simulation.names
+        names = self.session.simulation.names
         return names.index(name) if name in names else None
 
     def _not_found(self, name: str) -> Result:
-        known = ", ".join(self._session.simulation.names)
+        known = ", ".join(self.session.simulation.names)
         return Result(Code.NOT_FOUND, f"there is no entity {name!r}; known: {known}.")
 
     def _fill_state(self, message: object, row: int) -> object:
-        m = self._session.simulation.motion[row]
+        m = self.session.simulation.motion[row]
         R = quat2mat(State(m).attitude)
         message.header.frame_id = WORLD_FRAME  # type: ignore[attr-defined]
-        message.header.stamp = self._session.time.stamp()  # type: ignore[attr-defined]
+        message.header.stamp = self.session.time.stamp()  # type: ignore[attr-defined]
         set_vector(message.pose.position, State(m).position)  # type: ignore[attr-defined]
         set_quaternion(message.pose.orientation, State(m).attitude)  # type: ignore[attr-defined]
         set_vector(message.twist.linear, State(m).velocity)  # type: ignore[attr-defined]
@@ -179,7 +183,7 @@ class StandardServices:
         return message
 
     def _matching(self, filters: object) -> tuple[Result, list[str]]:
-        selected = select_entities(self._session.simulation.names, filters.filter)  # type: ignore[attr-defined]
+        selected = select_entities(self.session.simulation.names, filters.filter)  # type: ignore[attr-defined]
         if isinstance(selected, str):
             return Result(Code.OPERATION_FAILED, selected), []
         wanted = {c.category for c in filters.categories}  # type: ignore[attr-defined]
@@ -192,7 +196,7 @@ class StandardServices:
 
     def _category(self, name: str) -> int:
         kinds = self._msg.EntityCategory
-        vehicle = name in self._session.vehicles
+        vehicle = name in self.session.vehicles
         return kinds.CATEGORY_ROBOT if vehicle else kinds.CATEGORY_DYNAMIC_OBJECT
 
     def get_entities(self, request: object, response: object) -> object:
@@ -222,7 +226,7 @@ class StandardServices:
         if self._row(name) is None:
             return answer(response, self._not_found(name))
         response.info.category.category = self._category(name)  # type: ignore[attr-defined]
-        model = self._session.simulation.scenario.model
+        model = self.session.simulation.scenario.model
         response.info.description = model.entities[model.index(name)].source  # type: ignore[attr-defined]
         return answer(response, Result(Code.OK))
 
@@ -232,11 +236,11 @@ class StandardServices:
         row = self._row(name)
         if row is None:
             return answer(response, self._not_found(name))
-        state = asked_state(self._session.simulation.motion[row, FULL_STATE], request)
+        state = asked_state(self.session.simulation.motion[row, FULL_STATE], request)
         if isinstance(state, str):
             bad = SimpleNamespace(code=INVALID_POSE, text=state)
             return answer(response, bad)  # type: ignore[arg-type]
-        result, _ = self._session.set_states({name: state}, project=False)
+        result, _ = self.session.set_states({name: state}, project=False)
         if result.code is Code.OPERATION_FAILED:
             result = SimpleNamespace(code=INVALID_POSE, text=result.text)
         return answer(response, result)  # type: ignore[arg-type]
