@@ -32,6 +32,10 @@ NONE_YET, NOWHERE = constants(0, -1)
 PULLS, FORCES = constants(1, 6)
 """Rows of ``world.small``: multipliers of the taut set, forces where cables slide."""
 
+STRAIGHT = 1e-11
+"""A cable bends on a capstan from this sum of friction times bend on: where one comes down on an edge, its bend is
+zero at the instant that is found, and rounding."""
+
 ONE_SIDED = 1.0
 """Measure of a capstan that nothing but push on one side could hold: beyond its limit, rad."""
 
@@ -239,12 +243,14 @@ def watch_capstans(ints, floats):
         if c == world.route_int[world.route_int[c, memory.RUBBED_BY] - 1, memory.FIRST_CAPSTAN]:
             before = world.constraints[cable, memory.TENSION]
         way, after = world.constraint_int[k, memory.SLIDES], before + row[memory.TENSION]
-        if world.constraint_int[cable, memory.TAUT] == 0 or before <= 0.0:
+        if world.constraint_int[cable, memory.TAUT] == 0:
             row[memory.NEXT_TURN] = NEVER
         elif way != 0:
             row[memory.NEXT_TURN] = -way * row[memory.RATE]
         elif world.constraint_int[k, memory.TAUT] == 0:
-            row[memory.NEXT_TURN] = world.routes[c, memory.HOLDS_RATIO]  # it begins to bend
+            row[memory.NEXT_TURN] = world.routes[c, memory.HOLDS_RATIO] - STRAIGHT
+        elif before <= 0.0:
+            row[memory.NEXT_TURN] = NEVER
         elif after <= 0.0:
             row[memory.NEXT_TURN] = ONE_SIDED
         else:

@@ -11,7 +11,14 @@ from __future__ import annotations
 from rotor_core._jit import constants, inlined
 from rotor_core.numbers.derivatives import without_derivatives
 from rotor_dynamics import memory
-from rotor_dynamics.hybrid.guards import BREAKS, NO_CABLE, REACHES_LENGTH, TURNS, breaking_load
+from rotor_dynamics.hybrid.guards import (
+    BREAKS,
+    NO_CABLE,
+    REACHES_LENGTH,
+    TURNS,
+    breaking_load,
+    turning_at_start,
+)
 
 NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH = constants(0, 1, 2, 3, 4)
 """Values of DOUBT: an event that grazes, that nearly happens, two that happen together, bodies that meet flush."""
@@ -59,7 +66,7 @@ def guard_at_start(world, kind, k):
     if kind == REACHES_LENGTH:
         return min(c[memory.GAP_0], 0.0)
     if kind == TURNS:
-        return min(c[memory.NEXT_TURN_0], 0.0)
+        return turning_at_start(world, k)
     if kind == BREAKS:
         return c[memory.TENSION_0] - breaking_load(world, k)
     return -c[memory.TENSION_0]

@@ -15,6 +15,7 @@ from math import sqrt
 
 from rotor_core._jit import constants, inlined, kernel
 from rotor_dynamics import memory
+from rotor_dynamics.hybrid.pulling import AT_REST
 
 NONE, REACHES_LENGTH, LOSES_TENSION, BREAKS, TURNS = 0.0, 1.0, 2.0, 3.0, 4.0
 (NO_CABLE,) = constants(-1)
@@ -97,6 +98,29 @@ def breaks(world, k):
     return 0.5 if tm > limit else -1.0
 
 
+@inlined
+def allowance(world, k):
+    """What the measure of the next change of cable or capstan k may rise to without a change.
+
+    A capstan that was chosen at rest may stand a little beyond its limit, of speeds that count as none.
+    """
+    c = world.constraints[k]
+    rests = world.constraint_int[k, memory.ALIVE] == memory.RUBS and c[memory.NEXT_TURN_0] > 0.0
+    return AT_REST if rests else 0.0
+
+
+@inlined
+def turning(world, k):
+    """Measure of the next change of cable or capstan k at the end of the trial: it rises through zero."""
+    return world.constraints[k, memory.NEXT_TURN] - allowance(world, k)
+
+
+@inlined
+def turning_at_start(world, k):
+    """The same at the start of the step, where it is not above zero."""
+    return min(world.constraints[k, memory.NEXT_TURN_0] - allowance(world, k), 0.0)
+
+
 @kernel
 def earliest(ints, floats, h, skipped):
     """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
@@ -112,9 +136,9 @@ def earliest(ints, floats, h, skipped):
         if k == skipped or alive == 0 or alive == memory.JOINS:
             continue
         c = world.constraints[k]
-        turning = world.head[memory.N_SHEAVES] + world.head[memory.N_CAPSTANS]
-        if turning != 0 and c[memory.NEXT_TURN] > 0.0:
-            t0, t1 = min(c[memory.NEXT_TURN_0], 0.0), c[memory.NEXT_TURN]
+        may_turn = world.head[memory.N_SHEAVES] + world.head[memory.N_CAPSTANS] != 0
+        if may_turn and turning(world, k) > 0.0:
+            t0, t1 = turning_at_start(world, k), turning(world, k)
             if kind == NONE or -t0 * h < when * (t1 - t0):
                 kind, cable, when, past = TURNS, k, -t0 * h / (t1 - t0), True
         if alive == memory.RUBS:

@@ -34,6 +34,8 @@ from rotor_dynamics.hybrid.guards import (
     TURNS,
     breaking_load,
     earliest,
+    turning,
+    turning_at_start,
 )
 from rotor_dynamics.hybrid.impact import (
     BROKEN,
@@ -140,7 +142,7 @@ def past_limit(world, kind, cable):
     if kind == BREAKS:
         return world.constraints[cable, memory.TENSION] - breaking_load(world, cable)
     if kind == TURNS:
-        return world.constraints[cable, memory.NEXT_TURN]
+        return turning(world, cable)
     return (
         world.constraints[cable, memory.GAP] - max(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -154,7 +156,7 @@ def turns_before(world, cable):
     if world.head[memory.N_SHEAVES] + world.head[memory.N_CAPSTANS] == 0:
         return False
     c = world.constraints[cable]
-    return c[memory.NEXT_TURN] > ROOT_ANGLE and c[memory.NEXT_TURN_0] <= 0.0
+    return turning(world, cable) > ROOT_ANGLE and c[memory.NEXT_TURN_0] <= 0.0
 
 
 @inlined
@@ -163,7 +165,7 @@ def past_limit_at_start(world, kind, cable):
     if kind == BREAKS:
         return world.constraints[cable, memory.TENSION_0] - breaking_load(world, cable)
     if kind == TURNS:
-        return min(world.constraints[cable, memory.NEXT_TURN_0], 0.0)
+        return turning_at_start(world, cable)
     return (
         min(world.constraints[cable, memory.GAP_0], 0.0)
         if kind == REACHES_LENGTH
@@ -360,6 +362,8 @@ def run_to(ints, floats, t_end, times, out):
         else:
             low, value_low = h, value
         rising = kind != REACHES_LENGTH or c[memory.RATE] > 0.0
+        if kind == TURNS and value <= 0.0:  # what began at zero may fall before it rises
+            rising = past_limit_at_start(world, kind, cable) < -tolerance
         if kind == TURNS and high - low <= ROOT_TIME and value_high > LEAP:
             return BETWEEN_PEGS
         if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
