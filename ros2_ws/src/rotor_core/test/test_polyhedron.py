@@ -71,6 +71,19 @@ def test_hulls_of_random_points_hold_them(seed):
     check(Polyhedron.around(points), points)
 
 
+@pytest.mark.parametrize("digits", range(8, 18))
+def test_points_that_are_the_same_but_for_rounding_are_one(digits):
+    """No edge between them is left, which would be shorter than rounding is long, and may go backwards."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        points = random.normal(size=(int(random.integers(4, 60)), 3))
+        points /= np.linalg.norm(points, axis=1)[:, None]
+        doubled = np.vstack([points, points + random.normal(size=points.shape) * 10.0**-digits])
+        polyhedron = Polyhedron.around(doubled)
+        assert len(polyhedron.corners) == len(Polyhedron.around(points).corners)
+        assert all(map(polyhedron.turns_left, range(len(polyhedron.faces))))
+
+
 def test_polyhedra_are_checked():
     with pytest.raises(ModelError, match="at least 4 finite points that are not in one plane"):
         Polyhedron.around(PRISM[:12])

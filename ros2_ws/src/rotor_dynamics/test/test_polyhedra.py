@@ -14,7 +14,7 @@ from worlds import random_inertia, started, state
 from rotor_core.errors import ModelError, SolverError
 from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.polyhedra import SLIPS_LEFT, SLIPS_RIGHT, look_at_line
+from rotor_dynamics.constraints.polyhedra import COMES_OFF, SLIPS_LEFT, SLIPS_RIGHT, look_at_line
 from rotor_dynamics.constraints.polyhedron_changes import turn_polyhedron
 from rotor_dynamics.constraints.polyhedron_ways import one_polyhedron, ways_over
 from rotor_dynamics.model.body import WORLD, Body
@@ -182,6 +182,16 @@ def changed(shape, p, q, crossed, rule):
     turn_polyhedron(ints, floats, 0)
     after = number[memory.CROSSED : memory.CROSSED + number[memory.N_BENDS]]
     return after.tolist(), number[memory.WAY_LOST] == 0
+
+
+def test_a_cable_that_comes_off_inside_is_laid_on_again():
+    """One end comes off an edge, the other goes under the face beside it in the same step: the line goes 4 mm inside."""
+    shape, p, q = box([0.3] * 3), np.array([0.32, 0.0, 0.35]), np.array([0.295, 0.0, -0.32])
+    assert not is_free(p, q, shape)
+    crossed, found = changed(shape, p, q, [0], (COMES_OFF, 0))
+    assert found and len(crossed) == 1
+    ends = shape.corners[list(shape.edges[crossed[0]])]  # of the edge at the bottom, beside q
+    np.testing.assert_allclose(ends[:, [0, 2]], [[0.3, -0.3]] * 2, atol=1e-15)
 
 
 def test_a_cable_slides_off_the_end_of_a_beam():
@@ -566,6 +576,32 @@ def test_lines_that_are_fixed_level_with_a_lid_do_not_come_and_go():
         assert abs(engine.accuracy.energy_error_j) < 1e-8
         flown += 1
     assert flown > 25
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_cable_that_starts_in_line_with_an_edge_runs(own):
+    """Of a turned box, in the world or of the body that an end is fixed to: measures are rounding there."""
+    for seed in range(24):
+        random, axes = np.random.default_rng(seed), Rotation.random(random_state=seed).as_matrix()
+        a, b = axes @ [-0.6, 0.2, 0.1], axes @ [0.7, 0.2, 0.1]
+        around = box_of([0.3, 0.2, 0.1], body=0 if own else WORLD, axes=axes)
+        v, w = 0.3 * random.normal(size=3), random.normal(size=3)
+        if seed % 3 == 0:
+            v = w = ORIGIN
+        other = 0.3 * random.normal(size=3) if seed % 3 else ORIGIN
+        if own:
+            starts = [state(ORIGIN, v=v, w=w), state(b, v=v + np.cross(w, b) + other)]
+            inertia = np.diag([0.03, 0.04, 0.05])
+            cable = Cable(0, 1, 1.3, r_a=a, through=(around,))
+            engine = engine_of([1.0, 0.4], cable, starts, gravity=0.0, inertia=inertia)
+        else:
+            cable = Cable(WORLD, 0, 1.3, r_a=a, through=(around,))
+            engine = engine_of([0.4], cable, [state(b, v=other)])
+        engine.run(40)
+        assert len(engine.take_events()) < 12, seed
+        assert abs(engine.accuracy.energy_error_j) < 1e-8
+        pins = engine.world.pins[:, memory.PIN_POINT : memory.PIN_POINT + 3]
+        assert np.abs(pins).max() < 1.0, seed  # bends stay on their edges
 
 
 @pytest.mark.parametrize("seed", range(20))

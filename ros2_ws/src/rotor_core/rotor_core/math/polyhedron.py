@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from rotor_core.errors import ModelError
 
@@ -18,6 +20,9 @@ MOST_FACES = 500
 
 FLAT = 1e-5
 """Points of one face may be off its plane by this share of the size: those of meshes in single precision are."""
+
+SAME_POINT = 1e-7
+"""Points closer than this share of the size are one: those of meshes in single precision that meet there."""
 
 EXACT = 1e-12
 """Corners are in the planes of all their faces to this share of the size, and rounding of coordinates far away."""
@@ -41,8 +46,9 @@ class Polyhedron:
     def around(cls, points: np.ndarray) -> Polyhedron:
         """The convex hull of points, (n, 3) m.
 
-        Faces that are flat but for rounding are flat here, with their corners where their planes meet. Where more than
-        three of them would have to meet in one point, and do not, it keeps the points and has triangles there.
+        Points that are the same but for rounding are one. Faces that are flat but for it are flat here, with their
+        corners where their planes meet. Where more than three of them would have to meet in one point, and do not, it
+        keeps the points and has triangles there.
 
         Raises:
             ModelError: they are flat or not finite, or it has too many faces.
@@ -51,7 +57,8 @@ class Polyhedron:
         try:
             middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
             size = float(np.ptp(points, axis=0).max())
-            polyhedron = _hull(points - middle, size, FLAT) or _hull(points - middle, size, 0.0)
+            apart = _welded(points - middle, SAME_POINT * size)
+            polyhedron = _hull(apart, size, FLAT) or _hull(apart, size, 0.0)
         except (QhullError, ValueError) as error:
             raise ModelError(
                 f"polyhedron: needs at least 4 finite points that are not in one plane, got {len(points)}."
@@ -77,6 +84,11 @@ class Polyhedron:
         normals = self.planes[:, :3] @ R.T
         planes = np.column_stack([normals, self.planes[:, 3]])
         return Polyhedron(self.corners @ R.T, self.faces, planes)
+
+    def turns_left(self, face: int) -> bool:
+        """True if a face turns left at every corner, as seen from outside."""
+        edges = np.diff(self.corners[[*self.faces[face], *self.faces[face][:2]]], axis=0)
+        return bool((np.cross(edges[:-1], edges[1:]) @ self.planes[face, :3] > 0.0).all())
 
     def is_outside(self, point: np.ndarray, margin: float) -> bool:
         """True if a point is outside, by more than ``margin`` in m."""
@@ -124,7 +136,16 @@ def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
     polyhedron = Polyhedron(corners, faces, planes)
     edges = set(polyhedron.edges)
     closed = len(edges) == polyhedron.n_edges and all((b, a) in edges for a, b in edges)
-    return polyhedron if closed and off <= EXACT * size and moved <= FLAT * size else None
+    good = closed and off <= EXACT * size and moved <= FLAT * size
+    return polyhedron if good and all(map(polyhedron.turns_left, range(len(faces)))) else None
+
+
+def _welded(points: np.ndarray, distance: float) -> np.ndarray:
+    """One point of each group whose members are closer than a distance to each other, one by one: its first."""
+    pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
+    n = len(points)
+    _, group = connected_components(coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n)), False)
+    return points[np.unique(group, return_index=True)[1]]
 
 
 def _meeting(point: np.ndarray, planes: np.ndarray) -> np.ndarray:

@@ -32,8 +32,8 @@ PART = "cables around polyhedra"
 bend comes to the corner on its left, or on its right."""
 
 LEVEL = 1e-11
-"""What rounding makes come and go has to go by more than this, m: an end under the plane of its face, an edge that is
-left. It is longer than rounding up to 300 km from the origin, and costs its square in length."""
+"""Every measure has to go by more than this, m, or rounding would make changes come and go: of ends that are level with
+faces, of lines along edges. It is longer than rounding up to 300 km from the origin, and costs its square in length."""
 
 
 @inlined
@@ -157,8 +157,10 @@ def bend_place(world, b, j, p, u):
     row, h = world.polyhedra[b], crossed(world.polyhedron_int[b], j)
     at = memory.UNFOLDED + 4 * j
     right, left = left_of(p, u, row[at], row[at + 1]), left_of(p, u, row[at + 2], row[at + 3])
-    s = -right / (left - right) * world.edges[h, memory.EDGE_LENGTH]
-    edge = world.edges[h]
+    edge, share = world.edges[h], 0.5
+    if left - right > LEVEL:  # else the line runs along the edge: any place of it
+        share = min(max(-right / (left - right), 0.0), 1.0)
+    s = share * edge[memory.EDGE_LENGTH]
     return add(get3(edge, memory.EDGE_FROM), scale(s, get3(edge, memory.EDGE_ALONG)))
 
 
@@ -244,8 +246,8 @@ def look_at_ends(world, b):
     note(row, number, -LEVEL - height(world, face_before(world, first), p), ONE_MORE_AT_P, 0)
     note(row, number, -LEVEL - height(world, face_beyond(world, last), q), ONE_MORE_AT_Q, 0)
     if n > 1:
-        note(row, number, height(world, face_beyond(world, first), p), ONE_LESS_AT_P, 0)
-        note(row, number, height(world, face_before(world, last), q), ONE_LESS_AT_Q, 0)
+        note(row, number, height(world, face_beyond(world, first), p) - LEVEL, ONE_LESS_AT_P, 0)
+        note(row, number, height(world, face_before(world, last), q) - LEVEL, ONE_LESS_AT_Q, 0)
     else:  # how far the edge is below the straight line, as seen along it; what has just touched has not come off
         along = get3(world.edges[first], memory.EDGE_ALONG)
         _, far, out_p = off_line(world, first, p)
@@ -265,8 +267,8 @@ def look_at_corners(world, b, p, u):
     row, number = world.polyhedra[b], world.polyhedron_int[b]
     for j in range(number[memory.N_BENDS]):
         at = memory.UNFOLDED + 4 * j
-        note(row, number, left_of(p, u, row[at], row[at + 1]), SLIPS_RIGHT, j)
-        note(row, number, -left_of(p, u, row[at + 2], row[at + 3]), SLIPS_LEFT, j)
+        note(row, number, left_of(p, u, row[at], row[at + 1]) - LEVEL, SLIPS_RIGHT, j)
+        note(row, number, -left_of(p, u, row[at + 2], row[at + 3]) - LEVEL, SLIPS_LEFT, j)
 
 
 @inlined
@@ -370,6 +372,7 @@ def lay_polyhedron(ints, floats, i, which_state, which_slope):
     found = is_outside(world, b, p) and is_outside(world, b, q) and number[memory.WAY_LOST] == 0
     if world.sheave_int[i, memory.LIES_ON] == 0:
         look_at_line(ints, floats, b)
+        row[memory.WAY_CHANGE] -= LEVEL
     else:
         start, _, u, length = unfolded_ends(world, b)
         if length > 0.0:

@@ -30,6 +30,7 @@ from rotor_dynamics.constraints.polyhedra import (
     height,
     look_at_corners,
     look_at_ends,
+    look_at_line,
     unfold,
     unfolded_ends,
 )
@@ -398,4 +399,8 @@ def turn_polyhedron(ints, floats, i):
         change(world, b)
         if not straighten(world, b) and number[memory.WAY_LOST] == 0:
             number[memory.WAY_LOST] = memory.NO_WAY
+        if number[memory.N_BENDS] == 0 and number[memory.WAY_LOST] == 0:
+            look_at_line(ints, floats, b)  # an end may have gone under its face in the same step
+            if world.polyhedra[b, memory.WAY_CHANGE] > VIOLATED:
+                lay_on(ints, floats, b)
     world.sheave_int[i, memory.LIES_ON] = 1 if number[memory.N_BENDS] != 0 else 0
