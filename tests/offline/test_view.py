@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from browser import open_page, outside, pixels
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_viewer.browser.plots import QUANTITIES, limits
-from rotor_viewer.browser.scene import along, corners
+from rotor_viewer.browser.scene import along, corners, side_of
 from rotor_viewer.export.plots import draw_flight
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
@@ -160,6 +161,14 @@ def test_directions_turn_z():
 
 
 # --- pages ----------------------------------------------------------------------------------------
+
+
+def test_meshes_that_are_closed_are_seen_from_outside():
+    """Also from a file, where every triangle has corners of its own; those that are open or inside out from both sides."""
+    cube = trimesh.creation.box((0.2, 0.3, 0.4)).triangles
+    assert side_of(cube) == "front"
+    assert side_of(cube[:-1]) == "double"
+    assert side_of(cube[:, ::-1]) == "double"
 
 
 @pytest.fixture

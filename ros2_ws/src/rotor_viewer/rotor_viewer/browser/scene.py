@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import trimesh
 import viser
 from scipy.spatial.transform import Rotation
 from transforms3d.euler import euler2quat
@@ -55,6 +56,16 @@ UNIT_ARROW = 0.5
 def rgb(colour: Colour) -> tuple[int, int, int]:
     """0..255."""
     return tuple(round(255 * c) for c in colour[:3])  # type: ignore[return-value]
+
+
+def side_of(triangles: np.ndarray) -> Literal["front", "double"]:
+    """Which sides of a mesh are drawn, (n, 3, 3) m: of a closed one those outside.
+
+    Its backs cast the shadow then. Faces that are seen would throw it on themselves, in stripes.
+    """
+    points = triangles.reshape(-1, 3)
+    mesh = trimesh.Trimesh(points, np.arange(len(points)).reshape(-1, 3))
+    return "front" if mesh.is_volume else "double"
 
 
 class Scene:
@@ -136,7 +147,9 @@ class Scene:
         elif shape.kind == "mesh":
             points = shape.triangles.reshape(-1, 3)
             faces = np.arange(len(points)).reshape(-1, 3)
-            scene.add_mesh_simple(name, points, faces, flat_shading=True, side="double", **common)
+            scene.add_mesh_simple(
+                name, points, faces, flat_shading=True, side=side_of(shape.triangles), **common
+            )
         else:
             scene.add_label(name, shape.text, position=shape.position, font_screen_scale=0.7)
 
