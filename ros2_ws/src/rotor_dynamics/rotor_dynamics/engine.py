@@ -256,9 +256,9 @@ class Engine(EngineState):
 
     @property
     def _solid_names(self) -> list[str]:
-        """Name of the body of every solid."""
+        """Name of the body of every solid, or of what stands in the world."""
         bodies = self.system.bodies
-        return ["world" if s.body < 0 else bodies[s.body].name for s in self.system.solids]
+        return [s.name if s.body < 0 else bodies[s.body].name for s in self.system.solids]
 
     def deepest_contact(self) -> tuple[tuple[int, int], float] | None:
         """Bodies of the deepest contact now (probe and surface), and its depth, m; None without contacts."""

@@ -61,7 +61,7 @@ def test_a_drone_lands_on_a_moving_belt(tmp_path):
     row = simulation.motion[0]
     np.testing.assert_allclose(row[7:13], [0.5, 0, 0, 0, 0, 0], atol=1e-6)
     first = next(e for e in simulation.take_events() if e.type == "touch" and "quad1" in e.bodies)
-    assert first.bodies == ("quad1", "world")
+    assert first.bodies == ("quad1", "belt")
     assert first.place[2] == pytest.approx(0.4, abs=1e-9)
     low = simulation.engine.system.solids[0].points[:, 2].min()
     assert row[2] + low == pytest.approx(0.4, abs=1e-9)

@@ -21,12 +21,14 @@ class Probe:
         point: in the frame of the body (for WORLD: world coordinates), (3,) m.
         radius: of the ball, m; 0 for a point.
         spin: of the ball against the body (a driven roller), in body axes, (3,) rad/s.
+        name: in the world, of what it is of.
     """
 
     body: int
     point: np.ndarray
     radius: float = 0.0
     spin: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    name: str = "world"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Surface:
         half_size: half its edges, (3,) m.
         is_box: False: a half space, whose top is at half_size[2] over ``place``.
         belt_speed: of the surface itself against the body, in its own axes, (3,) m/s.
+        name: in the world, of what it is of.
     """
 
     body: int
@@ -47,6 +50,7 @@ class Surface:
     half_size: np.ndarray = field(default_factory=lambda: np.zeros(3))
     is_box: bool = True
     belt_speed: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    name: str = "world"
 
 
 @dataclass(frozen=True)

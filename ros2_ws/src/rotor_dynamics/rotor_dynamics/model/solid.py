@@ -33,6 +33,7 @@ class Solid:
         ball: radius of the ball, m. Solids without a thickness need one.
         belt: velocity of the surface against the body, in its axes, (3,) m/s.
         is_ground: everything below the only point.
+        name: in the world, of what it is of.
     """
 
     body: int
@@ -42,6 +43,7 @@ class Solid:
     ball: float = 0.0
     belt: np.ndarray = field(default_factory=lambda: np.zeros(3))
     is_ground: bool = False
+    name: str = "world"
 
     @property
     def core(self) -> tuple[np.ndarray, float]:

@@ -13,23 +13,20 @@ class ContactEvents:
     """Pairs of bodies that touched at the last look."""
 
     def __init__(self) -> None:
-        self._pairs: set[tuple[int, int]] = set()
+        self._pairs: set[tuple[str, str]] = set()
 
     def look(self, engine: Engine, names: list[str]) -> list[Event]:
         """Contacts that have begun or ended since the last call; ``names`` of the bodies."""
-        pairs: set[tuple[int, int]] = set()
+        pairs: set[tuple[str, str]] = set()
         for k in np.flatnonzero(engine.touching):
-            contact = engine.system.contacts[k]
-            pairs.add((contact.probe.body, contact.surface.body))
+            one, other = engine.system.contacts[k].probe, engine.system.contacts[k].surface
+            pairs.add(
+                (
+                    one.name if one.body == WORLD else names[one.body],
+                    other.name if other.body == WORLD else names[other.body],
+                )
+            )
         changed = [("touch", pair) for pair in sorted(pairs - self._pairs)]
         changed += [("leave", pair) for pair in sorted(self._pairs - pairs)]
         self._pairs = pairs
-        return [
-            Event(
-                engine.time,
-                kind,
-                (),
-                bodies=tuple("world" if i == WORLD else names[i] for i in pair),
-            )
-            for kind, pair in changed
-        ]
+        return [Event(engine.time, kind, (), bodies=pair) for kind, pair in changed]

@@ -34,6 +34,9 @@ class Judge:
         self._criteria, self._scenario = scenario.verdict, scenario
         model = scenario.model
         self._vehicles = [v.name for v in model.vehicles]
+        self._fixed = {"world": "the ground"} | {
+            o.name: o.name for o in scenario.environment.obstacles
+        }
         self._teams = teams(model)
         self._planned = [model.index(team.entity) for team in self._teams]
         self._cable_names = model.cable_names
@@ -118,9 +121,10 @@ class Judge:
                 if not self._criteria.may_touch:
                     self._lose(event.time, "{} went through {}".format(*event.bodies))
                 continue
-            if event.type != "touch" or "world" not in event.bodies[1:]:
+            if event.type != "touch" or not event.bodies or event.bodies[0] not in self._vehicles:
                 continue
-            if event.bodies[0] not in self._vehicles:
+            hit = [self._fixed[body] for body in event.bodies[1:] if body in self._fixed]
+            if not hit:
                 continue
             k = self._vehicles.index(event.bodies[0])
             before = (falling[:, 0] >= event.time - TOUCH_WINDOW) & (falling[:, 0] <= event.time)
@@ -128,7 +132,7 @@ class Judge:
             self._touchdown = max(self._touchdown, speed)
             limit = self._criteria.touchdown_m_s
             if limit is not None and speed > limit:
-                self._lose(event.time, f"{self._vehicles[k]} hit the ground at {speed:.2f} m/s")
+                self._lose(event.time, f"{self._vehicles[k]} hit {hit[0]} at {speed:.2f} m/s")
         self._falling = falling[falling[:, 0] > time[-1] - 2.0 * TOUCH_WINDOW]
 
     def _see_slack(

@@ -63,7 +63,8 @@ def obstacles(environment: Environment) -> list[Surface]:
         q = wxyz_from_rpy_deg(o.rpy_deg)
         for middle, size in o.boxes:
             place = np.array(o.position_m) + quat2mat(q) @ middle
-            out.append(Surface(WORLD, place, q, 0.5 * size, belt_speed=np.array(o.belt_m_s)))
+            belt = np.array(o.belt_m_s)
+            out.append(Surface(WORLD, place, q, 0.5 * size, belt_speed=belt, name=o.name))
     return out
 
 
@@ -95,7 +96,8 @@ def contacts_from_scenario(
     for surface in standing:
         outline = surface.half_size * np.vstack([CORNERS, EDGE_MIDDLES])
         points = surface.place + outline @ quat2mat(surface.q).T
-        pairs += [(Probe(WORLD, point), box) for point in points for box in carried]
+        corners = [Probe(WORLD, point, name=surface.name) for point in points]
+        pairs += [(corner, box) for corner in corners for box in carried]
     return tuple(
         Contact(probe, surface, _law(scenario, config, bodies, probe, surface))
         for probe, surface in pairs

@@ -43,7 +43,8 @@ def solids_from_scenario(scenario: Scenario, model: Model) -> tuple[Solid, ...]:
         out.append(_thick(make(entity, i), i))  # type: ignore[arg-type]
     for obstacle in scenario.environment.obstacles:
         belt = _belt(obstacle)
-        out += [replace(_thick(s, WORLD), belt=belt) for s in shapes.obstacle_solids(obstacle)]
+        solids = [_thick(s, WORLD) for s in shapes.obstacle_solids(obstacle)]
+        out += [replace(s, belt=belt, name=obstacle.name) for s in solids]
     ground = np.array([[0.0, 0.0, scenario.environment.ground_m]])
     return (*out, Solid(WORLD, ground, is_ground=True))
 
