@@ -142,6 +142,7 @@ def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
 
 def _welded(points: np.ndarray, distance: float) -> np.ndarray:
     """One point of each group whose members are closer than a distance to each other, one by one: its first."""
+    points = np.unique(points, axis=0)  # of many that are the same all pairs would be listed
     pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
     n = len(points)
     _, group = connected_components(coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n)), False)

@@ -27,6 +27,7 @@ from rotor_core.math.vec3 import (
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.sheaves import (
     NEVER,
+    TANGENT,
     WHOLE_TURN,
     local,
     move_pin,
@@ -396,7 +397,7 @@ def read_row(world, first, last, n, state):
                 sheave[memory.ARC] = share * around + steep * along
             off = off_the_end(sheave[memory.CONTACTS + 1], sheave[memory.CONTACTS + 3])
             sheave[memory.WRAP_ANGLE] = angle
-            sheave[memory.CHANGE_ANGLE] = max(-angle, off - sheave[memory.SHEAVE_REACH])
+            sheave[memory.CHANGE_ANGLE] = max(-angle - TANGENT, off - sheave[memory.SHEAVE_REACH])
             sheave[memory.BENDS] = share * angle
         before = p
         p = after if j < 0 else after + 1

@@ -38,6 +38,10 @@ OPPOSITE = -0.9998
 """Cosine of the angle between the ends of a cable on a ball (within 0.02 rad of opposite each other) at which it slips
 over to the other side of it."""
 
+TANGENT = 1e-11
+"""A cable leaves a peg where its straight line has passed by this much, rad: at a tangent rounding would make it come
+and go."""
+
 PAST = 0.3
 """A line that is farther past an edge than this has not come to it in a step: it is on the other side, rad."""
 
@@ -186,7 +190,7 @@ def watch(world, i, p, q):
         side = 1.0 * number[memory.SIDE]
         angle = angle_on(p, q, side, lift_p, lift_q, sheave[memory.WRAP_ANGLE])
         sheave[memory.WRAP_ANGLE] = angle
-        sheave[memory.CHANGE_ANGLE] = -angle
+        sheave[memory.CHANGE_ANGLE] = -angle - TANGENT
         return side, angle
     side = 1.0 if p[0] * q[1] - p[1] * q[0] >= 0.0 else -1.0
     within = passes_within(p, q, sheave[memory.SHEAVE_REACH])

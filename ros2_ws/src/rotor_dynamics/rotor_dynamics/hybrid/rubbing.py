@@ -216,8 +216,11 @@ def settle_rubbing(ints, floats, column):
     """
     world = memory.views(ints, floats)
     begin_ways(world)
-    solved = False
+    solved, unsolved = False, world.head[memory.UNSOLVED]
     for attempt in range(ATTEMPTS):
+        world.head[memory.UNSOLVED] = (
+            unsolved  # what ways that are given up leave unsolved counts no more
+        )
         if not solve_given_ways(ints, floats, world, column):
             break
         if revise_ways(world, column, attempt >= ALL_AT_ONCE) == 0:

@@ -160,6 +160,16 @@ def turns_before(world, cable):
 
 
 @inlined
+def reaches_before(world, cable):
+    """True if the cable whose change at a peg is found has also come to its length in the trial."""
+    number = world.constraint_int[cable]
+    if number[memory.ALIVE] == memory.RUBS or number[memory.TAUT] + number[memory.STRETCHED] != 0:
+        return False
+    c = world.constraints[cable]
+    return c[memory.GAP] > max(c[memory.GAP_0], 0.0) + GAP_ZERO
+
+
+@inlined
 def past_limit_at_start(world, kind, cable):
     """The same quantity at the start of the step."""
     if kind == BREAKS:
@@ -372,6 +382,8 @@ def run_to(ints, floats, t_end, times, out):
                 world, cable
             ):  # estimates had them the other way round
                 other, rival, rival_when, rival_past = TURNS, cable, 0.5 * h, True
+            elif kind == TURNS and reaches_before(world, cable):
+                other, rival, rival_when, rival_past = REACHES_LENGTH, cable, 0.5 * h, True
             if other != NONE and rival_when < h - ROOT_TIME:
                 kind, cable, when, past = other, rival, rival_when, rival_past
                 low, value_low = 0.0, past_limit_at_start(world, kind, cable)
