@@ -78,6 +78,29 @@ def test_what_falls_through_an_obstacle_is_told_where_and_when(shape):
     assert np.linalg.norm(np.array(touch.place)[:2]) < 0.12
 
 
+@pytest.mark.parametrize("law", ["compliant", "rigid"])
+def test_contacts_with_obstacles_are_told_by_their_names(law):
+    """A box falls on a high and a low crate: the edge of the high one first, which turns it down on the low one."""
+    text = f"""
+schema: 1
+model:
+  payloads: [{{name: parcel, mass_kg: 1.0, inertia_kg_m2: [0.0083, 0.0142, 0.0208], shape: {{type: box, size_m: [0.4, 0.3, 0.1]}}}}]
+controller: {{type: open_loop, commands: []}}
+initial: [{{entity: parcel, position_m: [0.0, 0.0, 0.6]}}]
+environment:
+  contact: {{law: {law}}}
+  obstacles:
+    - {{name: high, shape: {{type: box, size_m: [0.3, 0.6, 0.5]}}, position_m: [-0.2, 0.0, 0.25]}}
+    - {{name: low, shape: {{type: box, size_m: [0.5, 0.6, 0.4]}}, position_m: [0.3, 0.0, 0.2]}}
+"""
+    world = Simulation(scenario_from_text(text))
+    while world.time < 3.0:
+        world.step(np.zeros((0, 4)))
+    touches = [e.bodies for e in world.take_events() if e.type == "touch"]
+    assert touches[0] == ("parcel", "high")
+    assert set(touches) == {("parcel", "high"), ("parcel", "low")}
+
+
 def test_a_cable_that_swings_into_a_peg_is_told(tmp_path):
     """A pendulum of 1 m from rest at 60 degrees, a thin peg 0.5 m below its pivot: it meets the peg near the vertical.
 

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull, QhullError, cKDTree
+from scipy.spatial import ConvexHull, KDTree, QhullError
 
 from rotor_core.errors import ModelError
 
@@ -143,7 +143,7 @@ def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
 def _welded(points: np.ndarray, distance: float) -> np.ndarray:
     """One point of each group whose members are closer than a distance to each other, one by one: its first."""
     points = np.unique(points, axis=0)  # of many that are the same all pairs would be listed
-    pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
+    pairs = KDTree(points).query_pairs(distance, output_type="ndarray")
     n = len(points)
     _, group = connected_components(coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n)), False)
     return points[np.unique(group, return_index=True)[1]]

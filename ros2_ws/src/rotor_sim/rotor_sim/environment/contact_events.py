@@ -7,10 +7,11 @@ import numpy as np
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.body import WORLD
+from rotor_dynamics.model.contact import Probe, Surface
 
 
 class ContactEvents:
-    """Pairs of bodies that touched at the last look."""
+    """Pairs of names that touched at the last look: bodies in their order, before what stands in the world."""
 
     def __init__(self) -> None:
         self._pairs: set[tuple[str, str]] = set()
@@ -19,14 +20,19 @@ class ContactEvents:
         """Contacts that have begun or ended since the last call; ``names`` of the bodies."""
         pairs: set[tuple[str, str]] = set()
         for k in np.flatnonzero(engine.touching):
-            one, other = engine.system.contacts[k].probe, engine.system.contacts[k].surface
-            pairs.add(
-                (
-                    one.name if one.body == WORLD else names[one.body],
-                    other.name if other.body == WORLD else names[other.body],
-                )
-            )
+            contact = engine.system.contacts[k]
+            parts = sorted((contact.probe, contact.surface), key=_order)
+            pairs.add((_name(parts[0], names), _name(parts[1], names)))
         changed = [("touch", pair) for pair in sorted(pairs - self._pairs)]
         changed += [("leave", pair) for pair in sorted(self._pairs - pairs)]
         self._pairs = pairs
         return [Event(engine.time, kind, (), bodies=pair) for kind, pair in changed]
+
+
+def _name(part: Probe | Surface, names: list[str]) -> str:
+    """Of the body that a part of a contact is of, or of what stands in the world."""
+    return part.name if part.body == WORLD else names[part.body]
+
+
+def _order(part: Probe | Surface) -> tuple[bool, int]:
+    return part.body == WORLD, part.body
