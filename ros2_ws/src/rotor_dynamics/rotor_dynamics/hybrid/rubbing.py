@@ -218,9 +218,8 @@ def settle_rubbing(ints, floats, column):
     begin_ways(world)
     solved, unsolved = False, world.head[memory.UNSOLVED]
     for attempt in range(ATTEMPTS):
-        world.head[memory.UNSOLVED] = (
-            unsolved  # what ways that are given up leave unsolved counts no more
-        )
+        # what ways that are given up leave unsolved counts no more
+        world.head[memory.UNSOLVED] = unsolved
         if not solve_given_ways(ints, floats, world, column):
             break
         if revise_ways(world, column, attempt >= ALL_AT_ONCE) == 0:
