@@ -92,8 +92,11 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
         states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.until(lambda: states and states[-1].step >= 395, "the end")
     second = read_flight(again)
-    n = min(len(first.time), len(second.time))
-    assert n > 150 and np.allclose(first.states[:n], second.states[:n], atol=1e-9)
+    # ground truth keeps ten messages: a busy recorder loses some, so that those of the same times are compared
+    times = [np.round(flight.time, 6) for flight in (first, second)]
+    common, i, j = np.intersect1d(*times, return_indices=True)
+    assert len(common) > 20 and common[-1] - common[0] > 1.5
+    assert np.allclose(first.states[i], second.states[j], atol=1e-9)
 
 
 def test_an_unknown_topic_is_refused(tmp_path, capfd):
