@@ -165,8 +165,7 @@ def reaches_before(world, cable):
     number = world.constraint_int[cable]
     if number[memory.ALIVE] == memory.RUBS or number[memory.TAUT] + number[memory.STRETCHED] != 0:
         return False
-    c = world.constraints[cable]
-    return c[memory.GAP] > max(c[memory.GAP_0], 0.0) + GAP_ZERO
+    return past_limit(world, REACHES_LENGTH, cable) > GAP_ZERO
 
 
 @inlined

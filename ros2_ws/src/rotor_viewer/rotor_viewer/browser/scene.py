@@ -63,8 +63,7 @@ def side_of(triangles: np.ndarray) -> Literal["front", "double"]:
 
     Its backs cast the shadow then. Faces that are seen would throw it on themselves, in stripes.
     """
-    points = triangles.reshape(-1, 3)
-    mesh = trimesh.Trimesh(points, np.arange(len(points)).reshape(-1, 3))
+    mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(triangles))
     return "front" if mesh.is_volume else "double"
 
 
