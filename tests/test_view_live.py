@@ -56,6 +56,7 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
     assert len(flown.time)
     bag = tmp_path / "bag"
     with graph.bench(tmp_path / "first") as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.start(
             "simulator",
             scenario=name,
@@ -69,11 +70,11 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
         )
         bench.start("planner", scenario=name)
         bench.start("controller", scenario=name)
-        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.until(lambda: states and states[-1].step >= 395, "the end")
     first = read_flight(bag)
     again = tmp_path / "again"
     with graph.bench(tmp_path / "second") as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.start(
             "simulator",
             scenario=name,
@@ -89,7 +90,6 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
                 "player", "rotor_adapters", "player", {"bag": str(bag), "topics": "/rotor/plan"}
             )
         )
-        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
         bench.until(lambda: states and states[-1].step >= 395, "the end")
     second = read_flight(again)
     # ground truth keeps ten messages: a busy recorder loses some, so that those of the same times are compared
