@@ -65,10 +65,9 @@ def test_a_recorded_plan_is_played_into_the_graph(tmp_path):
             linger=True,
             wait_for_recorder=True,
         )
-        bench.start(
-            "recorder", scenario=name, bag=str(bag), wait_for="simulator planner controller"
-        )
+        bench.start("recorder", scenario=name, bag=str(bag), wait_for="simulator planner")
         bench.start("planner", scenario=name)
+        bench.until(lambda: bool(states), "a state")
         bench.start("controller", scenario=name)
         bench.until(lambda: states and states[-1].step >= 395, "the end")
     first = read_flight(bag)
