@@ -69,8 +69,14 @@ def renormalized(q):
 @inlined
 def exp(theta):
     """Unit quaternion of the rotation vector theta, rad (L.2)."""
-    c, k = cos_sinc(0.25 * dot(theta, theta))
-    return c, 0.5 * k * theta[0], 0.5 * k * theta[1], 0.5 * k * theta[2]
+    return exp_of_half(scale(0.5, theta))
+
+
+@inlined
+def exp_of_half(half):
+    """:func:`exp` of twice the vector ``half``: for callers that can halve a factor that they have at hand."""
+    c, k = cos_sinc(dot(half, half))
+    return c, k * half[0], k * half[1], k * half[2]
 
 
 @inlined

@@ -45,13 +45,13 @@ from rotor_dynamics.constraints.routes import (
 from rotor_dynamics.forces.registered import outer_wrenches
 from rotor_dynamics.kinematics.trees import settle_trees
 from rotor_dynamics.motion.articulated import motion_power, tree_motion
-from rotor_dynamics.motion.free import free_motion
+from rotor_dynamics.motion.free import move_freely
 
 NONE_YET, NO_ARM = constants(
     0, -1
 )  # a literal 0 would make Numba compile everything below it twice
 TAUT_ONLY, EVERYTHING, ALIGN = constants(0, 1, 2)
-"""Modes of :func:`evaluate`.
+"""Modes of :func:`find_slope`.
 
 Taut cables only (inside a step); all, with projection (at the end of a step); or only put the
 positions of taut cables at their length (a state from outside).
@@ -420,13 +420,19 @@ def unpulled(ints, floats, world, which_state, which_slope, t):
     """Slope of the mechanism if no cable pulled."""
     if world.head[memory.IS_PUSHED] != 0:
         outer_wrenches(ints, floats, which_state, t)
-    free_motion(ints, floats, which_state, which_slope, t)
+    move_freely(world, world.states[which_state], world.slopes[which_slope], t)
     if world.head[memory.N_JOINTS] != 0:
         tree_motion(ints, floats, which_state, which_slope, t)
 
 
-@linked(*WORLD, INT, INT, FLOAT, INT)
-def evaluate(ints, floats, which_state, which_slope, t, what):
+@linked(*WORLD, INT, INT, FLOAT)
+def unpulled_again(ints, floats, which_state, which_slope, t):
+    """:func:`unpulled`, after a projection: seldom, so it is not inlined there."""
+    unpulled(ints, floats, memory.views(ints, floats), which_state, which_slope, t)
+
+
+@inlined
+def find_slope(ints, floats, which_state, which_slope, t, what):
     """Slope of the whole mechanism with the taut cables pulling.
 
     ``A T = d_ddot of free motion`` (D.9).
@@ -448,8 +454,14 @@ def evaluate(ints, floats, which_state, which_slope, t, what):
 
 
 @linked(*WORLD, INT, INT, FLOAT, INT)
+def evaluate(ints, floats, which_state, which_slope, t, what):
+    """:func:`find_slope`, for all but the stages of the method that most flights use."""
+    find_slope(ints, floats, which_state, which_slope, t, what)
+
+
+@linked(*WORLD, INT, INT, FLOAT, INT)
 def constrain(ints, floats, which_state, which_slope, t, what):
-    """The second part of :func:`evaluate`: what the taut cables do to the slope, and the projection."""
+    """The second part of :func:`find_slope`: what the taut cables do to the slope, and the projection."""
     world = memory.views(ints, floats)
     state = world.states[which_state]
     slope = world.slopes[which_slope]
@@ -461,7 +473,7 @@ def constrain(ints, floats, which_state, which_slope, t, what):
     n, sliding = NONE_YET, NONE_YET
     for repeat in range(1 if what == TAUT_ONLY else PROJECTIONS):
         if repeat > 0:
-            unpulled(ints, floats, world, which_state, which_slope, t)
+            unpulled_again(ints, floats, which_state, which_slope, t)
         if routes:
             measure_routes(ints, floats, which_state, which_slope, t)
             if rubs:

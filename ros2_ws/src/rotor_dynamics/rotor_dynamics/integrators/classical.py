@@ -21,7 +21,7 @@ from rotor_core._link import FLAG, FLOAT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, put3, scale, sub
 from rotor_dynamics import memory
-from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate
+from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate, find_slope
 from rotor_dynamics.integrators.methods import Method
 
 MUNTHE_KAAS, TRANSPORTED, COMMUTATOR_FREE = constants(0, 1, 2)
@@ -41,7 +41,9 @@ def displaced(world, h, slope, target):
         put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(d, memory.D_P))))
         put3(y, memory.V, add(get3(s, memory.V), scale(h, get3(d, memory.D_V))))
         if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
-            q = so3.product(so3.get4(s, memory.Q), so3.exp(scale(h, get3(d, memory.D_THETA))))
+            q = so3.product(
+                so3.get4(s, memory.Q), so3.exp_of_half(scale(0.5 * h, get3(d, memory.D_THETA)))
+            )
             so3.put4(y, memory.Q, q)
             put3(y, memory.OMEGA, add(get3(s, memory.OMEGA), scale(h, get3(d, memory.D_OMEGA))))
 
@@ -143,7 +145,7 @@ def classical(ints, floats, t, h):
         if last:
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
-        evaluate(ints, floats, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
+        find_slope(ints, floats, target, slope, t + c, EVERYTHING if last else TAUT_ONLY)
         if not last:
             world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
             if variant != COMMUTATOR_FREE:

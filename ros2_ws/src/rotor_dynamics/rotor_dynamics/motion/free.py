@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import sin
 
 from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,
@@ -169,10 +168,3 @@ def move_freely(world, state, slope, t):
     if world.head[memory.N_ACTING] != 0:
         power += external_wrenches(world, state, slope)
     world.scalars[memory.POWER_NOW] = power
-
-
-@linked(*WORLD, INT, INT, FLOAT)
-def free_motion(ints, floats, which_state, which_slope, t):
-    """:func:`move_freely` of one world."""
-    world = memory.views(ints, floats)
-    move_freely(world, world.states[which_state], world.slopes[which_slope], t)
