@@ -67,9 +67,7 @@ def hold_speeds(ints, floats, order, speeds, begins):
             world.rotors[order[i], memory.SPEED_BIAS] = speeds[i]
             world.rotors[order[i], memory.SPEED_OFFSET] = 0.0
     else:
-        jumped = command_speeds(
-            world.rotors, world.rotor_int, world.bodies, world.states[memory.START], order, time_of(floats), speeds
-        )  # fmt: skip
+        jumped = command_speeds(ints, floats, order, time_of(floats), speeds)
     note_change(world, STATE_SET if jumped else INPUT_CHANGED)
 
 

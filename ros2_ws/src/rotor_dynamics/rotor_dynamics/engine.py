@@ -33,7 +33,7 @@ from rotor_dynamics.integrators.audit import open_books
 from rotor_dynamics.integrators.methods import method
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.kinematics.trees import move_links
-from rotor_dynamics.model.assembly import assemble
+from rotor_dynamics.model.assembly import assemble, fill_principal_axes
 from rotor_dynamics.model.solid import CORE_MARGIN
 from rotor_dynamics.model.system import System
 
@@ -112,8 +112,10 @@ class Engine(EngineState):
                 raise ContractError(
                     f"integrator {integrator!r}: does not support {what}. Use rkmk4."
                 )
+        if found.symplectic:
+            fill_principal_axes(self.world)
         restart = _without_owner(self._restart)
-        self.rotors = RotorDrive(self.world, restart)
+        self.rotors = RotorDrive(self.ints, self.floats, restart)
         """Speeds of the rotors, commanded or prescribed."""
         joints = system.joints
         self.joints = JointDrive(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, sin
+from math import exp, nan, sin
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rotor_core.errors import ContractError
 from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
+from rotor_dynamics.motion.kicks import kick_trees
 
 SMALLEST_JUMP = 1e-15
 """Jumps of stored angular momentum below this are rounding, N m s."""
@@ -21,12 +22,15 @@ class RotorDrive:
     """Commands to the rotors of one world.
 
     Args:
-        world: views.
+        ints, floats: the world.
         restart: takes up a change from outside (a code of :mod:`rotor_dynamics.hybrid.impact`).
     """
 
-    def __init__(self, world: memory.World, restart: Callable[[int], None]) -> None:
-        self._world, self._restart = world, restart
+    def __init__(
+        self, ints: np.ndarray, floats: np.ndarray, restart: Callable[[int], None]
+    ) -> None:
+        self._ints, self._floats, self._restart = ints, floats, restart
+        self._world = world = memory.world_of(ints, floats)
         self.order = np.argsort(world.rotor_int[:, memory.ROTOR_NUMBER])
         """Rows of all rotors in the world, as the user counts them."""
         rows = self._rows
@@ -70,16 +74,7 @@ class RotorDrive:
         """
         speeds = np.asarray(speeds, float)
         self._check(speeds)
-        world = self._world
-        jumped = command_speeds(
-            world.rotors,
-            world.rotor_int,
-            world.bodies,
-            world.start,
-            self.order,
-            self._time,
-            speeds,
-        )
+        jumped = command_speeds(self._ints, self._floats, self.order, self._time, speeds)
         self._restart(impact.STATE_SET if jumped else impact.INPUT_CHANGED)
 
     def start(self, speeds: np.ndarray) -> None:
@@ -147,16 +142,20 @@ def speeds_now(rotors, order, t, out):
 
 
 @kernel
-def command_speeds(rotors, rotor_int, bodies, start, order, t, speeds):
+def command_speeds(ints, floats, order, t, speeds):
     """Commanded speeds of all rotors from time t on; jumps of stored momentum go to the bodies (R.9).
 
     Returns:
         Whether there was a jump.
     """
-    jumped = False
+    world = memory.views(ints, floats)
+    jumped, kicks = False, False
+    trees = world.head[memory.N_JOINTS] != 0
+    for i in range(order.shape[0] if trees else 0):
+        world.rotors[i, memory.SPEED_DOT] = 0.0
     for i in range(order.shape[0]):
         row = order[i]
-        rotor = rotors[row]
+        rotor = world.rotors[row]
         mean = lagging_speed(rotor, t)
         rotor[memory.SPEED_BIAS], rotor[memory.SINCE] = speeds[i], t
         lags = rotor[memory.LAG_RATE] > 0.0
@@ -164,9 +163,17 @@ def command_speeds(rotors, rotor_int, bodies, start, order, t, speeds):
         jump = 0.0 if lags else rotor[memory.AXIAL_INERTIA] * (speeds[i] - mean)
         if abs(jump) > SMALLEST_JUMP:
             jumped = True
-            body = rotor_int[row, memory.ROTOR_BODY]
-            change = apply(
-                get9(bodies[body], memory.INV_INERTIA), scale(jump, get3(rotor, memory.AXIS))
-            )
-            put3(start[body], memory.OMEGA, sub(get3(start[body], memory.OMEGA), change))
+            b = world.rotor_int[row, memory.ROTOR_BODY]
+            if b >= world.head[memory.N_FREE]:
+                kicks = True
+                rotor[memory.SPEED_DOT] = speeds[i] - mean
+                continue
+            inverse = get9(world.bodies[b], memory.INV_INERTIA)
+            change = apply(inverse, scale(jump, get3(rotor, memory.AXIS)))
+            body = world.states[memory.START, b]
+            put3(body, memory.OMEGA, sub(get3(body, memory.OMEGA), change))
+    if trees:
+        world.scalars[memory.SPEEDS_AT] = nan
+    if kicks:
+        kick_trees(ints, floats, t)
     return jumped

@@ -295,14 +295,24 @@ def _fill_bodies(world: memory.World, groups: tuple[Group, ...], topology: Topol
                 row[memory.INV_INERTIA : memory.INV_INERTIA + 9] = np.linalg.inv(
                     group.inertia
                 ).ravel()
-                moments, axes = np.linalg.eigh(group.inertia)
-                row[memory.PRINCIPAL : memory.PRINCIPAL + 9] = axes.ravel()
-                row[memory.MOMENTS : memory.MOMENTS + 3] = moments
     # the ground "rotates" so that anchor points count; its inverse mass and inertia stay zero
     ground = world.bodies[-1]
     world.body_int[-1, memory.ROTATES] = memory.FULL_INERTIA
     ground[memory.ROTATION : memory.ROTATION + 9] = np.eye(3).ravel()
     world.states[:, :, memory.Q] = 1.0
+
+
+def fill_principal_axes(world: memory.World) -> None:
+    """Write principal axes and moments of free bodies, for integrators that turn about them.
+
+    Not for others: axes leap from number to number where moments are alike, and by their signs.
+    """
+    for b in range(world.head[memory.N_FREE]):
+        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
+            row = world.bodies[b]
+            moments, axes = np.linalg.eigh(row[memory.INERTIA : memory.INERTIA + 9].reshape(3, 3))
+            row[memory.PRINCIPAL : memory.PRINCIPAL + 9] = axes.ravel()
+            row[memory.MOMENTS : memory.MOMENTS + 3] = moments
 
 
 def _input_map(pose: np.ndarray) -> np.ndarray:
