@@ -2,13 +2,16 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rotor_core.errors import ConfigError
-from rotor_recordings.predict.case import event_record, load_case, replay, run_case
+from rotor_core.math.rotations import rotation_matrices
+from rotor_recordings.predict.case import event_record, replay, run_case
+from rotor_recordings.predict.case_format import load_case
 
 HERE = Path(__file__).resolve().parents[1]
 CASES = HERE.parents[1] / "shared" / "cases"
@@ -188,20 +191,20 @@ def test_a_cable_takes_over_when_its_rigid_link_lets_go():
     "content, message",
     [
         ("{", "is not valid JSON"), ("[]", "must hold a JSON object"), ("{}", "key 'bodies' is missing"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "joints": [{}]}', "not a complete case"),
-        ('{"bodies": [{"m": 1}], "init": [{"x": [0]}], "t_end": 1}', "is not a complete case"),
-        ('{"bodies": [1], "init": [], "t_end": 1}', "bodies: must be a list of objects"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "joints": [{}]}', r"joints\[0\].parent: is missing"),
+        ('{"bodies": [{"m": 1}], "init": [{"x": [0]}], "t_end": 1}', r"init\[0\].x: must have 3 entries, got 1"),
+        ('{"bodies": [1], "init": [], "t_end": 1}', r"bodies\[0\]: must be a mapping of keys, got 1"),
         ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "rope": [{"l": 1}]}', "'rope' means nothing to replay.*did you mean .ropes"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "ropes": [{"l": 1, "rings": []}]}', r"ropes\[0\]: key 'rings' means nothing"),
-        ('{"bodies": [{"m": 1, "j": [1, 1, 1]}], "init": [], "t_end": 1}', r"bodies\[0\]: key 'j' means nothing"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "cables": [{"release": 1}]}', r'cables\[0\]: key .release. .*did you mean "release_t"'),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": [1]}', "is not a complete case"),
-        ('{"bodies": [{"m": 1}], "init": [{"x": [0, 0, 0], "q": [1, 0, 0, 0], "v": [0, 0, 0], "w": [0, 0, 0]}], "t_end": 1e12}', "is not a complete case"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "ropes": [{"l": 1, "rings": []}]}', r"ropes\[0\].rings: unknown key 'rings'"),
+        ('{"bodies": [{"m": 1, "j": [1, 1, 1]}], "init": [], "t_end": 1}', r"bodies\[0\].j: unknown key 'j'"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "cables": [{"release": 1}]}', r'cables\[0\].release: unknown key .*did you mean "release_t"'),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": [1]}', "inputs: must be a mapping, got a list"),
+        ('{"bodies": [{"m": 1}], "init": [{"x": [0, 0, 0], "q": [1, 0, 0, 0], "v": [0, 0, 0], "w": [0, 0, 0]}], "t_end": 1e12}', "t_end: must be <= 86400, got 1e"),
         ("[" * 100000, "is not valid JSON"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": -1}', "t_end: must be > 0 s, got -1"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "ramp"}}}', "must be pwc or sinusoid, got 'ramp'"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[0, 1, 0, 0, NaN]]}}}', "5 finite numbers"),
-        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0]]}}}', "times must increase"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": -1}', "t_end: must be > 0, got -1"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "ramp"}}}', "must be one of pwc, sinusoid; got 'ramp'"),
+        ('{"bodies": [{"m": 1}], "init": [], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[0, 1, 0, 0, NaN]]}}}', "must be a finite number, got nan"),
+        ('{"bodies": [{"m": 1}], "init": [{"x": [0, 0, 0], "q": [1, 0, 0, 0], "v": [0, 0, 0], "w": [0, 0, 0]}], "t_end": 1, "inputs": {"0": {"type": "pwc", "knots": [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0]]}}}', "times must increase"),
     ],
 )  # fmt: skip
 def test_bad_cases_are_explained(tmp_path, content, message):
@@ -210,6 +213,173 @@ def test_bad_cases_are_explained(tmp_path, content, message):
     with pytest.raises(ConfigError, match=message):
         run_case(path, tmp_path / "out.npz")
     assert not (tmp_path / "out.npz").exists()
+
+
+FREE = {"bodies": [QUAD], "init": [at((0, 0, 0))], "t_end": 0.1}
+PAIR = {"bodies": [LOAD, QUAD], "init": [at((0, 0, 0)), at((0, 0, 0.5))], "t_end": 0.1}
+HELD = {"quad": 1, "payload": 0, "rho": [0, 0, 0], "l": 0.5}
+KNOTS = {"type": "pwc", "knots": [[0, 1, 0, 0, 0]]}
+WAVE = {"type": "sinusoid", "bias": 0.9, "amp": 1.0, "freq_hz": 1.0, "phase": 0.0}
+ROPE = {"path": [{"body": -1}, {"body": 0}], "l": 1.0}
+
+
+@pytest.mark.parametrize(
+    "case, change, message",
+    [
+        (PAIR, {"cables": [{**HELD, "release_t": float("nan")}]}, r"cables\[0\].release_t: must be a finite number, got nan"),
+        (PAIR, {"cables": [{**HELD, "release_t": True}]}, "release_t: must be a number, got True"),
+        (PAIR, {"cables": [{**HELD, "release_t": -1}]}, "release_t: must be >= 0, got -1"),
+        (PAIR, {"cables": [{**HELD, "payload": 5}]}, r"cables\[0\].payload: must be the number of a body, below 2, got 5"),
+        (PAIR, {"init": PAIR["init"][:1]}, "init: must hold 2 states, one for each body, got 1"),
+        (PAIR, {"init": [at((0, 0, 0), q=(2, 0, 0, 0)), PAIR["init"][1]]}, r"init\[0\].q: must have length 1, got 2"),
+        (FREE, {"inputs": {"-1": KNOTS}}, "key '-1' is no body"),
+        (FREE, {"inputs": {"01": KNOTS}}, "key '01' is no body"),
+        (FREE, {"inputs": {"0": {**KNOTS, "gain": 3}}}, "inputs.0.gain: unknown key 'gain'"),
+        (FREE, {"inputs": {"0": None}}, "inputs.0: must be a mapping with a key 'type', got nothing"),
+        (FREE, {"inputs": {"0": {"type": "pwc", "knots": []}}}, "must be rows of 5 numbers"),
+        (FREE, {"inputs": {"0": {**WAVE, "bias": [1, 2]}}}, "bias: must be 4 numbers, got 2"),
+        (FREE, {"g": "9.81"}, "g: must be a number, got '9.81'"),
+        (FREE, {"rate_hz": 0}, "rate_hz: must be > 0, got 0"),
+        (FREE, {"rate_hz": 1e12}, "samples, more than 1e.07. Lower rate_hz"),
+        (FREE, {"bodies": []}, "bodies: must hold at least one body"),
+        (FREE, {"bodies": [{**QUAD, "m": True}]}, r"bodies\[0\].m: must be a number, got True"),
+        (FREE, {"rotors": [{"body": 0, "axis": [0, 0, 1], "inertia": 1e-5, "speed": 900}]}, r"rotors\[0\].speed: must be a mapping"),
+        (PAIR, {"joints": [{"parent": -1, "child": 1, "axis": [0, 1, 0], "origin": [0, 0, 0]}]}, "parent: must be >= 0, got -1"),
+        (PAIR, {"joints": [{"parent": 0, "child": 1, "axis": [0, 0, 0], "origin": [0, 0, 0]}]}, "axis: must have a length above 0"),
+        (PAIR, {"joints": [{"parent": 0, "child": 1, "axis": [0, 1, 0], "origin": [0, 0, 0]}]}, "theta0: must hold 1 numbers, one for each joint, got 0"),
+        (FREE, {"ropes": [{**ROPE, "path": [{"body": 0}]}]}, "at least two points, got 1"),
+        (FREE, {"ropes": [{**ROPE, "path": [{"body": -2}, {"body": 0}]}]}, "body: must be >= -1, got -2"),
+        (FREE, {"ropes": [{**ROPE, "path": [{"body": 0.5}, {"body": 0}]}]}, "body: must be a whole number, got 0.5"),
+        (FREE, {"ropes": [{**ROPE, "path": [{"body": 0, "radius": 1}, {"body": 0}]}]}, "radius: unknown key"),
+        (FREE, {"ropes": [{**ROPE, "l": WAVE}]}, "must stay above 0 m: a bias above 1, got 0.9"),
+    ],
+)  # fmt: skip
+def test_values_that_a_case_cannot_have(tmp_path, case, change, message):
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({**case, **change}))
+    with pytest.raises(ConfigError, match=rf"^{re.escape(str(path))}: .*{message}"):
+        run_case(path, tmp_path / "out.npz")
+
+
+def test_a_key_that_appears_twice_is_refused(tmp_path):
+    path = tmp_path / "case.json"
+    path.write_text('{"t_end": 1, "t_end": 2}')
+    with pytest.raises(ConfigError, match="key 't_end' appears twice"):
+        load_case(path)
+
+
+def test_a_rigid_link_in_a_file_lets_go(tmp_path):
+    """Read, checked and flown as a user does it; a case in Python passes the file by."""
+    weld = {"parent": 0, "child": 1, "pos": [0, 0, 0.5], "quat": [1, 0, 0, 0], "release_t": 0.05}
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({**PAIR, "welds": [weld], "inputs": {"1": KNOTS}}))
+    run, _ = run_case(path, tmp_path / "out.npz")
+    apart = np.diff(run.samples["x"][:, :, 2], axis=1)[:, 0]
+    late = run.samples["t"] - 0.05
+    # from there on the vehicle is pushed by 1 N, the load falls
+    np.testing.assert_allclose(apart, 0.5 + 0.5 / 0.25 * np.maximum(late, 0.0) ** 2, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "push",
+    [
+        {"type": "pwc", "knots": [[0, 10.0, 0, 0, 0]]},
+        {"type": "sinusoid", "bias": [10.0, 0, 0, 0], "amp": [3.0, 0, 0, 0], "freq_hz": 7.0, "phase": 0.4},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("jointed", [False, True])
+def test_thrust_acts_at_the_centre_of_mass(push, jointed):
+    """It turns nothing there, wherever the frame of the body is. The state of a case is that of centres of mass too."""
+    case = {
+        "bodies": [{**LOAD, "com": [0.02, -0.03, 0.04]}],
+        "init": [at((1.0, 2.0, 3.0))],
+        "t_end": 0.2,
+        "inputs": {"0": push},
+    }
+    if jointed:  # a link whose joint is at both centres of mass
+        case["bodies"].append({**QUAD, "com": [0.0, 0.0, 0.0]})
+        case["init"].append(at((0, 0, 0)))
+        case["joints"] = [
+            {"parent": 0, "child": 1, "axis": [0, 1, 0], "origin": [0.02, -0.03, 0.04]}
+        ]
+        case |= {"theta0": [0.3], "dtheta0": [2.0]}
+    run = replay(case)
+    np.testing.assert_allclose(run.samples["x"][0, 0], [1.0, 2.0, 3.0], atol=1e-15)
+    np.testing.assert_allclose(run.samples["w"][:, 0, [0, 2]], 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        run.samples["x"][:, 0, :2], [[1.0, 2.0]] * len(run.samples["t"]), atol=1e-12
+    )
+
+
+def test_cables_and_ropes_begin_at_centres_of_mass():
+    """A pendulum below a link hangs from the link's centre of mass, as a rope between the same points does."""
+    link = {**QUAD, "com": [0.1, 0.0, -0.2]}
+    case = {
+        "bodies": [{**LOAD, "m": 50.0}, link, {"m": 0.1}], "init": [at((0, 0, 0)), at((0, 0, 0)), at((0.1, 0, -0.7))],
+        "joints": [{"parent": 0, "child": 1, "axis": [0, 1, 0], "origin": [0, 0, 0]}], "theta0": [0.0], "dtheta0": [0.0], "t_end": 0.3,
+    }  # fmt: skip
+    cable = replay({**case, "cables": [{"quad": 1, "payload": 2, "rho": [0, 0, 0], "l": 0.5}]})
+    rope = replay({**case, "ropes": [{"path": [{"body": 1}, {"body": 2}], "l": 0.5}]})
+    apart = np.linalg.norm(np.diff(cable.samples["x"][:, 1:], axis=1)[:, 0], axis=1)
+    np.testing.assert_allclose(apart, 0.5, atol=1e-12)
+    np.testing.assert_allclose(cable.samples["x"], rope.samples["x"], atol=1e-10)
+
+
+def angular_momentum(case, samples, after):
+    """About the common centre of mass, (n, 3) N m s in W; rotors turn at their second speed from ``after`` on."""
+    masses = np.array([b["m"] for b in case["bodies"]])
+    middle, drift = (masses @ samples[k] / masses.sum() for k in ("x", "v"))
+    total = np.zeros((len(samples["t"]), 3))
+    for i, body in enumerate(case["bodies"]):
+        spin = np.zeros((len(total), 3))
+        for rotor in case["rotors"]:
+            if rotor["body"] == i:
+                speeds = np.array(rotor["speed"]["knots"])[:, 1]
+                now = speeds[(samples["t"] > after).astype(int)]
+                spin += rotor["inertia"] * np.outer(now, rotor["axis"])
+        inside = samples["w"][:, i] @ np.array(body.get("J", np.zeros((3, 3)))) + spin
+        total += np.cross(samples["x"][:, i] - middle, body["m"] * (samples["v"][:, i] - drift))
+        total += np.einsum("nij,nj->ni", rotation_matrices(samples["q"][:, i]), inside)
+    return total
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize("joint_axis", [[0, 1, 0], [0, 0, 1]])
+@pytest.mark.parametrize("axis", np.eye(3).tolist())
+@pytest.mark.parametrize("on", [0, 1])
+def test_jumps_of_rotors_of_an_arm_keep_the_momentum(on, axis, joint_axis, hangs):
+    """(R.9) with joints, and with a taut cable below. The jump is 1e-2 N m s."""
+    link = {"m": 0.1, "J": np.diag([4e-4, 4.4e-4, 1e-4]).tolist(), "com": [0, 0, -0.1]}
+    speed = {"type": "pwc", "knots": [[0, 100.0], [0.1003, 600.0]]}
+    case = {
+        "t_end": 0.2, "g": 0.0, "bodies": [LOAD, link], "init": [at((0, 0, 0), w=(0.1, 0.2, 0.3)), at((0, 0, 0))],
+        "joints": [{"parent": 0, "child": 1, "origin": [0.05, 0, -0.05], "axis": joint_axis}], "theta0": [0.3], "dtheta0": [0.5],
+        "rotors": [{"body": on, "inertia": 2e-5, "axis": axis, "speed": speed}],
+    }  # fmt: skip
+    if hangs:
+        start = replay(case).samples["x"][0, 1]
+        case["bodies"] = [LOAD, link, {"m": 0.2}]
+        case["init"] = [*case["init"], at(start - [0, 0, 0.4], v=(0.3, 0.0, -0.5))]
+        case["cables"] = [{"quad": 1, "payload": 2, "rho": [0, 0, 0], "l": 0.405}]
+    run = replay(case)
+    kept = angular_momentum(case, run.samples, 0.1003)
+    np.testing.assert_allclose(kept, [kept[0]] * len(kept), atol=1e-12)
+    assert np.ptp(run.samples["w"][:, on], axis=0).max() > 0.5
+    if hangs:
+        assert run.events[0].type == "snap"
+
+
+def test_point_masses_do_not_turn():
+    """Welded to a body that does, or told to: they have no attitude."""
+    weld = {"parent": 0, "child": 1, "pos": [0.2, 0, 0], "quat": [1, 0, 0, 0]}
+    turning = [at((0, 0, 0), w=(0, 0, 2)), at((0.2, 0, 0), v=(0, 0.4, 0))]
+    case = {"bodies": [LOAD, {"m": 1.0}], "init": turning, "t_end": 0.2, "welds": [weld]}
+    free = {"bodies": [{"m": 1.0}], "init": [at((0, 0, 0), w=(1, 2, 3))], "t_end": 0.1}
+    for run in (replay(case), replay(free)):
+        np.testing.assert_array_equal(
+            run.samples["q"][:, -1], [[1.0, 0, 0, 0]] * len(run.samples["t"])
+        )
+        np.testing.assert_array_equal(run.samples["w"][:, -1], 0.0)
 
 
 def test_impossible_case_names_the_file(tmp_path):

@@ -11,7 +11,8 @@ from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
 from rotor_dynamics.sensitivities.coordinates import difference, sparse
 from rotor_dynamics.sensitivities.propagation import Variations
-from rotor_recordings.predict.case import STEP, _Replay, load_case
+from rotor_recordings.predict.case import STEP, _Replay
+from rotor_recordings.predict.case_format import load_case
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 FILES = sorted((*CASES.glob("cases/*.json"), *CASES.glob("ropes/cases/*.json")))

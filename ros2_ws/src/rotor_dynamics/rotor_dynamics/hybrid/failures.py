@@ -60,8 +60,8 @@ def failure_text(
         )
     if status == stepper.TOO_SMALL:
         return (
-            f"step after t = {t:.6f} s: the tolerance {tolerance:g} asks for steps below "
-            f"{stepper.SMALLEST_STEP:g} s. Raise the tolerance."
+            f"step after t = {t:.6f} s: the tolerance {tolerance:g} asks for steps far below {stepper.CRAWL:g} s. "
+            f"Raise the tolerance, take an integrator of fixed steps, or give what moves so fast more mass."
         )
     return (
         f"event search after t = {t:.6f} s: a change of the taut set could not be "

@@ -107,6 +107,9 @@ COARSEST_RETRY = 1e-6
 SMALLEST_STEP = 1e-12
 """Adaptive methods give up below this step, s."""
 
+CRAWL, MOST_CRAWLED = 1e-8, 100_000
+"""And after so many trials in one call that are shorter than this, s: a second would take minutes."""
+
 EVENT_ROWS = 4
 """One event writes at most this many rows and two more per cable (of dependent ones that let go one by one)."""
 
@@ -250,7 +253,7 @@ def run_to(ints, floats, t_end, times, out):
     h = trial_length(world, t, t_end)
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
-    trials, turns = 0, 0
+    trials, turns, crawled = 0, 0, 0
     looks, before = 0, 0.0  # at a located change, of numbers with derivatives
     while True:
         if has_derivatives(h) and kind != NONE and looks == 0:
@@ -286,6 +289,9 @@ def run_to(ints, floats, t_end, times, out):
         if kind == NONE:
             if adaptive:
                 error = estimated_error(ints, floats, h)
+                crawled += 1 if h < CRAWL else 0
+                if crawled > MOST_CRAWLED:
+                    return TOO_SMALL
                 if error > 1.0:
                     h *= min(SAFETY, step_factor(error))
                     world.scalars[memory.NEXT_STEP] = h

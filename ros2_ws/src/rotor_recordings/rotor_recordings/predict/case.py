@@ -10,15 +10,15 @@ and a JSON list of events.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from rotor_core.config.yaml.structure import suggestion
 from rotor_core.config.yaml.units import SAME_TIME
-from rotor_core.errors import ConfigError, ModelError
+from rotor_core.errors import ConfigError, ContractError, ModelError
+from rotor_core.math import so3
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.engine import Engine
@@ -27,25 +27,13 @@ from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
+from rotor_recordings.predict.case_format import CHANNELS, load_case
 
-CHANNELS = 4
-
-PLAIN = ("name", "title", "g", "t_end", "rate_hz", "inputs", "theta0", "dtheta0")
-"""Keys of a case that hold no entries."""
-
-ENTRIES = {
-    "bodies": ("name", "m", "J", "com"),
-    "init": ("x", "q", "v", "w"),
-    "cables": ("quad", "payload", "rho", "l", "release_t"),
-    "ropes": ("path", "l", "stiffness", "damping"),
-    "welds": ("parent", "child", "pos", "quat"),
-    "rotors": ("body", "axis", "inertia", "speed"),
-    "joints": ("parent", "child", "axis", "origin", "torque"),
-}
-"""Lists of a case, and the keys of their entries."""
+OSCILLATION = ("bias", "amp", "freq_hz", "phase")
+"""Keys of a sinusoid."""
 
 STEP, TOLERANCE = 1e-3, 1e-11
-"""Fixed step, s; tolerance of adaptive steps (m, rad and their rates)."""
+"""Longest step, s; tolerance of adaptive steps (m, rad and their rates)."""
 
 
 @dataclass(frozen=True)
@@ -56,77 +44,83 @@ class CaseRun:
     events: list[Event]
 
 
-def load_case(path: Path) -> dict:
-    """Read a case file.
+def _middles(case: dict) -> np.ndarray:
+    """Centres of mass in the frames of the bodies, (n, 3).
 
-    Raises:
-        ConfigError: unreadable, not JSON, or it needs a feature that is not supported; the text
-            names it.
+    The frame of a link stands at its joint. Bodies without joints have theirs at the centre of mass, whatever ``com``.
     """
-    try:
-        case = json.loads(path.read_text())
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: cannot be read ({error.strerror}). Give the path of a case file."
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: is not valid JSON ({error}).") from error
-    if not isinstance(case, dict):
-        raise ConfigError(f"{path}: must hold a JSON object, got {type(case).__name__}.")
-    for key in ("bodies", "init", "t_end"):
-        if key not in case:
-            raise ConfigError(f"{path}: key {key!r} is missing.")
-    _check_keys(case, path)
-    t_end = case["t_end"]
-    if not (isinstance(t_end, (int, float)) and np.isfinite(t_end) and t_end > 0.0):
-        raise ConfigError(f"{path}: t_end: must be > 0 s, got {t_end!r}.")
-    return case
+    jointed = {j[key] for j in case.get("joints", []) for key in ("parent", "child")}
+    held = jointed | {w[key] for w in case.get("welds", []) for key in ("parent", "child")}
+    out = np.zeros((len(case["bodies"]), 3))
+    for i, body in enumerate(case["bodies"]):
+        if i in held and body.get("com") is not None:
+            out[i] = body["com"]
+    return out
 
 
-def _check_keys(case: dict, path: Path) -> None:
-    """Refuse what would be ignored: a case without it is another one.
+def _pushes(case: dict) -> tuple[tuple[int, ...], list[dict]]:
+    """Bodies with inputs, and their signals.
 
-    Raises:
-        ConfigError: unknown keys, or lists that are none.
+    Thrust acts at the centre of mass, inputs of an engine at the origin of the frame: a body whose centre of mass is
+    elsewhere has a second input, the moment of its thrust.
     """
-    _check_known(case, (*PLAIN, *ENTRIES), str(path))
-    for key, known in ENTRIES.items():
-        entries = case.get(key, [])
-        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            raise ConfigError(f"{path}: {key}: must be a list of objects.")
-        for i, entry in enumerate(entries):
-            _check_known(entry, known, f"{path}: {key}[{i}]")
+    bodies, signals = [], []
+    middles = _middles(case)
+    for key in sorted(case.get("inputs", {}), key=int):
+        bodies.append(int(key))
+        signals.append(case["inputs"][key])
+        x, y, _ = middles[int(key)]
+        if x or y:
+            bodies.append(int(key))
+            signals.append(_moment_of_thrust(signals[-1], y, -x))
+    return tuple(bodies), signals
 
 
-def _check_known(given: dict, known: Sequence[str], place: str) -> None:
-    for key in given:
-        if key not in known:
-            raise ConfigError(
-                f"{place}: key {key!r} means nothing to replay{suggestion(key, sorted(known))}"
-            )
+def _moment_of_thrust(signal: dict, about_x: float, about_y: float) -> dict:
+    """The input of a thrust with levers about two axes, without the thrust."""
+
+    def turned(row: Sequence[float]) -> list[float]:
+        return [0.0, about_x * row[0], about_y * row[0], 0.0]
+
+    if signal["type"] == "pwc":
+        return {"type": "pwc", "knots": [[k[0], *turned(k[1:])] for k in signal["knots"]]}
+    bias, amp, frequency, phase = (_channels(signal, k) for k in OSCILLATION)
+    return {
+        "type": "sinusoid", "bias": turned(bias), "amp": turned(amp),
+        "freq_hz": [frequency[0]] * CHANNELS, "phase": [phase[0]] * CHANNELS,
+    }  # fmt: skip
+
+
+def _channels(signal: dict, key: str) -> np.ndarray:
+    """Numbers of a sinusoid for all channels of an input, (4,)."""
+    return np.broadcast_to(np.array(signal[key], float), (CHANNELS,))
 
 
 def system_from_case(case: dict) -> System:
     """The mechanical system of a case."""
+    middles = _middles(case)
     bodies = tuple(
         Body(
-            b.get("name", f"body{i}"),
+            b.get("name") or f"body{i}",
             b["m"],
             None if b.get("J") is None else np.array(b["J"], float),
-            np.array(b.get("com", (0.0, 0.0, 0.0)), float),
+            middles[i],
         )
         for i, b in enumerate(case["bodies"])
     )
+    at_middle = {WORLD: np.zeros(3), **dict(enumerate(middles))}
     cables = tuple(
-        Cable(a=c["quad"], b=c["payload"], length=c["l"], r_b=np.array(c["rho"], float))
+        Cable(
+            c["quad"], c["payload"], c["l"],
+            at_middle[c["quad"]], at_middle[c["payload"]] + np.array(c["rho"], float),
+        )
         for c in case.get("cables", [])
-    )
-    cables += tuple(_rope(rope) for rope in case.get("ropes", []))
+    )  # fmt: skip
+    cables += tuple(_rope(rope, at_middle) for rope in case.get("ropes", []))
     welds = tuple(
         Weld(w["parent"], w["child"], np.array(w["pos"], float), np.array(w["quat"], float))
         for w in case.get("welds", [])
     )
-    inputs = tuple(sorted(int(i) for i in case.get("inputs", {})))
     rotors = tuple(
         Rotor(r["body"], np.array(r["axis"], float), inertia=float(r["inertia"]))
         for r in case.get("rotors", [])
@@ -141,21 +135,19 @@ def system_from_case(case: dict) -> System:
         )
         for i, j in enumerate(case.get("joints", []))
     )
+    inputs, _ = _pushes(case)
     return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors, joints=joints)
 
 
-def _rope(rope: dict) -> Cable:
-    """A cable that runs through points, winds or stretches."""
+def _rope(rope: dict, middles: Mapping[int, np.ndarray]) -> Cable:
+    """A cable that runs through points, winds or stretches; its points are given from the centres of mass."""
     path = [
-        Ring(
-            WORLD if p["body"] < 0 else int(p["body"]),
-            np.array(p.get("r", (0.0, 0.0, 0.0)), float),
-        )
+        Ring(p["body"], middles[p["body"]] + np.array(p.get("r", (0.0, 0.0, 0.0)), float))
         for p in rope["path"]
     ]
     first, *through, last = path
     winds = isinstance(rope["l"], dict)
-    length = rope["l"]["bias"] if winds else rope["l"]
+    length = np.ravel(rope["l"]["bias"])[0] if winds else rope["l"]
     stiffness, damping = float(rope.get("stiffness", 0.0)), float(rope.get("damping", 0.0))
     return Cable(
         first.body, last.body, float(length), first.point, last.point, tuple(through), stiffness, damping, winds=winds
@@ -163,8 +155,27 @@ def _rope(rope: dict) -> Cable:
 
 
 def initial_states(case: dict) -> np.ndarray:
-    """Initial states, (n_bodies, 13): position, quaternion, velocity, body rate."""
-    return np.array([np.concatenate([s["x"], s["q"], s["v"], s["w"]]) for s in case["init"]], float)
+    """Initial states of the frames of all bodies, (n_bodies, 13): position, quaternion, velocity, body rate.
+
+    A case gives those of centres of mass. Point masses do not turn.
+    """
+    states = np.array(
+        [np.concatenate([s["x"], s["q"], s["v"], s["w"]]) for s in case["init"]], float
+    )
+    for row, body in zip(states, case["bodies"], strict=True):
+        if body.get("J") is None:
+            State(row).attitude[:], State(row).body_rate[:] = so3.IDENTITY, 0.0
+    away, moves = _from_frames(states, _middles(case))
+    State(states).position[:] -= away
+    State(states).velocity[:] -= moves
+    return states
+
+
+def _from_frames(states: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where centres of mass are from the origins of frames, and how they move from there, (n, 3) each, in W."""
+    R = rotation_matrices(State(states).attitude)
+    swing = np.cross(State(states).body_rate, middles)
+    return np.einsum("nij,nj->ni", R, middles), np.einsum("nij,nj->ni", R, swing)
 
 
 def initial_joints(case: dict) -> np.ndarray:
@@ -173,57 +184,20 @@ def initial_joints(case: dict) -> np.ndarray:
     return np.array([case.get(key, [0.0] * n) for key in ("theta0", "dtheta0")], float).T
 
 
-def check_signals(case: dict, path: Path) -> None:
-    """Refuse inputs, rotor speeds and joint torques that could not be evaluated.
-
-    Raises:
-        ConfigError: unknown type, knots out of order, or numbers that are not finite.
-    """
-    for body, signal in case.get("inputs", {}).items():
-        _check_signal(signal, CHANNELS, f"{path}: inputs[{body!r}]")
-    for i, rotor in enumerate(case.get("rotors", [])):
-        _check_signal(rotor["speed"], 1, f"{path}: rotors[{i}].speed")
-    for i, rope in enumerate(case.get("ropes", [])):
-        if isinstance(rope["l"], dict):
-            _check_signal(rope["l"], 1, f"{path}: ropes[{i}].l", ("sinusoid",))
-    for i, joint in enumerate(case.get("joints", [])):
-        if "torque" in joint:
-            _check_signal(joint["torque"], 1, f"{path}: joints[{i}].torque")
-
-
-def _check_signal(
-    signal: dict, channels: int, place: str, kinds: Sequence[str] = ("pwc", "sinusoid")
-) -> None:
-    kind = signal.get("type")
-    if kind not in kinds:
-        raise ConfigError(f"{place}.type: must be {' or '.join(kinds)}, got {kind!r}.")
-    if kind == "pwc":
-        knots = np.array(signal["knots"], float)
-        if knots.ndim != 2 or knots.shape[1] != 1 + channels or not np.isfinite(knots).all():
-            raise ConfigError(f"{place}.knots: must be rows of {1 + channels} finite numbers.")
-        if np.any(np.diff(knots[:, 0]) <= 0.0):
-            raise ConfigError(f"{place}.knots: times must increase.")
-    else:
-        for key in ("bias", "amp", "freq_hz", "phase"):
-            values = np.atleast_1d(np.array(signal[key], float))
-            if values.shape != (channels,) or not np.isfinite(values).all():
-                raise ConfigError(f"{place}.{key}: must be {channels} finite numbers.")
-
-
 def replay(case: dict, *, step: float | None = None) -> CaseRun:
     """Integrate a case, cut exactly at input knots, releases and sample times.
 
     Args:
         case: as from :func:`load_case`.
-        step: of rkmk4, s. Default 1 ms; but cases with joints, whose light links may swing fast, are
-            replayed by the adaptive dopri5 with the tolerance :data:`TOLERANCE`.
+        step: of rkmk4, s. Default: the adaptive dopri5 with the tolerance :data:`TOLERANCE`, in steps of at most
+            1 ms. Light bodies that turn fast, and inputs of tens of hertz, ask for more than rkmk4 at 1 ms gives.
 
     Returns:
         The samples and the events.
     """
     t_end, rate = float(case["t_end"]), float(case.get("rate_hz", 50))
     samples = np.arange(int(np.floor(t_end * rate + 1e-9)) + 1) / rate
-    adaptive = step is None and bool(case.get("joints"))
+    adaptive = step is None
     step = STEP if step is None else step
     world = _Replay(case, step, "dopri5" if adaptive else "rkmk4")
     steps = np.arange(1, int(np.ceil(t_end / step - 1e-9)) + 1) * step
@@ -245,7 +219,7 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
             continue  # closer than rounding: one stop
         world.advance(time, pending)
         if "sample" in pending:
-            rows.append(_sample(world.engine, time))
+            rows.append(world.sample(time))
         pending = set()
     return CaseRun({key: np.array([r[key] for r in rows]) for key in rows[0]}, world.take_events())
 
@@ -270,9 +244,7 @@ def _means(signals: list[dict], time: float) -> np.ndarray:
 
 def _oscillation(signal: dict) -> tuple[float, float, float]:
     """Amplitude, frequency in Hz and phase of a scalar signal; zeros where it is piecewise constant."""
-    amplitude, frequency, phase = (
-        float(np.ravel(signal.get(key, 0.0))[0]) for key in ("amp", "freq_hz", "phase")
-    )
+    amplitude, frequency, phase = (float(np.ravel(signal.get(k, 0.0))[0]) for k in OSCILLATION[1:])
     return amplitude, frequency, phase
 
 
@@ -285,9 +257,11 @@ class _Replay:
     def __init__(self, case: dict, step: float, integrator: str) -> None:
         self.case, self._integrator = case, integrator
         self._full = system_from_case(case)
-        self.signals = [case["inputs"][str(i)] for i in self._full.inputs]
+        self._middles = _middles(case)
+        self._points = [b.get("J") is None for b in case["bodies"]]
+        _, self.signals = _pushes(case)
         self.speeds = [r["speed"] for r in case.get("rotors", [])]
-        self.torques = [j.get("torque", _NO_TORQUE) for j in case.get("joints", [])]
+        self.torques = [j.get("torque") or _NO_TORQUE for j in case.get("joints", [])]
         self.knots = sorted(
             {
                 float(k[0])
@@ -323,7 +297,7 @@ class _Replay:
         engine.remove_cables(self._cut)
         for i, s in enumerate(self.signals):
             if s["type"] == "sinusoid":
-                engine.set_sinusoid(i, s["bias"], s["amp"], s["freq_hz"], s["phase"])
+                engine.set_sinusoid(i, *(_channels(s, key) for key in OSCILLATION))
         for k, rope in enumerate(
             self.case.get("ropes", []), start=len(self.case.get("cables", []))
         ):
@@ -374,22 +348,23 @@ class _Replay:
         self._events += self.engine.take_events()
         return self._events
 
-
-def _sample(engine: Engine, time: float) -> dict[str, np.ndarray]:
-    m = State(engine.update_kinematics())
-    com = np.array([b.com for b in engine.system.bodies])
-    R = rotation_matrices(m.attitude)
-    swing = np.cross(m.body_rate, com)
-    joints = {"theta": engine.joints.angles, "dtheta": engine.joints.rates}
-    return (joints if len(engine.joints) else {}) | {
-        "t": np.array(time),
-        "x": m.position + np.einsum("nij,nj->ni", R, com),
-        "q": m.attitude.copy(),
-        "v": m.velocity + np.einsum("nij,nj->ni", R, swing),
-        "w": m.body_rate.copy(),
-        "tension": engine.tensions.copy(),
-        "taut": engine.taut.copy(),
-    }
+    def sample(self, time: float) -> dict[str, np.ndarray]:
+        """What is written of one instant."""
+        engine = self.engine
+        m = State(engine.update_kinematics())
+        away, moves = _from_frames(m.array, self._middles)
+        joints = {"theta": engine.joints.angles, "dtheta": engine.joints.rates}
+        attitude, body_rate = m.attitude.copy(), m.body_rate.copy()
+        attitude[self._points], body_rate[self._points] = so3.IDENTITY, 0.0
+        return (joints if len(engine.joints) else {}) | {
+            "t": np.array(time),
+            "x": m.position + away,
+            "q": attitude,
+            "v": m.velocity + moves,
+            "w": body_rate,
+            "tension": engine.tensions.copy(),
+            "taut": engine.taut.copy(),
+        }
 
 
 def write_result(run: CaseRun, out: Path) -> Path:
@@ -435,7 +410,6 @@ def run_case(path: Path, out: Path, *, step: float | None = None) -> tuple[CaseR
         raise ConfigError(f"--out {out}: must end in .npz; the events go beside it as .json.")
     case = load_case(path)
     try:
-        check_signals(case, path)
         result = replay(case, step=step)
     except (
         LookupError,
@@ -448,6 +422,6 @@ def run_case(path: Path, out: Path, *, step: float | None = None) -> tuple[CaseR
         raise ConfigError(
             f"{path}: is not a complete case ({type(error).__name__}: {error})."
         ) from error
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
+    except (ModelError, ContractError) as error:
+        raise type(error)(f"{path}: {error}") from error
     return result, write_result(result, out)
