@@ -73,3 +73,5 @@ def test_torch(function):
     value, jacobian = function.value_and_jacobian(function.start)
     np.testing.assert_allclose(x.grad.numpy(), np.sin(2.0 * value) @ jacobian, rtol=1e-10)
     assert torch.autograd.gradcheck(flight, (x,), eps=1e-6, atol=1e-4, rtol=1e-4)
+    with pytest.raises(RuntimeError, match="twice"):  # no second derivatives, and no zeros either
+        torch.autograd.functional.hessian(lambda v: flight(v).sum(), x)

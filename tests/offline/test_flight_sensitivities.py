@@ -13,6 +13,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_flight.fly import fly
 from rotor_flight.sensitivities.flights import sensitivities
+from rotor_flight.sensitivities.settings import FOURTH, OtherSwitches, slopes_of
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
 
@@ -32,6 +33,33 @@ def with_lag(scenario):
         environment=replace(scenario.environment, wind=wind),
     )
 
+
+PASSES = """
+schema: 1
+description: a load passes through an obstacle
+model: {vehicles: [{use: dragonfly}], payloads: [{use: point_mass}], attachments: [{type: mechanism, use: point_0-5m}]}
+environment: {obstacles: [{name: wall, shape: {type: sphere, radius_m: 0.2}, position_m: [0.6, 0.0, 0.0]}]}
+controller: {use: point_mass}
+trajectory: {type: line, waypoints_m: [[2.0, 0.0, 0.0]], speed_m_s: 1.5, acceleration_m_s2: 2.0}
+"""
+
+PULLEY = """
+schema: 1
+description: a vehicle pulls itself to a pulley
+model:
+  vehicles: [{use: dragonfly}]
+  attachments:
+    - type: cable
+      a: quad1
+      b: world
+      b_point_m: [0.1, 0, 1.3]
+      length_m: 2.2
+      through: [{entity: world, point_m: [0, 0, 2.0], radius_m: 0.1, axis: [0, 1, 0], turn: ccw}]
+initial: [{entity: quad1, position_m: [-0.5, 0, 1.2]}]
+controller: {use: quadrotor}
+trajectory: {type: line, waypoints_m: [[-1.5, 0, 1.2]], speed_m_s: 1.5, acceleration_m_s2: 2.0}
+notes_off: [cable]
+"""
 
 FLIGHTS = (
     ("hover", 2.0, ("plant.quad1.mass_kg",)),
@@ -186,3 +214,89 @@ def test_what_has_no_derivatives_is_told():
             flight.gradient(kinked, ["plant.quad1.mass_kg"])
     with pytest.raises(ContractError, match="finite"):
         flight.gradient(lambda f: np.nan, ["plant.quad1.mass_kg"])
+
+
+def differenced(flight, place, read, share=1e-4):
+    """Derivative of what is read of a flight, from two flights of changed scenarios."""
+    at = value_of(flight.scenario, place)
+    step, duration = share * (abs(at) or 1.0), flight.time[-1] - flight.time[0]
+    ends = [
+        read(fly(flight.scenario.changed(place, at + s * step), duration=duration)) for s in (1, -1)
+    ]
+    return (ends[0] - ends[1]) / (2.0 * step)
+
+
+@pytest.fixture(scope="module")
+def passing(tmp_path_factory):
+    path = tmp_path_factory.mktemp("passing") / "passing.yaml"
+    path.write_text(PASSES)
+    return fly(load_scenario(path), duration=1.5)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["environment.obstacles.wall.shape.radius_m", "environment.obstacles.wall.position_m.z", "trajectory.speed_m_s"],
+)  # fmt: skip
+def test_what_is_read_may_read_the_scenario_too(passing, place):
+    """A distance from an obstacle changes with the obstacle, though nothing moves otherwise."""
+
+    def distance(flight):
+        return float(flight.margins[0].distance)
+
+    told = passing.gradient(distance, [place])[place]
+    # among samples: larger steps come to other ones
+    assert told == pytest.approx(differenced(passing, place, distance, 1e-6), rel=1e-5)
+    assert abs(told) > 0.1
+
+
+def test_times_of_events_that_only_the_flight_told_have_no_derivative(passing):
+    assert passing.events[0].cause == "passes_through"
+    with pytest.raises(ContractError, match="Times of events that only the flight told"):
+        passing.gradient(lambda flight: flight.events[0].time, ["trajectory.speed_m_s"])
+
+
+@pytest.mark.parametrize("place", ["axis.x", "axis.z", "radius_m"])
+def test_pulleys_with_axes_along_a_coordinate(tmp_path, place):
+    """The frame of a pulley follows its axis without a leap."""
+    path = tmp_path / "pulley.yaml"
+    path.write_text(PULLEY)
+    place = f"model.attachments.1.through.1.{place}"
+    flight = fly(load_scenario(path), duration=1.2)
+
+    def end(flown):
+        return flown["quad1"].position[-1]
+
+    told = sensitivities(flight.scenario, [place], duration=1.2).jacobian(end)[0]
+    np.testing.assert_allclose(told, differenced(flight, place, end, 1e-5), atol=1e-6)
+
+
+def test_turbulence_changes_smoothly_with_its_altitude():
+    """The same stream of chance makes nearly the same gusts in nearly the same air."""
+    place = "environment.wind.turbulence.altitude_m"
+    flight = fly(load_scenario("hexacopter_wind"), duration=2.0)
+
+    def states(flown):
+        return flown.states[-1, 0]
+
+    told = sensitivities(flight.scenario, [place], duration=2.0).jacobian(states)[0]
+    apart = differenced(flight, place, states, 1e-3)
+    np.testing.assert_allclose(told, apart, atol=1e-4 * np.abs(apart).max())
+
+
+@pytest.mark.parametrize(
+    "leaps",
+    [lambda x: abs(x - 1.0), lambda x: float(x > 1.0), lambda x: float(x == 1.0), lambda x: x + 1e-6 * (x > 1.0)],
+)  # fmt: skip
+def test_what_leaps_or_bends_at_a_number_has_no_derivative(leaps):
+    with pytest.raises(OtherSwitches):
+        slopes_of(lambda x: (np.array([leaps(x)]),), (np.array([leaps(1.0)]),), 1.0, 1e-3, FOURTH)
+
+
+@pytest.mark.parametrize(
+    "smooth", [np.exp, lambda x: 1.0 / x, lambda x: (x - 1.0) ** 4, lambda x: 3.0]
+)
+def test_what_is_smooth_has_one(smooth):
+    (slope,) = slopes_of(
+        lambda x: (np.array([smooth(x)]),), (np.array([smooth(1.0)]),), 1.0, 1e-3, FOURTH
+    )
+    assert slope[0] == pytest.approx((smooth(1.0 + 1e-6) - smooth(1.0 - 1e-6)) / 2e-6, abs=1e-8)

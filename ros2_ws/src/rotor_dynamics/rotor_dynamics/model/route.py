@@ -76,9 +76,9 @@ def route_sizes(cables: Sequence[Cable], routes: Paths) -> tuple[int, ...]:
 
 
 def _axes(axis: np.ndarray) -> np.ndarray:
-    """A right-handed frame with this third axis, (3, 3)."""
+    """A right-handed frame with this third axis, (3, 3), the same way about for all axes near one of a coordinate."""
     z = np.asarray(axis, float) / np.linalg.norm(axis)
-    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x = np.cross(np.eye(3)[(np.argmax(np.abs(z)) + 1) % 3], z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
 

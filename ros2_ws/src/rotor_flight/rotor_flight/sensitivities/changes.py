@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rotor_core.config.schema import Scenario
 from rotor_core.errors import UnknownNameError
 from rotor_core.state import State
 from rotor_flight.flight import Flight
@@ -53,6 +55,8 @@ class FlightChange:
         flight: the flight itself.
         states, references, commands, tensions, joints, joint_references, efforts, masses: derivatives of its arrays.
         event_times: derivatives of the times of its events, (n_events,) s per unit; NaN where none is known.
+        number: as the scenario has it.
+        scenario_with: the scenario with another number.
     """
 
     flight: Flight
@@ -65,6 +69,8 @@ class FlightChange:
     efforts: np.ndarray
     masses: np.ndarray
     event_times: np.ndarray
+    number: float
+    scenario_with: Callable[[float], Scenario]
 
     def __getitem__(self, entity: str) -> StateChange:
         """Of the states of an entity.
@@ -83,14 +89,15 @@ class FlightChange:
         return replace(self.flight, tensions=self.tensions).tension(cable)
 
     def moved(self, by: float) -> Flight:
-        """The flight as it would be, to first order, with the number changed by ``by``."""
+        """The flight as it would be, to first order, with the number changed by ``by``; with NaN as unknown times."""
         flight = self.flight
         states = flight.states + by * self.states
         attitude = State(states).attitude
         attitude /= np.linalg.norm(attitude, axis=-1, keepdims=True)
-        shifts = np.nan_to_num(by * self.event_times)
+        shifts = by * self.event_times
         return replace(
             flight,
+            scenario=self.scenario_with(self.number + by),
             states=states,
             references=flight.references + by * self.references,
             commands=flight.commands + by * self.commands,

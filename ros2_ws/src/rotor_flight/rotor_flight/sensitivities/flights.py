@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as wall
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.changes import FlightChange
-from rotor_flight.sensitivities.settings import slopes_with
+from rotor_flight.sensitivities.settings import SHARE, slopes_with
 
 KINK = 1e-5
 """Two differences of a cost along one direction that differ by more, relative to the larger, meet a kink."""
@@ -75,7 +76,8 @@ class Sensitivities:
     def jacobian(self, read: Callable[[Flight], Any]) -> np.ndarray:
         """Derivative of what is read of the flight with every parameter, (n_parameters, ...).
 
-        What reads is differenced along the exact change of the flight: it may be any function of NumPy.
+        What reads is differenced along the exact change of the flight and of its scenario: it may be any function of
+        NumPy.
 
         Args:
             read: number or array of a flight, smooth where it is.
@@ -93,15 +95,18 @@ def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) 
     arrays = (change.states, change.commands, change.tensions, change.joints, change.references)
     largest = max((np.nanmax(np.abs(a)) for a in arrays if a.size), default=0.0)
     middle = np.asarray(read(change.flight), float)
-    if largest == 0.0:
-        return np.zeros(middle.shape)
+    longest = SHARE * (abs(change.number) or 1.0)  # what is read may be the number itself
+    longest = min(longest, 1e-3 / largest) if largest > 0.0 else longest
     found, bends = [], []
-    for step in (1e-3 / largest, 5e-4 / largest):
+    for step in (longest, 0.5 * longest):
         ends = [np.asarray(read(change.moved(k * step)), float) for k in (1, -1, 2, -2)]
         found.append((8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * step))
         bends.append(np.max(np.abs(ends[0] - 2.0 * middle + ends[1]), initial=0.0) / step)
     if not all(np.isfinite(a).all() for a in (middle, *found)):
-        raise ContractError("gradient: what is read must be finite near the flight.")
+        raise ContractError(
+            f"gradient with {parameter}: what is read must be finite near the flight. Times of events that only the "
+            "flight told, such as a body that passes through another, have no derivative."
+        )
     apart = float(np.max(np.abs(found[0] - found[1]), initial=0.0))
     noise = KINK * np.max(np.abs(found), initial=0.0)
     noise += 1e-9 * np.max(np.abs(middle), initial=0.0) / step
@@ -183,7 +188,12 @@ def sensitivities(
         flown = flight_of(loop, rows, wall.perf_counter() - began, int(limited))
         flight = flight or flown
         for k in range(1, 1 + len(slopes[first : first + DIRECTIONS])):
-            changes.append(_change(flight, packed, rows, masses_of(engine.system), logged, k))
+            place = parameters[first + k - 1]
+            change = _change(
+                flight, packed, rows, masses_of(engine.system), logged, k,
+                variations.value(place), partial(variations.changed, place),
+            )  # fmt: skip
+            changes.append(change)
     assert flight is not None
     return Sensitivities(flight, tuple(parameters), tuple(changes), doubt)
 
@@ -209,7 +219,14 @@ def _arguments(loop: ClosedLoop, rows: Rows, periods: int, every: int) -> tuple:
 
 
 def _change(
-    flight: Flight, packed: Packed, rows: Rows, heavy: list[int], logged: np.ndarray, k: int
+    flight: Flight,
+    packed: Packed,
+    rows: Rows,
+    heavy: list[int],
+    logged: np.ndarray,
+    k: int,
+    number: float,
+    scenario_with: Callable[[float], Scenario],
 ) -> FlightChange:
     def slope(array: np.ndarray) -> np.ndarray:
         return packed.of(array)[..., k].copy()
@@ -228,4 +245,6 @@ def _change(
         slope(rows.efforts),
         states[:, heavy, :3],
         np.array([times.get(event.time, np.nan) for event in flight.events]),
+        number,
+        scenario_with,
     )

@@ -112,7 +112,10 @@ class FlightFunction:
         return flight
 
     def torch(self) -> Callable[[Any], Any]:
-        """The function for PyTorch, on the CPU: ``backward`` and ``gradcheck`` work; needs PyTorch."""
+        """The function for PyTorch, on the CPU: ``backward`` and ``gradcheck`` work; needs PyTorch.
+
+        Second derivatives are refused, as by JAX.
+        """
         import torch
 
         function = self
@@ -125,6 +128,7 @@ class FlightFunction:
                 return torch.as_tensor(value, dtype=values.dtype)
 
             @staticmethod
+            @torch.autograd.function.once_differentiable
             def backward(ctx: Any, *gradients: Any) -> Any:
                 (jacobian,) = ctx.saved_tensors
                 return torch.tensordot(gradients[0], jacobian, dims=gradients[0].dim())

@@ -26,6 +26,14 @@ FORWARD: Points = ((1.0, 1),)
 """Of first order, exact for what is linear from here on."""
 
 
+SMOOTH = 2.5, 20.0
+"""Means of two neighbours from the middle, those of two steps over those of one: 4 of a parabola, 16 of a fourth power;
+1 where the middle is a jump, 2 where it is a kink."""
+
+ROUNDING = 1e-12, 1e-9
+"""Of such means: over the number (and one), and over the change by one step."""
+
+
 class OtherSwitches(ContractError):
     """What begins near a number begins otherwise than at it: there is no derivative."""
 
@@ -40,19 +48,34 @@ def slopes_of(
         middle: those at ``at``; not changed by later calls of ``settings``.
 
     Raises:
-        OtherSwitches: integers, truths or shapes differ near ``at``; its text is where.
+        OtherSwitches: integers, truths or shapes differ near ``at``, or numbers jump there; its text is where.
     """
     numbers, switches = list(numbers_in(middle)), _switches(middle)
     slopes = [np.zeros(array.shape) for array in numbers]
+    means = {abs(k): [np.zeros(array.shape) for array in numbers] for _, k in points}
     for weight, k in points:
         tree = settings(at + k * step)
         there = list(numbers_in(tree))
         alike = all(a.shape == b.shape for a, b in zip(numbers, there, strict=True))
         if not alike or not all(map(np.array_equal, switches, _switches(tree))):
             raise OtherSwitches(f"{at + k * step:g}")
-        for slope, here, array in zip(slopes, numbers, there, strict=True):
-            slope += (weight / step) * difference(array, here)
+        for slope, mean, here, array in zip(slopes, means[abs(k)], numbers, there, strict=True):
+            apart = difference(array, here)
+            slope += (weight / step) * apart
+            mean += 0.5 * apart
+    if points is FOURTH:
+        changes = [step * slope for slope in slopes]
+        if not all(map(_is_smooth, numbers, changes, means[1], means[2])):
+            raise OtherSwitches(f"{at:g}")
     return slopes
+
+
+def _is_smooth(here: np.ndarray, change: np.ndarray, near: np.ndarray, far: np.ndarray) -> bool:
+    """Whether means of neighbours go from the middle as those of a smooth function do; ``change`` over one step."""
+    noise = ROUNDING[0] * (1.0 + np.abs(here)) + ROUNDING[1] * np.abs(change)
+    near, far = np.abs(near), np.abs(far)
+    leaps = (SMOOTH[0] * near > far + noise) | (far > SMOOTH[1] * near + noise)
+    return not np.any(leaps & np.isfinite(here))
 
 
 def slopes_with(

@@ -60,7 +60,8 @@ class DrydenProcess:
                 ) from error
         noise = stationary - self._step @ stationary @ self._step.T
         values, vectors = np.linalg.eigh(noise)
-        self._noise = vectors * np.sqrt(np.maximum(values, 0.0))
+        # the symmetric root: that of eigenvectors alone has signs that flip between neighbouring airs
+        self._noise = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
         self._seed = seed
         self.reset()
 
