@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import rotor_flight.gym  # noqa: F401
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ContractError
 from rotor_core.state import State
 from rotor_flight.gym.worlds import Task, Worlds
 
@@ -131,3 +131,21 @@ def test_derivatives_of_a_period():
     np.testing.assert_array_equal(
         vector.unwrapped.transition(1).input, single.unwrapped.transition().input
     )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_actions_that_are_not_finite_are_refused_and_nothing_is_flown(bad):
+    worlds = Worlds(Task("hover"), 3)
+    before, actions = worlds.states.copy(), np.zeros((3, 1, 4))
+    actions[1, 0, 2] = bad
+    with pytest.raises(ContractError, match="action of world 1: must be finite"):
+        worlds.step(actions)
+    np.testing.assert_array_equal(worlds.states, before)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"period_s": 0}, {"limit_s": np.nan}, {"limit_s": -1}, {"spread_m": -0.1}, {"share": "x"}]
+)  # fmt: skip
+def test_tasks_that_cannot_be_are_refused(wrong):
+    with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: must be a finite number"):
+        Task("hover", **wrong)

@@ -85,7 +85,7 @@ def test_a_recording_of_others_is_judged(tmp_path):
     bag = foreign(tmp_path / "bag", shift=6.0)
     flight = open_flight(str(bag), load_scenario("quadrotor_circle"))
     add_references(flight, str(bag), {})
-    assert str(flight.verdict()) == "lost at 0.0 s: quad1 6 m from its reference"
+    assert str(flight.verdict()) == "lost at 0.0 s: quad1 up to 6 m from its reference"
 
 
 def test_references_that_are_not_there_are_refused(tmp_path):

@@ -18,8 +18,17 @@ from rotor.verb import VERBS
 from rotor_core.errors import RotorError, printable
 from rotor_core.extras import ensure, remedy
 
-SHOWN = 60
-"""Characters of a name that is too long for a file."""
+SHOWN = 120
+"""Characters of a name in a message about a file."""
+
+REMEDIES = {
+    errno.ENAMETOOLONG: "Take a shorter name.",
+    errno.ENOSPC: "Free some space there, or take another folder (--out).",
+    errno.EDQUOT: "Free some space there, or take another folder (--out).",
+    errno.EROFS: "Take a folder that can be written: --out for results, the environment variable ROTOR_CACHE_DIR for "
+    "compiled kernels.",
+}
+"""What to do about files that cannot be written, by the number of the error."""
 
 
 def load_verbs() -> None:
@@ -79,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
     try:
         ensure(*options.extras)
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()  # what Python says of a full disk while it ends nobody hears
+        return code
     except RotorError as error:
         print(f"error: {_lines(str(error))}", file=sys.stderr)
         return 2
@@ -94,10 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:  # of all else the place that meets it says more
+        if error.errno not in REMEDIES:  # of all else the place that meets it says more
             raise
-        name = printable(str(error.filename))[:SHOWN]
-        print(f"error: {name!r} ...: {error.strerror}.", file=sys.stderr)
+        name = printable(str(error.filename or "the output"))[:SHOWN]
+        print(f"error: {name!r}: {error.strerror}. {REMEDIES[error.errno]}", file=sys.stderr)
         return 2
 
 

@@ -69,7 +69,7 @@ class Study:
         metrics: names of metrics, or ``FILE.py:FUNCTION``.
         method: random, latin_hypercube, sobol or grid.
         seed: of the numbers.
-        options: further keys of the file of a study (config/README.md).
+        options: further keys of the file of a study (docs/how-to/sweep.md).
     """
 
     scenario: Scenario | str

@@ -22,11 +22,19 @@ class Wrench:
     Args:
         thrust: along body z, (...) N.
         moment: in body axes, (..., 3) N m.
+
+    Raises:
+        ContractError: shapes that do not belong together.
     """
 
     def __init__(self, thrust: float | np.ndarray, moment: Sequence[float] | np.ndarray) -> None:
-        moment = np.asarray(moment, float)
-        self.array = np.concatenate([np.asarray(thrust, float)[..., None], moment], axis=-1)
+        thrust, moment = np.asarray(thrust, float), np.asarray(moment, float)
+        if moment.shape != (*thrust.shape, 3):
+            raise ContractError(
+                f"wrench: a thrust of the shape {thrust.shape} needs a moment of the shape {(*thrust.shape, 3)}, got "
+                f"{moment.shape}."
+            )
+        self.array = np.concatenate([thrust[..., None], moment], axis=-1)
         """The numbers themselves, (..., 4)."""
 
     @classmethod

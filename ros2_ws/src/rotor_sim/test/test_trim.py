@@ -12,10 +12,11 @@ from held_helicopter import HeldHelicopter
 from rotor_rigs import FLAP, LAG, OMEGA, PITCH, flying, xcell
 from transforms3d.euler import euler2quat, quat2euler
 
+from rotor_core.config.air.wind import Wind
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.model import Model, Payload
+from rotor_core.config.model import DragCoefficients, Model, Payload
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError, ModelError
 from rotor_core.vehicles.hover import hover
@@ -249,3 +250,18 @@ def test_bad_velocities_and_rotors_without_a_common_period_are_refused():
     other = replace(xcell(speed_rad_s=150.0), name="heli2")
     with pytest.raises(ModelError, match="one speed"):
         trim(replace(flying(one), model=Model((one, other))))
+
+
+def test_a_team_on_cables_is_found_in_wind_as_in_flight_through_calm_air():
+    """Only what moves against the air matters: 1 m/s of wind, and 1 m/s against it."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    model = scenario.model
+    drag = DragCoefficients(linear_n_s_per_m=(0.05, 0.05, 0.05))
+    payloads = tuple(replace(p, drag=drag) for p in model.payloads)
+    scenario = replace(scenario, model=replace(model, payloads=payloads))
+    windy = replace(scenario.environment, wind=Wind(steady_m_s=(1.0, 0.0, 0.0)))
+    still, moving = trim(replace(scenario, environment=windy)), trim(scenario, (-1.0, 0.0, 0.0))
+    assert still.exists and moving.exists
+    np.testing.assert_allclose(still.commands, moving.commands, atol=1e-7)
+    weight, push = trim(scenario).commands[:, 0].sum(), 0.05
+    assert still.commands[:, 0].sum() == pytest.approx(np.hypot(weight, push), rel=1e-7)

@@ -41,5 +41,6 @@ VERBS.register(
         "./rotor export results/demo/bag --html flight.html --gif flight.gif",
         _arguments,
         _export,
+        ("view",),
     ),
 )

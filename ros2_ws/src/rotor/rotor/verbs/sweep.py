@@ -58,7 +58,7 @@ def _whole(least: int) -> Callable[[str], int]:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("study", nargs="?", help="shipped study or file (config/README.md)")
+    sub.add_argument("study", nargs="?", help="shipped study or file (docs/how-to/sweep.md)")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub.add_argument("--flights", type=_whole(1), help="in place of the study's number")
     sub.add_argument(

@@ -82,6 +82,11 @@ def _up(options: argparse.Namespace) -> int:
 
         return report_into(folder, folder / "bag", "bag, scenario.yaml, log, ")
     print(f"{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
+    if options.plant == "laboratory" and int(told.get("step", "0")) > 0:
+        print(
+            "flown in the laboratory: compare it with a simulated flight (docs/how-to/compare.md)"
+        )
+        return 0
     print(told.get("verdict", "nothing was flown"))
     return int(told.get("exit_code", 0))
 

@@ -15,7 +15,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import teams
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ContractError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
@@ -44,6 +44,9 @@ class Task:
         tilt_deg: vehicles lean up to this much at the start, unless they are rigidly linked.
         lost_m: an episode ends where the planned entity is farther from its goal.
         share: of the hover thrust, and of the largest moment, that an action of 1 adds.
+
+    Raises:
+        ConfigError: a number that none of these can be.
     """
 
     scenario: str = "hover"
@@ -54,6 +57,16 @@ class Task:
     tilt_deg: float = 10.0
     lost_m: float = 3.0
     share: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("period_s", "limit_s", "lost_m", "share"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and np.isfinite(value) and value > 0.0):
+                raise ConfigError(f"{name}: must be a finite number > 0, got {value!r}.")
+        for name in ("spread_m", "speed_m_s", "tilt_deg"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and np.isfinite(value) and value >= 0.0):
+                raise ConfigError(f"{name}: must be a finite number >= 0, got {value!r}.")
 
 
 class Worlds:
@@ -123,8 +136,18 @@ class Worlds:
 
         Returns:
             (rewards (count,), whether the task failed, whether the time is over).
+
+        Raises:
+            ContractError: actions that are not finite; nothing is flown then.
         """
-        actions = np.clip(np.nan_to_num(np.asarray(actions, float)), -1.0, 1.0)
+        actions = np.asarray(actions, float)
+        if not np.isfinite(actions).all():
+            world = int(np.argmax(~np.isfinite(actions).all(axis=(1, 2))))
+            raise ContractError(
+                f"action of world {world}: must be finite numbers, got {actions[world].ravel().tolist()}. The policy "
+                "has diverged."
+            )
+        actions = np.clip(actions, -1.0, 1.0)
         wrenches = self._hover + self._scale * actions
         self._limits.apply(wrenches.reshape(-1, 4))
         out = self.batch.rollout(wrenches[:, None], steps=self.steps)

@@ -194,7 +194,7 @@ Step {{ "%g" % (1e3 * summary.step_s) }} ms: {{ summary.step_error_flights }} fl
 {% endif %}{% if worst %}
 ## Worst flights
 
-Fly one again with `./rotor fly FOLDER/worst/FILE.yaml --out DIR`, or watch it with `./rotor view`.
+Fly one again with `./rotor fly FOLDER/worst/FILE.yaml{{ duration }} --out DIR`, or watch it with `./rotor view`.
 
 {{ worst }}
 {% endif %}""",
@@ -213,9 +213,11 @@ def _text(sweep: Sweep, summary: dict, varied: list[str], measured: list[str]) -
         key = next(k for k in summary["worst"][0] if k not in ("flight", "file"))
         cells = [[w["flight"], f"{w[key]:.4g}", w["file"]] for w in summary["worst"]]
         worst = tabulate(cells, ["flight", key, "scenario"], **MARKDOWN)
+    study = sweep.job.loaded.study
     return TEXT.render(
         summary=summary,
-        study=sweep.job.loaded.study,
+        study=study,
+        duration=f" --duration {study.duration_s:g}" if study.duration_s else "",
         wall_time=sweep.wall_time,
         rate=summary["flights"] / sweep.wall_time if sweep.wall_time > 0.0 else float("nan"),
         finer=FINER,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,7 +127,11 @@ def sweep(
     if COMPILED:  # once, so that workers find the kernels
         flown(first, 0.1, 1)
     began = time.perf_counter()
-    _fly_all(job, numbers, folder, workers, scheduler)
+    try:
+        _fly_all(job, numbers, folder, workers, scheduler)
+    except KeyboardInterrupt:
+        print(f"finished flights are kept: go on with --resume {folder}", file=sys.stderr)
+        raise
     table = _collect(folder, job, len(numbers))
     took = time.perf_counter() - began
     n = min(loaded.study.check_flights, len(numbers))
@@ -204,6 +210,19 @@ def _study(job: Job) -> Job:
 
 
 @contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Ctrl-C is for this process, which ends what it has started in here; each would tell of it with a trace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
+@contextmanager
 def _client(workers: int | None, scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of workers on this machine that talk on loopback."""
     import dask.config
@@ -225,13 +244,14 @@ def _client(workers: int | None, scheduler: str) -> Iterator[Any]:
             with client:
                 yield client
             return
-        cluster = LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs=50,
-        )
+        with _deaf_children():
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs=50,
+            )
         with cluster, Client(cluster) as client:
             yield client
 

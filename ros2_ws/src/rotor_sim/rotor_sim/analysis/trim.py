@@ -28,7 +28,7 @@ ROUGHLY = 1e-6
 """Rounding of the derivatives may stop it before TOLERANCE; beyond this it is not a flight."""
 
 SPEEDS = 8
-"""Steps from hover to a velocity that is not found at once."""
+"""Steps from hover in calm air to a velocity and a wind in which a flight is not found at once."""
 
 OVERSPEED = 0.05
 """First share by which a rotor turns faster where the air drives it."""
@@ -160,11 +160,22 @@ def _solve(
 ) -> tuple[SteadyWorld, _Solution]:
     world = SteadyWorld(plain, wanted)
     solution = _newton(world, world.start(), progress)
-    if solution.residual > ROUGHLY and np.any(wanted):  # from hover, faster and faster
-        solution = _newton(world, world.start(), progress, speed=0.0)
-        for share in range(1, SPEEDS + 1):
-            solution = _newton(world, solution.x, progress, speed=share / SPEEDS)
+    wind = np.array(plain.environment.wind.steady_m_s, float)
+    if solution.residual > ROUGHLY and (np.any(wanted) or np.any(wind)):
+        # from hover in calm air, faster and faster, in more and more wind
+        x = world.start()
+        for share in np.linspace(0.0, 1.0, SPEEDS + 1):
+            if np.any(wind):
+                world = SteadyWorld(_in_wind(plain, share * wind), wanted)
+            solution = _newton(world, x, progress, speed=share)
+            x = solution.x
     return world, solution
+
+
+def _in_wind(plain: Scenario, steady: np.ndarray) -> Scenario:
+    """The scenario in another steady wind, (3,) m/s."""
+    wind = replace(plain.environment.wind, steady_m_s=tuple(steady.tolist()))
+    return replace(plain, environment=replace(plain.environment, wind=wind))
 
 
 def _freewheeling(

@@ -196,7 +196,7 @@ class Judge:
         when, text, team = self._lost
         if team is not None:
             name, far = self._teams[team].entity, _length(self._farthest[team])
-            text = f"{name} {far} from its reference"
+            text = f"{name} up to {far} from its reference"
         return Verdict("lost", text, when - self._begin)
 
     def _limits(self) -> Verdict | None:

@@ -141,13 +141,13 @@ class LaboratoryNode(Node):
 
     def _await_answer(self, executor: Executor, why: str) -> None:
         """Spin until the present has been answered (and a recorder listens), showing it now and then."""
-        shown = 0.0
+        shown, began = 0.0, wall.perf_counter()
         while is_running() and (self._answered < self.hall.period or self._held):
             if wall.perf_counter() - shown > REPEAT:
                 if shown or self._answered < 0:  # in lockstep it has just been shown
                     self._topics.standing()
                 shown = wall.perf_counter()
-            if wall.perf_counter() - self._reported > REPORT:
+            if wall.perf_counter() - max(self._reported, began) > REPORT:
                 self._report(why)
             executor.spin_once(timeout_sec=REPEAT)
 
