@@ -17,7 +17,11 @@ from varied_worlds import state_of, varied
 
 from rotor_core._jit import COMPILED
 from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import WORLD
+from rotor_dynamics.model.contact import Contact, Probe, Surface, natural_law
 from rotor_dynamics.model.solid import RigidContact
+from rotor_dynamics.model.system import System
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
 
@@ -172,3 +176,20 @@ def test_a_box_that_falls_flat_is_doubted():
         changes.run(180)
         assert (changes.doubt is not None) == doubted
         assert not doubted or "at several points at once" in str(changes.doubt)
+
+
+@pytest.mark.parametrize(
+    ("height", "static", "doubted"), [(0.02, 0.5, True), (0.02, 0.0, False), (-1e-4, 0.5, False)]
+)
+def test_compliant_contact_that_begins_with_friction_is_doubted(height, static, doubted):
+    """Its anchor is where the step ends that meets it; frictionless contact, and one that is there already, have none."""
+    body, dynamic = ball_body(), 0.6 * static
+    law = natural_law(body.mass, static=static, dynamic=dynamic)
+    contact = Contact(Probe(0, np.zeros(3)), Surface(WORLD, np.zeros(3), is_box=False), law)
+    engine = Engine(System((body,), contacts=(contact,)), step=1e-3)
+    engine.set_state(np.array([state((0.0, 0.0, height), v=(0.3, 0.0, 0.0))]))
+    engine.run(1)
+    changes = varied(engine, (engine.world.start[0, memory.V : memory.V + 1], [1.0]))
+    changes.run(100)
+    assert (changes.doubt is not None) == doubted
+    assert not doubted or "contact with friction begins" in str(changes.doubt)

@@ -20,8 +20,9 @@ from rotor_dynamics.hybrid.guards import (
     turning_at_start,
 )
 
-NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH = constants(0, 1, 2, 3, 4)
-"""Values of DOUBT: an event that grazes, that nearly happens, two that happen together, bodies that meet flush."""
+NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH, ANCHORED = constants(*range(6))
+"""Values of DOUBT: an event that grazes, that nearly happens, two that happen together, bodies that meet flush, contact
+with friction springs that begins."""
 
 CLOSE = 1e-9
 """A guard this near decides by rounding of inputs: m, rad, or a share of the largest tension of the step."""
@@ -46,6 +47,23 @@ def doubt_flush(world, n, near, t):
             count += 1
     if count > 1:
         note_doubt(world, FLUSH, NO_CABLE, t)
+
+
+@inlined
+def rough_touches(world):
+    """Number of compliant contacts with friction that touch."""
+    count = 0
+    for k in range(world.head[memory.N_CONTACTS]):
+        if world.contact_int[k, memory.TOUCHES] != 0 and world.contacts[k, memory.STATIC] > 0.0:
+            count += 1
+    return count
+
+
+@inlined
+def doubt_anchors(world, before, t):
+    """Doubt steps that end with more rough touches than ``before``: their anchors leap with the ends of steps."""
+    if rough_touches(world) > before:
+        note_doubt(world, ANCHORED, NO_CABLE, t)
 
 
 @inlined

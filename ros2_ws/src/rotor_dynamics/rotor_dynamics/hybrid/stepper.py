@@ -24,7 +24,7 @@ from rotor_dynamics.collisions.press import SHORTEST_WAY, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
 from rotor_dynamics.hybrid.contact_impact import end_in_contact, strike_hulls
-from rotor_dynamics.hybrid.doubts import doubt_event, doubt_miss
+from rotor_dynamics.hybrid.doubts import doubt_anchors, doubt_event, doubt_miss, rough_touches
 from rotor_dynamics.hybrid.guards import (
     BREAKS,
     GAP_ZERO,
@@ -202,7 +202,10 @@ def accept(ints, floats, world, t):
         end_in_contact(ints, floats, t)
     take_end(world)
     if world.head[memory.N_CONTACTS] != 0:
+        before = rough_touches(world) if has_derivatives(t) else 0
         move_anchors(ints, floats, memory.START, t)
+        if has_derivatives(t):
+            doubt_anchors(world, before, t)
     if world.head[memory.N_DISCS] != 0:
         remember_inflow(ints, floats, t)
     book(world)

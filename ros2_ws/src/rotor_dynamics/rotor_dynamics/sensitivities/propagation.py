@@ -37,6 +37,9 @@ WHY_DOUBTED = {
     int(doubts.NEARLY): "nearly happens",
     int(doubts.TOGETHER): "happens together with another",
     int(doubts.FLUSH): "bodies hit at several points at once: which is first decides how they turn",
+    int(
+        doubts.ANCHORED
+    ): "contact with friction begins, whose spring is anchored where a step ends",
 }
 
 
@@ -46,7 +49,7 @@ class Doubt:
 
     Attributes:
         time: s.
-        cable: its number, from 0; -1 where bodies meet.
+        cable: its number, from 0; -1 where bodies meet or touch.
         why: in words.
     """
 
