@@ -10,10 +10,11 @@ import pytest
 import rotor
 from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.model import DragCoefficients
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_flight.fly import fly
 from rotor_flight.sensitivities.flights import sensitivities
-from rotor_flight.sensitivities.settings import FOURTH, OtherSwitches, slopes_of
+from rotor_flight.sensitivities.settings import ABOVE, BELOW, FOURTH, OtherSwitches, slopes_of
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
 
@@ -300,3 +301,44 @@ def test_what_is_smooth_has_one(smooth):
         lambda x: (np.array([smooth(x)]),), (np.array([smooth(1.0)]),), 1.0, 1e-3, FOURTH
     )
     assert slope[0] == pytest.approx((smooth(1.0 + 1e-6) - smooth(1.0 - 1e-6)) / 2e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("points", [ABOVE, BELOW])
+def test_differences_to_one_side(points):
+    """Of fourth order, and no leap passes."""
+
+    def slope(read):
+        return slopes_of(
+            lambda x: (np.array([read(x)]),), (np.array([read(1.0)]),), 1.0, 1e-3, points
+        )[0][0]
+
+    assert slope(np.exp) == pytest.approx(np.e, rel=1e-11)
+    assert slope(lambda x: x**4) == pytest.approx(4.0, rel=1e-11)
+    with pytest.raises(OtherSwitches):
+        slope(lambda x: float(x == 1.0))
+
+
+def test_a_number_at_the_end_of_what_is_allowed():
+    """A payload without drag: there is no less of it."""
+    scenario, place = (
+        load_scenario("dragonfly_point_mass"),
+        "model.payloads.1.drag.linear_n_s_per_m.x",
+    )
+    bare = tuple(replace(p, drag=DragCoefficients()) for p in scenario.model.payloads)
+    scenario = replace(scenario, model=replace(scenario.model, payloads=bare))
+
+    def end(flown):
+        return flown["payload"].position[-1, 0]
+
+    told = sensitivities(scenario, [place], duration=2.0).jacobian(end)[0]
+    ends = [end(fly(scenario.changed(place, k * 1e-4), duration=2.0)) for k in range(3)]
+    assert told == pytest.approx((4.0 * ends[1] - ends[2] - 3.0 * ends[0]) / 2e-4, rel=1e-5)
+    assert abs(told) > 1e-4
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"parameters": [3]}, {"parameters": ["plant.quad1.mass_kg"], "duration": "x"}]
+)
+def test_arguments_of_another_kind_are_refused(wrong):
+    with pytest.raises(ContractError, match="sensitivities: "):
+        sensitivities(load_scenario("hover"), **wrong)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,7 +31,14 @@ from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.changes import FlightChange
-from rotor_flight.sensitivities.settings import SHARE, slopes_with
+from rotor_flight.sensitivities.settings import (
+    ABOVE,
+    BELOW,
+    FOURTH,
+    SHARE,
+    Points,
+    slopes_with,
+)
 
 KINK = 1e-5
 """Two differences of a cost along one direction that differ by more, relative to the larger, meet a kink."""
@@ -90,6 +98,14 @@ class Sensitivities:
         )
 
 
+def _neighbours(change: FlightChange, step: float) -> tuple[Points, list[Flight]]:
+    """A difference, and the flights that it takes: to both sides, or to that on which there are scenarios."""
+    for points in (FOURTH, ABOVE):
+        with suppress(ConfigError):
+            return points, [change.moved(k * step) for _, k in points]
+    return BELOW, [change.moved(k * step) for _, k in BELOW]
+
+
 def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) -> np.ndarray:
     """Derivative of what is read along the change of a flight, by differences of fourth order with two steps."""
     arrays = (change.states, change.commands, change.tensions, change.joints, change.references)
@@ -99,9 +115,11 @@ def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) 
     longest = min(longest, 1e-3 / largest) if largest > 0.0 else longest
     found, bends = [], []
     for step in (longest, 0.5 * longest):
-        ends = [np.asarray(read(change.moved(k * step)), float) for k in (1, -1, 2, -2)]
-        found.append((8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * step))
-        bends.append(np.max(np.abs(ends[0] - 2.0 * middle + ends[1]), initial=0.0) / step)
+        points, flights = _neighbours(change, step)
+        ends = [np.asarray(read(flight), float) - middle for flight in flights]
+        found.append(sum(w * end for (w, _), end in zip(points, ends, strict=True)) / step)
+        bend = ends[0] + ends[1] if points is FOURTH else ends[1] - 2.0 * ends[0]
+        bends.append(np.max(np.abs(bend), initial=0.0) / step)
     if not all(np.isfinite(a).all() for a in (middle, *found)):
         raise ContractError(
             f"gradient with {parameter}: what is read must be finite near the flight. Times of events that only the "
@@ -141,9 +159,17 @@ def sensitivities(
         ContractError: the flight has Python between its steps, or nothing to differentiate.
         SolverError: the integration cannot go on.
     """
-    if isinstance(parameters, str) or not parameters:
+    if (
+        isinstance(parameters, str)
+        or not parameters
+        or any(not isinstance(p, str) for p in parameters)
+    ):
         raise ContractError(
             f"sensitivities: parameters must be a list of places, got {parameters!r}."
+        )
+    if duration is not None and not isinstance(duration, (int, float)):
+        raise ContractError(
+            f"sensitivities: duration must be a number of seconds, got {duration!r}."
         )
     began = wall.perf_counter()
     loop = _loop(scenario, plans)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from rotor_core.config.parameters import Variations
 from rotor_core.config.schema import Scenario
-from rotor_core.errors import ContractError
+from rotor_core.errors import ConfigError, ContractError
 from rotor_core.numbers.packing import numbers_in
 from rotor_dynamics.sensitivities.coordinates import difference
 
@@ -22,6 +23,10 @@ Points = tuple[tuple[float, int], ...]
 FOURTH: Points = ((2.0 / 3.0, 1), (-2.0 / 3.0, -1), (-1.0 / 12.0, 2), (1.0 / 12.0, -2))
 """Of fourth order: a rational function keeps 1e-11 of its slope."""
 
+ABOVE: Points = ((4.0, 1), (-3.0, 2), (4.0 / 3.0, 3), (-0.25, 4))
+BELOW: Points = tuple((-weight, -k) for weight, k in ABOVE)
+"""Of fourth order too, to one side: for numbers at the end of what is allowed, such as a drag of zero."""
+
 FORWARD: Points = ((1.0, 1),)
 """Of first order, exact for what is linear from here on."""
 
@@ -32,6 +37,13 @@ SMOOTH = 2.5, 20.0
 
 ROUNDING = 1e-12, 1e-9
 """Of such means: over the number (and one), and over the change by one step."""
+
+
+BINOMIAL = {1: -4.0, 2: 6.0, 3: -4.0, 4: 1.0}
+"""Weights of a fourth difference from the middle."""
+
+SMALL_FOURTH = 1e-6
+"""Fourth differences of a smooth function over its change by one step."""
 
 
 class OtherSwitches(ContractError):
@@ -53,20 +65,27 @@ def slopes_of(
     numbers, switches = list(numbers_in(middle)), _switches(middle)
     slopes = [np.zeros(array.shape) for array in numbers]
     means = {abs(k): [np.zeros(array.shape) for array in numbers] for _, k in points}
+    fourth = [np.zeros(array.shape) for array in numbers]
     for weight, k in points:
         tree = settings(at + k * step)
         there = list(numbers_in(tree))
         alike = all(a.shape == b.shape for a, b in zip(numbers, there, strict=True))
         if not alike or not all(map(np.array_equal, switches, _switches(tree))):
             raise OtherSwitches(f"{at + k * step:g}")
-        for slope, mean, here, array in zip(slopes, means[abs(k)], numbers, there, strict=True):
+        for slope, mean, bend, here, array in zip(
+            slopes, means[abs(k)], fourth, numbers, there, strict=True
+        ):
             apart = difference(array, here)
             slope += (weight / step) * apart
             mean += 0.5 * apart
+            bend += BINOMIAL.get(abs(k), 0.0) * apart
+    changes = [step * slope for slope in slopes]
     if points is FOURTH:
-        changes = [step * slope for slope in slopes]
-        if not all(map(_is_smooth, numbers, changes, means[1], means[2])):
-            raise OtherSwitches(f"{at:g}")
+        leaps = not all(map(_is_smooth, numbers, changes, means[1], means[2]))
+    else:
+        leaps = points is not FORWARD and not all(map(_has_no_leap, numbers, changes, fourth))
+    if leaps:
+        raise OtherSwitches(f"{at:g}")
     return slopes
 
 
@@ -76,6 +95,12 @@ def _is_smooth(here: np.ndarray, change: np.ndarray, near: np.ndarray, far: np.n
     near, far = np.abs(near), np.abs(far)
     leaps = (SMOOTH[0] * near > far + noise) | (far > SMOOTH[1] * near + noise)
     return not np.any(leaps & np.isfinite(here))
+
+
+def _has_no_leap(here: np.ndarray, change: np.ndarray, fourth: np.ndarray) -> bool:
+    """Whether fourth differences to one side are as small as those of a smooth function; a leap stays in them."""
+    noise = ROUNDING[0] * (1.0 + np.abs(here)) + SMALL_FOURTH * np.abs(change)
+    return not np.any((np.abs(fourth) > noise) & np.isfinite(here))
 
 
 def slopes_with(
@@ -98,8 +123,15 @@ def slopes_with(
     def neighbour(value: float) -> Any:
         return settings(variations.changed(place, value))
 
+    step = SHARE * (abs(at) or 1.0)
     try:
-        return slopes_of(neighbour, middle, at, SHARE * (abs(at) or 1.0), FOURTH)
+        try:
+            return slopes_of(neighbour, middle, at, step, FOURTH)
+        except ConfigError:
+            for points in (ABOVE, BELOW):
+                with suppress(ConfigError):
+                    return slopes_of(neighbour, middle, at, step, points)
+            raise
     except OtherSwitches as error:
         raise ContractError(
             f"{place}: no derivative at {at:g}, because at {error} the flight begins with other switches: another set "
