@@ -17,8 +17,8 @@ from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.errors import ConfigError
 from rotor_recordings.compare.alignment import Alignment, align
 from rotor_recordings.compare.cables import CableMotion, cable_motions, intervals
-from rotor_recordings.compare.clock import clock_offset
-from rotor_recordings.compare.comparison import CompareOptions, compare
+from rotor_recordings.compare.clock import ClockOffset, clock_offset
+from rotor_recordings.compare.comparison import CompareOptions, _refined, compare
 from rotor_recordings.compare.errors import BodyErrors, body_errors
 from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
 from rotor_recordings.compare.runs import longest, runs
@@ -233,6 +233,27 @@ def test_the_clock_does_not_hide_a_bias():
     assert found.bodies["quad1"].figures()["position_mean_xyz_m"][0] == pytest.approx(
         0.05, abs=2e-3
     )
+
+
+@pytest.mark.parametrize(("miss", "found"), [(0.0, True), (0.15, True), (-0.2, True), (0.5, False)])
+def test_directions_tell_the_time_where_speeds_miss_it(miss, found):
+    """On a circle speeds are even. Sagging by 5 cm is not taken for time; a best fit at the end of the search is no fit."""
+
+    def circling(sag):
+        def where(t):
+            angle = 2.0 * np.pi * t / 10.0
+            return np.stack([np.cos(angle), np.sin(angle), np.full(len(t), -sag)], axis=1)
+
+        return where
+
+    sim = track(0.0, 20.0, 100.0, where=circling(0.0))
+    real = track(0.0, 20.0, 100.0, lag=0.1, noise=3e-4, where=circling(0.05))
+    rough, wishes = ClockOffset(0.1 + miss, 0.99), replace(NO_OPTIONS, align="none")
+    clock = _refined(rough, {"quad1": (sim, real)}, recording(sim), wishes, {})
+    if found:
+        assert clock.seconds == pytest.approx(0.1, abs=2e-3)
+    else:
+        assert clock == rough
 
 
 def two_bodies(second):

@@ -101,7 +101,11 @@ def _accuracy(integration: dict) -> str:
     """Largest estimated error, substeps, energy balance and what contact left open, in a line."""
     parts = []
     if (rate := integration["error_rate_max"]) is not None:
-        of = f" ({integration['error_body']})" if integration["error_body"] else ""
+        of = f" ({body})" if (body := integration["error_body"]) else ""
+        if (
+            "/blade" in body
+        ):  # docs/theory/error_control.md: the shortest motion of a blade is a choice
+            of = f" ({body}; for blades the step is as it is given)"
         parts.append(f"estimated error up to {rate:.1e} m/s or rad/s per s{of}")
     parts.append(f"{integration['substeps']} substeps")
     if (share := integration["energy_error_share"]) is not None:

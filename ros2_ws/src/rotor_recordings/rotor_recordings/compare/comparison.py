@@ -25,6 +25,12 @@ from rotor_recordings.motion.track import NANO, Samples, Track, known_in, resamp
 REFINED_WITHIN = 0.05
 """The offset is refined within this of that from the speeds, s."""
 
+STATED_WITHIN = 0.25
+"""The same in a stated frame: directions tell of time where speeds hardly change, as on a circle."""
+
+CHANGE_OVER = 1.0
+"""Time over which positions change by more than noise, s."""
+
 REFINED_ON = 500
 """Poses of a body that it is refined on."""
 
@@ -186,27 +192,36 @@ def _refined(
     wishes: CompareOptions,
     markers: dict[str, np.ndarray],
 ) -> ClockOffset:
-    """The offset near a coarse one at which the aligned positions fit best."""
+    """The offset near a coarse one at which the aligned positions fit best; in a stated frame, what they change by.
+
+    A constant error of position, left in on request, must not be traded for time, and a translation may not be either:
+    along an arc the two are nearly the same. A best offset at the end of the search says nothing.
+    """
     start = round(coarse.seconds / NANO)
     stamps = _common(pairs, start, sim, wishes)
-    margin = round(2.0 * REFINED_WITHIN / NANO)
+    stated = wishes.align == "none"
+    within = STATED_WITHIN if stated else REFINED_WITHIN
+    margin = round(2.0 * within / NANO)
     inner = stamps[(stamps >= stamps[0] + margin) & (stamps <= stamps[-1] - margin)]
     stamps = inner[:: max(1, len(inner) // REFINED_ON)]
     if len(stamps) < 10:
         return coarse
-
-    # a constant error of position, left in on request, must not be traded for time
-    kind = "translation" if wishes.align == "none" else wishes.align
+    apart = max(1, int(np.searchsorted(stamps, stamps[0] + round(CHANGE_OVER / NANO))))
+    apart = min(apart, len(stamps) // 2)
 
     def misfit(seconds: float) -> float:
         sampled = _sampled(pairs, stamps, start + round(seconds / NANO))
-        alignment = align(sampled, kind, markers=markers, certain=False)
+        alignment = align(sampled, wishes.align, markers=markers, certain=False)
         errors = [s.positions - alignment.applied(b, r).positions for b, (s, r) in sampled.items()]
+        if stated:
+            errors = [e[apart:] - e[:-apart] for e in errors]
         return float(np.nanmean(np.square(errors)))
 
     found = minimize_scalar(
-        misfit, bounds=(-REFINED_WITHIN, REFINED_WITHIN), method="bounded", options={"xatol": 1e-5}
+        misfit, bounds=(-within, within), method="bounded", options={"xatol": 1e-5}
     )
+    if abs(found.x) > 0.98 * within:
+        return coarse
     return ClockOffset((start + round(float(found.x) / NANO)) * NANO, coarse.correlation)
 
 
