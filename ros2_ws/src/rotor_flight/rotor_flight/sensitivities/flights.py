@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,14 +30,7 @@ from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.changes import FlightChange
-from rotor_flight.sensitivities.settings import (
-    ABOVE,
-    BELOW,
-    FOURTH,
-    SHARE,
-    Points,
-    slopes_with,
-)
+from rotor_flight.sensitivities.settings import FOURTH, SHARE, slopes_with, with_neighbours
 
 KINK = 1e-5
 """Two differences of a cost along one direction that differ by more, relative to the larger, meet a kink."""
@@ -98,14 +90,6 @@ class Sensitivities:
         )
 
 
-def _neighbours(change: FlightChange, step: float) -> tuple[Points, list[Flight]]:
-    """A difference, and the flights that it takes: to both sides, or to that on which there are scenarios."""
-    for points in (FOURTH, ABOVE):
-        with suppress(ConfigError):
-            return points, [change.moved(k * step) for _, k in points]
-    return BELOW, [change.moved(k * step) for _, k in BELOW]
-
-
 def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) -> np.ndarray:
     """Derivative of what is read along the change of a flight, by differences of fourth order with two steps."""
     arrays = (change.states, change.commands, change.tensions, change.joints, change.references)
@@ -115,7 +99,9 @@ def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) 
     longest = min(longest, 1e-3 / largest) if largest > 0.0 else longest
     found, bends = [], []
     for step in (longest, 0.5 * longest):
-        points, flights = _neighbours(change, step)
+        points, flights = with_neighbours(
+            lambda points, step=step: (points, [change.moved(k * step) for _, k in points])
+        )
         ends = [np.asarray(read(flight), float) - middle for flight in flights]
         found.append(sum(w * end for (w, _), end in zip(points, ends, strict=True)) / step)
         bend = ends[0] + ends[1] if points is FOURTH else ends[1] - 2.0 * ends[0]

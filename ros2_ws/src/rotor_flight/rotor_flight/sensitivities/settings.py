@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from rotor_dynamics.sensitivities.coordinates import difference
 
 SHARE = 1e-3
 """Step of the differences over the number; of zero, the step itself."""
+
+Taken = TypeVar("Taken")
 
 Points = tuple[tuple[float, int], ...]
 """Weights and places, in steps, of a difference from the middle."""
@@ -63,30 +65,36 @@ def slopes_of(
         OtherSwitches: integers, truths or shapes differ near ``at``, or numbers jump there; its text is where.
     """
     numbers, switches = list(numbers_in(middle)), _switches(middle)
-    slopes = [np.zeros(array.shape) for array in numbers]
-    means = {abs(k): [np.zeros(array.shape) for array in numbers] for _, k in points}
-    fourth = [np.zeros(array.shape) for array in numbers]
-    for weight, k in points:
+    apart: dict[int, list[np.ndarray]] = {}
+    for _, k in points:
         tree = settings(at + k * step)
         there = list(numbers_in(tree))
         alike = all(a.shape == b.shape for a, b in zip(numbers, there, strict=True))
         if not alike or not all(map(np.array_equal, switches, _switches(tree))):
             raise OtherSwitches(f"{at + k * step:g}")
-        for slope, mean, bend, here, array in zip(
-            slopes, means[abs(k)], fourth, numbers, there, strict=True
-        ):
-            apart = difference(array, here)
-            slope += (weight / step) * apart
-            mean += 0.5 * apart
-            bend += BINOMIAL.get(abs(k), 0.0) * apart
+        apart[k] = [difference(array, here) for array, here in zip(there, numbers, strict=True)]
+    slopes = _combined(apart, {k: weight / step for weight, k in points})
+    if points is FORWARD:
+        return slopes
     changes = [step * slope for slope in slopes]
     if points is FOURTH:
-        leaps = not all(map(_is_smooth, numbers, changes, means[1], means[2]))
+        near, far = (_combined(apart, {k: 0.5, -k: 0.5}) for k in (1, 2))
+        smooth = all(map(_is_smooth, numbers, changes, near, far))
     else:
-        leaps = points is not FORWARD and not all(map(_has_no_leap, numbers, changes, fourth))
-    if leaps:
+        fourth = _combined(apart, {k: BINOMIAL[abs(k)] for k in apart})
+        smooth = all(map(_has_no_leap, numbers, changes, fourth))
+    if not smooth:
         raise OtherSwitches(f"{at:g}")
     return slopes
+
+
+def _combined(apart: dict[int, list[np.ndarray]], weights: dict[int, float]) -> list[np.ndarray]:
+    """Weighted sums of differences from the middle, by their places in steps."""
+    arrays = zip(*(apart[k] for k in weights), strict=True)
+    return [
+        np.add.reduce([w * a for w, a in zip(weights.values(), group, strict=True)])
+        for group in arrays
+    ]
 
 
 def _is_smooth(here: np.ndarray, change: np.ndarray, near: np.ndarray, far: np.ndarray) -> bool:
@@ -101,6 +109,21 @@ def _has_no_leap(here: np.ndarray, change: np.ndarray, fourth: np.ndarray) -> bo
     """Whether fourth differences to one side are as small as those of a smooth function; a leap stays in them."""
     noise = ROUNDING[0] * (1.0 + np.abs(here)) + SMALL_FOURTH * np.abs(change)
     return not np.any((np.abs(fourth) > noise) & np.isfinite(here))
+
+
+def with_neighbours(take: Callable[[Points], Taken]) -> Taken:
+    """What is taken of neighbours to both sides, or to that on which there are scenarios.
+
+    Raises:
+        ConfigError: that of both sides, where there are none on either.
+    """
+    try:
+        return take(FOURTH)
+    except ConfigError:
+        for points in (ABOVE, BELOW):
+            with suppress(ConfigError):
+                return take(points)
+        raise
 
 
 def slopes_with(
@@ -125,13 +148,7 @@ def slopes_with(
 
     step = SHARE * (abs(at) or 1.0)
     try:
-        try:
-            return slopes_of(neighbour, middle, at, step, FOURTH)
-        except ConfigError:
-            for points in (ABOVE, BELOW):
-                with suppress(ConfigError):
-                    return slopes_of(neighbour, middle, at, step, points)
-            raise
+        return with_neighbours(lambda points: slopes_of(neighbour, middle, at, step, points))
     except OtherSwitches as error:
         raise ContractError(
             f"{place}: no derivative at {at:g}, because at {error} the flight begins with other switches: another set "
