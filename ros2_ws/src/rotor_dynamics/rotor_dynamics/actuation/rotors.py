@@ -151,8 +151,6 @@ def command_speeds(ints, floats, order, t, speeds):
     world = memory.views(ints, floats)
     jumped, kicks = False, False
     trees = world.head[memory.N_JOINTS] != 0
-    for i in range(order.shape[0] if trees else 0):
-        world.rotors[i, memory.SPEED_DOT] = 0.0
     for i in range(order.shape[0]):
         row = order[i]
         rotor = world.rotors[row]
@@ -161,6 +159,8 @@ def command_speeds(ints, floats, order, t, speeds):
         lags = rotor[memory.LAG_RATE] > 0.0
         rotor[memory.SPEED_OFFSET] = mean - speeds[i] if lags else 0.0
         jump = 0.0 if lags else rotor[memory.AXIAL_INERTIA] * (speeds[i] - mean)
+        if trees:
+            rotor[memory.SPEED_DOT] = 0.0
         if abs(jump) > SMALLEST_JUMP:
             jumped = True
             b = world.rotor_int[row, memory.ROTOR_BODY]
@@ -173,7 +173,7 @@ def command_speeds(ints, floats, order, t, speeds):
             body = world.states[memory.START, b]
             put3(body, memory.OMEGA, sub(get3(body, memory.OMEGA), change))
     if trees:
-        world.scalars[memory.SPEEDS_AT] = nan
+        world.scalars[memory.SPEEDS_AT] = nan  # speeds and their rates are to be found anew
     if kicks:
         kick_trees(ints, floats, t)
     return jumped

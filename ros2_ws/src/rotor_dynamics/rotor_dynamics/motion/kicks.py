@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
-
 from rotor_core._link import FLOAT, WORLD, linked
 from rotor_core.math.vec3 import add, get3, put3, sub
 from rotor_dynamics import memory
@@ -27,7 +25,6 @@ def kick_trees(ints, floats, t):
         world.rotors[k, memory.SPEED_DOT] = 0.0
     sum_rotors(world)
     tree_motion(ints, floats, memory.START, memory.CORRECTION, t)
-    world.scalars[memory.SPEEDS_AT] = nan  # speeds and their rates are to be found anew
     state = world.states[memory.START]
     for tree in range(world.head[memory.N_TREES]):
         b = world.tree_int[tree, memory.ROOT]
