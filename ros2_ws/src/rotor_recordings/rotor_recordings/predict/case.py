@@ -27,10 +27,7 @@ from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
-from rotor_recordings.predict.case_format import CHANNELS, load_case
-
-OSCILLATION = ("bias", "amp", "freq_hz", "phase")
-"""Keys of a sinusoid."""
+from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, load_case
 
 STEP, TOLERANCE = 1e-3, 1e-11
 """Longest step, s; tolerance of adaptive steps (m, rad and their rates)."""
@@ -47,10 +44,11 @@ class CaseRun:
 def _middles(case: dict) -> np.ndarray:
     """Centres of mass in the frames of the bodies, (n, 3).
 
-    The frame of a link stands at its joint. Bodies without joints have theirs at the centre of mass, whatever ``com``.
+    The frame of a link stands at its joint. Bodies without joints and rigid links have theirs at the centre of mass,
+    whatever ``com``.
     """
-    jointed = {j[key] for j in case.get("joints", []) for key in ("parent", "child")}
-    held = jointed | {w[key] for w in case.get("welds", []) for key in ("parent", "child")}
+    pairs = [*case.get("joints", []), *case.get("welds", [])]
+    held = {pair[key] for pair in pairs for key in ("parent", "child")}
     out = np.zeros((len(case["bodies"]), 3))
     for i, body in enumerate(case["bodies"]):
         if i in held and body.get("com") is not None:
@@ -197,9 +195,9 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
     """
     t_end, rate = float(case["t_end"]), float(case.get("rate_hz", 50))
     samples = np.arange(int(np.floor(t_end * rate + 1e-9)) + 1) / rate
-    adaptive = step is None
+    integrator = "dopri5" if step is None else "rkmk4"
     step = STEP if step is None else step
-    world = _Replay(case, step, "dopri5" if adaptive else "rkmk4")
+    world = _Replay(case, step, integrator)
     steps = np.arange(1, int(np.ceil(t_end / step - 1e-9)) + 1) * step
     due: dict[float, set[str]] = {}
     for reason, times in (

@@ -16,6 +16,9 @@ from rotor_core.errors import ConfigError
 CHANNELS = 4
 """Of an input: thrust, and moments about the axes of the body."""
 
+OSCILLATION = ("bias", "amp", "freq_hz", "phase")
+"""Keys of a sinusoid."""
+
 LONGEST, MOST_SAMPLES = 86400.0, 10_000_000
 """Duration of a case, s, and how many samples it may ask for."""
 
@@ -217,7 +220,8 @@ def check_case(case: dict, place: str) -> None:
     Raises:
         ConfigError: names place, value, limit and remedy.
     """
-    known = [*Rest.__dataclass_fields__, "inputs", *ENTRIES]
+    plain = Rest.__dataclass_fields__
+    known = [*plain, "inputs", *ENTRIES]
     for key in case:
         if key not in known:
             raise ConfigError(
@@ -227,7 +231,7 @@ def check_case(case: dict, place: str) -> None:
         if key not in case:
             raise ConfigError(f"{place}: key {key!r} is missing.")
     root = tree_of(case, _Value(None, place, 0))
-    build(Rest, root.with_value({k: v for k, v in root.value.items() if k in known[:7]}))
+    build(Rest, root.with_value({k: v for k, v in root.value.items() if k in plain}))
     for key, kind in ENTRIES.items():
         if key in case:
             _check_list(root.value[key], key, kind)
@@ -326,7 +330,7 @@ def _check_signal(signal: dict, channels: int, where: str) -> None:
         if np.any(np.diff([knot[0] for knot in knots]) <= 0.0):
             raise ConfigError(f"{where}.knots: times must increase.")
         return
-    for key in ("bias", "amp", "freq_hz", "phase"):
+    for key in OSCILLATION:
         values = signal[key]
         if isinstance(values, list) and len(values) not in {1, channels}:
             raise ConfigError(f"{where}.{key}: must be {channels} numbers, got {len(values)}.")
