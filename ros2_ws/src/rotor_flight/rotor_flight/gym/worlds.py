@@ -59,14 +59,12 @@ class Task:
     share: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("period_s", "limit_s", "lost_m", "share"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and np.isfinite(value) and value > 0.0):
-                raise ConfigError(f"{name}: must be a finite number > 0, got {value!r}.")
-        for name in ("spread_m", "speed_m_s", "tilt_deg"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and np.isfinite(value) and value >= 0.0):
-                raise ConfigError(f"{name}: must be a finite number >= 0, got {value!r}.")
+        may_be_zero = ("spread_m", "speed_m_s", "tilt_deg")
+        for name in ("period_s", "limit_s", "lost_m", "share", *may_be_zero):
+            value, sign = getattr(self, name), ">=" if name in may_be_zero else ">"
+            number = isinstance(value, (int, float)) and np.isfinite(value)
+            if not (number and (value > 0.0 or (value == 0.0 and name in may_be_zero))):
+                raise ConfigError(f"{name}: must be a finite number {sign} 0, got {value!r}.")
 
 
 class Worlds:
