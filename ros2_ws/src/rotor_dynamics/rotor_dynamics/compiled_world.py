@@ -97,3 +97,11 @@ def read_cables(ints, floats, tensions, taut):
         tensions[k] = world.constraints[k, memory.TENSION_0]
         row = world.constraint_int[k]
         taut[k] = row[memory.TAUT] + row[memory.STRETCHED] != 0
+
+
+@inlined
+def read_touching(ints, floats, touching):
+    """Write which compliant contacts touched at the end of the last step, (n_contacts,) bool."""
+    world = memory.views(ints, floats)
+    for k in range(touching.shape[0]):
+        touching[k] = world.contact_int[k, memory.TOUCHES] != 0

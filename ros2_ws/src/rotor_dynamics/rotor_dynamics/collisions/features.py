@@ -230,11 +230,13 @@ def height_over(world, first, count, point, n):
     if count == 2:
         way = sub(get3(world.scratch[first + 1], 0), start)
         across = sub(way, scale(dot(way, n), n))
+        if norm(across) <= PARALLEL * norm(way):  # seen from its end
+            return dot(sub(start, point), n)
         share = dot(sub(point, start), across) / dot(across, across)
         return dot(sub(add(start, scale(share, way)), point), n)
     upward = face_direction(world, first, count)
     steep = dot(upward, n)
-    if abs(steep) < PARALLEL * norm(upward):
+    if abs(steep) <= PARALLEL * norm(upward):
         return dot(sub(start, point), n)
     return dot(sub(start, point), upward) / steep
 

@@ -7,7 +7,7 @@ step before.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 from rotor_core._jit import inlined
 from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
@@ -38,8 +38,9 @@ STILL = 1e-12
 AT_PEACE = 1e-11
 """The same for the first sweep: what rests is not stirred by rounding."""
 
-CABLE_FOUND, CABLE_SEARCH, CABLE_IMPULSE = 5, 6, 7
-"""Rows of ``world.small``: what a search has added to the impulses of cables, its direction, the impulses, N s."""
+CABLE_LEAST, CABLE_FOUND, CABLE_SEARCH, CABLE_IMPULSE = 4, 5, 6, 7
+"""Rows of ``world.small``: least impulses of cables, what a search has added to them, its direction, and the impulses,
+N s."""
 
 SOFT, SOLVES = 1e-6, 2
 """Share of the mobilities that is added to them so that dependent equations can be solved; solutions in a row."""
@@ -223,22 +224,21 @@ def cable_rate(world, k, linear, angular):
 
 @inlined
 def hold_cables(ints, floats, world, n, holds):
-    """Let the n listed cables pull at what the sweeps have done; ``holds``: they do not let go. Change of speed."""
+    """Let the n listed cables pull at what the sweeps have done. Change of speed.
+
+    ``holds``: they keep the rates that the step has given them; else they come to rest at their length.
+    """
     change = 0.0
     for i in range(n):
         k = world.order[0, i]
         diagonal = world.matrix[i, i]
         if diagonal <= 0.0:
             continue
-        # while a cable holds, its rate is that which the step has given it
-        rate = cable_rate(world, k, memory.D_V, memory.D_OMEGA) + (
-            0.0 if holds else world.constraints[k, memory.RATE]
-        )
+        rate = cable_rate(world, k, memory.D_V, memory.D_OMEGA)
+        if not holds:
+            rate += world.constraints[k, memory.RATE]
         before = world.small[CABLE_IMPULSE, i]
-        now = before + rate / diagonal
-        rod = world.constraint_int[k, memory.ALIVE] == memory.JOINS
-        if not (holds or rod):
-            now = max(now, 0.0)
+        now = max(before + rate / diagonal, world.small[CABLE_LEAST, i])
         by = size_of(now - before)
         if by != 0.0:
             world.small[CABLE_IMPULSE, i] = now
@@ -251,13 +251,15 @@ def hold_cables(ints, floats, world, n, holds):
 
 
 @inlined
-def begin_sweeps(world, n_cables):
-    """No velocity has changed yet, and no cable has pulled."""
+def begin_sweeps(world, n_cables, least):
+    """No velocity has changed yet, and no cable has pulled; ``least``: impulse of those that are no rods, N s."""
     correction = world.slopes[memory.CORRECTION]
     for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS] + 1):
         for i in range(memory.SLOPE):
             correction[b, i] = 0.0
     for i in range(n_cables):
+        rod = world.constraint_int[world.order[0, i], memory.ALIVE] == memory.JOINS
+        world.small[CABLE_LEAST, i] = -inf if rod else least
         world.small[CABLE_IMPULSE, i] = 0.0
 
 
@@ -412,7 +414,7 @@ def solve_sticking(ints, floats, n, n_cables, still):
 
 @linked(*WORLD, INT, INT, FLAG, returns=INT, part=PART)
 def sweep(ints, floats, n, n_cables, holds):
-    """Impulses at the first n touches, and of the listed cables, that the laws ask for.
+    """Impulses at the first n touches, and of the listed cables, that the laws ask for; ``holds``: of those that hold.
 
     Touches that are not SLOW do not count. Begins with the speeds in TOUCH_SPEED, the impulses in TOUCH_IMPULSE that
     they contain, and the changes of velocities in the row CORRECTION that they do not.

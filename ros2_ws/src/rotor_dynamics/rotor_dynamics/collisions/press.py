@@ -12,6 +12,8 @@ Source of positions and velocities side by side: Bruels, Acary and Cardona 2014.
 
 from __future__ import annotations
 
+from math import inf
+
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
@@ -83,6 +85,12 @@ SHORTEST_WAY = 1e-5
 
 TURNED = 1e-12
 """Square of a rotation in a step below which its work does not count, rad^2."""
+
+
+@inlined
+def is_brief(world, h):
+    """True of a piece of a step, between events, in which what presses is an impulse rather than a force."""
+    return h < SHORTEST_WAY and h < 0.5 * world.scalars[memory.STEP_LENGTH]
 
 
 @inlined
@@ -418,7 +426,7 @@ def settle(ints, floats, t, h):
         if hits_now(world, n, t):
             return HITS
         n_cables = list_taut(world)
-        begin_sweeps(world, n_cables)
+        begin_sweeps(world, n_cables, -inf)
         sweeps = sweep(ints, floats, n, n_cables, True)
         remember_forces(world, n, h)
         done = set_pushes(world, n, h)
@@ -543,6 +551,7 @@ def press(ints, floats, t, h):
             continue
         if n == HITS:
             world.head[memory.PRESSED] = 1
+            restart(world)
             return 0.0
         sooner = time_to_meet(world, n, h)
         if sooner == 0.0 or h <= SHORTEST_CUT or (sooner < 0.0 and h >= most):

@@ -7,14 +7,17 @@ has pressed, and friction and everything else is found anew with at least that. 
 
 from __future__ import annotations
 
+from math import inf
+
 from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, WORLD, linked
+from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale
 from rotor_core.numbers.derivatives import has_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART
 from rotor_dynamics.collisions.law import (
     CABLE_IMPULSE,
+    CABLE_LEAST,
     begin_sweeps,
     cable_rate,
     note_speeds,
@@ -23,21 +26,35 @@ from rotor_dynamics.collisions.law import (
     sweep,
     take_changes,
 )
-from rotor_dynamics.collisions.press import CLOSE, LEAVES, list_taut, meet
+from rotor_dynamics.collisions.press import (
+    CLOSE,
+    LEAVES,
+    is_brief,
+    list_taut,
+    meet,
+    restart,
+)
 from rotor_dynamics.constraints.unilateral import EVERYTHING, evaluate
 from rotor_dynamics.hybrid.doubts import doubt_flush
+from rotor_dynamics.hybrid.guards import NO_CABLE
 from rotor_dynamics.hybrid.impact import (
     ACCELERATION,
     AT_LENGTH,
     IMPACT,
     LEAVE,
     NO_CAUSE,
+    SETTLE,
+    SETTLE_SPEED,
     SLACK,
     SNAP,
     TOUCH,
     choose_taut,
+    closing_speed,
     involve,
+    join_impact,
     log_event,
+    log_tensions,
+    wound_rate,
 )
 from rotor_dynamics.hybrid.pulling import AT_REST, candidates
 
@@ -74,8 +91,14 @@ def gather_now(world):
 
 
 @inlined
-def cables_at_length(ints, floats, world):
-    """List the cables that an impact of bodies may tighten, with A over them; their number."""
+def cables_at_length(ints, floats, world, snaps):
+    """List the cables that an impact of bodies may tighten, with A over them; their number.
+
+    ``snaps``: the cable that has come to its length, if that is the impact.
+    """
+    if snaps != NO_CABLE:
+        join_impact(world, snaps, False)
+        return candidates(ints, floats, world)
     for k in range(world.head[memory.N_CONSTRAINTS]):
         holds = world.constraint_int[k, memory.ALIVE] == memory.HOLDS
         there = holds and abs(world.constraints[k, memory.GAP]) <= AT_LENGTH
@@ -128,15 +151,19 @@ def tell_strokes(world, t, n):
 
 
 @inlined
-def sort_cables(ints, floats, world, t, n):
-    """After an impact of bodies: the n listed cables that pulled are taut, those that shorten are slack; logged."""
+def sort_cables(world, t, n, settles):
+    """After an impact of bodies: the n listed cables that pulled are taut, those that shorten are slack; logged.
+
+    ``settles``: all of them have come to rest at their length.
+    """
     snaps, lets_go = -1, -1
     for i in range(n):
         k = world.order[0, i]
         c = world.constraints[k]
-        if world.small[CABLE_IMPULSE, i] > 0.0 and world.constraint_int[k, memory.TAUT] == 0:
+        pulled = settles or world.small[CABLE_IMPULSE, i] > 0.0
+        if pulled and world.constraint_int[k, memory.TAUT] == 0:
             if snaps < 0:
-                snaps = log_event(world, t, SNAP, NO_CAUSE)
+                snaps = log_event(world, t, SETTLE if settles else SNAP, NO_CAUSE)
             involve(world, snaps, k, 1.0)
             world.constraint_int[k, memory.TAUT] = 1
         elif c[memory.RATE_PLUS] < -AT_REST and world.constraint_int[k, memory.TAUT] != 0:
@@ -169,12 +196,16 @@ def energy_gained(world, state):
     return gained
 
 
-@linked(*WORLD, FLOAT, part=PART)
-def strike_hulls(ints, floats, t):
-    """Everything that is in contact at time t, in the start, hits: velocities jump, and cables with them."""
+@linked(*WORLD, FLOAT, INT, part=PART)
+def strike_hulls(ints, floats, t, snaps):
+    """Everything that is in contact at time t, in the start, hits: velocities jump, and cables with them.
+
+    ``snaps``: the cable that has come to its length, if that is the impact; what it pulls at presses what it stands on.
+    """
     world = memory.views(ints, floats)
     if world.head[memory.KEEPS_LOG] == 0:
         world.head[memory.N_LOGGED] = 0
+    first_row = world.head[memory.N_LOGGED]
     world.scalars[memory.STRUCK_AT] = t
     n = gather_now(world)
     if has_derivatives(t):
@@ -187,8 +218,10 @@ def strike_hulls(ints, floats, t):
         c[memory.RATE_PLUS] = c[memory.RATE]
         taut = world.constraint_int[k, memory.TAUT] + world.constraint_int[k, memory.STRETCHED]
         c[memory.TENSION_OLD] = c[memory.TENSION] if taut != 0 else 0.0
-    n_cables = cables_at_length(ints, floats, world) if n_constraints != 0 else NONE_YET
-    begin_sweeps(world, n_cables)
+    n_cables = cables_at_length(ints, floats, world, snaps) if n_constraints != 0 else NONE_YET
+    settles = snaps != NO_CABLE and closing_speed(world, snaps) < SETTLE_SPEED
+    least = -inf if settles else 0.0  # a cascade of ever smaller snaps ends
+    begin_sweeps(world, n_cables, least)
     if sweep(ints, floats, n, n_cables, False) < 0:
         world.head[memory.UNSETTLED] += 1
     for i in range(n):
@@ -197,7 +230,7 @@ def strike_hulls(ints, floats, t):
     bounce(ints, floats, world, n, n_cables)
     if energy_gained(world, world.states[memory.START]) > 0.0:
         # restitutions that differ: as if nothing bounced
-        begin_sweeps(world, n_cables)
+        begin_sweeps(world, n_cables, least)
         for i in range(n):
             world.touches[i, memory.LEAST_IMPULSE] = 0.0
             for j in range(3):
@@ -210,28 +243,50 @@ def strike_hulls(ints, floats, t):
     tell_strokes(world, t, n)
     if n_constraints != 0:
         for i in range(n_cables):
-            c = world.constraints[world.order[0, i]]
-            c[memory.IMPULSE] = world.small[CABLE_IMPULSE, i]
+            k = world.order[0, i]
+            world.constraints[k, memory.IMPULSE] = world.small[CABLE_IMPULSE, i]
+            wound = world.small[CABLE_IMPULSE, i] * wound_rate(world, k)  # by winches (W.7)
+            world.scalars[memory.TAKEN] -= wound
+            world.scalars[memory.WOUND] -= wound
         evaluate_rates(world, n_cables)
-        sort_cables(ints, floats, world, t, n_cables)
+        sort_cables(world, t, n_cables, settles)
         choose_taut(ints, floats, t, ACCELERATION, False, False)
+        log_tensions(world, first_row)
     else:
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
 
 
 @inlined
-def mend_velocities(ints, floats, world, t):
-    """Make velocities at the end of the step obey the law (N.9); what that takes from the energy is work of contact.
+def let_go_of(world, t, n):
+    """The n listed cables that would have had to push are slack; logged."""
+    row = -1
+    for i in range(n):
+        k = world.order[0, i]
+        if cable_rate(world, k, memory.D_V, memory.D_OMEGA) < -AT_REST:
+            if row < 0:
+                row = log_event(world, t, SLACK, IMPACT)
+            involve(world, row, k, 1.0)
+            world.constraint_int[k, memory.TAUT] = 0
 
-    The impulses of the whole step count: what has been pressed too much is taken back.
+
+@inlined
+def mend_velocities(ints, floats, world, t, h):
+    """Make velocities at the end of the step of length h obey the law (N.9); what that takes is work of contact.
+
+    The impulses of the whole step count: what has been pressed too much is taken back, and a cable gives back no more
+    than it has pulled. What it would have to push for makes it slack.
     """
     state, n = world.states[memory.END], world.head[memory.N_TOUCHING]
     for i in range(n):
         note_speeds(world, state, i)
     n_cables = list_taut(world)
-    begin_sweeps(world, n_cables)
+    begin_sweeps(world, n_cables, 0.0)
+    for i in range(n_cables):
+        c = world.constraints[world.order[0, i]]
+        world.small[CABLE_LEAST, i] -= 0.5 * h * (c[memory.TENSION_0] + c[memory.TENSION])
     if sweep(ints, floats, n, n_cables, True) < 0:
         world.head[memory.UNSETTLED] += 1
+    let_go_of(world, t, n_cables)
     gained = energy_gained(world, state)
     world.scalars[memory.STEP_WORK] += gained
     world.scalars[memory.ENERGY_END] += gained
@@ -242,25 +297,38 @@ def mend_velocities(ints, floats, world, t):
 
 
 @linked(*WORLD, FLOAT, part=PART)
-def end_in_contact(ints, floats, t):
-    """A trial step with rigid contact is taken, and ends at time t: its forces are the first guess for the next."""
+def resume(ints, floats, t):
+    """A step begins, at time t, after a brief one: with the forces of contact from before that."""
     world = memory.views(ints, floats)
+    restart(world)
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+    world.scalars[memory.POWER] = world.scalars[memory.POWER_NOW]
+
+
+@linked(*WORLD, FLOAT, FLOAT, part=PART)
+def end_in_contact(ints, floats, t, h):
+    """A trial step of length h with rigid contact is taken, and ends at time t.
+
+    Its forces are the first guess for the next, unless it was brief.
+    """
+    world = memory.views(ints, floats)
+    if world.head[memory.KEEPS_LOG] == 0:
+        world.head[memory.N_LOGGED] = 0
     if world.head[memory.PRESSED] != 0:
-        mend_velocities(ints, floats, world, t)
+        mend_velocities(ints, floats, world, t, h)
     world.scalars[memory.ODOMETER] += world.scalars[memory.TRAVEL]
     if world.head[memory.N_NEAR] == 0:
         return
-    if world.head[memory.KEEPS_LOG] == 0:
-        world.head[memory.N_LOGGED] = 0
     for m in range(world.head[memory.N_MEETINGS]):
         number, row = world.meeting_int[m], world.meetings[m]
         if number[memory.IS_NEAR] == 0:
             number[memory.WARM_POINTS] = 0
             continue
-        number[memory.WARM_POINTS] = number[memory.TRIAL_POINTS]
-        for i in range(3 * memory.MOST_POINTS):
-            row[memory.WARM_PLACES + i] = row[memory.TRIAL_PLACES + i]
-            row[memory.WARM_FORCES + i] = row[memory.TRIAL_FORCES + i]
+        if not is_brief(world, h):
+            number[memory.WARM_POINTS] = number[memory.TRIAL_POINTS]
+            for i in range(3 * memory.MOST_POINTS):
+                row[memory.WARM_PLACES + i] = row[memory.TRIAL_PLACES + i]
+                row[memory.WARM_FORCES + i] = row[memory.TRIAL_FORCES + i]
         gap = row[memory.MEETING_GAP]
         touches = gap <= CLOSE or (number[memory.IN_TOUCH] != 0 and gap <= LEAVES)
         if number[memory.ARRIVES] != 0:

@@ -125,6 +125,15 @@ def log_event(world, t, kind, cause):
 
 
 @inlined
+def log_tensions(world, first_row):
+    """Write the tensions after a change to the rows of the log that tell of it."""
+    for row in range(first_row, world.head[memory.N_LOGGED]):
+        for k in range(world.head[memory.N_CONSTRAINTS]):
+            o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * k
+            world.log[row, o + memory.LOG_TENSION_AFTER] = world.constraints[k, memory.TENSION]
+
+
+@inlined
 def involve(world, row, k, how):
     """Mark cable k in a row of the log.
 
@@ -211,6 +220,42 @@ def anyone_rests(world):
     return False
 
 
+@inlined
+def is_pressed(world):
+    """True if a body is pushed by another (rigid contact)."""
+    if world.head[memory.PRESSED] == 0:
+        return False
+    for b in range(world.head[memory.N_BODIES]):
+        for i in range(6):
+            if world.bodies[b, memory.CONTACT_PUSH + i] != 0.0:
+                return True
+    return False
+
+
+@inlined
+def choose_by_acceleration(ints, floats, world, t, cause, quiet):
+    """One round of (H.2): who pulls of the taut cables and of those at rest at their length; slope and tensions too."""
+    n_cables = world.head[memory.N_CONSTRAINTS]
+    for k in range(n_cables):
+        world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
+        world.constraint_int[k, memory.TAUT] = 0
+    if world.head[memory.N_CAPSTANS] != 0:
+        release_capstans(world)
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+    # every cable is slack now: FREE is the free d_ddot
+    for k in range(n_cables):
+        # others may pull it, whatever FREE is
+        if rests_at_length(world, k, memory.GAP, memory.RATE):
+            world.constraint_int[k, memory.CANDIDATE] |= 2
+    solve_pulls(ints, floats, world, memory.FREE)
+    for k in range(n_cables):
+        world.constraint_int[k, memory.TAUT] = 1 if takes_part(world, k) else 0
+    if world.head[memory.N_CAPSTANS] != 0:
+        hold_capstans(world)
+    let_go(world, t, cause, quiet)
+    evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+
+
 @linked(*WORLD, FLOAT, FLOAT, FLAG, FLAG)
 def choose_taut(ints, floats, t, cause, quiet, may_keep):
     """Pull or let go.
@@ -222,33 +267,23 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
     the present taut set stands if every cable in it pulls (the common case after a change of
     inputs). Where dependent cables cannot all be at their length, the shortest lets go, one after
     the other.
+
+    While bodies press each other the taut set stands: who pulls depends on forces of contact that are not known before
+    the step is taken. A cable that would push lets go there (N.13).
     """
     world = memory.views(ints, floats)
     n_cables = world.head[memory.N_CONSTRAINTS]
+    stands = world.head[memory.N_CAPSTANS] == 0 and is_pressed(world)
     if may_keep and not anyone_rests(world):
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         if all_pull(world) and world.head[memory.INCONSISTENT] == 0:
             begin_step(world)
             return
     for _ in range(n_cables + 1):
-        for k in range(n_cables):
-            world.constraint_int[k, memory.CANDIDATE] = world.constraint_int[k, memory.TAUT]
-            world.constraint_int[k, memory.TAUT] = 0
-        if world.head[memory.N_CAPSTANS] != 0:
-            release_capstans(world)
-        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
-        # every cable is slack now: FREE is the free d_ddot
-        for k in range(n_cables):
-            # others may pull it, whatever FREE is
-            if rests_at_length(world, k, memory.GAP, memory.RATE):
-                world.constraint_int[k, memory.CANDIDATE] |= 2
-        solve_pulls(ints, floats, world, memory.FREE)
-        for k in range(n_cables):
-            world.constraint_int[k, memory.TAUT] = 1 if takes_part(world, k) else 0
-        if world.head[memory.N_CAPSTANS] != 0:
-            hold_capstans(world)
-        let_go(world, t, cause, quiet)
-        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        if stands:
+            evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        else:
+            choose_by_acceleration(ints, floats, world, t, cause, quiet)
         shortest = world.head[memory.INCONSISTENT] - 1
         if shortest < 0:
             break
@@ -590,10 +625,7 @@ def change(ints, floats, t, what, k):
         choose_taut(ints, floats, t, cause, quiet and not impact, may_keep)
     if world.head[memory.N_CAPSTANS] != 0:
         tell_ways(ints, floats, t)
-    for row in range(first_row, world.head[memory.N_LOGGED]):
-        for j in range(n_cables):
-            o = memory.EVENT_HEAD + memory.EVENT_PER_CONSTRAINT * j
-            world.log[row, o + memory.LOG_TENSION_AFTER] = world.constraints[j, memory.TENSION]
+    log_tensions(world, first_row)
 
 
 OF_EVENTS = (strike, calm, solve_shifted, solve_redundant)

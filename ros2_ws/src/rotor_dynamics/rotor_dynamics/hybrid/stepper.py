@@ -20,14 +20,22 @@ from rotor_core.numbers.derivatives import (
     without_derivatives,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.collisions.press import SHORTEST_WAY, press
+from rotor_dynamics.collisions.press import is_brief, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
-from rotor_dynamics.hybrid.contact_impact import end_in_contact, strike_hulls
-from rotor_dynamics.hybrid.doubts import doubt_anchors, doubt_event, doubt_miss, rough_touches
+from rotor_dynamics.hybrid.contact_impact import end_in_contact, resume, strike_hulls
+from rotor_dynamics.hybrid.doubts import (
+    PRESSES,
+    doubt_anchors,
+    doubt_event,
+    doubt_miss,
+    note_doubt,
+    rough_touches,
+)
 from rotor_dynamics.hybrid.guards import (
     BREAKS,
     GAP_ZERO,
+    LOSES_TENSION,
     NO_CABLE,
     NONE,
     REACHES_LENGTH,
@@ -96,10 +104,12 @@ LEAP = 1e-9
 """Measure of a change at a peg just behind the instant that was found: above this it leaps there, rad or m."""
 
 SMOOTH_ROOT, KINKED_ROOT = 8, 2
-"""Every which trial halves the interval: the measure of a change at a hull may have a kink at its root, at which false
-position alone is slow."""
+"""Every which trial halves the interval: the measure of a change at a hull may have a kink at its root, and a tension
+leaps where bodies come to press; false position alone is slow there."""
 
-MAX_TRIALS = 120
+MAX_TRIALS, PRESSED_TRIALS = 120, 300
+"""Most trials for one change; and where bodies press each other, which makes several cables let go at one instant.
+After these a cable lets go where the step begins."""
 
 COARSEST_RETRY = 1e-6
 """Trials that leave cables too long or numbers infinite are halved down to this length, s."""
@@ -196,11 +206,13 @@ def take_end(world):
 
 
 @inlined
-def accept(ints, floats, world, t):
-    """The end of the trial step, at time t, becomes the start of the next."""
+def accept(ints, floats, world, t, h):
+    """The end of the trial step of length h, at time t, becomes the start of the next."""
     if world.head[memory.N_MEETINGS] != 0:
-        end_in_contact(ints, floats, t)
+        end_in_contact(ints, floats, t, h)
     take_end(world)
+    if world.head[memory.PRESSED] != 0 and is_brief(world, h):
+        resume(ints, floats, t)
     if world.head[memory.N_CONTACTS] != 0:
         before = rough_touches(world) if has_derivatives(t) else 0
         move_anchors(ints, floats, memory.START, t)
@@ -266,7 +278,7 @@ def run_to(ints, floats, t_end, times, out):
         if world.head[memory.N_MEETINGS] != 0:
             pressed = press(ints, floats, t, h)
             if pressed == 0.0:  # something hits before any time goes by
-                strike_hulls(ints, floats, t)
+                strike_hulls(ints, floats, t, NO_CABLE)
                 book_jump(ints, floats, False)
                 if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
                     return TOO_MANY_EVENTS
@@ -307,7 +319,7 @@ def run_to(ints, floats, t_end, times, out):
                 world.scalars[memory.NEXT_STEP] = longer
             elif estimated:
                 over = excess(world, h, allowed)
-                if world.head[memory.PRESSED] != 0 and h < SHORTEST_WAY:
+                if world.head[memory.PRESSED] != 0 and is_brief(world, h):
                     over = (
                         0.0  # pieces between impacts: what presses there presses hard, for no time
                     )
@@ -334,7 +346,7 @@ def run_to(ints, floats, t_end, times, out):
                     note_error(world, t)
                 if t < t_end:
                     world.head[memory.SUBSTEPS] += 1
-                accept(ints, floats, world, t)
+                accept(ints, floats, world, t, h)
                 world.scalars[memory.TIME] = t
                 if world.head[memory.INCONSISTENT] > 0:
                     change(ints, floats, t, TOO_SHORT, world.head[memory.INCONSISTENT] - 1)
@@ -352,7 +364,8 @@ def run_to(ints, floats, t_end, times, out):
             continue
         # a partial step for the located change: value rises through zero
         trials += 1
-        if trials > MAX_TRIALS:
+        lets_go = kind == LOSES_TENSION and world.head[memory.PRESSED] != 0
+        if trials > MAX_TRIALS and not lets_go:
             return BETWEEN_PEGS if kind == TURNS else NOT_LOCATED
         c = world.constraints[cable]
         value = past_limit(world, kind, cable)
@@ -384,6 +397,23 @@ def run_to(ints, floats, t_end, times, out):
             rising = past_limit_at_start(world, kind, cable) < -tolerance
         if kind == TURNS and high - low <= ROOT_TIME and value_high > LEAP:
             return BETWEEN_PEGS
+        leaps = lets_go and high - low <= ROOT_TIME and value_high > tolerance
+        if (
+            leaps and value > tolerance and 0.0 < low < h
+        ):  # bodies come to press just behind the instant before
+            h = low
+            continue
+        if (leaps and value > tolerance and h > low) or trials > PRESSED_TRIALS:
+            resume(ints, floats, t)
+            change(ints, floats, t, LOST_TENSION, cable)
+            book_jump(ints, floats, False)
+            if has_derivatives(h):
+                note_doubt(world, PRESSES, cable, t)
+            if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
+                return TOO_MANY_EVENTS
+            kind = NONE
+            h = trial_length(world, t, t_end)
+            continue
         if (rising and abs(value) <= tolerance) or high - low <= ROOT_TIME:
             other, rival, rival_when, rival_past = earliest(ints, floats, h, cable)
             if kind != TURNS and turns_before(
@@ -399,7 +429,9 @@ def run_to(ints, floats, t_end, times, out):
                 h = max(when, ROOT_TIME)
                 looks = 0
                 continue
-            if has_derivatives(h) and looks < 2:  # when depends on everything, too (D.14)
+            if has_derivatives(h) and leaps:
+                note_doubt(world, PRESSES, cable, t + h)
+            elif has_derivatives(h) and looks < 2:  # when depends on everything, too (D.14)
                 if looks == 0:
                     before = value
                     h = as_variable(h)
@@ -415,7 +447,7 @@ def run_to(ints, floats, t_end, times, out):
                     ints, floats, t, h, times, world.head[memory.SAMPLED], out
                 )
             t += h
-            accept(ints, floats, world, t)
+            accept(ints, floats, world, t, h)
             world.scalars[memory.TIME] = t
             what = REACHED_LENGTH if kind == REACHES_LENGTH else LOST_TENSION
             if kind == BREAKS:
@@ -425,7 +457,11 @@ def run_to(ints, floats, t_end, times, out):
                 turns += 1  # of slack cables they are no events
                 if turns > MOST_TURNS:
                     return BETWEEN_PEGS
-            change(ints, floats, t, what, cable)
+            holds = world.constraint_int[cable, memory.ALIVE] == memory.HOLDS
+            if what == REACHED_LENGTH and holds and world.head[memory.PRESSED] != 0:
+                strike_hulls(ints, floats, t, cable)
+            else:
+                change(ints, floats, t, what, cable)
             book_jump(ints, floats, False)
             if world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS:
                 return TOO_MANY_EVENTS
@@ -439,7 +475,8 @@ def run_to(ints, floats, t_end, times, out):
             h = h - value / c[memory.RATE]
         elif value_high > value_low:
             h = high - value_high * (high - low) / (value_high - value_low)
-        often = KINKED_ROOT if kind == TURNS else SMOOTH_ROOT
+        smooth = kind != TURNS and world.head[memory.PRESSED] == 0
+        often = SMOOTH_ROOT if smooth else KINKED_ROOT
         if not (low < h < high) or trials % often == often - 1:
             h = 0.5 * (low + high)
 

@@ -40,6 +40,9 @@ WHY_DOUBTED = {
     int(
         doubts.ANCHORED
     ): "contact with friction begins, whose spring is anchored where a step ends",
+    int(
+        doubts.PRESSES
+    ): "goes slack because bodies come to press each other, whose instant has no derivative",
 }
 
 
