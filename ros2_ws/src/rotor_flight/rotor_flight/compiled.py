@@ -1,7 +1,8 @@
 """A whole flight in one compiled call: sense, plan, control, limit, step, record.
 
 For what most studies fly: one team of multirotors under its law, or one vehicle with an arm; sensing with or without
-faults; wrenches that act at once or rotors that follow with a lag; air that moves; nothing that changes on the way.
+faults; wrenches that act at once or rotors that follow with a lag; air that moves; contact; nothing that changes on the
+way.
 Every kernel is that of
 :func:`rotor_flight.fly.fly`, called in the same order: the results are the same bits, without Python between the steps.
 """
@@ -40,6 +41,7 @@ from rotor_dynamics.compiled_world import (
     hold_wrenches,
     read_cables,
     read_joints,
+    read_touching,
     time_of,
 )
 from rotor_dynamics.engine import Engine
@@ -94,7 +96,7 @@ def hold_commands(ints, floats, command, plant_limits, rotors, begins):
 @kernel_without_gil
 def fly_world(
     ints, floats, member_body, member_pose, motion, sensor, plan, reference, kind, law, arm, command, limits, gains,
-    plant_limits, rotors, air, timing, times, states, references, commands, tensions, taut, arms,
+    plant_limits, rotors, air, timing, times, states, references, commands, tensions, taut, touching, arms,
 ):  # fmt: skip
     """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
 
@@ -118,6 +120,7 @@ def fly_world(
             where to where are flown now.
         times, states, references, commands, tensions, taut: written; the last row is the end. So are ``arms``: states
             of joints, what is wanted of them, and efforts.
+        touching: of compliant contacts, (periods, n_contacts), written for every period, once its command acts.
     """
     durations, coefficients, radius, rotation = plan
     vehicles, load, who, (allocation, shares, shared), tension, memory, forces, ahead = law
@@ -172,6 +175,7 @@ def fly_world(
             status = run(ints, floats, 0)
             if status != OK:
                 return status, limited
+            read_touching(ints, floats, touching[i])
         if records:
             times[row] = t
             for b in range(states.shape[1]):
@@ -221,8 +225,6 @@ def can_compile(loop: ClosedLoop) -> bool:
         and not simulation.power
         and simulation.rotor_air is None
         and scenario.environment.wind.is_uniform
-        and not simulation.engine.system.contacts
-        and not simulation.engine.system.solids
         and len(joints) == loop.arms.n
         and not joints.is_driven.any()
     )
@@ -250,6 +252,8 @@ class Rows(NamedTuple):
     commands: np.ndarray
     tensions: np.ndarray
     taut: np.ndarray
+    touching: np.ndarray
+    """Of compliant contacts, in every period."""
     joints: np.ndarray
     wanted: np.ndarray
     efforts: np.ndarray
@@ -266,6 +270,7 @@ class Rows(NamedTuple):
         return cls(
             np.empty(rows), np.empty((rows, n_recorded, STATE)), np.empty((rows, REFERENCE)),
             np.empty((rows, simulation.n_vehicles, 4)), np.zeros((rows, n_cables)), np.zeros((rows, n_cables), bool),
+            np.zeros((periods, len(simulation.engine.system.contacts)), bool),
             np.empty((rows, n_joints, 2)), np.empty((rows, n_joints, 3)), np.empty((rows, n_joints)),
         )  # fmt: skip
 
@@ -307,7 +312,7 @@ def arguments_of(
         rotors,
         (simulation.wind_ahead(first, min(end, periods)), np.array(engine.topology.rows, np.int64)),
         (START_TIME, periods, scenario.time.steps_per_control, every, first, end),
-        *rows[:6], tuple(rows[6:]),
+        *rows[:7], tuple(rows[7:]),
     )  # fmt: skip
 
 
@@ -356,6 +361,7 @@ def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> F
     simulation, engine = loop.simulation, loop.simulation.engine
     heavy, n_entities = masses_of(engine.system), len(simulation.names)
     seen = np.concatenate([rows.states[:, :n_entities], rows.states[:, heavy]], axis=1)
+    simulation.note_touching(rows.touching)
     passed = simulation.passing.take(rows.times, seen, rows.taut, rows.joints)
     return Flight(
         simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references[:, None], rows.commands,

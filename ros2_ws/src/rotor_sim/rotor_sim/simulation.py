@@ -450,7 +450,7 @@ class Simulation:
         if self.power and not running:  # the first command finds rotors at speed
             self._supply.run(self.time, self.rotor_speeds(), self.actuators)
         if self.engine.system.contacts:
-            self._events += self._touches.look(self.engine, self.body_names)
+            self._see_touching(self.time, self.engine.touching)
         if self.passing.watches:
             self._events += self.passing.look(self)
         for change in self._changes.due(self.time - self._begin):
@@ -628,6 +628,21 @@ class Simulation:
         every, out = self.scenario.time.steps_per_control, np.zeros(end - first)
         times_at(self.engine.floats, first * every, every, out)
         return out
+
+    def note_touching(self, touching: np.ndarray) -> None:
+        """Take up what a compiled loop has seen of compliant contacts since the last reset.
+
+        Args:
+            touching: in every control period, once its command acted, (n_periods, n_contacts) bool.
+        """
+        differs = np.any(touching[1:] != touching[:-1], axis=1)
+        times = self.times(0, len(touching))
+        for i in np.flatnonzero(np.append(True, differs)):
+            self._see_touching(float(times[i]), touching[i])
+
+    def _see_touching(self, time: float, touching: np.ndarray) -> None:
+        contacts = self.engine.system.contacts
+        self._events += self._touches.look(time, touching, contacts, self.body_names)
 
     def _named(self, event: Event) -> Event:
         """With the names of a cable and of what it begins or ceases to lie on."""

@@ -210,7 +210,7 @@ def sensitivities(
     return Sensitivities(flight, tuple(parameters), tuple(changes), doubt)
 
 
-_OF_ROWS = 7
+_OF_ROWS = 8
 """Last arguments of :func:`fly_world`, which are written."""
 
 
@@ -220,8 +220,8 @@ def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     if not can_compile(loop):
         raise ContractError(
             f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: several teams, a "
-            "helicopter, a mission, changes on the way, an estimator, batteries, wakes, wind in space, contact, or a "
-            "law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
+            "helicopter, a mission, changes on the way, an estimator, batteries, wakes, wind in space, or a law of "
+            "another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
         )
     return loop
 
