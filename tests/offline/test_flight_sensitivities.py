@@ -9,7 +9,7 @@ import pytest
 
 import rotor
 from rotor_core._jit import COMPILED
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_flight.fly import fly
@@ -125,6 +125,34 @@ def test_rotors_with_a_lag_in_gusts():
     scenario = with_lag(load_scenario("three_dragonflies_triangular_1m"))
     found = sensitivities(scenario, ["plant.payload.mass_kg"], 2.0)
     assert miss(scenario, found, "plant.payload.mass_kg", 2.0)[0] < 1e-6
+
+
+SET_DOWN = """
+schema: 1
+description: a load is set down on rigid ground, and the vehicle goes on
+model: {vehicles: [{use: dragonfly}], payloads: [{use: point_mass}], attachments: [{type: mechanism, use: point_0-5m}]}
+initial: [{entity: payload, position_m: [0, 0, 0.4]}]
+environment: {contact: {law: rigid, restitution: %s, friction_static: 0.3}}
+controller: {use: point_mass}
+trajectory: {type: line, waypoints_m: [[0.0, 0.0, -0.1], [0.3, 0.0, -0.1]], speed_m_s: 0.5}
+"""
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_load_that_is_set_down_on_rigid_ground(restitution):
+    """Through touch, slack, bounces and snaps, under the law: the touch is later the lighter the load."""
+    scenario = scenario_from_text(SET_DOWN % restitution)
+    places = ["plant.payload.mass_kg", "controller.position_per_s2.z"]
+    found = sensitivities(scenario, places, 3.0)
+    kinds = [event.type for event in found.flight.events]
+    assert kinds[:2] == ["touch", "slack"] and "snap" in kinds
+    for place in places:
+        assert miss(scenario, found, place, 3.0)[0] < 1e-6, place
+    touch = found[places[0]].event_times[0]
+    value, step = value_of(scenario, places[0]), 1e-6
+    ends = [fly(scenario.changed(places[0], value + s * step), duration=3.0) for s in (1, -1)]
+    slope = (ends[0].events[0].time - ends[1].events[0].time) / (2.0 * step)
+    assert touch == pytest.approx(slope, rel=1e-5)
 
 
 def test_more_parameters_than_directions_of_one_pass():

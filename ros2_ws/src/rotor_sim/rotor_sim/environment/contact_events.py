@@ -29,7 +29,7 @@ class ContactEvents:
             names: of the bodies.
         """
         pairs: set[tuple[str, str]] = set()
-        for k in np.flatnonzero(touching):
+        for k in np.flatnonzero(touching).tolist():
             parts = sorted((contacts[k].probe, contacts[k].surface), key=_order)
             pairs.add((_name(parts[0], names), _name(parts[1], names)))
         changed = [("touch", pair) for pair in sorted(pairs - self._pairs)]
