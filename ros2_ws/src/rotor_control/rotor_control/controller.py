@@ -273,7 +273,8 @@ class Controller:
             joints, joint_references: as of :meth:`decide`.
 
         Raises:
-            ContractError: an entity without reference, or a law that needs the plan got a bare reference.
+            ContractError: an entity without reference, a law that needs the plan got a bare reference, or a state
+                that is not finite.
         """
         given = reference if isinstance(reference, Mapping) else {self.teams[0].entity: reference}
         for i, team in enumerate(self.teams):
@@ -289,7 +290,12 @@ class Controller:
                     "single reference does not contain. Pass plan.at(t)."
                 )
             self.references[i] = wanted.array
-        states = measured.array if isinstance(measured, States) else measured
+        states = measured.array if isinstance(measured, States) else np.asarray(measured)
+        for i in np.flatnonzero(~np.isfinite(states).all(axis=1)):
+            raise ContractError(  # else integrals would keep it
+                f"controller: state {i + 1} of {len(states)} must be finite, got {states[i].tolist()}. Leave out what "
+                "was not measured, and send no command."
+            )
         wrenches = self.decide(states, self.references, joints, joint_references)
         return Command(self._names, wrenches.copy(), self.efforts.copy())
 

@@ -33,6 +33,9 @@ from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_core.vehicles.rotors import rotor_set
 
+ALONE_ERROR_LIMIT = 0.5
+"""Limit of the error of vehicles that fly alone under laws that have none for their team (predictive, planned), m."""
+
 
 def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
     row = np.zeros(g.LOAD)
@@ -44,7 +47,9 @@ def _load_row(scenario: Scenario, team: Team) -> np.ndarray:
         if payload.inertia_kg_m2 is not None:
             row[g.LOAD_INERTIA : g.LOAD_INERTIA + 9] = inertia_matrix(payload.inertia_kg_m2).ravel()
     control = scenario.controller
-    row[g.ERROR_LIMIT] = getattr(control, "error_limit_m", 0.0)  # of laws that limit the error
+    row[g.ERROR_LIMIT] = getattr(control, "error_limit_m", ALONE_ERROR_LIMIT)
+    if team.payload is None:  # a vehicle has gains of its own, and no integral
+        return row
     if isinstance(control, (PointMassControl, CableTeamControl, RigidTeamControl)):
         row[g.LOAD_POSITION_GAIN : g.LOAD_POSITION_GAIN + 3] = control.position_per_s2
         row[g.LOAD_VELOCITY_GAIN : g.LOAD_VELOCITY_GAIN + 3] = control.velocity_per_s

@@ -9,7 +9,7 @@ from transforms3d.quaternions import quat2mat, rotate_vector
 from rotor_control.controller import make_controller
 from rotor_control.gains import CABLE_RATE_GAIN
 from rotor_control.laws.attitude import desired_rotation, rotation_error, tracking_moment
-from rotor_control.laws.limits import clamp_norm, limit_tilt
+from rotor_control.laws.limits import LEAST_LIFT, clamp_norm, limit_tilt
 from rotor_control.laws.rigid_team import structure_allocation
 from rotor_control.team_laws import structure
 from rotor_core.config.controllers import QuadrotorControl
@@ -189,9 +189,32 @@ def test_desired_rotation_points_along_the_force_and_heads_to_yaw():
 
 
 def test_tilt_limit():
-    limited = np.array(limit_tilt((5.0, 0.0, 1.0), np.cos(np.radians(30))))
+    limited = np.array(limit_tilt((5.0, 0.0, 1.0), np.cos(np.radians(30)), 0.5))
     assert np.degrees(np.arctan2(limited[0], limited[2])) == pytest.approx(30.0)
-    assert limit_tilt((0.1, 0.0, 1.0), np.cos(np.radians(30))) == (0.1, 0.0, 1.0)
+    assert limit_tilt((0.1, 0.0, 1.0), np.cos(np.radians(30)), 0.5) == (0.1, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("upward", [1e-9, 0.0, -1e-9, -3.0])
+def test_a_vehicle_that_should_fall_stays_upright(upward):
+    """A small force to one side leans it a little, whatever the sign of the upward force; never as far as it may."""
+    mass, side = 0.5, 1e-3
+    force = limit_tilt((side, 0.0, upward), np.cos(np.radians(80)), mass)
+    assert force[0] == side and force[2] == LEAST_LIFT * mass
+    far = limit_tilt((5.0, 0.0, upward), np.cos(np.radians(30)), mass)
+    assert np.degrees(np.arctan2(far[0], far[2])) == pytest.approx(30.0)
+
+
+def test_the_tilt_limit_has_no_step():
+    """Along any path of wanted forces, through nothing and downward, what is limited moves no faster."""
+    cos_max, mass = np.cos(np.radians(60)), 0.5
+    for upward in (0.3, 0.24, 0.0, -1.0):
+        sides = np.linspace(-2.0, 2.0, 4001)
+        limited = np.array([limit_tilt((x, 0.2, upward), cos_max, mass) for x in sides])
+        assert np.abs(np.diff(limited, axis=0)).max() <= (sides[1] - sides[0]) * (1.0 + 1e-9)
+    heights = np.linspace(-1.0, 1.0, 4001)
+    limited = np.array([limit_tilt((0.7, -0.2, z), cos_max, mass) for z in heights])
+    steepest = np.tan(np.radians(60))  # the side follows the height at the limit
+    assert np.abs(np.diff(limited, axis=0)).max() <= (heights[1] - heights[0]) * steepest * 1.01
 
 
 def test_far_targets_seem_near():

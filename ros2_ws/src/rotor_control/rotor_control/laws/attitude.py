@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from rotor_control.laws.limits import SMALLEST_FORCE
 from rotor_core._jit import kernel
 from rotor_core.math.vec3 import (
     add,
@@ -24,6 +23,9 @@ from rotor_core.math.vec3 import (
     times,
     transposed_product,
 )
+
+SMALLEST_FORCE = 1e-6
+"""Below this a force has no direction, N; the vehicle then points up."""
 
 SMALLEST_SINE = 1e-3
 """Heading and thrust direction closer to parallel than this use the other heading axis."""

@@ -127,7 +127,7 @@ def helicopter_command(states, reference, gains, settings, who, memory, out):
         a = add(a, scale(settings[SWING], sub(sway, planned)))  # (C.36)
     F = sub(scale(settings[MASS], a), pull)  # (C.32)
     side = (0.0, memory[4] - F[2] * settings[LATERAL_TILT], 0.0)  # what pushes to the left at rest
-    F = limit_tilt(sub(F, apply(R, side)), settings[COS_MAX_TILT])
+    F = limit_tilt(sub(F, apply(R, side)), settings[COS_MAX_TILT], settings[MASS])
     R_des = desired_rotation(F, reference[YAW_ANGLE])
     error = rotation_error(R, R_des)
     omega = get3(s, OMEGA)

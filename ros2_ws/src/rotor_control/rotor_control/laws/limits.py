@@ -11,8 +11,11 @@ from math import sqrt
 from rotor_core._jit import kernel
 from rotor_core.math.vec3 import norm, scale
 
-SMALLEST_FORCE = 1e-6
-"""Below this a force has no direction, N; the vehicle then points up."""
+LEAST_LIFT = 0.5
+"""Where less upward specific force is wanted, or a downward one, a vehicle leans as if it were this much, m/s^2.
+
+Without it a millimetre to one side would lean a vehicle as far as it may, once it should fall.
+"""
 
 
 @kernel
@@ -25,16 +28,19 @@ def clamp_norm(a, limit):
 
 
 @kernel
-def limit_tilt(force, cos_max):
-    """Shorten the horizontal part of a force until its angle from the vertical has at least the cosine ``cos_max``."""
+def limit_tilt(force, cos_max, mass):
+    """Shorten the horizontal part of a force until its angle from the vertical has at least the cosine ``cos_max``.
+
+    Its vertical part is at least :data:`LEAST_LIFT` times ``mass`` (kg), unless the vehicle may turn over.
+    """
     horizontal = sqrt(force[0] * force[0] + force[1] * force[1])
-    vertical = force[2]
-    length = sqrt(horizontal * horizontal + vertical * vertical)
-    if length < SMALLEST_FORCE or vertical >= cos_max * length or cos_max <= -1.0:
+    length = sqrt(horizontal * horizontal + force[2] * force[2])
+    least = LEAST_LIFT * mass
+    if force[2] >= cos_max * length and (force[2] >= least or cos_max <= 0.0):
         return force
-    upward = max(vertical, SMALLEST_FORCE)
-    sin_max = sqrt(max(0.0, 1.0 - cos_max * cos_max))
+    upward = max(force[2], least)
     ratio = 1.0
     if cos_max > 0.0 and horizontal > 0.0:
+        sin_max = sqrt(max(0.0, 1.0 - cos_max * cos_max))
         ratio = min(1.0, upward * sin_max / (cos_max * horizontal))
     return force[0] * ratio, force[1] * ratio, upward

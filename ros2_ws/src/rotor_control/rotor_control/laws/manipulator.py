@@ -7,13 +7,12 @@ docs/theory/manipulators.md.
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from rotor_control.laws.attitude import desired_rotation, rotation_error
-from rotor_control.laws.limits import clamp_norm
+from rotor_control.laws.limits import clamp_norm, limit_tilt
 from rotor_control.laws.position import integrate
 from rotor_core._jit import constants, inlined
 from rotor_core._link import FLOATS, ROWS, WHOLE_ROWS, linked
@@ -31,7 +30,6 @@ from rotor_core.math.vec3 import (
     dot,
     get3,
     get9,
-    norm,
     put3,
     scale,
     sub,
@@ -121,20 +119,10 @@ def joint_accelerations(joints, wanted, settings, motors, memory, saturated, out
 
 
 @inlined
-def tilted(force, least_cosine):
-    """The force, leaning at most as far as the vehicle may."""
-    size = max(norm(force), SMALLEST_FORCE)
-    if force[2] >= least_cosine * size:
-        return force
-    side = max(sqrt(force[0] * force[0] + force[1] * force[1]), SMALLEST_FORCE)
-    lean = sqrt(1.0 - least_cosine * least_cosine) / side
-    return lean * force[0], lean * force[1], least_cosine
-
-
-@inlined
 def turn(R, omega, force, reference, settings):
     """Wanted angular acceleration that turns the thrust into ``force`` and keeps the heading (J.9)."""
-    R_des = desired_rotation(tilted(force, settings[COS_MAX_TILT]), reference[YAW_ANGLE])
+    force = limit_tilt(force, settings[COS_MAX_TILT], settings[MASS])
+    R_des = desired_rotation(force, reference[YAW_ANGLE])
     error = rotation_error(R, R_des)
     heading = scale(reference[YAW_RATE], (R[6], R[7], R[8]))  # about the vertical, in base axes
     return add(

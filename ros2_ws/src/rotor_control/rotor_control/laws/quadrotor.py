@@ -40,7 +40,7 @@ def quadrotor_command(states, reference, vehicles, load, who, memory, out):
     R = so3.matrix(so3.get4(s, Q))
     a = commanded_acceleration(reference, get3(s, P), get3(s, V), load, memory)
     F = scale(v[MASS], a)  # (C.4)
-    F = limit_tilt(F, v[COS_MAX_TILT])
+    F = limit_tilt(F, v[COS_MAX_TILT], v[MASS])
     R_des = desired_rotation(F, reference[YAW_ANGLE])
     b1, b2, b3 = column(R_des, 0), column(R_des, 1), column(R_des, 2)
     f = max(norm(F), 1e-3 * v[MASS] * load[GRAVITY])

@@ -10,6 +10,7 @@ from rotor_control.gains import (
     ATTITUDE_GAIN,
     CABLE_LENGTH,
     CABLE_RATE_GAIN,
+    COS_MAX_TILT,
     DIRECTION_GAIN,
     INERTIA,
     MASS,
@@ -22,6 +23,7 @@ from rotor_control.laws.flatness import (
     NOMINAL_ACCELERATION,
     NOMINAL_RATE,
 )
+from rotor_control.laws.limits import limit_tilt
 from rotor_core._jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, column, cross, dot, get3, get9, norm, put3, scale, sub, times
@@ -86,9 +88,12 @@ def pulling_force(xi, omega, share, a, steer, vehicle):
 def thrust_and_moment(force, state, vehicle, reference, ahead, k, out):
     """Write thrust and moment that give a vehicle a force in W: (C.9) with its nominal turning where known.
 
+    It leans as far as it may at most, and never turns over to push its load down.
+
     Returns the attitude that it should have, nine entries.
     """
     R = so3.matrix(so3.get4(state, Q))
+    force = limit_tilt(force, vehicle[COS_MAX_TILT], vehicle[MASS])
     R_des = desired_rotation(force, reference[YAW_ANGLE])
     rate, acceleration = heading_rate(R_des, reference[YAW_RATE]), (0.0, 0.0, 0.0)
     if ahead.shape[0] > 0:
