@@ -19,10 +19,11 @@ from rotor_core.errors import ConfigError, ModelError
 from rotor_core.plans.plan import hold
 from rotor_core.plans.registry import PlanRegistry
 from rotor_flight.fly import fly
+from rotor_flight.loop import ClosedLoop
 from rotor_flight.offline_mission import OfflineMission
 from rotor_planning.missions.conditions import View
 from rotor_planning.missions.mission import MissionRunner, Status
-from rotor_sim.simulation import Simulation
+from rotor_sim.simulation import START_TIME, Simulation
 
 BASE = """
 schema: 1
@@ -190,6 +191,21 @@ def test_a_cancelled_mission_hovers():
     assert pilot.runner.log[-1][1] == "cancelled: everything hovers"
     assert np.linalg.norm(simulation.motion[0, 7:10]) < 0.02
     assert 0.2 < simulation.motion[0, 2] < 1.0
+
+
+@pytest.mark.parametrize("end", ["cancel", "guard"])
+def test_a_take_off_that_has_not_begun_does_not_begin(end):
+    """A plan is given out 0.1 s before it counts; a mission that ends meanwhile leaves the vehicle on the ground."""
+    steps = "\n  steps:\n    - {type: take_off, height_m: 1.0}\n"
+    guards = "  guards:\n    - {when: {height_above_m: 0.0}, do: land, hold_s: 0.05}\n"
+    loop = ClosedLoop(scenario(steps + (guards if end == "guard" else "")))
+    heights = []
+    while loop.simulation.time < START_TIME + 3.0:
+        if end == "cancel" and loop.simulation.time > START_TIME + 0.05:
+            loop.pilot.runner.cancel()
+        loop.period(lambda _: heights.append(loop.simulation.motion[0, 2]))
+    assert loop.pilot.runner.status is (Status.CANCELLED if end == "cancel" else Status.ABORTED)
+    assert max(heights) < heights[0] + 0.01
 
 
 def test_cargo_is_flown_by_the_geometric_law_with_its_mass_and_then_without():

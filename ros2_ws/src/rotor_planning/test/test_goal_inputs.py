@@ -7,10 +7,15 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Transform
+from rotor_msgs.srv import Hover, Land
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from rotor_core.errors import ContractError
-from rotor_planning.ros.goal_inputs import goal_from_pose
+from rotor_core.plans.plan import hold
+from rotor_core.reference import ACCELERATION, POSITION, VELOCITY
+from rotor_planning.ros.goal_inputs import goal_from_pose, plan_from_trajectory
+from rotor_planning.ros.trajectory_services import hover, land
 
 
 def goal(w=1.0, x=0.0, z=1.0, frame="world"):
@@ -36,3 +41,29 @@ def test_what_is_no_pose_is_refused(bad):
     with warnings.catch_warnings(), pytest.raises(ContractError, match="goal_pose: "):
         warnings.simplefilter("error")
         goal_from_pose(bad)
+
+
+@pytest.mark.parametrize("w", [0.0, np.nan])
+def test_a_trajectory_of_points_without_attitude_is_refused(w):
+    """It had turned the vehicle to heading 0."""
+    rotation = Transform()
+    rotation.rotation.w = w
+    point = MultiDOFJointTrajectoryPoint(transforms=[rotation])
+    message = MultiDOFJointTrajectory(points=[point, point])
+    with pytest.raises(ContractError, match="rotation of point 1 must be a quaternion"):
+        plan_from_trajectory(message, hold(np.zeros(3), 0.0).sample(0.0))
+
+
+@pytest.mark.parametrize(
+    "make", [hover(Hover.Request(here=True)), land(Land.Request(height_m=0.2))]
+)
+def test_what_moves_comes_to_rest_without_a_jolt(make):
+    """Hovering here, and landing: the reference goes on with its velocity and brakes gently."""
+    reference = hold(np.array([1.0, 2.0, 3.0]), 0.3).sample(0.0)
+    reference[VELOCITY : VELOCITY + 3] = [2.0, -1.0, 0.5]
+    plan = make(reference)
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 400)])
+    for what in (POSITION, VELOCITY, ACCELERATION):
+        np.testing.assert_allclose(rows[0, what : what + 3], reference[what : what + 3], atol=1e-9)
+    assert np.linalg.norm(rows[:, ACCELERATION : ACCELERATION + 3], axis=1).max() < 2.5
+    np.testing.assert_allclose(rows[-1, VELOCITY : VELOCITY + 3], 0.0, atol=1e-9)

@@ -112,3 +112,23 @@ def test_a_goal_that_nobody_reaches_is_refused(goal):
     """It was slowed down for ever."""
     with pytest.raises(ContractError, match="goal: must be within 1e"):
         go_to(np.zeros(28), np.array(goal), None, speed=1.0, acceleration=1.0)
+
+
+def test_braking_and_turns_have_limits_of_their_own():
+    """A way in a given time brakes as gently as is asked for, and turns as fast as that time wants."""
+    reference = hold(np.zeros(3), 0.0).sample(0.0)
+    reference[VELOCITY] = 5.0
+    plan = go_to(
+        reference, np.array([0.0, 0.0, 3.0]), 1.5, speed=np.inf, acceleration=np.inf, braking=2.0,
+        turn_rate=np.inf, least_duration=8.0,
+    )  # fmt: skip
+    assert plan.duration == pytest.approx(8.0)
+    still = hold(np.zeros(3), 0.0).sample(0.0)
+    for rate, duration in ((np.inf, 1.0), (0.5, 3.0)):
+        plan = go_to(
+            still, np.zeros(3), 1.5, speed=1.0, acceleration=1.0, turn_rate=rate, least_duration=1.0
+        )
+        assert plan.duration == pytest.approx(duration)
+    brakes = go_to(reference, None, None, speed=np.inf, acceleration=np.inf, braking=2.0)
+    a = [np.linalg.norm(brakes.sample(t)[A3]) for t in np.linspace(0.0, brakes.duration, 200)]
+    assert max(a) <= 2.0 * 1.001

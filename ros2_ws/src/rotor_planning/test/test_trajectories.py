@@ -240,3 +240,16 @@ def test_requests_beyond_what_powers_carry_are_refused():
         minimum_derivative(SLALOM, np.ones(4), derivative=4, degree=40)
     with pytest.raises(ContractError, match="speed and acceleration must be above 0"):
         line(np.zeros(3), SLALOM, speed=-1.0)
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.05, 0.01])
+def test_a_path_that_swings_far_beyond_its_points_is_refused(gap):
+    """A short leg beside a long one: with 1 cm it had reached 442 m at 115 m/s, in silence."""
+    points = np.array([[gap, 0.0, 1.0], [gap, 5.0, 1.0]])
+    with pytest.raises(ContractError, match=f"leg 1 of 2 is only {gap:g} m long"):
+        waypoints(np.array([0.0, 0.0, 1.0]), points)
+
+
+def test_a_path_with_ordinary_legs_is_flown():
+    points = np.array([[1.0, 0.0, 1.0], [1.0, 3.0, 1.0]])
+    assert waypoints(np.array([0.0, 0.0, 1.0]), points).duration > 0.0

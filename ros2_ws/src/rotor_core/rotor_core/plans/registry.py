@@ -13,7 +13,7 @@ from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.plans.plan import Plan
 
 KEPT = 8
-"""Plans that may wait."""
+"""Plans that may wait, with the one that runs."""
 
 
 def seconds(ns: int) -> float:
@@ -40,6 +40,10 @@ class PlanQueue:
         keep = [p for p in self._plans if p[0] < start]
         # the first one may be running: it is never dropped for want of room
         self._plans = [*keep[:1], *keep[1:][-(KEPT - 2) :], (start, plan)]
+
+    def is_full(self, start: int) -> bool:
+        """True if a plan that starts then would drive out one that waits."""
+        return len([p for p in self._plans if p[0] < start]) >= KEPT
 
     def at(self, when: int) -> np.ndarray:
         """Reference at a time that may lie ahead, (28,); drops nothing."""

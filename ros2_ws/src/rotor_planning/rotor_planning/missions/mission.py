@@ -132,9 +132,15 @@ class MissionRunner:
         self._pilot.note(text)
 
     def _brake_all(self) -> list[str]:
-        flying = self._pilot.view.board.flying(self._pilot.view.now)
+        """Let everything that flies hover, and what stands go on to stand; names of those that fly."""
+        board, now = self._pilot.view.board, self._pilot.view.now
+        flying = board.flying(now)
         for entity in flying:
             self._pilot.brake(entity)
+        for entity in board.followed(now):
+            waiting = [start for start, _ in board.queues[entity].plans if start > now]
+            if entity not in flying and waiting:  # a take-off that has not begun
+                self._pilot.stand(entity, min(waiting))
         return flying
 
     def _watch_guards(self, view: View) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import nanoseconds, rpy_from_wxyz
-from rotor_core.plans.plan import Plan
+from rotor_core.plans.plan import Plan, hold
 from rotor_core.plans.registry import seconds
 from rotor_core.reference import POSITION, REFERENCE, YAW_ANGLE
 from rotor_core.state import State
 from rotor_planning.missions.conditions import Conditions, View
-from rotor_planning.trajectories.knots import go_to
+from rotor_planning.trajectories.knots import come_to_rest
 
 ARRIVES_WITHIN, ARRIVES_AFTER = 1.0, 5.0
 """At the end of a step that moves an entity, or so long after it, s, the entity is this near its goal, m."""
@@ -123,8 +123,14 @@ class Pilot:
 
     def brake(self, entity: str) -> None:
         """Let an entity come to rest, and hover there."""
-        plan = go_to(self.reference(entity), None, None, speed=1.0, acceleration=2.0)
+        plan = come_to_rest(self.reference(entity))
         self.start(entity, plan, "hover")
+
+    def stand(self, entity: str, start: int) -> None:
+        """Let an entity stand where it is from ``start`` (ns) on, with its motors off."""
+        there = self.seen(entity)
+        stands = hold(there[POSITION : POSITION + 3], float(there[YAW_ANGLE]), motors=False)
+        self.orders.start_plan(entity, start, stands, "landed")
 
     def until(self, end: int) -> Flow:
         """Wait until so shortly before ``end`` that the next plan can begin there."""

@@ -29,7 +29,7 @@ from rotor_core.reference import POSITION, YAW_ANGLE
 from rotor_core.state import State
 from rotor_planning.missions.conditions import told
 from rotor_planning.missions.pilot import LEAD, Flow, Pilot, StepFailed
-from rotor_planning.trajectories.knots import go_to, wound
+from rotor_planning.trajectories.knots import BRAKING, go_to, wound
 
 COMES_DOWN = 0.02
 """Descent by which an entity shows that it follows the plan to land, m."""
@@ -52,9 +52,15 @@ def _go(
     speed: float,
     acceleration: float,
 ) -> Plan:
-    """From a reference to rest: in ``duration`` where given, else at most at ``speed`` and ``acceleration``."""
+    """From a reference to rest: in ``duration`` where given, else at most at ``speed`` and ``acceleration``.
+
+    What moves now brakes with ``acceleration`` in either case, which may take longer.
+    """
     if duration is not None:
-        return go_to(reference, goal, yaw, speed=1e6, acceleration=1e6, least_duration=duration)
+        return go_to(
+            reference, goal, yaw, speed=np.inf, acceleration=np.inf, braking=acceleration,
+            turn_rate=np.inf, least_duration=duration,
+        )  # fmt: skip
     return go_to(reference, goal, yaw, speed=speed, acceleration=acceleration)
 
 
@@ -98,7 +104,7 @@ def turn(pilot: Pilot, step: Turn) -> Flow:
     goal, yaw = reference[POSITION : POSITION + 3], rad_from_deg(step.yaw_deg)
     way = np.remainder(yaw - reference[YAW_ANGLE] + np.pi, 2.0 * np.pi) - np.pi
     duration = step.duration_s or abs(way) / rad_from_deg(step.rate_deg_s)
-    plan = _go(reference, goal, yaw, duration, np.inf, np.inf)
+    plan = _go(reference, goal, yaw, duration, np.inf, BRAKING)
     yield from pilot.arrive(entity, pilot.start(entity, plan, step.type))
 
 
@@ -149,10 +155,8 @@ def land(pilot: Pilot, step: Land) -> Flow:
         f"{entity} did not come below {low:.3f} m",
     )
     if team is None or not team.cables:
-        there = pilot.seen(entity)
-        stands = hold(there[POSITION : POSITION + 3], float(there[YAW_ANGLE]), motors=False)
         pilot.note(f"{entity}: motors off at {_height(pilot, entity):.3f} m")
-        pilot.start(entity, stands, "landed")
+        pilot.stand(entity, pilot.begin())
         height = max(height, _height(pilot, entity) - step.cut_off_m)
         pilot.conditions.moved(entity)
     yield from pilot.wait(

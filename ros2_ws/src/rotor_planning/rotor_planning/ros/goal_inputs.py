@@ -61,7 +61,14 @@ def plan_from_trajectory(message: MultiDOFJointTrajectory, reference: np.ndarray
         raise ContractError("trajectory: every point needs a transform.")
     times = [seconds_from_stamp(p.time_from_start) for p in message.points]
     positions = [vector_from(p.transforms[0].translation) for p in message.points]
-    yaws = [float(rpy_from_wxyz(wxyz_from(p.transforms[0].rotation))[2]) for p in message.points]
+    attitudes = np.array([wxyz_from(p.transforms[0].rotation) for p in message.points])
+    lengths = np.linalg.norm(attitudes.reshape(-1, 4), axis=1)
+    for i in np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0.0))):
+        raise ContractError(
+            f"trajectory: the rotation of point {i + 1} must be a quaternion that is finite and not zero, got "
+            f"{attitudes[i].tolist()} (w, x, y, z)."
+        )
+    yaws = [float(rpy_from_wxyz(q / n)[2]) for q, n in zip(attitudes, lengths, strict=True)]
     velocities = [vector_from(p.velocities[0].linear) for p in message.points if p.velocities]
     accelerations = [
         vector_from(p.accelerations[0].linear) for p in message.points if p.accelerations

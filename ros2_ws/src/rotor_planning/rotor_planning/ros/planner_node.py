@@ -33,8 +33,8 @@ from rotor_core.messages.convert import (
 )
 from rotor_core.messages.team_wire import Heading, TeamStateWire
 from rotor_core.plans.plan import Plan, hold
-from rotor_core.plans.registry import PlanRegistry
-from rotor_core.reference import ATTITUDE, POSITION, YAW_ANGLE
+from rotor_core.plans.registry import KEPT, PlanRegistry
+from rotor_core.reference import ATTITUDE, POSITION
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.epochs import Epochs
@@ -248,17 +248,13 @@ class PlannerNode(Node):
         self,
         entity: str,
         response: object,
-        make: Callable[[np.ndarray, float], Plan],
+        make: Callable[[np.ndarray], Plan],
         kind: str,
         *,
         interrupts: bool = False,
     ) -> object:
-        """Make a plan from the pose of the reference and start it; say why not where that is impossible."""
-
-        def from_pose(reference: np.ndarray) -> Plan:
-            return make(reference[POSITION : POSITION + 3].copy(), float(reference[YAW_ANGLE]))
-
-        answer = self._try(entity or self.entities[0], from_pose, kind, interrupts=interrupts)
+        """Make a plan from the reference and start it; say why not where that is impossible."""
+        answer = self._try(entity or self.entities[0], make, kind, interrupts=interrupts)
         response.success, response.message = answer  # type: ignore[attr-defined]
         return response
 
@@ -306,7 +302,6 @@ class PlannerNode(Node):
         queue = self._board.queues[entity]
         if self._mission.is_running and not interrupts:
             return False, "a mission runs; cancel it, or call hover, first"
-        self._mission.cancel()
         if not queue:
             return (
                 False,
@@ -323,6 +318,8 @@ class PlannerNode(Node):
         elif seconds_between(now, start) <= 0.0:
             ago = seconds_between(start, now)
             return False, f"a trajectory must start in the future; its stamp is {ago:.3f} s ago"
+        if queue.is_full(nanoseconds_from_stamp(start)):
+            return False, f"{KEPT} trajectories of {entity} wait already; wait until one has begun"
         # start where the reference will be, so that it does not jump
         there = queue.at(nanoseconds_from_stamp(start))
         try:
@@ -331,6 +328,7 @@ class PlannerNode(Node):
             _check_size(plan)
         except (ContractError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
             return False, str(error)  # whatever is asked, the planner lives on
+        self._mission.cancel()  # only for what will be flown
         self._publish_plan(entity, plan, start, kind)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"

@@ -12,36 +12,55 @@ from rotor_msgs.srv import Circle, Hover, Land, Line, RotatePayload, StepPose, W
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import vector_from
 from rotor_core.plans.plan import Plan, hold
+from rotor_core.reference import POSITION, YAW_ANGLE
 from rotor_planning.trajectories import plans as trajectories
 from rotor_planning.trajectories.corridor import Corridor
+from rotor_planning.trajectories.knots import BRAKING, come_to_rest, go_to
 
 DEFAULT_RAMP = np.pi / 40.0
-LANDING_SPEED = 0.3
-"""Default peak speed of a landing, m/s."""
+LANDING_SPEED, HOVER_SPEED = 0.3, 1.0
+"""Peak speeds of a landing, unless one is asked for, and on the way to a place to hover, m/s."""
 
-Make = Callable[[np.ndarray, float], Plan]
-"""A plan from the position and the heading of the reference where it begins."""
+Make = Callable[[np.ndarray], Plan]
+"""A plan from the reference where it begins, (28,)."""
+
+
+def _pose(reference: np.ndarray) -> tuple[np.ndarray, float]:
+    """Position, (3,) m, and heading, rad."""
+    return reference[POSITION : POSITION + 3].copy(), float(reference[YAW_ANGLE])
 
 
 def circle(request: Circle.Request) -> Make:
     """Circle from the present position."""
-    return lambda position, yaw: trajectories.circle(
-        position, request.radius_m, request.period_s, request.cruise_s,
-        yaw=yaw, ramp=request.ramp_rad_s2 or DEFAULT_RAMP, rotation=np.radians(request.rotation_deg),
-    )  # fmt: skip
+
+    def make(reference: np.ndarray) -> Plan:
+        position, yaw = _pose(reference)
+        return trajectories.circle(
+            position, request.radius_m, request.period_s, request.cruise_s, yaw=yaw,
+            ramp=request.ramp_rad_s2 or DEFAULT_RAMP, rotation=np.radians(request.rotation_deg),
+        )  # fmt: skip
+
+    return make
 
 
 def rotate(request: RotatePayload.Request) -> Make:
     """Rotation in place."""
-    return lambda position, yaw: trajectories.rotation(
-        position, np.radians(request.amplitude_deg), request.period_s, request.turns or 1, yaw=yaw
-    )
+
+    def make(reference: np.ndarray) -> Plan:
+        position, yaw = _pose(reference)
+        amplitude = np.radians(request.amplitude_deg)
+        return trajectories.rotation(
+            position, amplitude, request.period_s, request.turns or 1, yaw=yaw
+        )
+
+    return make
 
 
 def line(request: Line.Request) -> Make:
     """Straight legs."""
 
-    def make(position: np.ndarray, yaw: float) -> Plan:
+    def make(reference: np.ndarray) -> Plan:
+        position, yaw = _pose(reference)
         return trajectories.line(
             position,
             _goals(request, position),
@@ -56,7 +75,8 @@ def line(request: Line.Request) -> Make:
 def waypoints(request: Waypoints.Request) -> Make:
     """Minimum k-th derivative."""
 
-    def make(position: np.ndarray, yaw: float) -> Plan:
+    def make(reference: np.ndarray) -> Plan:
+        position, yaw = _pose(reference)
         corridor = None
         if request.corridor_m:
             if not request.corridor_m > 0.0:
@@ -75,7 +95,7 @@ def step_pose(request: StepPose.Request) -> Make:
     """A constant pose."""
     roll, pitch, heading = np.radians(request.rpy_deg)
 
-    def make(_: np.ndarray, __: float) -> Plan:
+    def make(_: np.ndarray) -> Plan:
         trajectories.check_tilt(np.array([roll, pitch, 0.0]))
         return hold(vector_from(request.position_m), heading, roll=roll, pitch=pitch)
 
@@ -83,27 +103,33 @@ def step_pose(request: StepPose.Request) -> Make:
 
 
 def hover(request: Hover.Request) -> Make:
-    """Here, or at a given place."""
+    """Where what moves now comes to rest, or at a given place."""
 
-    def make(position: np.ndarray, yaw: float) -> Plan:
+    def make(reference: np.ndarray) -> Plan:
         if request.here:
-            return hold(position, yaw)
-        return hold(vector_from(request.position_m), np.radians(request.yaw_deg))
+            return come_to_rest(reference)
+        goal, yaw = vector_from(request.position_m), float(np.radians(request.yaw_deg))
+        return go_to(reference, goal, yaw, speed=HOVER_SPEED, acceleration=BRAKING)
 
     return make
 
 
 def land(request: Land.Request) -> Make:
-    """Straight down."""
+    """Straight down, from where what moves now comes to rest sideways."""
 
-    def make(position: np.ndarray, yaw: float) -> Plan:
-        if not request.height_m <= position[2]:
+    def make(reference: np.ndarray) -> Plan:
+        height = reference[POSITION + 2]
+        if not request.height_m <= height:
             raise ContractError(
-                f"height_m: must not be above the present height {position[2]:.3f} m, got {request.height_m:g}."
+                f"height_m: must not be above the present height {height:.3f} m, got {request.height_m:g}."
             )
-        goal = np.array([position[0], position[1], request.height_m])
+        stop = come_to_rest(reference)
+        rest = stop.sample(stop.duration)[POSITION : POSITION + 3]
+        goal = np.array([rest[0], rest[1], request.height_m])
         speed = request.speed_m_s or LANDING_SPEED
-        return trajectories.line(position, goal[None], yaw=yaw, speed=speed)
+        if not 0.0 < speed < np.inf:
+            raise ContractError(f"speed_m_s: must be above 0 m/s, got {speed:g}.")
+        return go_to(reference, goal, None, speed=speed, acceleration=BRAKING)
 
     return make
 

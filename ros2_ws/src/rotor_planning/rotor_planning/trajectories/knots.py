@@ -33,6 +33,12 @@ STANDSTILL = 0.1
 FARTHEST = 1e6
 """Plans stay within this distance, m."""
 
+BRAKING = 2.0
+"""Acceleration with which what moves comes to rest where nothing else is said, m/s^2."""
+
+TURN_RATE, TURN_BRAKING = 0.5, 10.0
+"""Mean rate of turns, rad/s, and what brakes one that is under way, rad/s^2."""
+
 SHORTEST = 1e-9
 """Segments shorter than this are left out, s."""
 
@@ -128,6 +134,8 @@ def go_to(
     *,
     speed: float,
     acceleration: float,
+    braking: float | None = None,
+    turn_rate: float = TURN_RATE,
     least_duration: float = 0.0,
 ) -> Plan:
     """From a reference in motion (28,) to rest at ``goal`` (3,) m and heading ``yaw`` rad.
@@ -141,6 +149,8 @@ def go_to(
         yaw: rad, reached the short way round; None: the same.
         speed: peak, m/s, unless braking alone is faster.
         acceleration: peak, m/s^2, unless braking alone needs more.
+        braking: acceleration with which what moves now brakes, m/s^2; None: ``acceleration``.
+        turn_rate: largest mean rate of the turn, rad/s.
         least_duration: s.
 
     Raises:
@@ -155,13 +165,14 @@ def go_to(
     )
     p, v, a = now
     brake, stop = [Polynomial([x]) for x in p], p
-    braking = 0.0
+    halt = 0.0
     if v.any() or a.any():
-        braking = max(1.5 * float(np.linalg.norm(v[:3])) / acceleration, STANDSTILL)
-        rates = _pieces(np.array([0.0, braking]), np.array([[v, a], [v * 0.0, a * 0.0]]))[0]
-        real_time = Polynomial([0.0, 1.0 / braking])
+        halt = 1.5 * float(np.linalg.norm(v[:3])) / (acceleration if braking is None else braking)
+        halt = max(halt, 1.5 * abs(v[3]) / TURN_BRAKING, STANDSTILL)
+        rates = _pieces(np.array([0.0, halt]), np.array([[v, a], [v * 0.0, a * 0.0]]))[0]
+        real_time = Polynomial([0.0, 1.0 / halt])
         brake = [Polynomial(c)(real_time).integ(k=[x]) for c, x in zip(rates, p, strict=True)]
-        stop = np.array([b(braking) for b in brake])
+        stop = np.array([b(halt) for b in brake])
     goal = stop[:3] if goal is None else np.asarray(goal, float)
     turn = 0.0 if yaw is None else np.remainder(yaw - stop[3] + np.pi, 2.0 * np.pi) - np.pi
     way = np.array([*(goal - stop[:3]), turn])
@@ -169,19 +180,19 @@ def go_to(
         raise ContractError(
             f"goal: must be within {FARTHEST:g} m of where the vehicle is, got {np.asarray(goal).tolist()}."
         )
-    v_brake, a_brake = _peaks(brake, braking)
+    v_brake, a_brake = _peaks(brake, halt)
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)
-    duration = max(float(legs[0]), STANDSTILL, 2.0 * abs(turn), braking, least_duration)
+    duration = max(float(legs[0]), STANDSTILL, abs(turn) / turn_rate, halt, least_duration)
     while True:
         rise = Polynomial(QUINTIC)(Polynomial([0.0, 1.0 / duration]))
         both = [b + w * rise for b, w in zip(brake, way, strict=True)]
         after = [Polynomial([s]) + w * rise for s, w in zip(stop, way, strict=True)]
-        v_peak, a_peak = _peaks(both, braking)
+        v_peak, a_peak = _peaks(both, halt)
         if v_peak <= LEEWAY * fastest and a_peak <= LEEWAY * hardest:
             break
         duration *= LONGER  # the quintic fades with its length, braking alone is within the limits
-    parts = [(0.0, braking, both), (braking, duration, after)]
+    parts = [(0.0, halt, both), (halt, duration, after)]
     parts = [part for part in parts if part[1] - part[0] > SHORTEST]
     coefficients = np.zeros((len(parts), AXES, len(QUINTIC)))
     for i, (begin, end, polynomials) in enumerate(parts):
@@ -189,3 +200,8 @@ def go_to(
             c = polynomial(Polynomial([begin, end - begin])).coef
             coefficients[i, axis, : len(c)] = c
     return Plan(np.array([end - begin for begin, end, _ in parts]), coefficients)
+
+
+def come_to_rest(reference: np.ndarray) -> Plan:
+    """From a reference in motion (28,) to rest as soon as it gently can, wherever that is (P.10)."""
+    return go_to(reference, None, None, speed=1.0, acceleration=BRAKING)

@@ -23,6 +23,9 @@ from rotor_planning.trajectories.timing import (
 SAME_POINT = 1e-9
 """Waypoints closer than this to the one before are left out, m."""
 
+SWING_SAMPLES = 33
+"""Points of every leg at which it is looked how far a path swings beyond its waypoints."""
+
 SHORTEST_PERIOD, LARGEST_ANGLE = 0.1, np.radians(60.0) * (1.0 + 1e-9)
 """Bounds of periodic motions, s and rad, as in scenarios."""
 
@@ -250,6 +253,10 @@ def waypoints(
     """Minimum k-th derivative from ``start`` through ``goals`` (m, 3) m.
 
     See :func:`minimum_derivative`.
+
+    Raises:
+        ContractError: limits or points that cannot be; or a path that swings farther beyond its points than they are
+            apart, as where a leg is far shorter than its neighbours.
     """
     _check_limits(speed, acceleration)
     points, distances = _legs(start, goals)
@@ -265,4 +272,20 @@ def waypoints(
     coefficients = np.zeros((len(times), AXES, pieces.shape[2]))
     coefficients[:, :3] = pieces
     coefficients[:, YAW, 0] = yaw
+    _check_swing(pieces, points, distances)
     return Plan(times, coefficients)
+
+
+def _check_swing(pieces: np.ndarray, points: np.ndarray, distances: np.ndarray) -> None:
+    """Refuse a path (m, 3, degree + 1) that leaves the box of its points (m + 1, 3) by more than its longest leg."""
+    powers = np.linspace(0.0, 1.0, SWING_SAMPLES)[:, None] ** np.arange(pieces.shape[2])
+    way = np.einsum("mxk,sk->msx", pieces, powers)
+    beyond = np.maximum(points.min(axis=0) - way, way - points.max(axis=0))
+    farthest, longest = float(beyond.max()), float(distances.max())
+    if farthest > longest:
+        short = int(distances.argmin())
+        raise ContractError(
+            f"waypoints: the path would swing {farthest:.3g} m beyond its points, which are {longest:.3g} m apart at "
+            f"most: leg {short + 1} of {len(distances)} is only {distances[short]:.3g} m long. Leave that point out, "
+            "or fly straight legs (type: line)."
+        )
