@@ -93,7 +93,7 @@ class Judge:
         for i, row in enumerate(self._planned):
             apart = Reference(references[:, i]).position - State(states).position[:, row]
             error = np.where(runs, np.linalg.norm(apart, axis=1), np.nan)
-            known = np.flatnonzero(np.isfinite(error))
+            known = np.flatnonzero(~np.isnan(error))  # an infinite one is one
             if not len(known):
                 continue
             self._last_error[i] = error[known[-1]]
