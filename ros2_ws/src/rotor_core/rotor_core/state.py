@@ -117,6 +117,29 @@ class State(Pose):
         return self.array
 
 
+def same_sign(attitudes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Attitudes (..., 4), each as the one of its two quaternions that is nearer to that of ``others``."""
+    apart = (attitudes * others).sum(axis=-1, keepdims=True) < 0.0
+    return np.where(apart, -attitudes, attitudes)
+
+
+def continuous(attitudes: np.ndarray) -> np.ndarray:
+    """Attitudes over time (N, ..., 4), each as the one of its two quaternions that is nearer to the one before."""
+    apart = (attitudes[1:] * attitudes[:-1]).sum(axis=-1, keepdims=True) < 0.0
+    out = attitudes.copy()
+    out[1:] *= np.cumprod(np.where(apart, -1.0, 1.0), axis=0)
+    return out
+
+
+def blended(here: np.ndarray, there: np.ndarray, share: float) -> np.ndarray:
+    """States (..., 13) between two: along straight lines, attitudes the short way round and of unit length."""
+    end = there.copy()
+    State(end).attitude[:] = same_sign(State(there).attitude, State(here).attitude)
+    out = here + share * (end - here)
+    State(out).attitude[:] /= np.linalg.norm(State(out).attitude, axis=-1, keepdims=True)
+    return out
+
+
 class States(State):
     """States of several bodies: ``states["payload"].position``; all of them: ``states.position``.
 

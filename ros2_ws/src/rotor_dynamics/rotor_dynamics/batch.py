@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rotor_core._jit import unwritten
-from rotor_core.errors import ContractError, SolverError
+from rotor_core.errors import ContractError, ModelError, SolverError
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows
@@ -128,9 +128,10 @@ class Batch:
                 prepare(engine, w)
             try:
                 engine.set_state(states[w], joints=None if joints is None else joints[w])
-            except Exception as error:
-                error.args = (f"world {w}: {error}",)
-                raise
+            except ModelError as error:
+                raise ModelError(f"world {w}: {error}") from error
+            except ContractError as error:
+                raise ContractError(f"world {w}: {error}") from error
             self._begin(engine)
             self.ints[w], self.floats[w] = engine.ints, engine.floats
             self._poses[w] = engine.member_pose

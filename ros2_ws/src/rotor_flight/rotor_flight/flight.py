@@ -389,6 +389,6 @@ def largest(values: np.ndarray) -> float:
 
 
 def rms(values: np.ndarray) -> float:
-    """Root of the mean square of the numbers that are ones."""
+    """Root mean square of the numbers that are not NaN; NaN without any."""
     known = values[~np.isnan(values)]
     return float(np.sqrt(np.mean(np.square(known)))) if len(known) else float("nan")

@@ -19,7 +19,7 @@ from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import Reference
 from rotor_core.saved.arrays import read_arrays
-from rotor_core.state import FULL_STATE, STATE, State
+from rotor_core.state import FULL_STATE, STATE, State, blended
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.inputs import inputs_of
 from rotor_sim.plant.system import system_from_scenario
@@ -186,12 +186,8 @@ class PlannedLaw(TeamLaw):
         k = flight.period(t)
         step = flight.time[k + 1] - flight.time[k]
         share = (t - flight.time[k]) / step
-        here, there = flight.states[k], flight.states[k + 1].copy()
-        turned = State(there).attitude
-        turned *= np.where((turned * State(here).attitude).sum(axis=1) < 0.0, -1.0, 1.0)[:, None]
-        out = here + share * (there - here)
-        attitude = State(out).attitude
-        attitude /= np.linalg.norm(attitude, axis=1, keepdims=True)
+        here, there = flight.states[k], flight.states[k + 1]
+        out = blended(here, there, share)
         rest, begin, end = 1.0 - share, State(here), State(there)
         State(out).position[:] = rest * rest * (
             (1.0 + 2.0 * share) * begin.position + share * step * begin.velocity

@@ -21,7 +21,7 @@ from rotor_core.config.teams import Team
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import Reference
-from rotor_core.state import FULL_STATE, STATE, State
+from rotor_core.state import FULL_STATE, STATE, State, blended
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Problem, Term, World, backward, search
@@ -229,9 +229,7 @@ class PredictiveLaw(TeamLaw):
         c, world = self._control, self._world
         k = min(int(self._age / c.period_s + 1e-9), c.periods - 1)
         share = min(max(self._age / c.period_s - k, 0.0), 1.0)
-        here, there = world.state(self._nodes[k]), world.state(self._nodes[k + 1])
-        wanted = here + share * (there - here)
-        State(wanted).attitude[:] /= np.linalg.norm(State(wanted).attitude, axis=1, keepdims=True)
+        wanted = blended(world.state(self._nodes[k]), world.state(self._nodes[k + 1]), share)
         thrusts = self._inputs[k] + self._gains[k] @ world.between(world.ordered(fitted), wanted)
         return np.clip(thrusts, self._rotors.lower, self._rotors.upper)
 

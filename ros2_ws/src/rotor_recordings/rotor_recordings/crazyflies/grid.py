@@ -9,6 +9,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import savgol_filter
 
 from rotor_core.errors import ConfigError
+from rotor_core.state import continuous
 from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
 from rotor_recordings.crazyflies.logs import CrazyflieTeam
 
@@ -87,7 +88,8 @@ def make_grid(team: CrazyflieTeam) -> Grid:
     def together(name: str) -> np.ndarray:
         return np.stack([line(log.time, getattr(log, name)) for log in logs], axis=1)
 
-    positions, attitudes = together("position"), together("attitude")
+    positions = together("position")
+    attitudes = np.stack([line(log.time, continuous(log.attitude)) for log in logs], axis=1)
     attitudes /= np.linalg.norm(attitudes, axis=2, keepdims=True)
     rows = [np.searchsorted(log.time, time, side="right") - 1 for log in logs]
     commands = np.stack([log.command[r] for log, r in zip(logs, rows, strict=True)], axis=1)

@@ -11,7 +11,7 @@ from scipy.signal import savgol_filter
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError
-from rotor_core.state import State
+from rotor_core.state import State, continuous
 from rotor_flight.flight import Commands, Flight
 from rotor_flight.replayed import Replayer
 
@@ -117,13 +117,7 @@ def smoothed(flight: Flight) -> np.ndarray:
     if len(flight.time) < samples or np.isnan(flight.states).any():
         return flight.states
     states = flight.states.copy()
-    flips = np.cumprod(
-        np.where(
-            (State(states).attitude[1:] * State(states).attitude[:-1]).sum(axis=2) < 0.0, -1.0, 1.0
-        ),
-        axis=0,
-    )
-    State(states).attitude[1:] *= flips[:, :, None]
+    State(states).attitude[:] = continuous(State(states).attitude)
     out = np.asarray(savgol_filter(states, samples, 3, axis=0))
     State(out).attitude[:] /= np.linalg.norm(State(out).attitude, axis=2, keepdims=True)
     return out

@@ -15,12 +15,15 @@ import numpy as np
 from rotor_control.controller import Controller, make_controller
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
-from rotor_core.state import FULL_STATE, State, States
+from rotor_core.state import FULL_STATE, State, States, same_sign
 from rotor_flight.flight import SAME_TIME, Flight
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 
 Feed = Literal["commands", "reference"]
+
+SMALLEST_LENGTH = 1e-9
+"""Blended quaternions are not divided by less."""
 
 Hook = Callable[[Simulation, float], None]
 """Called with the simulation and the time of the recording before every control period."""
@@ -99,8 +102,7 @@ def predict(
     if feed == "commands" and commands.at(start) < 0:
         raise ConfigError(
             f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "
-            "later (--at), "
-            "or use --feed reference."
+            "later (--at), or use --feed reference."
         )
     if feed == "commands" and any(v.moving_joints for v in scenario.model.vehicles):
         if not commands.efforts.shape[1]:
@@ -172,9 +174,8 @@ def _controller(record: Flight) -> Controller:
     scenario = record.scenario
     if getattr(scenario.controller, "feedforward", "") == "nominal":
         raise ConfigError(
-            "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds "
-            "references only. Use "
-            "--feed commands."
+            "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds references only. "
+            "Use --feed commands."
         )
     if any(v.moving_joints for v in scenario.model.vehicles) and not record.joint_references.size:
         raise ConfigError(
@@ -208,19 +209,30 @@ def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
                 simulation.engine.cut(k)
         elif event.type in ("attach", "release"):
             raise ConfigError(
-                f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} "
-                "s came "
-                "before. Begin the replay before it, or replay a flight without it."
+                f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} s "
+                "came before. Begin the replay before it, or replay a flight without it."
             )
 
 
-def between(time: np.ndarray, rows: np.ndarray, t: float) -> np.ndarray:
-    """Rows at a time, along the straight line between two of them."""
+def between(
+    time: np.ndarray, rows: np.ndarray, t: float, attitude: int | None = None
+) -> np.ndarray:
+    """Rows at a time, along the straight line between two of them.
+
+    ``attitude``: column at which quaternions begin; they go the short way round, and have unit length.
+    """
     i = int(np.clip(np.searchsorted(time, t), 1, len(time) - 1))
     share = np.clip((t - time[i - 1]) / (time[i] - time[i - 1]), 0.0, 1.0)
     if share in (0.0, 1.0):  # an unknown neighbour does not matter then
         return rows[i - 1 + int(share)].copy()
-    return (1.0 - share) * rows[i - 1] + share * rows[i]
+    if attitude is None:
+        return (1.0 - share) * rows[i - 1] + share * rows[i]
+    columns, there = slice(attitude, attitude + 4), rows[i].copy()
+    there[..., columns] = same_sign(there[..., columns], rows[i - 1][..., columns])
+    out = (1.0 - share) * rows[i - 1] + share * there
+    length = np.linalg.norm(out[..., columns], axis=-1, keepdims=True)
+    out[..., columns] /= np.maximum(length, SMALLEST_LENGTH)
+    return out
 
 
 def _joint_reference(record: Flight, t: float) -> np.ndarray | None:
@@ -231,10 +243,7 @@ def _joint_reference(record: Flight, t: float) -> np.ndarray | None:
 
 def _reference(record: Flight, t: float) -> np.ndarray:
     """References at a time, (n_teams, 28)."""
-    out = between(record.time, record.references, t)
-    attitude = out[:, ATTITUDE : ATTITUDE + 4]
-    attitude /= np.maximum(np.linalg.norm(attitude, axis=1, keepdims=True), 1e-9)
-    return out
+    return between(record.time, record.references, t, ATTITUDE)
 
 
 def _efforts(efforts: np.ndarray, row: int) -> np.ndarray | None:

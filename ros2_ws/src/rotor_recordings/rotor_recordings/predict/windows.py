@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core.state import State
+from rotor_core.state import Q, State
 from rotor_flight.flight import Flight
 from rotor_recordings.predict.predict import Feed, Hook, between, predict
 
@@ -57,8 +57,7 @@ def predict_windows(
         if prediction.ended:
             continue
         end = prediction.flight
-        there = between(record.time, record.states, float(end.time[-1]))
-        State(there).attitude[:] /= np.linalg.norm(State(there).attitude, axis=1, keepdims=True)
+        there = between(record.time, record.states, float(end.time[-1]), Q)
         errors[i] = np.linalg.norm(State(end.states).position[-1] - State(there).position, axis=1)
         cosine = np.abs((State(end.states).attitude[-1] * State(there).attitude).sum(axis=1))
         attitudes[i] = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0))

@@ -12,6 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.errors import ModelError
+from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.hover import LEAST_GRAVITY
 from rotor_core.vehicles.rotors import rotor_set
@@ -332,7 +333,7 @@ class SteadyWorld:
         parts = []
         for row in self.flown:
             a, b = before[row], after[row]
-            turn = _turn(qmult(qinverse(State(a).attitude), State(b).attitude))
+            turn = rotation_from(qmult(qinverse(State(a).attitude), State(b).attitude)).as_rotvec()
             parts += [(b[:3] - a[:3]) / T - self.velocity, turn / T, (b[7:] - a[7:]) / T]
         change = engine.joints.states - joints
         for own in self.heads.joints:
@@ -360,14 +361,6 @@ class SteadyWorld:
             commands.copy(), torques.copy(), efforts.copy(), states, engine.joints.states,
             engine.swash.inflow,
         )  # fmt: skip
-
-
-def _turn(q: np.ndarray) -> np.ndarray:
-    """Rotation vector of a quaternion, (3,) rad; exact for the small angles that are asked for."""
-    sine = float(np.linalg.norm(q[1:]))
-    if sine == 0.0:
-        return np.zeros(3)
-    return 2.0 * np.arctan2(np.sign(q[0]) * sine, abs(q[0])) / sine * q[1:]
 
 
 def _move(state: np.ndarray, u: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from rotor_core.extras import explained
 from rotor_core.registry import Kind
 
 if TYPE_CHECKING:
+    from rotor_sim.sensing.earth import Earth
     from rotor_sim.simulation import Simulation
 
 
@@ -97,12 +99,8 @@ class BodySensor(ABC, Generic[M]):
     """
 
     def __init__(self, keys: Any, simulation: Simulation, seed: np.random.SeedSequence) -> None:
-        with explained():  # a scenario is read without the packages of the earth
-            from rotor_sim.sensing.earth import Earth
-
         self.simulation = simulation
         self._row = simulation.body_names.index(keys.body)
-        self.earth = Earth(simulation.scenario.environment)
         self.model = self.make(keys, seed)
         self.reset()
 
@@ -113,6 +111,14 @@ class BodySensor(ABC, Generic[M]):
     @abstractmethod
     def sense(self) -> np.ndarray:
         """One sample of every channel."""
+
+    @cached_property
+    def earth(self) -> Earth:
+        """Magnetic field, gravity and air where the world is."""
+        with explained():  # a scenario is read without the packages of the earth
+            from rotor_sim.sensing.earth import Earth
+
+        return Earth(self.simulation.scenario.environment)
 
     @property
     def motion(self) -> np.ndarray:
