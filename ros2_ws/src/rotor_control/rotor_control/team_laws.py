@@ -161,6 +161,8 @@ class QuadrotorLaw(TeamLaw):
         if self.cargo is not None:
             self.cargo.weigh(states, self.vehicles[0])
         quadrotor_command(states, reference, self.vehicles, self.load, self.rows, self.memory, out)
+        if self.cargo is not None:  # the thrust acts beside the common centre of mass
+            out[0, 1:] += np.cross(self.cargo.centre, (0.0, 0.0, out[0, 0]))
 
 
 class RigidTeamLaw(TeamLaw):

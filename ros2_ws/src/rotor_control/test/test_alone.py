@@ -1,4 +1,4 @@
-"""Vehicles of cable teams that fly alone, vehicles on cables that lean, and states that are no numbers."""
+"""Vehicles that fly alone: of cable teams, with cargo beside them; vehicles on cables that lean; states that are no numbers."""
 
 from dataclasses import replace
 
@@ -7,11 +7,12 @@ import pytest
 
 from rotor_control.controller import make_controller
 from rotor_core.config.initial import initial_states
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.errors import ContractError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.plans.plan import hold
 from rotor_core.state import State
+from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.simulation import START_TIME
 
@@ -90,3 +91,23 @@ def test_a_state_that_is_no_number_is_refused():
     np.testing.assert_array_equal(
         controller(states, reference).wrenches, fresh(states, reference).wrenches
     )
+
+
+CARGO = """
+schema: 1
+model:
+  vehicles: [{use: x500, name: drone}]
+  payloads: [{name: parcel, mass_kg: 0.4, inertia_kg_m2: [1.0e-3, 1.0e-3, 1.0e-3]}]
+  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [%s, %s, -0.1]}]
+controller: {use: quadrotor}
+initial: [{entity: drone, position_m: [0, 0, 1]}]
+trajectory: {type: hover, duration_s: 8.0, position_m: [0, 0, 1]}
+"""
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.03, 0.0), (0.1, 0.05), (0.0, -0.05)])
+def test_cargo_to_one_side_pulls_nobody_away(x, y):
+    """The law balances its weight; it had let the drone drift by up to 351 mm and stay there."""
+    flight = fly(scenario_from_text(CARGO % (x, y)))
+    assert flight.position_error()[-1].max() < 1e-4
+    assert flight["drone"].tilt[-1] < 1e-4

@@ -28,7 +28,11 @@ def carried_mass(model: Model, vehicle: Vehicle) -> float:
 
 
 class Cargo:
-    """Cargo of a vehicle, and mass and inertia of vehicle and cargo together."""
+    """Cargo of a vehicle, and mass and inertia of vehicle and cargo together.
+
+    Attributes:
+        centre: their common centre of mass in the frame of the vehicle, (3,) m.
+    """
 
     def __init__(self, model: Model, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
@@ -38,6 +42,7 @@ class Cargo:
         self._payloads = [model.entities[row] for row in self._rows]
         self._points = np.array([link.position_m for link in self._links])
         self._held: tuple[bool, ...] = ()
+        self.centre = np.zeros(3)
 
     def weigh(self, states: np.ndarray, vehicle: np.ndarray) -> None:
         """Write mass and inertia of what is held now into the parameters of the vehicle, (VEHICLE,)."""
@@ -58,5 +63,5 @@ class Cargo:
                 masses.append(payload.mass_kg)
                 centres.append(np.array(link.position_m))
                 inertias.append(R @ J @ R.T)
-        mass, _, J = merged_mass(np.array(masses), np.array(centres), np.array(inertias))
+        mass, self.centre, J = merged_mass(np.array(masses), np.array(centres), np.array(inertias))
         vehicle[g.MASS], vehicle[g.INERTIA : g.INERTIA + 9] = mass, J.ravel()
