@@ -41,3 +41,13 @@ def made(bodies, solids, rows, law=None, **system):
     engine = Engine(System(tuple(bodies), solids=tuple(solids), rigid=law, **system), step=STEP)
     engine.set_state(np.array(rows))
     return engine
+
+
+def energy(engine):
+    """Kinetic energy and height of all bodies, J."""
+    total = 0.0
+    for body, row in zip(engine.system.bodies, engine.update_kinematics(), strict=True):
+        v, w = row[7:10], row[10:13]
+        total += body.mass * (0.5 * v @ v + engine.system.gravity * row[2])
+        total += 0.5 * w @ body.inertia_B @ w
+    return total

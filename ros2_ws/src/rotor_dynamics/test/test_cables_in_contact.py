@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rigid_worlds import GROUND, SIZE, G, ball, ball_body, box, box_body, made, state
+from rigid_worlds import GROUND, SIZE, G, ball, ball_body, box, box_body, energy, made, state
 from transforms3d.quaternions import axangle2quat, quat2mat
 
 from rotor_core.errors import ModelError
@@ -11,16 +11,6 @@ from rotor_dynamics.model.solid import RigidContact
 from rotor_dynamics.model.system import Cable
 
 TOP = np.array([0.0, 0.0, 0.5 * SIZE[2]])
-
-
-def energy(engine):
-    """Kinetic energy and height of all bodies, J."""
-    total = 0.0
-    for body, row in zip(engine.system.bodies, engine.update_kinematics(), strict=True):
-        v, w = row[7:10], row[10:13]
-        total += body.mass * (0.5 * v @ v + engine.system.gravity * row[2])
-        total += 0.5 * w @ body.inertia_B @ w
-    return total
 
 
 def test_a_snap_presses_what_it_pulls_against_the_ground():

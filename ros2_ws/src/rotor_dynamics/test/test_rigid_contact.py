@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rigid_worlds import CUBE, GROUND, SIZE, STEP, G, ball, ball_body, box, box_body, made, state
+from rigid_worlds import (
+    CUBE,
+    GROUND,
+    SIZE,
+    STEP,
+    G,
+    ball,
+    ball_body,
+    box,
+    box_body,
+    energy,
+    made,
+    state,
+)
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.clearance.gjk import hull_distance
@@ -19,17 +32,6 @@ from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.solid import CORE_MARGIN, RigidContact, Solid
 from rotor_dynamics.model.system import Cable, System, Weld
-
-
-def energy(engine):
-    """Kinetic energy and height of all bodies, J."""
-    total = 0.0
-    for body, row in zip(engine.system.bodies, engine.update_kinematics(), strict=True):
-        v, w = row[7:10], row[10:13]
-        total += body.mass * (0.5 * v @ v + engine.system.gravity * row[2])
-        total += 0.5 * w @ body.inertia_B @ w
-    return total
-
 
 # --- closed forms ---------------------------------------------------------------------------------
 
