@@ -221,10 +221,12 @@ def anyone_rests(world):
 
 
 @inlined
-def is_pressed(world):
-    """True if a body is pushed by another (rigid contact)."""
+def is_pressed(world, t):
+    """True if a body is pushed by another (rigid contact), or will be: bodies have just hit each other."""
     if world.head[memory.PRESSED] == 0:
         return False
+    if world.scalars[memory.STRUCK_AT] == t:
+        return True
     for b in range(world.head[memory.N_BODIES]):
         for i in range(6):
             if world.bodies[b, memory.CONTACT_PUSH + i] != 0.0:
@@ -273,7 +275,7 @@ def choose_taut(ints, floats, t, cause, quiet, may_keep):
     """
     world = memory.views(ints, floats)
     n_cables = world.head[memory.N_CONSTRAINTS]
-    stands = world.head[memory.N_CAPSTANS] == 0 and is_pressed(world)
+    stands = world.head[memory.N_CAPSTANS] == 0 and is_pressed(world, t)
     if may_keep and not anyone_rests(world):
         evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
         if all_pull(world) and world.head[memory.INCONSISTENT] == 0:
