@@ -311,7 +311,7 @@ class PlannerNode(Node):
         if not interrupts and left > 0.0:
             return (
                 False,
-                f"a trajectory of {entity} runs for another {left:.1f} s; call hover first to stop it",
+                f"a trajectory of {entity} runs for another {left:.1f} s; wait for its end, or call hover first",
             )
         if start is None:
             start = stamp_from_seconds(seconds_from_stamp(now) + LEAD)
