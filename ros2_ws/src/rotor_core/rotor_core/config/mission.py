@@ -33,7 +33,7 @@ class Condition:
 
     def __post_init__(self) -> None:
         names = [f.name for f in fields(self) if f.name not in ("entity", "within_m")]
-        if all(getattr(self, name) in (None, False) for name in names):
+        if all(getattr(self, name) is None or getattr(self, name) is False for name in names):
             raise ValueError(f"a condition needs at least one of {', '.join(names)}.")
 
 

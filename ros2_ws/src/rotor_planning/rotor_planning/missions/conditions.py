@@ -51,7 +51,9 @@ def told(condition: Condition) -> str:
     names = [f.name for f in fields(condition)]
     values = {name: getattr(condition, name) for name in names}
     plain = [
-        f"{k} {v}" for k, v in values.items() if v not in (None, False, "") and k != "within_m"
+        f"{k} {v}"
+        for k, v in values.items()
+        if v is not None and v is not False and v != "" and k != "within_m"
     ]
     return ", ".join(plain)
 
