@@ -261,8 +261,9 @@ def let_go_of(world, t, n):
     """The n listed cables that would have had to push are slack; logged."""
     row = -1
     for i in range(n):
-        k = world.order[0, i]
-        if cable_rate(world, k, memory.D_V, memory.D_OMEGA) < -AT_REST:
+        k, least = world.order[0, i], world.small[CABLE_LEAST, i]
+        gives_all = world.small[CABLE_IMPULSE, i] <= least  # what it shortens by else is rounding
+        if gives_all and cable_rate(world, k, memory.D_V, memory.D_OMEGA) < -AT_REST:
             if row < 0:
                 row = log_event(world, t, SLACK, IMPACT)
             involve(world, row, k, 1.0)
