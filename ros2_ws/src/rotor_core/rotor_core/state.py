@@ -28,6 +28,10 @@ FULL_STATE = slice(0, int(STATE))
 """Columns of a motion that are its state."""
 
 
+SMALLEST_LENGTH = 1e-9
+"""Blended quaternions are not divided by less: a reference that nobody has told is zero."""
+
+
 class Pose:
     """Named position and attitude of rows that begin with a pose.
 
@@ -131,12 +135,19 @@ def continuous(attitudes: np.ndarray) -> np.ndarray:
     return out
 
 
-def blended(here: np.ndarray, there: np.ndarray, share: float) -> np.ndarray:
-    """States (..., 13) between two: along straight lines, attitudes the short way round and of unit length."""
-    end = there.copy()
-    State(end).attitude[:] = same_sign(State(there).attitude, State(here).attitude)
+def blended(here: np.ndarray, there: np.ndarray, share: float, attitude: int = Q) -> np.ndarray:
+    """Rows between two: along straight lines, attitudes the short way round and of unit length.
+
+    Args:
+        here, there: states (..., 13), or other rows with one attitude.
+        share: of the way, 0 to 1.
+        attitude: column at which its quaternion begins.
+    """
+    columns, end = slice(attitude, attitude + 4), there.copy()
+    end[..., columns] = same_sign(there[..., columns], here[..., columns])
     out = here + share * (end - here)
-    State(out).attitude[:] /= np.linalg.norm(State(out).attitude, axis=-1, keepdims=True)
+    length = np.linalg.norm(out[..., columns], axis=-1, keepdims=True)
+    out[..., columns] /= np.maximum(length, SMALLEST_LENGTH)
     return out
 
 

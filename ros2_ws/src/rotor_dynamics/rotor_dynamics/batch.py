@@ -128,10 +128,8 @@ class Batch:
                 prepare(engine, w)
             try:
                 engine.set_state(states[w], joints=None if joints is None else joints[w])
-            except ModelError as error:
-                raise ModelError(f"world {w}: {error}") from error
-            except ContractError as error:
-                raise ContractError(f"world {w}: {error}") from error
+            except (ModelError, ContractError) as error:
+                raise type(error)(f"world {w}: {error}") from error
             self._begin(engine)
             self.ints[w], self.floats[w] = engine.ints, engine.floats
             self._poses[w] = engine.member_pose

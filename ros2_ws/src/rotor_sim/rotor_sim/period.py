@@ -1,9 +1,9 @@
 """One control period, written once: sense, decide, limit, act, record, integrate.
 
 The simulator node, flights, predictions, identification, the viewer and fits to real flights call it. Limits at rotor
-level are the controller's where it decides and the plant's where it acts. Environments for
-learning, which step a batch of worlds in one compiled call, and the compiled loops over whole flights and recorded ones
-keep a period of their own; tests hold all to the same bits. So does the laboratory, which has another plant.
+level are the controller's where it decides and the plant's where it acts. Environments for learning, which step a
+batch of worlds in one compiled call, and the compiled loops over whole flights and recorded ones keep a period of
+their own; tests hold all to the same bits. So does the laboratory, which has another plant.
 """
 
 from __future__ import annotations

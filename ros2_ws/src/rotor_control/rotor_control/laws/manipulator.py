@@ -76,9 +76,6 @@ VECTORS = 6
 JOINT_INTEGRAL_LIMIT = 0.1
 """Largest integral of the error of a joint, rad s or m s: anti-windup."""
 
-SMALLEST_FORCE = 1e-9
-"""Below this a force has no direction, N or m/s^2."""
-
 BETWEEN = {"literal": 4.0, "corrected": 1.0, "corrected_x4": 4.0}
 """Factor on the attitude gains in each reading (J.11)."""
 

@@ -15,15 +15,12 @@ import numpy as np
 from rotor_control.controller import Controller, make_controller
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
-from rotor_core.state import FULL_STATE, State, States, same_sign
+from rotor_core.state import FULL_STATE, State, States, blended
 from rotor_flight.flight import SAME_TIME, Flight
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 
 Feed = Literal["commands", "reference"]
-
-SMALLEST_LENGTH = 1e-9
-"""Blended quaternions are not divided by less."""
 
 Hook = Callable[[Simulation, float], None]
 """Called with the simulation and the time of the recording before every control period."""
@@ -227,12 +224,7 @@ def between(
         return rows[i - 1 + int(share)].copy()
     if attitude is None:
         return (1.0 - share) * rows[i - 1] + share * rows[i]
-    columns, there = slice(attitude, attitude + 4), rows[i].copy()
-    there[..., columns] = same_sign(there[..., columns], rows[i - 1][..., columns])
-    out = (1.0 - share) * rows[i - 1] + share * there
-    length = np.linalg.norm(out[..., columns], axis=-1, keepdims=True)
-    out[..., columns] /= np.maximum(length, SMALLEST_LENGTH)
-    return out
+    return blended(rows[i - 1], rows[i], float(share), attitude)
 
 
 def _joint_reference(record: Flight, t: float) -> np.ndarray | None:
