@@ -17,7 +17,7 @@ from rotor_dynamics.hybrid.guards import (
     REACHES_LENGTH,
     TURNS,
     breaking_load,
-    turning_at_start,
+    guard_at_start,
 )
 
 NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH, ANCHORED, PRESSES = constants(*range(7))
@@ -75,19 +75,6 @@ def scale_of(world, kind, k):
         return breaking_load(world, k)
     c = world.constraints[k]
     return max(c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION])
-
-
-@inlined
-def guard_at_start(world, kind, k):
-    """Value of a guard at the start of the step."""
-    c = world.constraints[k]
-    if kind == REACHES_LENGTH:
-        return min(c[memory.GAP_0], 0.0)
-    if kind == TURNS:
-        return turning_at_start(world, k)
-    if kind == BREAKS:
-        return c[memory.TENSION_0] - breaking_load(world, k)
-    return -c[memory.TENSION_0]
 
 
 @inlined

@@ -121,6 +121,35 @@ def turning_at_start(world, k):
     return min(world.constraints[k, memory.NEXT_TURN_0] - allowance(world, k), 0.0)
 
 
+@inlined
+def guard(world, kind, cable):
+    """The quantity that rises through zero when cable ``cable`` changes, at the end of the trial.
+
+    Gap, minus tension, tension over the breaking load, or the angle of a peg.
+    """
+    c = world.constraints[cable]
+    if kind == BREAKS:
+        return c[memory.TENSION] - breaking_load(world, cable)
+    if kind == TURNS:
+        return turning(world, cable)
+    if kind == REACHES_LENGTH:
+        return c[memory.GAP] - max(c[memory.GAP_0], 0.0)
+    return -c[memory.TENSION]
+
+
+@inlined
+def guard_at_start(world, kind, cable):
+    """The same at the start of the step."""
+    c = world.constraints[cable]
+    if kind == BREAKS:
+        return c[memory.TENSION_0] - breaking_load(world, cable)
+    if kind == TURNS:
+        return turning_at_start(world, cable)
+    if kind == REACHES_LENGTH:
+        return min(c[memory.GAP_0], 0.0)
+    return -c[memory.TENSION_0]
+
+
 @kernel
 def earliest(ints, floats, h, skipped):
     """First change of the taut set in the trial step of length h, cable ``skipped`` left out.
