@@ -203,7 +203,7 @@ def test_a_joint_plan_rests_outside():
         (
             [0.0, 1.0],
             np.zeros((1, 3, 2)),
-            r"needs \(m,\) times and \(m, 3, n\) points, got \(2,\) and \(1, 3, 2\)",
+            r"points: must have the shape \(2, 3, n\), got \(1, 3, 2\)",
         ),
         ([], np.zeros((0, 3, 2)), "needs"),
         ([0.0, 0.0], np.zeros((2, 3, 2)), "times must increase"),

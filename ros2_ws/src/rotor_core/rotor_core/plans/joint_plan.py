@@ -8,6 +8,7 @@ import numpy as np
 from scipy.interpolate import BPoly
 
 from rotor_core.errors import ContractError
+from rotor_core.given import increasing, numbers
 
 
 class JointPlan:
@@ -23,15 +24,10 @@ class JointPlan:
     """
 
     def __init__(self, times: np.ndarray, points: np.ndarray) -> None:
-        times, points = np.asarray(times, float), np.asarray(points, float)
-        if times.ndim != 1 or not len(times) or points.shape[:2] != (len(times), 3):
-            raise ContractError(
-                f"joint plan: needs (m,) times and (m, 3, n) points, got {times.shape} and {points.shape}."
-            )
-        if not (np.isfinite(times).all() and np.isfinite(points).all()):
-            raise ContractError("joint plan: must be finite.")
-        if np.any(np.diff(times) <= 0.0):
-            raise ContractError("joint plan: times must increase.")
+        times = increasing("joint plan: times", times)
+        if not len(times):
+            raise ContractError("joint plan: needs at least one point, got none.")
+        points = numbers("joint plan: points", points, len(times), 3, None)
         self.times, self.points = times, points
         self._pieces = []
         if len(times) > 1 and points.shape[2]:

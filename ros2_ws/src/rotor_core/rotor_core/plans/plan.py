@@ -16,6 +16,7 @@ from scipy.interpolate import make_interp_spline
 
 from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
+from rotor_core.given import increasing, numbers
 from rotor_core.math import so3
 from rotor_core.reference import (
     ACCELERATION,
@@ -60,38 +61,23 @@ class Plan:
     motors: bool = True
 
     def __post_init__(self) -> None:
-        durations = np.ascontiguousarray(self.durations, float)
-        coefficients = np.ascontiguousarray(self.coefficients, float)
-        rotation = (
-            np.zeros(3) if self.rotation is None else np.ascontiguousarray(self.rotation, float)
-        )
-        if (
-            durations.ndim != 1
-            or coefficients.ndim != 3
-            or coefficients.shape[:2] != (len(durations), AXES)
-        ):
-            raise ContractError(
-                f"plan: coefficients must have the shape ({durations.size}, {AXES}, degree + 1), "
-                f"got {coefficients.shape}."
-            )
-        if rotation.shape != (3,):
-            raise ContractError(f"plan: rotation must have 3 entries, got {rotation.shape}.")
+        durations = numbers("plan: durations", self.durations, None)
         if not (len(durations) and np.all(durations > 0.0)):
-            raise ContractError("plan: needs at least one segment, and durations > 0 s.")
-        if not (
-            np.isfinite(coefficients).all()
-            and np.isfinite(durations).all()
-            and np.isfinite(rotation).all()
-            and np.isfinite(self.radius)
-        ):
-            raise ContractError("plan: every number must be finite.")
+            raise ContractError(
+                f"plan: needs at least one segment, and durations > 0 s, got {durations.tolist()}."
+            )
+        coefficients = numbers("plan: coefficients", self.coefficients, len(durations), AXES, None)
+        rotation = numbers(
+            "plan: rotation", (0.0,) * 3 if self.rotation is None else self.rotation, 3
+        )
+        radius = numbers("plan: radius", self.radius)
         for name, value in (
             ("durations", durations),
             ("coefficients", coefficients),
             ("rotation", rotation),
         ):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "radius", float(self.radius))
+        object.__setattr__(self, "radius", float(radius))
 
     @property
     def duration(self) -> float:
@@ -112,16 +98,12 @@ class Plan:
         Raises:
             ContractError: fewer than two samples, times that do not increase, or shapes that do not fit.
         """
-        t, positions = np.asarray(t, float), np.asarray(positions, float)
-        heading = np.zeros(len(t)) if yaw is None else np.asarray(yaw, float)
-        if t.ndim != 1 or len(t) < 2 or positions.shape != (len(t), 3) or heading.shape != t.shape:
-            raise ContractError(
-                f"plan: needs at least two samples, times (m,), positions (m, 3), yaw (m,); got {t.shape}, "
-                f"{positions.shape}, {heading.shape}."
-            )
+        t = increasing("plan: times", t)
+        if len(t) < 2:
+            raise ContractError(f"plan: needs at least two samples, got {len(t)}.")
+        positions = numbers("plan: positions", positions, len(t), 3)
+        heading = np.zeros(len(t)) if yaw is None else numbers("plan: yaw", yaw, len(t))
         values = np.column_stack([positions, heading])
-        if not (np.isfinite(t).all() and np.isfinite(values).all() and (np.diff(t) > 0.0).all()):
-            raise ContractError("plan: times must increase, and all samples must be finite.")
         at_rest = [(order, np.zeros(4)) for order in (1, 2)]
         spline = make_interp_spline(t, values, k=5, bc_type=(at_rest, at_rest))
         durations = np.diff(t)
@@ -311,6 +293,6 @@ def hold(
 ) -> Plan:
     """A plan that rests at a pose; position (3,) m, angles rad."""
     coefficients = np.zeros((1, AXES, 1))
-    coefficients[0, X : Z + 1, 0] = position
+    coefficients[0, X : Z + 1, 0] = numbers("plan: position", position, 3)
     coefficients[0, ROLL, 0], coefficients[0, PITCH, 0], coefficients[0, YAW, 0] = roll, pitch, yaw
     return Plan(np.array([duration]), coefficients, motors=motors)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from rotor_core.errors import ContractError
+from rotor_core.given import numbers
 from rotor_core.plans.plan import AXES, PHASE, YAW, Plan, hold
 from rotor_planning.trajectories.corridor import Corridor
 from rotor_planning.trajectories.keep_out import KeepOut
@@ -82,9 +83,9 @@ def circle(
             f"rad/s^2, got {radius}, {period}, {cruise}, {ramp}."
         )
     rate = 2.0 * np.pi / period
-    amplitudes = np.zeros(3) if rotation is None else np.asarray(rotation, float)
+    amplitudes = np.zeros(3) if rotation is None else numbers("circle: rotation", rotation, 3)
     check_tilt(amplitudes)
-    centre = np.asarray(start, float) - [radius, 0.0, 0.0]
+    centre = numbers("circle: start", start, 3) - [radius, 0.0, 0.0]
     return _phased(centre, rate, abs(rate) / ramp, cruise, radius, yaw, amplitudes)
 
 
@@ -133,7 +134,9 @@ def figure_eight(
     path = np.column_stack(
         [0.5 * width * np.sin(phase), 0.5 * height * np.sin(2.0 * phase), np.zeros(len(t))]
     )
-    return Plan.from_samples(t, np.asarray(start, float) + path, np.full(len(t), yaw))
+    return Plan.from_samples(
+        t, numbers("figure_eight: start", start, 3) + path, np.full(len(t), yaw)
+    )
 
 
 def _phased(
@@ -185,17 +188,19 @@ def rotation(
             f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and at least one turn, "
             f"got {period} and {turns}."
         )
-    check_tilt(np.asarray(amplitude, float))
+    amplitude = numbers("rotation: amplitude", amplitude, 3)
+    check_tilt(amplitude)
     rate = 2.0 * np.pi / period
     ramp_time = 0.5 * period
+    start = numbers("rotation: start", start, 3)
     return _phased(start, rate, ramp_time, turns * period - ramp_time, 0.0, yaw, amplitude)
 
 
 def _legs(start: np.ndarray, waypoints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    points = [np.asarray(start, float)]
-    if not np.isfinite(waypoints).all():
-        raise ContractError("waypoints: must be finite.")
-    for p in np.asarray(waypoints, float).reshape(-1, 3):
+    points = [numbers("start", start, 3)]
+    one = len(waypoints) > 0 and np.isscalar(waypoints[0])
+    given = [waypoints] if one else waypoints if len(waypoints) else np.zeros((0, 3))
+    for p in numbers("waypoints", given, None, 3):
         if np.linalg.norm(p - points[-1]) > SAME_POINT:
             points.append(p)
     array = np.array(points)
