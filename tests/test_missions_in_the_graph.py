@@ -1,5 +1,7 @@
 """Missions over DDS: the scenario's own, and the action with feedback, cancelling and mistakes."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rotor_msgs.action import FlyMission
 from rotor_msgs.msg import HybridEvent, TeamState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.ros import qos
 
 GROUNDED = """
@@ -129,6 +133,96 @@ def test_a_mission_is_an_action(tmp_path):
         assert down.result.success, down.result.message
         assert result(first).result.status == "cancelled"
         bench.until(lambda: height(states) < 0.06, "the ground")
+
+
+def asked(bench, client, text):
+    """Goal handle of a mission that was asked for, and what its result will come in."""
+    future = client.send_goal_async(FlyMission.Goal(mission=text))
+    bench.until(future.done, "an answer to the goal")
+    handle = future.result()
+    assert handle.accepted
+    return handle, handle.get_result_async()
+
+
+HOVERS = "steps: [{type: hover, duration_s: 1000.0}]"
+
+
+def test_missions_that_cannot_be_flown_end_with_the_reason(tmp_path):
+    """They ended the planner, and with it the graph."""
+    scenario = tmp_path / "grounded.yaml"
+    scenario.write_text(GROUNDED)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        start(bench, str(scenario))
+        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
+        bench.until(client.server_is_ready, "the action")
+        bench.until(lambda: len(states) > 10, "states")
+        for text, words in (
+            ("{type: go_to, position_m: [1.0e9, 0, 0]}", "go_to): goal: must be within 1e+06 m"),
+            ("{type: take_off, height_m: 1.0e+7}", "take_off): goal: must be within 1e+06 m"),
+            ("{type: hover, duration_s: 1.0e300}", "duration_s: must be <= 86400"),
+            (
+                "{type: go_to, position_m: [1, 0, 1], acceleration_m_s2: 1.0e-300}",
+                "go_to): ",
+            ),
+            ("{type: go_to, position_m: [1, 0, 1], speed_m_s: 1.0e-9}", "at most 86400 s, got"),
+        ):
+            _, future = asked(bench, client, f"steps: [{text}]")
+            bench.until(future.done, f"the end of {text}")
+            ended = future.result()
+            assert ended.status == GoalStatus.STATUS_ABORTED and words in ended.result.message, (
+                ended.result.message
+            )
+        _, future = asked(bench, client, "steps: [{type: take_off, height_m: 0.5}]")
+        bench.until(future.done, "the end of a mission", patience=60.0)
+        assert future.result().result.success
+
+
+def test_who_waits_for_a_mission_is_answered_whatever_happens(tmp_path):
+    """Cancelled while time stands, stopped, in another world, and when the planner is ended."""
+    scenario = tmp_path / "grounded.yaml"
+    scenario.write_text(GROUNDED)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        start(bench, str(scenario))
+        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
+        bench.until(client.server_is_ready, "the action")
+        bench.until(lambda: len(states) > 10, "states")
+
+        def trigger(name):
+            assert bench.call(Trigger, f"/simulator/{name}", Trigger.Request()).success
+
+        def ends(future, status, words):
+            bench.until(future.done, f"the answer: {words}")
+            ended = future.result()
+            assert ended.status == status and ended.result.status == "cancelled", ended
+            assert words in ended.result.message
+
+        handle, future = asked(bench, client, HOVERS)
+        trigger("pause")
+        bench.standing(states)
+        handle.cancel_goal_async()
+        ends(future, GoalStatus.STATUS_CANCELED, "cancelled")
+
+        _, future = asked(bench, client, HOVERS)  # while time stands
+        trigger("stop")
+        trigger("play")
+        ends(future, GoalStatus.STATUS_ABORTED, "reset")
+        bench.until(lambda: states[-1].step > 20, "flight")
+
+        _, future = asked(bench, client, HOVERS)
+        other = dump_scenario(load_scenario("quadrotor_circle"))
+        bench.node.create_publisher(String, "/rotor/world", qos.LATCHED).publish(String(data=other))
+        ends(future, GoalStatus.STATUS_ABORTED, "the simulator has gone into another world")
+
+        # what is asked of a planner that goes is refused, or lost with it
+        bench.spin(2.0)
+        bench.until(client.server_is_ready, "the action again")
+        _, future = asked(bench, client, HOVERS)
+        bench.group.children["planner"].process.send_signal(signal.SIGTERM)
+        ends(future, GoalStatus.STATUS_ABORTED, "the node was ended")
+        bench.until(lambda: not bench.group.children["planner"].running, "the end of the planner")
+        assert bench.group.children["planner"].process.returncode == 0
 
 
 SAGGING = """

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import hold
-from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_core.reference import (
+    ACCELERATION,
+    ATTITUDE,
+    BODY_RATE,
+    JERK,
+    POSITION,
+    VELOCITY,
+    YAW_ANGLE,
+    YAW_RATE,
+)
 from rotor_planning.trajectories import plans as trajectories
 from rotor_planning.trajectories.knots import go_to, through_knots
 
@@ -56,9 +65,9 @@ def test_headings_take_the_short_way():
     "times, words",
     [
         ([0.0], "at least 2 points"),
-        ([0.0, 1.0, 1.0], "must increase from 0"),
-        ([0.5, 1.0], "must increase from 0"),
-        ([0.0, np.nan], "must be finite"),
+        ([0.0, 1.0, 1.0], r"time_from_start\[2\]: times must increase, got 1 s after 1 s"),
+        ([0.5, 1.0], "must begin at 0 s, got 0.5 s"),
+        ([0.0, np.nan], r"time_from_start\[1\]: must be finite, got nan"),
     ],
 )
 def test_knots_that_are_none(times, words):
@@ -96,6 +105,40 @@ def test_a_goal_goes_on_from_the_moving_reference(seed):
     assert steps < 20.0 * hardest * plan.duration / 400 / min(braking, plan.duration)
 
 
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_a_goal_goes_on_from_a_payload_that_is_turned(seed):
+    """Attitude, body rate and angular acceleration are what they were, and it comes level; also while it moves."""
+    random = np.random.default_rng(seed)
+    amplitudes, yaw = random.uniform(-1.0, 1.0, 3), random.uniform(-3.0, 3.0)
+    turning = trajectories.circle(
+        np.zeros(3), 0.5, 5.0, ramp=1.0, yaw=yaw, rotation=amplitudes * random.integers(0, 2, 3)
+    )
+    now = turning.sample(random.uniform(0.0, turning.duration))
+    plan = go_to(now, random.normal(size=3), None, speed=1.0, acceleration=1.0)
+    np.testing.assert_allclose(plan.sample(0.0)[:JERK], now[:JERK], atol=1e-9)
+    np.testing.assert_allclose(plan.sample(0.0)[ATTITUDE:], now[ATTITUDE:], atol=1e-9)
+    end = plan.sample(plan.duration)
+    np.testing.assert_allclose(end[ATTITUDE + 1 : ATTITUDE + 3], 0.0, atol=1e-9)
+    np.testing.assert_allclose(end[BODY_RATE:YAW_ANGLE], 0.0, atol=1e-8)
+    times = np.linspace(0.0, plan.duration, 4001)
+    rates = np.array([plan.sample(t)[BODY_RATE : BODY_RATE + 3] for t in times])
+    steps = np.abs(np.diff(rates, axis=0)).max()
+    hardest = 3.0 * np.abs(now[BODY_RATE:YAW_ANGLE]).max() + 10.0
+    assert steps < hardest * plan.duration / 4000  # no rate jumps
+
+
+def test_turning_is_braked_by_itself():
+    """A turn ends as soon as it can, however long a way the speed takes to brake."""
+    now = hold(np.zeros(3), 0.3).sample(0.0)
+    now[VELOCITY], now[YAW_RATE], now[BODY_RATE + 2] = 10.0, 0.5, 0.5
+    plan = go_to(now, None, None, speed=1.0, acceleration=2.0)
+    turned = plan.sample(plan.duration)[YAW_ANGLE] - 0.3
+    # a cubic rate from 0.5 rad/s to 0 in 1.5 * 0.5 / 2 s: half of rate times time
+    assert turned == pytest.approx(0.5 * 0.5 * 0.375, rel=1e-9)
+    assert plan.duration == pytest.approx(7.5)
+
+
 def test_from_rest_it_is_the_line():
     """Two ways to one plan: the quintic of :func:`line`, and that through states."""
     there = np.array([1.0, -2.0, 0.5])
@@ -107,10 +150,18 @@ def test_from_rest_it_is_the_line():
         np.testing.assert_allclose(a.sample(t), b.sample(t), atol=1e-10)
 
 
-@pytest.mark.parametrize("goal", [[np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0], [0.0, -1e300, 0.0]])
-def test_a_goal_that_nobody_reaches_is_refused(goal):
+@pytest.mark.parametrize(
+    "goal, words",
+    [
+        ([np.nan, 0.0, 0.0], r"goal\[0\]: must be finite"),
+        ([0.0, np.inf, 0.0], r"goal\[1\]: must be finite"),
+        ([0.0, -1e300, 0.0], "goal: must be within 1e"),
+        ([0.0, 1.0], r"goal: must have the shape \(3\), got \(2,\)"),
+    ],
+)
+def test_a_goal_that_nobody_reaches_is_refused(goal, words):
     """It was slowed down for ever."""
-    with pytest.raises(ContractError, match="goal: must be within 1e"):
+    with pytest.raises(ContractError, match=words):
         go_to(np.zeros(28), np.array(goal), None, speed=1.0, acceleration=1.0)
 
 

@@ -8,6 +8,9 @@ from typing import Literal
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 
+LONGEST = 86400.0
+"""Steps end within a day, s."""
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -43,7 +46,7 @@ class TakeOff:
 
     type: Literal["take_off"]
     height_m: float = bounded(gt=0.0)
-    duration_s: float | None = bounded(None, gt=0.0)
+    duration_s: float | None = bounded(None, gt=0.0, le=LONGEST)
     speed_m_s: float = bounded(1.0, gt=0.0)
     acceleration_m_s2: float = bounded(1.0, gt=0.0)
     entity: str = ""
@@ -57,7 +60,7 @@ class GoTo:
     position_m: Vector
     yaw_deg: float | None = None
     relative: bool = False
-    duration_s: float | None = bounded(None, gt=0.0)
+    duration_s: float | None = bounded(None, gt=0.0, le=LONGEST)
     speed_m_s: float = bounded(1.0, gt=0.0)
     acceleration_m_s2: float = bounded(1.0, gt=0.0)
     entity: str = ""
@@ -69,7 +72,7 @@ class Turn:
 
     type: Literal["turn"]
     yaw_deg: float
-    duration_s: float | None = bounded(None, gt=0.0)
+    duration_s: float | None = bounded(None, gt=0.0, le=LONGEST)
     rate_deg_s: float = bounded(30.0, gt=0.0)
     entity: str = ""
 
@@ -79,7 +82,7 @@ class HoverStep:
     """Stay for a while."""
 
     type: Literal["hover"]
-    duration_s: float = bounded(gt=0.0)
+    duration_s: float = bounded(gt=0.0, le=LONGEST)
     entity: str = ""
 
 
@@ -89,7 +92,7 @@ class WaitUntil:
 
     type: Literal["wait_until"]
     condition: Condition
-    timeout_s: float = bounded(10.0, gt=0.0)
+    timeout_s: float = bounded(10.0, gt=0.0, le=LONGEST)
     entity: str = ""
 
 
@@ -104,7 +107,7 @@ class Land:
     type: Literal["land"]
     height_m: float | None = None
     cut_off_m: float = bounded(0.05, gt=0.0)
-    duration_s: float | None = bounded(None, gt=0.0)
+    duration_s: float | None = bounded(None, gt=0.0, le=LONGEST)
     speed_m_s: float = bounded(0.5, gt=0.0)
     acceleration_m_s2: float = bounded(1.0, gt=0.0)
     entity: str = ""
@@ -116,7 +119,7 @@ class Tighten:
 
     type: Literal["tighten"]
     speed_m_s: float = bounded(0.3, gt=0.0)
-    timeout_s: float = bounded(20.0, gt=0.0)
+    timeout_s: float = bounded(20.0, gt=0.0, le=LONGEST)
     entity: str = ""
 
 
@@ -127,7 +130,7 @@ class Slacken:
     type: Literal["slacken"]
     by_m: float = bounded(0.15, gt=0.0)
     speed_m_s: float = bounded(0.3, gt=0.0)
-    timeout_s: float = bounded(20.0, gt=0.0)
+    timeout_s: float = bounded(20.0, gt=0.0, le=LONGEST)
     entity: str = ""
 
 
@@ -142,7 +145,7 @@ class Wind:
     cable: int = bounded(ge=1)
     length_m: float = bounded(gt=0.0)
     rate_m_s: float | None = bounded(None, gt=0.0)
-    timeout_s: float = bounded(60.0, gt=0.0)
+    timeout_s: float = bounded(60.0, gt=0.0, le=LONGEST)
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,7 @@ class HookStep:
     payload: str
     to: str
     within_m: float = bounded(0.1, gt=0.0)
-    timeout_s: float = bounded(20.0, gt=0.0)
+    timeout_s: float = bounded(20.0, gt=0.0, le=LONGEST)
 
 
 @dataclass(frozen=True)

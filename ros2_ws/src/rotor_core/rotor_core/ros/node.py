@@ -41,6 +41,8 @@ STDERR = 2
 LEAVING = 10.0
 """Longest time that a node takes to go, s: what waits for its subscribers has 4 s."""
 
+OTHER_WORLD = "the simulator has gone into another world"
+
 REFUSED_EVERY = 1.0
 """Least time between two lines about worlds that are refused, s."""
 
@@ -226,6 +228,8 @@ def run(
 ) -> int:
     """Create a node and run it to its end.
 
+    A node with a method ``leave(executor, why)`` may answer who still waits for it before it goes.
+
     Args:
         make: constructor of the node.
         args: command line.
@@ -257,6 +261,8 @@ def run(
             executor = make_executor()
             executor.add_node(node)
             main(node, executor)
+            if (leave := getattr(node, "leave", None)) is not None:
+                leave(executor, OTHER_WORLD if _new_world.is_set else "the node was ended")
             if _failures:
                 raise _failures[0]
             if _stop.is_set and (keeper := getattr(node, "keeper", None)) is not None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from rotor_core.config.checks.missions import check_mission
 from rotor_core.config.mission import Guard, Land, Mission
 from rotor_core.config.schema import Scenario
@@ -18,6 +20,7 @@ from rotor_core.plans.registry import seconds
 from rotor_planning.missions.conditions import View, told
 from rotor_planning.missions.pilot import Flow, Orders, Pilot, StepFailed
 from rotor_planning.missions.steps import FLOWS, land
+from rotor_planning.trajectories.bounds import IMPOSSIBLE
 
 
 class Status(Enum):
@@ -62,11 +65,6 @@ class MissionRunner:
         self._ending: str | None = None
 
     @property
-    def has_begun(self) -> bool:
-        """True if the mission has seen a state."""
-        return self._begun
-
-    @property
     def n_steps(self) -> int:
         """Number of its steps."""
         return len(self._mission.steps)
@@ -93,13 +91,14 @@ class MissionRunner:
             self.progress.elapsed = seconds(view.now - self._step_began)
             assert self._flow is not None
             try:
-                next(self._flow)
+                with np.errstate(all="ignore"):
+                    next(self._flow)
                 return
             except StopIteration:
                 self._flow = None
                 if self._ending is not None:
                     self._end(Status.ABORTED, f"{self._ending}; done")
-            except StepFailed as failure:
+            except (StepFailed, *IMPOSSIBLE) as failure:
                 self._end(
                     Status.FAILED, f"step {self.progress.step} ({self.progress.kind}): {failure}"
                 )

@@ -15,6 +15,7 @@ from rotor_core.plans.registry import seconds
 from rotor_core.reference import POSITION, REFERENCE, YAW_ANGLE
 from rotor_core.state import State
 from rotor_planning.missions.conditions import Conditions, View
+from rotor_planning.trajectories.bounds import check_size
 from rotor_planning.trajectories.knots import come_to_rest
 
 ARRIVES_WITHIN, ARRIVES_AFTER = 1.0, 5.0
@@ -116,7 +117,12 @@ class Pilot:
         return self.seen(entity)
 
     def start(self, entity: str, plan: Plan, kind: str) -> int:
-        """Give out a plan; its end, ns."""
+        """Give out a plan; its end, ns.
+
+        Raises:
+            ContractError: nobody can mean it.
+        """
+        check_size(plan)
         start = self.begin()
         self.orders.start_plan(entity, start, plan, kind)
         return start + nanoseconds(plan.duration)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Callable
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import RCLError, ServerGoalHandle
 from rclpy.client import Client
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.task import Future
 from rotor_msgs.action import FlyMission
@@ -28,8 +31,29 @@ ATTACH, RELEASE, CUT, WIND = (
     f"simulator/{name}" for name in ("attach", "release", "cut_cable", "wind")
 )
 
+STEADY = ClockType.STEADY_TIME
+
+LOOK = 0.1
+"""Wall time between two looks whether a mission has been cancelled, s: states may not come."""
+
+ANSWERED, SENDING = 2.0, 0.3
+"""Longest time until a mission of a planner that goes has ended, and for the answer to go out after it, s."""
+
+RESET = "the simulation was reset meanwhile"
+
 FEEDBACK_PERIOD = 200_000_000
 """Feedback goes out this often, ns of simulation time."""
+
+
+class Missions(ActionServer):
+    """The action; a client that goes while it is answered does not end the node."""
+
+    async def execute(self, taken_data: object) -> None:
+        """Serve what was taken."""
+        try:
+            await super().execute(taken_data)
+        except RCLError as error:
+            self._node.get_logger().warning(f"fly_mission: an answer was lost: {error}")
 
 
 class MissionFlight:
@@ -64,18 +88,41 @@ class MissionFlight:
         for vehicle in scenario.model.vehicles:
             if vehicle.battery is not None:
                 self._listen_to_battery(node, vehicle.name)
-        self._server = ActionServer(
+        self._has_seen = False
+        self._leaves = ""
+        self._accepted = 0
+        self._node = node
+        self._server = Missions(
             node,
             FlyMission,
             "~/fly_mission",
             self._execute,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
+            goal_callback=self._accept,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
+
+    def leave(self, executor: Executor, why: str) -> None:
+        """Stop what runs, and wait until whoever asked for it has been answered, at most :data:`ANSWERED`."""
+        self._leaves = why
+        if not self._accepted:
+            return
+        self.cancel(why)
+        until = wall.monotonic() + ANSWERED
+        while self._accepted and wall.monotonic() < until:
+            executor.spin_once(timeout_sec=LOOK)
+        until = wall.monotonic() + SENDING
+        while wall.monotonic() < until:  # the result goes out; who asks for more is refused
+            executor.spin_once(timeout_sec=LOOK)
 
     def destroy(self) -> None:
         """Take the action down."""
         self._server.destroy()
+
+    def _accept(self, _: FlyMission.Goal) -> GoalResponse:
+        if self._leaves:
+            return GoalResponse.REJECT
+        self._accepted += 1
+        return GoalResponse.ACCEPT
 
     def _listen_to_battery(self, node: Node, vehicle: str) -> None:
         def callback(message: BatteryState) -> None:
@@ -91,9 +138,9 @@ class MissionFlight:
     def begin(self, mission: Mission | None) -> None:
         """A new epoch: what ran is void, and the mission of the scenario begins, if there is one.
 
-        A mission that was asked for before the first state begins with it.
+        A mission that was asked for before the first state of all begins with it.
         """
-        if self._runner is not None and self.is_running and not self._runner.has_begun:
+        if self.is_running and not self._has_seen:
             return
         if self.is_running:
             self._logger.info("mission: ended by a reset")
@@ -108,11 +155,11 @@ class MissionFlight:
 
     def go_on(self, now: int, states: np.ndarray, taut: np.ndarray, lengths: np.ndarray) -> None:
         """Go on with a new state at ``now``, ns, and cables that are taut and so long (m)."""
+        self._has_seen = True
+        self._hear_cancel()
         runner = self._runner
         if runner is None or runner.status is not Status.RUNNING:
             return
-        if self._goal is not None and self._goal.is_cancel_requested:
-            runner.cancel()
         runner.update(View(now, states, taut, self._board, lengths, dict(self._batteries)))
         for _, text in runner.log[self._told :]:
             self._logger.info(f"mission: {text}")
@@ -129,10 +176,17 @@ class MissionFlight:
             step=progress.step, steps=runner.n_steps, kind=progress.kind, elapsed=progress.elapsed
         )
 
-    def cancel(self) -> None:
+    def _hear_cancel(self) -> None:
+        """Stop a mission whose client has cancelled it, also while time stands."""
+        if self._goal is not None and self._goal.is_cancel_requested:
+            self.cancel()
+
+    def cancel(self, why: str = "") -> None:
         """Stop what runs; everything that flies hovers."""
         if self._runner is not None and self.is_running:
             self._runner.cancel()
+            if why:
+                self._runner.progress.text += f" ({why})"
             self._logger.info(f"mission: {self._runner.progress.text}")
             self._finish()
 
@@ -142,6 +196,12 @@ class MissionFlight:
             ended.set_result(None)
 
     async def _execute(self, goal: ServerGoalHandle) -> FlyMission.Result:
+        try:
+            return await self._fly(goal)
+        finally:
+            self._accepted -= 1
+
+    async def _fly(self, goal: ServerGoalHandle) -> FlyMission.Result:
         result = FlyMission.Result(status=Status.FAILED.value)
         try:
             text = goal.request.mission
@@ -154,17 +214,19 @@ class MissionFlight:
             goal.abort()
             return result
         self.cancel()
-        self._goal, self._ended = goal, Future()
+        ended = Future()
+        self._goal, self._ended = goal, ended
         self._take_up(runner)
-        ended = self._ended
+        if self._leaves:  # accepted just before
+            self.cancel(self._leaves)
+        listens = self._node.create_timer(LOOK, self._hear_cancel, clock=Clock(clock_type=STEADY))
         await ended
-        if self._goal is goal:
-            self._goal = None
+        self._node.destroy_timer(listens)
         result.success = runner.status is Status.SUCCEEDED
         if runner.status is Status.RUNNING:
             runner.status = Status.CANCELLED
         result.status = runner.status.value
-        result.message = runner.progress.text or "the simulation was reset meanwhile"
+        result.message = runner.progress.text or RESET
         result.log = [f"{t:.3f} s: {what}" for t, what in runner.log]
         if result.success:
             goal.succeed()
@@ -172,6 +234,8 @@ class MissionFlight:
             goal.canceled()
         else:
             goal.abort()
+        if self._goal is goal:
+            self._goal = None
         return result
 
     # --- orders -----------------------------------------------------------------------------------

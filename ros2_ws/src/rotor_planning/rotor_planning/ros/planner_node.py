@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rotor_msgs.msg import TeamState
 from rotor_msgs.srv import Preview
@@ -49,8 +50,9 @@ from rotor_planning.ros.goal_marker import GoalMarkers
 from rotor_planning.ros.mission_flight import MissionFlight
 from rotor_planning.ros.plan_publishers import PlanPublisher
 from rotor_planning.ros.trajectory_services import offer_trajectories
+from rotor_planning.trajectories.bounds import IMPOSSIBLE, check_size
 from rotor_planning.trajectories.from_config import make_plans, plan_from_config
-from rotor_planning.trajectories.knots import FARTHEST, go_to
+from rotor_planning.trajectories.knots import go_to
 
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
@@ -60,9 +62,6 @@ INITIAL_NEAR = 0.01
 
 LONGEST, MOST = 3600.0, 1000
 """Times of a preview are below this, s, and so many samples are given at once."""
-
-LONGEST_PLAN = 86400.0
-"""Plans end within a day, s."""
 
 
 class PlannerNode(Node):
@@ -101,6 +100,10 @@ class PlannerNode(Node):
         offer_trajectories(self, self._serve)
         self.create_service(Preview, "~/preview", self._preview)
         self._go_on()
+
+    def leave(self, executor: Executor, why: str) -> None:
+        """Answer those who wait for a mission."""
+        self._mission.leave(executor, why)
 
     def destroy_node(self) -> None:
         """Take the action down too, which a node does not do by itself."""
@@ -325,23 +328,13 @@ class PlannerNode(Node):
         try:
             with np.errstate(all="ignore"):
                 plan = make(there)
-            _check_size(plan)
-        except (ContractError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-            return False, str(error)  # whatever is asked, the planner lives on
+            check_size(plan)
+        except IMPOSSIBLE as error:
+            return False, str(error)
         self._mission.cancel()  # only for what will be flown
         self._publish_plan(entity, plan, start, kind)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
-
-
-def _check_size(plan: Plan) -> None:
-    """Refuse plans that nobody can mean."""
-    if plan.duration > LONGEST_PLAN:
-        raise ContractError(
-            f"trajectory: must take at most {LONGEST_PLAN:g} s, got {plan.duration:.3g} s."
-        )
-    if max(np.abs(plan.coefficients).max(), abs(plan.radius)) > FARTHEST:
-        raise ContractError(f"trajectory: must stay within {FARTHEST:g} m.")
 
 
 def main(args: list[str] | None = None) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.interpolate import BPoly, CubicSpline, PPoly
+from transforms3d.euler import quat2euler
 
 from rotor_core.errors import ContractError
-from rotor_core.plans.plan import AXES, YAW, Plan
+from rotor_core.given import increasing, numbers
+from rotor_core.plans.plan import AXES, ROLL, YAW, Plan, X
 from rotor_core.reference import (
     ACCELERATION,
+    ANGULAR_ACCELERATION,
+    ATTITUDE,
+    BODY_RATE,
     POSITION,
     VELOCITY,
     YAW_ACCELERATION,
     YAW_ANGLE,
     YAW_RATE,
 )
+from rotor_planning.trajectories.bounds import FARTHEST
 from rotor_planning.trajectories.timing import QUINTIC, line_times
 
 SAMPLES = 64
@@ -30,13 +38,10 @@ LEEWAY = 1.01
 STANDSTILL = 0.1
 """Shortest time to brake, and of a trajectory to a goal, s."""
 
-FARTHEST = 1e6
-"""Plans stay within this distance, m."""
-
 BRAKING = 2.0
 """Acceleration with which what moves comes to rest where nothing else is said, m/s^2."""
 
-TURN_RATE, TURN_BRAKING = 0.5, 10.0
+TURN_RATE, TURN_BRAKING = 0.5, 2.0
 """Mean rate of turns, rad/s, and what brakes one that is under way, rad/s^2."""
 
 SHORTEST = 1e-9
@@ -70,16 +75,19 @@ def through_knots(
     Raises:
         ContractError: too few knots, times that do not increase from 0, or numbers that are not finite.
     """
-    times, positions = np.asarray(times, float), np.asarray(positions, float)
+    times = increasing("trajectory: time_from_start", times)
     if len(times) < 2:
         raise ContractError(f"trajectory: needs at least 2 points, got {len(times)}.")
-    given = [positions, velocities, accelerations, yaws]
-    if not all(np.isfinite(v).all() for v in (times, *(g for g in given if g is not None))):
-        raise ContractError("trajectory: every number must be finite.")
-    if times[0] != 0.0 or (np.diff(times) <= 0.0).any():
-        raise ContractError(
-            f"trajectory: time_from_start must increase from 0 s, got {times.tolist()}."
-        )
+    if times[0] != 0.0:
+        raise ContractError(f"trajectory: time_from_start must begin at 0 s, got {times[0]:g} s.")
+    n = len(times)
+    positions = numbers("trajectory: positions", positions, n, 3)
+    if velocities is not None:
+        velocities = numbers("trajectory: velocities", velocities, n, 3)
+    if accelerations is not None:
+        accelerations = numbers("trajectory: accelerations", accelerations, n, 3)
+    if yaws is not None:
+        yaws = numbers("trajectory: yaws", yaws, n)
     if velocities is None:
         velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)
         accelerations = None
@@ -119,6 +127,42 @@ def wound(start: np.ndarray, way: float, yaw: float, *, speed: float, accelerati
     )
 
 
+def pose_of(reference: np.ndarray) -> np.ndarray:
+    """Position m and fixed-axis angles rad of a reference (28,), with two derivatives, (3, 6): (P.3) inverted."""
+    roll, pitch, _ = quat2euler(reference[ATTITUDE : ATTITUDE + 4], "sxyz")
+    rate = reference[BODY_RATE : BODY_RATE + 3]
+    cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
+    to_body = np.array([[1.0, 0.0, -sp], [0.0, cr, sr * cp], [0.0, -sr, cr * cp]])
+    angular = np.linalg.solve(to_body, rate)
+    by_roll = np.array([[0.0, 0.0, 0.0], [0.0, -sr, cr * cp], [0.0, -cr, -sr * cp]])
+    by_pitch = np.array([[0.0, 0.0, -cp], [0.0, 0.0, -sr * sp], [0.0, 0.0, -cr * sp]])
+    moving = (by_roll * angular[0] + by_pitch * angular[1]) @ angular
+    angular_acceleration = reference[ANGULAR_ACCELERATION : ANGULAR_ACCELERATION + 3]
+    faster = np.linalg.solve(to_body, angular_acceleration - moving)
+    return np.array(
+        [
+            [*reference[POSITION : POSITION + 3], roll, pitch, reference[YAW_ANGLE]],
+            [*reference[VELOCITY : VELOCITY + 3], *angular[:2], reference[YAW_RATE]],
+            [*reference[ACCELERATION : ACCELERATION + 3], *faster[:2], reference[YAW_ACCELERATION]],
+        ]
+    )
+
+
+def _halt(motion: np.ndarray, braking: float) -> float:
+    """Time in which velocity and acceleration (2, 3) come to rest, s; ``braking``: m/s^2 or rad/s^2."""
+    if not motion.any():
+        return 0.0
+    return max(1.5 * float(np.linalg.norm(motion[0])) / braking, STANDSTILL)
+
+
+def _brake(p: float, v: float, a: float, halt: float) -> Polynomial:
+    """Position in time of what comes to rest in ``halt`` s, its velocity cubic."""
+    if halt == 0.0:
+        return Polynomial([p])
+    rate = _pieces(np.array([0.0, halt]), np.array([[[v], [a]], [[0.0], [0.0]]]))[0, 0]
+    return Polynomial(rate)(Polynomial([0.0, 1.0 / halt])).integ(k=[p])
+
+
 def _peaks(position: list[Polynomial], length: float) -> tuple[float, float]:
     """Largest speed and acceleration of x, y, z over 0..length."""
     t = np.linspace(0.0, length, SAMPLES)
@@ -138,13 +182,13 @@ def go_to(
     turn_rate: float = TURN_RATE,
     least_duration: float = 0.0,
 ) -> Plan:
-    """From a reference in motion (28,) to rest at ``goal`` (3,) m and heading ``yaw`` rad.
+    """From a reference in motion (28,) to rest at ``goal`` (3,) m and heading ``yaw`` rad, level.
 
     Two motions at once (P.10): one brakes what moves now, the other is the quintic from where that
-    would end to the goal.
+    would end to the goal. Turning is braked by itself.
 
     Args:
-        reference: position, velocity and acceleration (and heading) go on from there.
+        reference: position and attitude, velocities and accelerations go on from there.
         goal: m; None: where braking ends.
         yaw: rad, reached the short way round; None: the same.
         speed: peak, m/s, unless braking alone is faster.
@@ -154,52 +198,48 @@ def go_to(
         least_duration: s.
 
     Raises:
-        ContractError: the goal is not finite, or farther away than :data:`FARTHEST`.
+        ContractError: the goal is not finite, or farther away than :data:`rotor_planning.trajectories.bounds.FARTHEST`.
     """
-    now = np.array(
-        [
-            [*reference[POSITION : POSITION + 3], reference[YAW_ANGLE]],
-            [*reference[VELOCITY : VELOCITY + 3], reference[YAW_RATE]],
-            [*reference[ACCELERATION : ACCELERATION + 3], reference[YAW_ACCELERATION]],
-        ]
-    )
+    now = pose_of(reference)
     p, v, a = now
-    brake, stop = [Polynomial([x]) for x in p], p
-    halt = 0.0
-    if v.any() or a.any():
-        halt = 1.5 * float(np.linalg.norm(v[:3])) / (acceleration if braking is None else braking)
-        halt = max(halt, 1.5 * abs(v[3]) / TURN_BRAKING, STANDSTILL)
-        rates = _pieces(np.array([0.0, halt]), np.array([[v, a], [v * 0.0, a * 0.0]]))[0]
-        real_time = Polynomial([0.0, 1.0 / halt])
-        brake = [Polynomial(c)(real_time).integ(k=[x]) for c, x in zip(rates, p, strict=True)]
-        stop = np.array([b(halt) for b in brake])
-    goal = stop[:3] if goal is None else np.asarray(goal, float)
-    turn = 0.0 if yaw is None else np.remainder(yaw - stop[3] + np.pi, 2.0 * np.pi) - np.pi
-    way = np.array([*(goal - stop[:3]), turn])
+    halts = np.repeat(
+        [
+            _halt(now[1:, :3], acceleration if braking is None else braking),
+            _halt(now[1:, 3:], TURN_BRAKING),
+        ],
+        3,
+    )
+    brake = [_brake(*motion) for motion in zip(p, v, a, halts, strict=True)]
+    stop = np.array([b(halt) for b, halt in zip(brake, halts, strict=True)])
+    goal = stop[:3] if goal is None else numbers("goal", goal, 3)
+    turn = 0.0 if yaw is None else np.remainder(yaw - stop[YAW] + np.pi, 2.0 * np.pi) - np.pi
+    way = np.array([*(goal - stop[:3]), *-stop[ROLL:YAW], turn])  # what is tilted comes level
     if not (np.abs(way) < FARTHEST).all():
         raise ContractError(
             f"goal: must be within {FARTHEST:g} m of where the vehicle is, got {np.asarray(goal).tolist()}."
         )
-    v_brake, a_brake = _peaks(brake, halt)
+    v_brake, a_brake = _peaks(brake, halts[X])
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)
-    duration = max(float(legs[0]), STANDSTILL, abs(turn) / turn_rate, halt, least_duration)
+    turning = np.abs(way[ROLL:]).max() / turn_rate
+    duration = max(float(legs[0]), STANDSTILL, turning, halts.max(), least_duration)
     while True:
         rise = Polynomial(QUINTIC)(Polynomial([0.0, 1.0 / duration]))
         both = [b + w * rise for b, w in zip(brake, way, strict=True)]
         after = [Polynomial([s]) + w * rise for s, w in zip(stop, way, strict=True)]
-        v_peak, a_peak = _peaks(both, halt)
+        v_peak, a_peak = _peaks(both, halts[X])
         if v_peak <= LEEWAY * fastest and a_peak <= LEEWAY * hardest:
             break
         duration *= LONGER  # the quintic fades with its length, braking alone is within the limits
-    parts = [(0.0, halt, both), (halt, duration, after)]
-    parts = [part for part in parts if part[1] - part[0] > SHORTEST]
+    cuts = np.unique([0.0, *halts, duration])
+    parts = [(begin, end) for begin, end in pairwise(cuts) if end - begin > SHORTEST]
     coefficients = np.zeros((len(parts), AXES, len(QUINTIC)))
-    for i, (begin, end, polynomials) in enumerate(parts):
-        for axis, polynomial in zip((0, 1, 2, YAW), polynomials, strict=True):
-            c = polynomial(Polynomial([begin, end - begin])).coef
+    for i, (begin, end) in enumerate(parts):
+        for axis, halt in enumerate(halts):
+            motion = both[axis] if end <= halt else after[axis]
+            c = motion(Polynomial([begin, end - begin])).coef
             coefficients[i, axis, : len(c)] = c
-    return Plan(np.array([end - begin for begin, end, _ in parts]), coefficients)
+    return Plan(np.array([end - begin for begin, end in parts]), coefficients)
 
 
 def come_to_rest(reference: np.ndarray) -> Plan:
