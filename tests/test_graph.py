@@ -14,6 +14,7 @@ import signal
 import time
 
 import graph
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -48,6 +49,7 @@ class Answerer:
 
     def __init__(self, bench, wrench):
         self.wrench, self.states, self.enabled = wrench, [], True
+        self.spoil = lambda command: None
         self.publisher = bench.node.create_publisher(TeamCommand, "/rotor/team_command", qos.STATE)
         bench.node.create_subscription(TeamState, "/rotor/team_state", self.on_state, qos.EVENT)
 
@@ -55,9 +57,9 @@ class Answerer:
         self.states.append(message)
         if self.enabled:
             names = [b.name for b in message.bodies if b.name.startswith("quad")]
-            self.publisher.publish(
-                team_command(message, names, np.tile(self.wrench, (len(names), 1)))
-            )
+            command = team_command(message, names, np.tile(self.wrench, (len(names), 1)))
+            self.spoil(command)
+            self.publisher.publish(command)
 
 
 def simulator_status(messages):
@@ -67,6 +69,42 @@ def simulator_status(messages):
         for s in m.status
         if s.name == "rotor: simulator"
     ]
+
+
+def test_commands_to_no_state_say_what_is_wrong_with_them(tmp_path):
+    """A stamp that was left out zeroed the rotors, a step counted by oneself was dropped: both without a word."""
+
+    def no_stamp(command):
+        command.header.stamp = Time()
+
+    def own_step(command):
+        command.step += 1
+
+    def own_epoch(command):
+        command.epoch += 1
+
+    with graph.bench(tmp_path) as bench:
+        answerer = Answerer(bench, [HOVER_WEIGHT, 0, 0, 0])
+        status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
+        bench.start("simulator", scenario="hover", pacing="lockstep")
+        bench.until(lambda: len(answerer.states) > 20, "states")
+        log = tmp_path / "log" / "simulator.log"
+        for spoil, words in (
+            (no_stamp, "s before that of the state of its step"),
+            (own_step, "the newest state is step"),
+            (own_epoch, "of epoch 1; the newest state is step"),
+        ):
+            answerer.spoil = spoil
+            bench.until(lambda words=words: words in log.read_text(), words)
+            stood = answerer.states[-1].step
+            answerer.spoil = lambda command: None
+            bench.until(
+                lambda stood=stood: answerer.states[-1].step > stood + 20, "flight that goes on"
+            )
+        assert abs(answerer.states[-1].bodies[0].pose.position.z) < 1e-3
+        bench.until(
+            lambda: int(simulator_status(status)[-1][1]["rejected_commands"]) >= 3, "the count"
+        )
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from rotor.verbs.put import state_at
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.messages.convert import seconds_from_stamp, state_from_body
 from rotor_core.ros import qos
@@ -206,6 +207,30 @@ def test_a_world_dropped_and_made_again_is_flown(tmp_path):
         bench.until(lambda: states[-1].epoch == 2 and states[-1].step > 30, "the new world")
 
 
+def test_another_scenario_by_its_life_is_followed(tmp_path):
+    """Controller and planner stayed in the old world, and flew a vehicle of the same name by its gains."""
+    with graph.bench(tmp_path) as bench:
+        states = team(bench, "hover")
+        bench.until(lambda: states[-1].step > 30, "flight")
+        for name in ("quadrotor_circle", "hover"):
+            assert lifecycle(bench, Transition.TRANSITION_DEACTIVATE)
+            assert lifecycle(bench, Transition.TRANSITION_CLEANUP)
+            assert set_parameter(bench, "simulator", "scenario", name).successful
+            assert lifecycle(bench, Transition.TRANSITION_CONFIGURE)
+            before = states[-1].epoch
+            assert lifecycle(bench, Transition.TRANSITION_ACTIVATE)
+            bench.until(
+                lambda before=before: states[-1].epoch > before and states[-1].step > 600,
+                f"flight of {name}",
+                patience=60.0,
+            )
+            initial = initial_states(load_scenario(name))[0]
+            position = states[-1].bodies[0].pose.position
+            assert abs(position.z - initial[2]) < 0.1, position
+            away = np.hypot(position.x - initial[0], position.y - initial[1])
+            assert (away > 0.05) == (name == "quadrotor_circle"), position
+
+
 def test_put_elsewhere_before_the_start(tmp_path):
     """Stop, set state, play: the plan begins where the vehicle was put, and an old push is over."""
     from geometry_msgs.msg import WrenchStamped
@@ -348,6 +373,12 @@ def test_the_real_time_factor_changes_while_it_runs(tmp_path):
         assert speed() < 0.15
         assert set_parameter(bench, "simulator", "real_time_factor", 1.0).successful
         assert 0.15 < speed() < 1.15
+        # from a period that would last a minute
+        assert set_parameter(bench, "simulator", "real_time_factor", 0.0001).successful
+        bench.spin(1.0)
+        assert set_parameter(bench, "simulator", "real_time_factor", 1.0).successful
+        step = states[-1].step
+        bench.until(lambda: states[-1].step > step + 20, "time that goes on")
         refused = set_parameter(bench, "simulator", "real_time_factor", 1000.0)
         assert not refused.successful and "out of range" in refused.reason
 

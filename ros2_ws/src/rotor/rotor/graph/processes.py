@@ -25,7 +25,9 @@ FOLLOW = ("setpriv", "--pdeathsig", "INT", "--")
 
 def how_ended(code: int) -> str:
     """How a process ended, in words, by its exit code."""
-    if code >= 0:
+    if code == 0:
+        return "was ended from outside (code 0)"
+    if code > 0:
         return f"ended with code {code}"
     try:
         name = signal.Signals(-code).name

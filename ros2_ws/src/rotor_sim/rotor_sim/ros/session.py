@@ -492,22 +492,28 @@ class Session:
 
         Late ones are counted, not hidden.
         """
-        period = self.simulation.scenario.time.control_s / self.factor
-        deadline = self._origin_wall + (self.period + 1 - self._origin_period) * period
-        late = wall.perf_counter() - deadline
+        late = wall.perf_counter() - self._deadline()
         if late > 0.0:
             for _ in self.vehicles:  # no waiting, but what has come still counts
                 executor.spin_once(timeout_sec=0.0)
             self.health.late(late)
-            if late > period:
+            if late > self.simulation.scenario.time.control_s / self.factor:
                 # the world falls behind the wall clock; the real-time factor shows it
                 self._origin_wall += late
         while not self._interrupted(epoch):
-            left = deadline - wall.perf_counter()
+            now = wall.perf_counter()
+            left = self._deadline() - now  # the factor may change on the way
             if left <= 0.0:
                 self.health.lateness.begin()
                 return
+            if now - self.health.last_report > REPORT:
+                self._report()
             executor.spin_once(timeout_sec=min(left, SPIN_LIMIT))
+
+    def _deadline(self) -> float:
+        """End of this control period on the wall clock."""
+        period = self.simulation.scenario.time.control_s / self.factor
+        return self._origin_wall + (self.period + 1 - self._origin_period) * period
 
     def _anchor(self) -> None:
         """Let the wall clock and the simulation start together from here."""

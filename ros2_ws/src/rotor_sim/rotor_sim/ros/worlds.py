@@ -48,7 +48,7 @@ class Worlds:
         self.base: Scenario | None = None
         self.waiting: WorldChange | None = None
         self._publisher = node.create_publisher(String, "rotor/world", qos.LATCHED)
-        self._told = False
+        self._known = ""
 
     def ask(self, change: WorldChange, *, recorded: bool) -> None:
         """Ask for another world."""
@@ -65,8 +65,8 @@ class Worlds:
         self.wanted = self.base = None
 
     def tell(self, scenario: Scenario) -> None:
-        """Tell which world has come, unless it is the one that everybody was started with."""
-        if self.wanted is None and not self._told:
-            return
-        self._told = True
-        self._publisher.publish(String(data=dump_scenario(scenario)))
+        """Tell which world has come, unless everybody is in it: they were started with the first one."""
+        text = dump_scenario(scenario)
+        if text != self._known and (self._known or self.wanted is not None):
+            self._publisher.publish(String(data=text))
+        self._known = text

@@ -153,9 +153,23 @@ class CommandIntake:
         self._logger.warning(f"rejected: {why}", throttle_duration_sec=1.0)
 
     def _on_team(self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray) -> None:
-        if heading.epoch != self.epoch or not self._answered <= heading.step <= self.period:
-            return  # of another run, of a state that has not been, or older than what has been heard
+        if heading.epoch > self.epoch or (
+            heading.epoch == self.epoch and heading.step > self.period
+        ):
+            self.reject(
+                f"a command for step {heading.step} of epoch {heading.epoch}; the newest state is step {self.period} "
+                f"of epoch {self.epoch}. Copy step and epoch of the state."
+            )
+            return
+        if heading.epoch != self.epoch or heading.step < self._answered:
+            return  # of an earlier run, or older than what has been heard
         age = max(0.0, seconds_between(heading.stamp, self._time.stamp()))
+        if heading.step == self.period and age > self._watch.timeout:
+            self.reject(
+                f"a command whose stamp is {age:.3f} s before that of the state of its step {heading.step}. Copy the "
+                "stamp of the state."
+            )
+            return
         self._watch.accept_all(wrenches, self._simulation.time - age)
         self._efforts[:] = efforts
         self._take_answer(heading.step)
