@@ -65,7 +65,7 @@ class Engine(EngineState):
 
     Raises:
         ModelError: the system cannot be built.
-        ContractError: there is no such integrator.
+        ContractError: there is no such integrator, or a step or tolerance that cannot be.
     """
 
     def __init__(
@@ -80,6 +80,10 @@ class Engine(EngineState):
         tolerance: float = 1e-10,
     ) -> None:
         self.system = system
+        if not 0.0 < step < np.inf:
+            raise ContractError(f"step: must be a finite number > 0 s, got {step}.")
+        if not tolerance > 0.0:
+            raise ContractError(f"tolerance: must be above 0, got {tolerance}.")
         code, found = method(integrator)
         self.adaptive = found.adaptive
         """True if the integrator chooses its own steps, and has dense output."""
@@ -158,7 +162,7 @@ class Engine(EngineState):
         Raises:
             ContractError: wrong shape or not finite.
             ModelError: a cable is longer than it can be, welded members do not fit their rigid
-                links, or solids overlap.
+                links, a joint turns no inertia, or solids overlap.
         """
         states = checked_states(self.system, states)
         world = self.world
@@ -187,8 +191,18 @@ class Engine(EngineState):
             lay_routes(self.ints, self.floats, True)
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
+        self._check_moved()
         open_books(self.ints, self.floats)
         self.update_kinematics()
+
+    def _check_moved(self) -> None:
+        """Refuse joints that move mass, but none that turns about their axis."""
+        lost = np.flatnonzero(~np.isfinite(self.joints.accelerations))
+        if len(lost) and np.isfinite(self.wrenches).all():
+            raise ModelError(
+                f"joint {self.joints.names[lost[0]]!r}: what it moves, or what carries it, has no inertia about its "
+                "axis. Give its link an inertia, or the joint an armature."
+            )
 
     def _begin_touches(self) -> None:
         """Rigid contact begins anew: nothing presses yet, and everything is looked at."""

@@ -8,8 +8,10 @@ from transforms3d.quaternions import quat2mat
 from worlds import DRAGONFLY, TRIANGLE, quaternion, started, state
 
 from rotor_core.config.loader import load_scenario
-from rotor_core.errors import ModelError
-from rotor_dynamics.model.body import Body
+from rotor_core.errors import ContractError, ModelError
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Cable, System, Weld, merge_welds
 from rotor_sim.plant.system import system_from_scenario
 
@@ -110,7 +112,66 @@ def test_what_cannot_be_built_is_refused():
                 (Weld(0, 1, np.ones(3)), Weld(1, 2, np.ones(3)), Weld(2, 0, np.ones(3))),
             )
         )
-    from rotor_dynamics.engine import Engine
-
     with pytest.raises(ModelError, match="two points of one rigid body"):
         Engine(System((quad, quad), (Cable(0, 1, 1.0),), (Weld(0, 1, np.ones(3)),)))
+
+
+@pytest.mark.parametrize("a, b", [(0, 0), (WORLD, WORLD)])
+def test_a_cable_that_pulls_at_nothing_is_refused(a, b):
+    """A number that was mistyped: such a cable hung there for ever without a word."""
+    quad = Body("quad", 0.25, DRAGONFLY)
+    with pytest.raises(ModelError, match=r"cable1: begins and ends on .*, and pulls at nothing"):
+        System((quad, quad), (Cable(a, b, 1.0, r_b=np.array([0.1, 0.0, 0.0])),))
+
+
+@pytest.mark.parametrize("inputs", [(-1,), (2,)])
+def test_inputs_of_bodies_that_are_none_are_refused(inputs):
+    quad = Body("quad", 0.25, DRAGONFLY)
+    with pytest.raises(ModelError, match=r"inputs: body index must be 0\.\.1, got"):
+        System((quad, quad), inputs=inputs)
+
+
+@pytest.mark.parametrize("step", [0.0, -1e-3, np.nan, np.inf])
+def test_steps_and_tolerances_that_cannot_be_are_refused(step):
+    system = System((Body("quad", 0.25, DRAGONFLY),))
+    with pytest.raises(ContractError, match="step: must be a finite number > 0 s, got"):
+        Engine(system, step=step)
+    for tolerance in (0.0, -1.0, np.nan):
+        with pytest.raises(ContractError, match="tolerance: must be above 0, got"):
+            Engine(system, integrator="dopri5", tolerance=tolerance)
+
+
+def test_a_joint_that_turns_no_inertia_is_refused():
+    """A point mass on the axis has mass, but nothing that turns: the acceleration is 0/0."""
+    base, bob = Body("base", 1.0, DRAGONFLY), Body("bob", 0.1)
+    system = System((base, bob), joints=(Joint(0, 1, np.array([0.0, 1.0, 0.0]), name="elbow"),))
+    states = np.zeros((2, 13))
+    states[:, 3] = 1.0
+    with pytest.raises(ModelError, match="joint 'elbow': what it moves, or what carries it"):
+        Engine(system).set_state(states, joints=np.zeros((1, 2)))
+
+
+def test_driving_efforts_are_those_without_cables():
+    """A weight at the end of a driven arm; not told while a cable pulls: it was the lever of a unit pull."""
+    J = np.diag([0.02, 0.02, 0.03])
+    arm = Body("arm", 0.2, 0.02 * J, np.array([0.1, 0.0, 0.0]))
+    states = np.zeros((3, 13))
+    states[:, 3], states[2, :3] = 1.0, (0.2, 0.0, -0.5)
+    for length, pulls in ((0.6, False), (0.5, True)):
+        engine = Engine(
+            System(
+                (Body("base", 3.0, J), arm, Body("load", 0.5)),
+                (Cable(2, 1, length, r_b=np.array([0.2, 0.0, 0.0])),),
+                joints=(
+                    Joint(WORLD, 0, np.array([0.0, 0.0, 1.0]), driven=True),
+                    Joint(0, 1, np.array([0.0, 1.0, 0.0]), driven=True),
+                ),
+            )
+        )
+        engine.set_state(states, joints=np.zeros((2, 2)))
+        if pulls:
+            with pytest.raises(ContractError, match="not known while a cable pulls"):
+                _ = engine.joints.driving_efforts
+        else:
+            efforts = engine.joints.driving_efforts
+            np.testing.assert_allclose(efforts, [0.0, -0.2 * 0.1 * 9.81], atol=1e-12)

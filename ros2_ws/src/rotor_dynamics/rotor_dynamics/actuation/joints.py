@@ -215,9 +215,15 @@ class JointDrive:
     def driving_efforts(self) -> np.ndarray:
         """Efforts that driven joints need for their motion, (n_joints,) N m or N; zero for others (T.15).
 
-        Cables that pull do not count.
+        Raises:
+            ContractError: a cable pulls, or a joint is at its stop; what it adds is not known.
         """
         world = self._world
+        pulls = world.constraint_int[:, memory.TAUT] + world.constraint_int[:, memory.STRETCHED]
+        if self.is_driven.any() and pulls.any():
+            raise ContractError(
+                "driving_efforts: are not known while a cable pulls or a joint is at its stop."
+            )
         rows = world.joints[self._order]
         link = world.articulated[world.joint_int[self._order, memory.LINK_BODY]]
         motion = link[:, memory.ALPHA : memory.ALPHA + 6]

@@ -155,90 +155,111 @@ class System:
         n = len(self.bodies)
         if n == 0:
             raise ModelError("system: needs at least one body, got none.")
-        for k, c in enumerate(self.cables):
-            place = f"cable{k + 1}"
-            for end, _ in c.path:
-                if not (end == WORLD or 0 <= end < n):
-                    raise ModelError(f"{place}: body index must be 0..{n - 1} or WORLD, got {end}.")
-            frictions = [way.friction for way in c.through]
-            if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
-                raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
-            for part in c.parts:
-                if len(part) > 1 and any(s.ball or s.polyhedron is not None for s in part):
-                    raise ModelError(
-                        f"{place}: a ball, box or hull and something else to lie on between the same two rings. "
-                        f"Put a ring between, or name one of them only."
-                    )
-                rough = [s for s in part if s.friction]
-                if len({s.body for s in rough}) > 1 and not all(s.turn for s in rough):
-                    raise ModelError(
-                        f"{place}: rough pegs of several bodies between the same two rings: which the cable meets "
-                        f"first is not known. Put a ring between, or let one body be smooth."
-                    )
-            for at, sheave in c.sheaves:
-                if sheave.polyhedron is None:
-                    continue
-                ends = [r for body, r in (c.path[at - 1], c.path[at + 2]) if body == sheave.body]
-                if any(
-                    not sheave.polyhedron.is_outside(r - sheave.centre, INITIAL_GAP) for r in ends
-                ):
-                    raise ModelError(
-                        f"{place}: an end of it, or a ring, is on the surface of the box or hull of its own body "
-                        f"that it may wrap around, or inside. Put it outside, or leave that out."
-                    )
-            if any(frictions) and c.stiffness:
-                raise ModelError(
-                    f"{place}: a cable that stretches does not rub. Leave out stiffness or friction."
-                )
-            if any(frictions) and self.solids:
-                raise ModelError(
-                    f"{place}: cables do not rub where bodies are in rigid contact. Leave out friction, or use the "
-                    "compliant law of contact."
-                )
-            elastic = (c.stiffness, c.damping)
-            if not (np.isfinite(elastic).all() and min(elastic) >= 0.0 and c.breaking_load > 0.0):
-                raise ModelError(
-                    f"{place}: stiffness and damping must be finite and >= 0, the breaking load > 0, "
-                    f"got {c.stiffness}, {c.damping} and {c.breaking_load}."
-                )
-            if not c.stiffness and (c.damping or np.isfinite(c.breaking_load)):
-                raise ModelError(
-                    f"{place}: damping and breaking load are those of an elastic cable. Give it a stiffness."
-                )
-            if not (np.isfinite(c.length) and c.length > 0.0):
-                raise ModelError(f"{place}: length must be a finite number > 0 m, got {c.length}.")
-            for end, r in c.path:
-                if np.shape(r) != (3,) or not np.all(np.isfinite(r)):
-                    raise ModelError(
-                        f"{place}: attachment point must be 3 finite numbers, got {r}."
-                    )
-                if (
-                    end != WORLD
-                    and self.bodies[end].inertia_B is None
-                    and np.any(r)
-                    and not self._is_held(end)
-                ):
-                    raise ModelError(
-                        f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its "
-                        f"centre, got the offset {list(r)}."
-                    )
-        for i, r in enumerate(self.rotors):
-            place = f"rotor {i}"
-            if not 0 <= r.body < n:
-                raise ModelError(f"{place}: body index must be 0..{n - 1}, got {r.body}.")
-            if self.bodies[r.body].inertia_B is None and not self._is_welded(r.body):
-                raise ModelError(f"{place}: {self.bodies[r.body].name!r} is a point mass.")
-            if abs(float(np.linalg.norm(r.axis)) - 1.0) > 1e-9:
-                raise ModelError(f"{place}: axis must have length 1, got {list(r.axis)}.")
-            if not -1 <= r.joint < len(self.joints) or (r.joint >= 0 and r.inertia):
-                raise ModelError(
-                    f"{place}: joint must be -1..{len(self.joints) - 1}, and inertia then 0 (the link has it), "
-                    f"got {r.joint} and {r.inertia:g}."
-                )
-            numbers = (r.spin, r.thrust, r.torque, r.inertia, r.drag, r.radius, r.lag, *r.hub)
-            if not np.isfinite(numbers).all() or min(numbers[1:7]) < 0.0:
-                raise ModelError(f"{place}: coefficients must be finite and >= 0, got {numbers}.")
+        for k, cable in enumerate(self.cables):
+            self._check_cable(f"cable{k + 1}", cable)
+        for i, rotor in enumerate(self.rotors):
+            self._check_rotor(f"rotor {i}", rotor)
         self._check_rotor_inertia()
+        self._check_forces()
+        self._check_welds()
+        for i in self.inputs:
+            if not 0 <= i < n:
+                raise ModelError(f"inputs: body index must be 0..{n - 1}, got {i}.")
+        self._check_joints()
+        check_contacts(self.contacts, self.bodies)
+        jointed = {body for j in self.joints for body in (j.parent, j.child)} - {WORLD}
+        check_solids(self.solids, self.bodies, self._all_held_with(jointed))
+        check_blades(self.discs, self.blades, self.surfaces, self.bodies, self.joints)
+
+    def _check_cable(self, place: str, c: Cable) -> None:
+        n = len(self.bodies)
+        for end, _ in c.path:
+            if not (end == WORLD or 0 <= end < n):
+                raise ModelError(f"{place}: body index must be 0..{n - 1} or WORLD, got {end}.")
+        ends = {end for end, _ in c.path}
+        if len(ends) == 1:
+            one = "the world" if ends == {WORLD} else repr(self.bodies[ends.pop()].name)
+            raise ModelError(
+                f"{place}: begins and ends on {one}, and pulls at nothing. Give it another body."
+            )
+        frictions = [way.friction for way in c.through]
+        if not (np.isfinite(frictions).all() and min(frictions, default=0.0) >= 0.0):
+            raise ModelError(f"{place}: friction must be finite numbers >= 0, got {frictions}.")
+        for part in c.parts:
+            if len(part) > 1 and any(s.ball or s.polyhedron is not None for s in part):
+                raise ModelError(
+                    f"{place}: a ball, box or hull and something else to lie on between the same two rings. "
+                    f"Put a ring between, or name one of them only."
+                )
+            rough = [s for s in part if s.friction]
+            if len({s.body for s in rough}) > 1 and not all(s.turn for s in rough):
+                raise ModelError(
+                    f"{place}: rough pegs of several bodies between the same two rings: which the cable meets "
+                    f"first is not known. Put a ring between, or let one body be smooth."
+                )
+        for at, sheave in c.sheaves:
+            if sheave.polyhedron is None:
+                continue
+            ends = [r for body, r in (c.path[at - 1], c.path[at + 2]) if body == sheave.body]
+            if any(not sheave.polyhedron.is_outside(r - sheave.centre, INITIAL_GAP) for r in ends):
+                raise ModelError(
+                    f"{place}: an end of it, or a ring, is on the surface of the box or hull of its own body "
+                    f"that it may wrap around, or inside. Put it outside, or leave that out."
+                )
+        if any(frictions) and c.stiffness:
+            raise ModelError(
+                f"{place}: a cable that stretches does not rub. Leave out stiffness or friction."
+            )
+        if any(frictions) and self.solids:
+            raise ModelError(
+                f"{place}: cables do not rub where bodies are in rigid contact. Leave out friction, or use the "
+                "compliant law of contact."
+            )
+        elastic = (c.stiffness, c.damping)
+        if not (np.isfinite(elastic).all() and min(elastic) >= 0.0 and c.breaking_load > 0.0):
+            raise ModelError(
+                f"{place}: stiffness and damping must be finite and >= 0, the breaking load > 0, "
+                f"got {c.stiffness}, {c.damping} and {c.breaking_load}."
+            )
+        if not c.stiffness and (c.damping or np.isfinite(c.breaking_load)):
+            raise ModelError(
+                f"{place}: damping and breaking load are those of an elastic cable. Give it a stiffness."
+            )
+        if not (np.isfinite(c.length) and c.length > 0.0):
+            raise ModelError(f"{place}: length must be a finite number > 0 m, got {c.length}.")
+        for end, r in c.path:
+            if np.shape(r) != (3,) or not np.all(np.isfinite(r)):
+                raise ModelError(f"{place}: attachment point must be 3 finite numbers, got {r}.")
+            if (
+                end != WORLD
+                and self.bodies[end].inertia_B is None
+                and np.any(r)
+                and not self._is_held(end)
+            ):
+                raise ModelError(
+                    f"{place}: a point mass ({self.bodies[end].name!r}) is attached at its "
+                    f"centre, got the offset {list(r)}."
+                )
+
+    def _check_rotor(self, place: str, r: Rotor) -> None:
+        n = len(self.bodies)
+        if not 0 <= r.body < n:
+            raise ModelError(f"{place}: body index must be 0..{n - 1}, got {r.body}.")
+        if self.bodies[r.body].inertia_B is None and not self._is_welded(r.body):
+            raise ModelError(f"{place}: {self.bodies[r.body].name!r} is a point mass.")
+        if abs(float(np.linalg.norm(r.axis)) - 1.0) > 1e-9:
+            raise ModelError(f"{place}: axis must have length 1, got {list(r.axis)}.")
+        if not -1 <= r.joint < len(self.joints) or (r.joint >= 0 and r.inertia):
+            raise ModelError(
+                f"{place}: joint must be -1..{len(self.joints) - 1}, and inertia then 0 (the link has it), "
+                f"got {r.joint} and {r.inertia:g}."
+            )
+        numbers = (r.spin, r.thrust, r.torque, r.inertia, r.drag, r.radius, r.lag, *r.hub)
+        if not np.isfinite(numbers).all() or min(numbers[1:7]) < 0.0:
+            raise ModelError(f"{place}: coefficients must be finite and >= 0, got {numbers}.")
+
+    def _check_forces(self) -> None:
+        n = len(self.bodies)
         for d in self.drags:
             if not 0 <= d.body < n:
                 raise ModelError(f"drag: body index must be 0..{n - 1}, got {d.body}.")
@@ -257,16 +278,14 @@ class System:
                     f"force {f.type!r} of {self.bodies[f.body].name!r}: needs at most {PARAMETERS} finite numbers, "
                     f"got {list(f.parameters)}."
                 )
+
+    def _check_welds(self) -> None:
+        n = len(self.bodies)
         for w in self.welds:
             if not (0 <= w.parent < n and 0 <= w.child < n and w.parent != w.child):
                 raise ModelError(
                     f"weld: parent and child must be two bodies, got {w.parent} and {w.child}."
                 )
-        self._check_joints()
-        check_contacts(self.contacts, self.bodies)
-        jointed = {body for j in self.joints for body in (j.parent, j.child)} - {WORLD}
-        check_solids(self.solids, self.bodies, self._all_held_with(jointed))
-        check_blades(self.discs, self.blades, self.surfaces, self.bodies, self.joints)
 
     def _check_joints(self) -> None:
         n = len(self.bodies)
