@@ -11,7 +11,7 @@ import pytest
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_recordings.predict.case import event_record, replay, run_case
-from rotor_recordings.predict.case_format import load_case
+from rotor_recordings.predict.case_format import implausible, load_case
 
 HERE = Path(__file__).resolve().parents[1]
 CASES = HERE.parents[1] / "shared" / "cases"
@@ -393,3 +393,16 @@ def test_impossible_case_names_the_file(tmp_path):
         ModelError, match=r"short\.json: cable1: the points it joins are .* m apart"
     ):
         run_case(path, tmp_path / "out.npz")
+
+
+def test_what_was_hardly_meant_is_noted():
+    """It flies as it stands: an inertia of no body, and moments on a point mass; where a weld turns it, they act."""
+    case = load_case(HERE / "data" / "pendulum.json")
+    assert list(implausible(case)) == []
+    case["bodies"][1]["J"] = np.diag([0.001, 0.001, 0.01]).tolist()
+    case["inputs"]["0"] = {"type": "pwc", "knots": [[0.0, 1.0, 0.1, 0.0, 0.0]]}
+    moments, inertia = implausible(case)
+    assert "bodies[1].J belongs to no rigid body: its largest principal value 0.01" in inertia
+    assert "inputs[0]: moments do nothing" in moments
+    case["welds"] = [{"parent": 1, "child": 0}]
+    assert len(list(implausible(case))) == 1

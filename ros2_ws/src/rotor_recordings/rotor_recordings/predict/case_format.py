@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,9 @@ CHANNELS = 4
 
 OSCILLATION = ("bias", "amp", "freq_hz", "phase")
 """Keys of a sinusoid."""
+
+ROUNDED = 1e-6
+"""Principal values of an inertia are given to within this share."""
 
 LONGEST, MOST_SAMPLES = 86400.0, 10_000_000
 """Duration of a case, s, and how many samples it may ask for."""
@@ -239,6 +243,31 @@ def check_case(case: dict, place: str) -> None:
         convert(dict[str, Signal], root.value["inputs"], "inputs")
     _check_numbers(case, place)
     _check_signals(case, place)
+
+
+def implausible(case: dict) -> Iterator[str]:
+    """Notes on what is computed as it stands, and was hardly meant."""
+    links = [*case.get("welds", []), *case.get("joints", [])]
+    held = {link[end] for link in links for end in ("parent", "child")}
+    for i, body in enumerate(case["bodies"]):
+        if "J" in body:
+            small, middle, large = np.linalg.eigvalsh(body["J"])
+            if large > (small + middle) * (1.0 + ROUNDED):
+                yield (
+                    f"bodies[{i}].J belongs to no rigid body: its largest principal value {large:.4g} exceeds the sum "
+                    f"of the other two, {small + middle:.4g}."
+                )
+        elif i not in held and np.any(_moments(case.get("inputs", {}).get(str(i)))):
+            yield f"inputs[{i}]: moments do nothing, because bodies[{i}] is a point mass (no J)."
+
+
+def _moments(signal: dict | None) -> np.ndarray:
+    """Numbers of a signal that act about axes."""
+    if signal is None:
+        return np.zeros(0)
+    if signal["type"] == "pwc":
+        return np.array(signal["knots"], float)[:, 2:]
+    return np.array([signal["bias"], signal["amp"]], float)[:, 1:]
 
 
 def _check_list(tree: Tree, key: str, kind: type) -> None:
