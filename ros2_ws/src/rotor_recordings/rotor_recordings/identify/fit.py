@@ -31,6 +31,9 @@ MIXED = 0.1
 COST = 1e-6
 """Relative gain of the cost at which a search ends: estimates are then within a hundredth of their intervals."""
 
+LIMIT = 1e-3
+"""Nearer than this to an end of the search, over its scale, a parameter has been stopped there."""
+
 MOST = 30
 """Evaluations of the residuals, each with its Jacobian."""
 
@@ -47,7 +50,16 @@ class Estimate:
     @property
     def is_told(self) -> bool:
         """The interval is narrower than what a search would try at first: the flight says something."""
-        return 0.5 * (self.high - self.low) < self.parameter.scale
+        narrow = 0.5 * (self.high - self.low) < self.parameter.scale
+        return narrow and not self.is_at_limit
+
+    @property
+    def is_at_limit(self) -> bool:
+        """The search ended where it was not allowed to go on, but for a latency of zero."""
+        p = self.parameter
+        near = LIMIT * p.scale
+        at_zero = p.name == LATENCY and self.value < p.low + near
+        return not at_zero and not p.low + near < self.value < p.high - near
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,8 @@ def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
     """Estimate parameters from every other window of a flight; what it cannot tell is left as it was, and named.
 
     The intervals allow for residuals that belong together: those of one window share its first state, so windows, not
-    residuals, count (Liang and Zeger 1986; Student's t with their number less that of the parameters).
+    residuals, count (Liang and Zeger 1986; Student's t with their number less that of the parameters). Smoothing of the
+    states flattens fast motion, alike in all windows: intervals are wider by what half of it changes.
 
     Raises:
         ConfigError: there are too few windows, or they tell none of the parameters.
@@ -163,6 +176,10 @@ def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
     covariance = _clustered(J, solution.fun, len(fit.rows))
     quantile = student.ppf(0.5 + 0.5 * CONFIDENCE, len(fit.rows) - len(kept))
     half = quantile * np.sqrt(np.diag(covariance)) * problem.scales
+    if (less := fit.smoothed_less()) is not None:
+        other = _Problem(less, list(kept))
+        other.start = np.clip(solution.x, other.low + 1e-6, other.high - 1e-6)
+        half += np.abs(other.solve(MOST).x - solution.x) * problem.scales
     estimates = tuple(
         Estimate(p, float(v), float(v - h), float(v + h))
         for p, v, h in zip(kept, problem.values(solution.x), half, strict=True)

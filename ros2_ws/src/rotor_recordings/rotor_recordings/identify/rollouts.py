@@ -16,7 +16,7 @@ from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
 
 LOST = 1.0
-"""Error of a prediction that cannot go on, at every point that it misses, m."""
+"""Error of a prediction that cannot go on, at every point that it misses, m; none counts for more."""
 
 
 def prediction_residuals(windows: Windows, scenario: Scenario, latency: float) -> np.ndarray:
@@ -33,7 +33,7 @@ def prediction_residuals(windows: Windows, scenario: Scenario, latency: float) -
             arguments = window.arguments(replayer, latency, {})
             replay_world(*arguments)  # where it ends early, what is missed stays lost
             missed = window.told - arguments[-WRITTEN]
-            out[w] = np.where(np.isfinite(missed), missed, LOST)
+            out[w] = np.where(np.isfinite(missed), np.clip(missed, -LOST, LOST), LOST)
     return out
 
 

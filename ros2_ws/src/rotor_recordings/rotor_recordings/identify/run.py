@@ -23,7 +23,9 @@ def run(options: argparse.Namespace) -> int:
     # what the simulator had been told apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=())
     parameters = chosen(scenario, options.parameters or default_names(scenario))
-    found = identify(make_windows(flight, scenario, options.horizon, options.start), parameters)
+    is_exact = options.states == "ground_truth"
+    windows = make_windows(flight, scenario, options.horizon, options.start, is_exact=is_exact)
+    found = identify(windows, parameters)
     folder = new_folder(options.out, f"identify-{scenario.name}")
     (folder / "identified.yaml").write_text(dump_scenario(found.scenario))
     write_json(folder / "identified.json", as_data(found))
@@ -43,6 +45,7 @@ def as_data(found: Identified) -> dict:
                 "low": e.low,
                 "high": e.high,
                 "told": e.is_told,
+                "at_limit": e.is_at_limit,
             }
             for e in found.estimates
         },
@@ -60,7 +63,8 @@ def rows_of(found: Identified) -> list[tuple[str, str]]:
         (
             e.parameter.name,
             f"{e.value:.5g}   {100 * CONFIDENCE:.0f} %: {e.low:.5g} .. {e.high:.5g}   was {e.parameter.nominal:.5g}"
-            + ("" if e.is_told else "   this flight hardly tells it"),
+            + ("" if e.is_told else "   this flight hardly tells it")
+            + ("   at the limit of the search" if e.is_at_limit else ""),
         )
         for e in found.estimates
     ]  # fmt: skip

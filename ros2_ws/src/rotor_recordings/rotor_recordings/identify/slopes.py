@@ -14,7 +14,7 @@ from rotor_core.numbers.packing import Packed
 from rotor_flight.replayed import WRITTEN, Replayer, replay_duals, replay_world
 from rotor_flight.sensitivities.settings import FORWARD, OtherSwitches, slopes_of
 from rotor_recordings.identify.parameters import Parameter, applied
-from rotor_recordings.identify.rollouts import all_lost
+from rotor_recordings.identify.rollouts import LOST, all_lost
 from rotor_recordings.identify.windows import Window, Windows
 
 STEP = 1e-5
@@ -62,7 +62,11 @@ def prediction_slopes(
                 ):
                     number[..., k] = slope
             replay_duals(packed.tree)
-            out[w][..., some] = -packed.of(middle[-WRITTEN])[..., 1 : 1 + len(some)]
+            flown = packed.of(middle[-WRITTEN])
+            found = -flown[..., 1 : 1 + len(some)]
+            # what is lost is lost, whatever the parameters
+            known = np.isfinite(found) & (np.abs(flown[..., :1] - window.told[..., None]) < LOST)
+            out[w][..., some] = np.where(known, found, 0.0)
     return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.signal import savgol_filter
@@ -31,19 +31,24 @@ class Windows:
         flight: what was recorded, smoothed.
         rows: first rows of the windows, (W,).
         checks: rows after the first at which to compare, (POINTS,).
+        rougher: smoothed half as much; None where nothing is smoothed.
     """
 
     scenario: Scenario
     flight: Flight
     rows: np.ndarray
     checks: np.ndarray
+    rougher: Flight | None = None
 
     def halves(self) -> tuple[Windows, Windows]:
         """Every other window to fit, the rest to check."""
-        return (
-            Windows(self.scenario, self.flight, self.rows[::2], self.checks),
-            Windows(self.scenario, self.flight, self.rows[1::2], self.checks),
-        )
+        return replace(self, rows=self.rows[::2]), replace(self, rows=self.rows[1::2])
+
+    def smoothed_less(self) -> Windows | None:
+        """The same windows of what is smoothed half as much."""
+        if self.rougher is None:
+            return None
+        return replace(self, flight=self.rougher, rougher=None)
 
     def each(self) -> Iterator[Window]:
         """One after the other."""
@@ -110,10 +115,10 @@ class Window:
         return replayer.arguments(held, efforts, since, self.looks(replayer.period))
 
 
-def smoothed(flight: Flight) -> np.ndarray:
-    """States by a moving cubic, (N, n, 13); quaternions of unit length."""
+def smoothed(flight: Flight, length: float = SMOOTH_S) -> np.ndarray:
+    """States by a moving cubic over ``length`` s, (N, n, 13); quaternions of unit length."""
     step = float(np.median(np.diff(flight.time)))
-    samples = max(5, round(SMOOTH_S / step) | 1)
+    samples = max(5, round(length / step) | 1)
     if len(flight.time) < samples or np.isnan(flight.states).any():
         return flight.states
     states = flight.states.copy()
@@ -123,8 +128,17 @@ def smoothed(flight: Flight) -> np.ndarray:
     return out
 
 
-def make_windows(flight: Flight, scenario: Scenario, horizon: float, start: float = 0.0) -> Windows:
+def make_windows(
+    flight: Flight,
+    scenario: Scenario,
+    horizon: float,
+    start: float = 0.0,
+    *,
+    is_exact: bool = False,
+) -> Windows:
     """Cut a flight into windows that follow each other.
+
+    ``is_exact``: its states are the truth, and stay as they are.
 
     Raises:
         ConfigError: it is too short, or its states or commands are not known throughout.
@@ -149,5 +163,10 @@ def make_windows(flight: Flight, scenario: Scenario, horizon: float, start: floa
             f"--horizon {horizon:g}: the recording has {len(rows)} windows of that length, at least 6 are needed."
         )
     checks = np.unique(np.rint(np.linspace(1, POINTS, POINTS) / POINTS * length).astype(int))
-    clean = Flight(**{**vars(flight), "states": smoothed(flight)})
-    return Windows(scenario, clean, rows, checks)
+    if is_exact:
+        return Windows(scenario, flight, rows, checks)
+    clean, rougher = (
+        Flight(**{**vars(flight), "states": smoothed(flight, length)})
+        for length in (SMOOTH_S, 0.5 * SMOOTH_S)
+    )
+    return Windows(scenario, clean, rows, checks, rougher)
