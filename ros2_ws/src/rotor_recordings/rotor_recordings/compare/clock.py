@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy.signal import correlate, savgol_filter
 
 from rotor_core.errors import ConfigError
@@ -27,6 +28,9 @@ LEAST_PEAK = 0.6
 
 DISTINCT = 0.05
 """The best offset must correlate better by this than any other one that is not next to it."""
+
+QUARTIC = 4
+"""Degree of the curve whose top is the offset: a peak is some tenths of a second wide, its values 0.01 s apart."""
 
 REMEDY = "Give the offset: --time-offset SECONDS (of REAL behind SIM; 0 for clocks that agree)."
 
@@ -69,27 +73,42 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
             f"time offset: the speeds of {', '.join(s.body for s, _ in pairs)} correlate by {peak:.2f} at best, "
             f"but {LEAST_PEAK:g} is needed. The motion is too small, or these are different flights. {REMEDY}"
         )
-    low, high = best, best  # the slopes of the peak itself
-    while low > 0 and correlation[low - 1] <= correlation[low]:
-        low -= 1
-    while high < len(lags) - 1 and correlation[high + 1] <= correlation[high]:
-        high += 1
-    others = np.concatenate([correlation[:low], correlation[high + 1 :]])
-    if len(others) and others.max() > peak - DISTINCT:
-        rest = np.where(
-            (np.arange(len(lags)) < low) | (np.arange(len(lags)) > high), correlation, -1.0
-        )
+    low, high = _peak_around(best, correlation)
+    rest = np.where((lags < lags[low]) | (lags > lags[high]), correlation, -1.0)
+    other = int(np.argmax(rest))
+    if rest[other] > peak - DISTINCT:
         raise ConfigError(
-            "time offset: the motion repeats: offsets "
-            f"{STEP * float(lags[int(np.argmax(rest))] - lags[best]):+.2f} s apart "
-            f"fit equally well (correlation {peak:.3f} and {others.max():.3f}). {REMEDY}"
+            f"time offset: the motion repeats: offsets {STEP * float(lags[other] - lags[best]):+.2f} s apart "
+            f"fit equally well (correlation {peak:.3f} and {rest[other]:.3f}). {REMEDY}"
         )
-    shift = float(lags[best])
-    if 0 < best < len(lags) - 1:  # vertex of the parabola through three values
-        l, c, r = correlation[best - 1 : best + 2]
-        if l + r - 2.0 * c < 0.0:
-            shift += float(0.5 * (l - r) / (l + r - 2.0 * c))
+    shift = _top(lags, correlation, best)
     return ClockOffset(shift * STEP + (begins[0] - begins[1]) * NANO, peak)
+
+
+def _peak_around(best: int, correlation: np.ndarray) -> tuple[int, int]:
+    """First and last place of the peak: down to :data:`DISTINCT` below it, and on as long as it falls."""
+    ends = []
+    for way in (-1, 1):
+        end = best
+        while 0 <= end + way < len(correlation) and (
+            correlation[end + way] > correlation[best] - DISTINCT  # noise makes it jagged
+            or correlation[end + way] <= correlation[end]
+        ):
+            end += way
+        ends.append(end)
+    return ends[0], ends[1]
+
+
+def _top(lags: np.ndarray, correlation: np.ndarray, best: int) -> float:
+    """Lag at the top of the quartic through the values around the best one, which averages their noise."""
+    near = slice(max(0, best - WINDOW), best + WINDOW + 1)
+    x, y = (lags[near] - lags[best]).astype(float), correlation[near]
+    known = y > -1.0
+    if known.sum() < QUARTIC + 1:
+        return float(lags[best])
+    curve = Polynomial.fit(x[known], y[known], QUARTIC)
+    tops = [t.real for t in curve.deriv().roots() if abs(t.imag) < 1e-9 and abs(t.real) < WINDOW]
+    return float(lags[best]) + max(tops, key=curve, default=0.0)
 
 
 def _grid(track: Track, begin: int) -> np.ndarray:
