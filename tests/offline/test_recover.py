@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mcap.reader import make_reader
+from mcap.records import Chunk, Message
+from mcap.stream_reader import StreamReader, breakup_chunk
 
 from rotor.cli import main
 from rotor_core.config.loader import dump_scenario, load_scenario
@@ -142,6 +144,33 @@ def test_every_cut_of_a_flight_comes_back(flown, tmp_path):
         rows = np.searchsorted(flight.time, back.time - 1e-6)
         np.testing.assert_allclose(back.states, flight.states[rows], atol=1e-12)
     assert counts == sorted(counts) and counts[-1] > 0
+
+
+def test_what_stands_behind_a_damaged_chunk_comes_back(tmp_path):
+    """Bytes that have flipped cost the chunk they are in: what came after them was thrown away too."""
+    bag = live(tmp_path / "bag", 400)
+    bag.close()
+    file = next((tmp_path / "bag").glob("*.mcap"))
+    chunks, times = [], []
+    with file.open("rb") as stream:
+        for record in StreamReader(stream, emit_chunks=True).records:
+            if isinstance(record, Chunk):
+                chunks.append((stream.tell(), len(record.data)))
+                inner = breakup_chunk(record)
+                times.append([m.log_time for m in inner if isinstance(m, Message)])
+    assert len(chunks) > 4
+    end, length = chunks[2]
+    data = bytearray(file.read_bytes())
+    for k in range(20):  # its head: what is in the middle may still be some text
+        data[end - length + k] ^= 0xFF
+    torn = tmp_path / "torn"
+    torn.mkdir()
+    (torn / "torn.mcap").write_bytes(data[: -len(MAGIC)])
+    out = tmp_path / "out"
+    found = recover(torn, out)
+    left = [t for i, some in enumerate(times) for t in some if i != 2]
+    assert stamps(out) == left and found.messages == len(left)
+    assert found.lost > length
 
 
 def test_a_whole_bag_stays_as_it_is(flown, capsys):

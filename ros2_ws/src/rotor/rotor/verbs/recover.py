@@ -17,7 +17,7 @@ def _recover(options: argparse.Namespace) -> int:
     if found.kept is None and out is None:
         print(f"{found.path}: is whole ({flown}); nothing was changed")
         return 0
-    print(f"{found.path}: {flown}; {found.lost} bytes at the end belonged to an incomplete message")
+    print(f"{found.path}: {flown}; {found.lost} bytes are part of no whole message")
     if found.kept is not None:
         print(f"{found.kept}: the damaged bag, as it was")
     return 0

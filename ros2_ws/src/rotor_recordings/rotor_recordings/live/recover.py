@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcap.records import Channel, McapRecord, Message, Schema
-from mcap.stream_reader import StreamReader
+from mcap.records import Channel, Chunk, McapRecord, Message, Schema
+from mcap.stream_reader import StreamReader, breakup_chunk
 from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.rosbag2.metadata import parse_qos
@@ -41,7 +42,7 @@ class Recovered:
         kept: of the damaged one; None: it was whole.
         messages: how many there are.
         span: from the first to the last of them, s.
-        lost: bytes at the end that are part of no complete record.
+        lost: bytes that are part of no whole record.
     """
 
     path: Path
@@ -137,26 +138,34 @@ def _is_complete(file: Path) -> bool:
 
 
 class _Records:
-    """Records of a file up to where it is damaged.
+    """Whole records of a file: up to where it is cut off, without chunks that are damaged.
 
     Attributes:
-        good: bytes up to the end of the last whole record.
+        lost: bytes of those chunks, and behind the last whole record.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.good = 0
+        self.lost = 0
 
     def __iter__(self) -> Iterator[McapRecord]:
+        good = self.lost = 0
         with self._file.open("rb") as stream:
-            try:
-                for record in StreamReader(stream, record_size_limit=LARGEST).records:
-                    self.good = stream.tell()
-                    yield record
-            except (
-                Exception
-            ):  # readers of cut-off records fail in many ways; nothing behind has a place
-                return
+            # readers of damaged records fail in many ways; behind a length that is wrong nothing has a place
+            with suppress(Exception):
+                reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST)
+                for record in reader.records:
+                    before, good = good, stream.tell()
+                    if isinstance(record, Chunk):
+                        try:
+                            inner = breakup_chunk(record, validate_crc=True)
+                        except Exception:  # the next one stands where the length of this one says
+                            self.lost += good - before
+                            continue
+                        yield from inner
+                    else:
+                        yield record
+        self.lost += self._file.stat().st_size - good
 
 
 def _count(file: Path) -> tuple[int, float]:
@@ -184,7 +193,7 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
                 schemas[record.id] = record
             elif isinstance(record, Channel) and record.id not in connections:
                 connections[record.id] = _connection(writer, record, schemas, store)
-            elif isinstance(record, Message):
+            elif isinstance(record, Message) and record.channel_id in connections:
                 writer.write(connections[record.channel_id], record.log_time, record.data)
                 stamps.append(record.log_time)
         if not stamps:
@@ -192,7 +201,7 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
     for part in inner.iterdir():
         part.rename(target / part.name)
     inner.rmdir()
-    return len(stamps), (max(stamps) - min(stamps)) * NANO, file.stat().st_size - records.good
+    return len(stamps), (max(stamps) - min(stamps)) * NANO, records.lost
 
 
 def _connection(
