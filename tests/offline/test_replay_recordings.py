@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
+from rosbags.highlevel import AnyReader
 
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario
@@ -472,6 +473,20 @@ def test_windows(flown):
     assert (figures["horizon_s"], figures["windows"], figures["lost"]) == (0.5, 5, 0)
 
 
+def test_windows_leave_out_what_is_unknown(flown):
+    """One drop-out of a camera had refused the whole recording."""
+    record = flown("three_crazyflies_point_mass")
+    states = record.states.copy()
+    states[np.abs(record.time - record.time[0] - 1.0) < 0.05, 2] = np.nan
+    found = predict_windows(replace(record, states=states), 0.5, 0.5)
+    assert found.starts.tolist() == [
+        0.0,
+        1.5,
+        2.0,
+    ]  # without the one that ends there, and that begins there
+    assert found.errors.max() < 1e-9
+
+
 def test_windows_see_an_error(flown):
     """Half a newton missing for the time h: h^2 a / 2 at the end of each window."""
     record = flown("hover")
@@ -585,7 +600,7 @@ def test_the_command_says_why_a_prediction_ended(bags, tmp_path, capsys, monkeyp
 # -- bags of real halls -------------------------------------------------------------------------------------------
 
 
-def hall_bag(path, flight, *, commands=True):
+def hall_bag(path, flight, *, commands=True, frame="quad/base_link"):
     """Recording of a hall: poses of all bodies at 100 Hz, wrenches as they were sent."""
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
@@ -620,7 +635,7 @@ def hall_bag(path, flight, *, commands=True):
             for i, connection in enumerate(wrenches if commands else ()):
                 f, *moment = flight.commands[k, i]
                 wrench = T["Wrench"](T["Vector3"](0.0, 0.0, f), T["Vector3"](*moment))
-                message = T["WrenchStamped"](header(stamp, "quad/base_link"), wrench)
+                message = T["WrenchStamped"](header(stamp, frame), wrench)
                 writer.write(connection, stamp, store.serialize_cdr(message, connection.msgtype))
     return path
 
@@ -645,3 +660,21 @@ def test_a_bag_of_a_hall_is_replayed(tmp_path, capsys):
     capsys.readouterr()
     assert main(["replay", str(bare), "--scenario", name, "--at", "1"]) == 2
     assert "holds no commands" in capsys.readouterr().err
+    turned = hall_bag(tmp_path / "turned", flight, frame="world")
+    assert main(["replay", str(turned), "--scenario", name, "--at", "1"]) == 2
+    assert "wrenches in the axes of 'world'; those of the vehicle" in capsys.readouterr().err
+    # tensions and slack are not what was seen
+    assert main(["report", str(bag), "--scenario", name, "--out", str(tmp_path / "report")]) == 0
+    told = capsys.readouterr().out
+    assert "not recorded" in told and "never" not in told and "nan" not in told
+
+
+def test_a_measured_state_is_not_the_true_one(tmp_path, capsys):
+    """A flight without ROS knows what is true; under an imperfect sensor that is no odometry."""
+    bag = tmp_path / "bag"
+    write_bag(fly(load_scenario("three_dragonflies_motion_capture"), duration=1.0), bag)
+    with AnyReader([bag]) as reader:
+        kinds = {c.topic.rsplit("/", 1)[-1] for c in reader.connections}
+    assert "ground_truth" in kinds and "odom" not in kinds
+    assert main(["identify", str(bag)]) == 2
+    assert "holds no odometry" in capsys.readouterr().err

@@ -343,7 +343,8 @@ class Flight:
                 if entity.inertia_kg_m2 is None
                 else float(np.degrees(rms(self.attitude_error(i)))),
             }
-        pulling = self.tensions[self.taut] if self.tensions.size else np.array([])
+        known = np.isfinite(self.tensions)  # recordings of poses alone hold none
+        pulling = self.tensions[self.taut & known]
         counts = {
             kind: sum(e.type == kind for e in self.events)
             for kind in ("snap", "slack", "settle", "cut")
@@ -364,9 +365,9 @@ class Flight:
             "teams": per_team,
             "tension_min_n": float(pulling.min()) if pulling.size else None,
             "tension_max_n": float(pulling.max()) if pulling.size else None,
-            "slack_s": dict(
-                zip(self.scenario.model.cable_names, slack.total.tolist(), strict=True)
-            ),
+            "slack_s": dict(zip(self.scenario.model.cable_names, slack.total.tolist(), strict=True))
+            if known.any() or not known.size
+            else None,
             "joints_rmse": self._joint_errors(),
             "events": counts,
             "limited_periods": self.limited_periods,

@@ -40,7 +40,9 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         rows.append(
             ("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N")
         )
-    if summary["slack_s"]:
+    if summary["slack_s"] is None:
+        rows.append(("tension, slack", "not recorded"))
+    elif summary["slack_s"]:
         times = [f"{cable} {t:.2f} s" for cable, t in summary["slack_s"].items() if t > 0.0]
         rows.append(("slack", ", ".join(times) or "never"))
     for margin in summary.get("margins", ()):

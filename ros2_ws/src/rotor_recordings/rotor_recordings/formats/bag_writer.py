@@ -12,6 +12,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core import reference as columns
 from rotor_core.config.loader import dump_scenario
+from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.errors import ConfigError
@@ -20,6 +21,7 @@ from rotor_dynamics.hybrid.events import EVENT_NAMES
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
+from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_sim.shapes.cable_ways import drawn_path, laid
@@ -35,8 +37,8 @@ Entry = tuple[int, str, Any]
 def write_bag(flight: Flight, path: Path) -> None:
     """Write a flight; :func:`rotor_recordings.formats.bag_flights.read_flight` reads it back.
 
-    Ground truth as it is, and as odometry (what a controller would have had); commands, references, cables, events,
-    joints. What is NaN is left out.
+    Ground truth as it is, and as odometry where sensing is ideal (what a controller had); commands, references, cables,
+    events, joints. What is NaN is left out.
 
     Raises:
         ConfigError: the folder exists.
@@ -62,12 +64,19 @@ def write_bag(flight: Flight, path: Path) -> None:
             writer.write(connections[name], stamp, store.serialize_cdr(message, topics[name].type))
 
 
+def _state_topics(scenario: Scenario) -> tuple[str, ...]:
+    """Topics of states; what an imperfect sensor saw is not known to a flight, and the truth is no odometry then."""
+    if scenario.sensing.is_ideal and ToldErrors.of(scenario) is None:
+        return "ground_truth", "odom"
+    return ("ground_truth",)
+
+
 def _topics(flight: Flight) -> list[Topic]:
     odometry, model = "nav_msgs/msg/Odometry", flight.scenario.model
     out = [
         Topic(f"{e.name}/{kind}", odometry)
         for e in model.entities
-        for kind in ("odom", "ground_truth")
+        for kind in _state_topics(flight.scenario)
     ]
     out += [
         Topic(TEAM_COMMAND, "rotor_msgs/msg/TeamCommand"),
@@ -91,6 +100,7 @@ class _Messages:
 
     def __init__(self, flight: Flight, types: dict[str, Any]) -> None:
         self._flight, self._model, self._types = flight, flight.scenario.model, types
+        self._states = _state_topics(flight.scenario)
         self._poses = BodyPoses(flight.scenario)
         self._stamps = [nanoseconds(float(t)) for t in flight.time]
 
@@ -144,8 +154,8 @@ class _Messages:
                 self._make("geometry_msgs/msg/PoseWithCovariance", pose, zeros),
                 self._make("geometry_msgs/msg/TwistWithCovariance", twist, zeros),
             )  # fmt: skip
-            yield stamp, f"{entity.name}/ground_truth", message
-            yield stamp, f"{entity.name}/odom", message
+            for topic in self._states:
+                yield stamp, f"{entity.name}/{topic}", message
 
     def _commands(self, i: int, stamp: int) -> Iterator[Entry]:
         row = self._flight.commands[i]

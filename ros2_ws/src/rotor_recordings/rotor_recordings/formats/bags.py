@@ -53,8 +53,13 @@ def opened(path: Path) -> Iterator[AnyReader]:
         raise
     except Exception as error:  # readers of damaged files fail in many ways
         why = word((str(error).splitlines() or [""])[0])
+        hint = (
+            f" Where it was cut off or damaged: ./rotor recover {path}"
+            if any(path.glob("*.mcap"))
+            else ""
+        )
         raise ConfigError(
-            f"{path}: is not a readable bag ({type(error).__name__}: {why})."
+            f"{path}: is not a readable bag ({type(error).__name__}: {why}).{hint}"
         ) from error
 
 

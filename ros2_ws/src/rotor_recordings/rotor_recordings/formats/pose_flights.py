@@ -9,6 +9,7 @@ import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_core.config.yaml.structure import word
 from rotor_core.errors import ConfigError
 from rotor_core.reference import REFERENCE
 from rotor_core.state import State
@@ -19,6 +20,9 @@ from rotor_recordings.motion.track import NANO, resampled
 
 STEP = 0.01
 """Rows of the flight, s."""
+
+FIXED = ("world", "map", "odom")
+"""Frames that do not turn with a vehicle."""
 
 VELOCITY_WINDOW = 0.11
 """Of the cubic from which velocities are taken, s: 0.3 mm of noise at 100 Hz become 1 cm/s."""
@@ -101,6 +105,11 @@ def _commands(path: Path, scenario: Scenario) -> Commands:
             else:
                 force, torque = message.wrench.force, message.wrench.torque
                 i = topics["/".join(connection.topic.split("/")[-3:])]
+                if (frame := message.header.frame_id) in FIXED:
+                    raise ConfigError(
+                        f"{path}: {connection.topic} holds wrenches in the axes of {word(frame)!r}; those of the "
+                        f"vehicle are needed (frame_id {names[i]}/base_link)."
+                    )
                 held[i] = force.z, torque.x, torque.y, torque.z
             if np.isfinite(held).all():
                 times.append(stamp * NANO)

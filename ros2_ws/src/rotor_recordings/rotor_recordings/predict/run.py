@@ -100,7 +100,8 @@ def _windows(record: Flight, options: argparse.Namespace) -> int:
         found = predict_windows(record, horizon, EVERY, options.feed, options.at)
         if not len(found.starts):
             raise ConfigError(
-                f"--windows {horizon:g}: the recording is shorter than that after --at {options.at:g}."
+                f"--windows {horizon:g}: the recording is shorter than that after --at {options.at:g}, or holds no "
+                "state of every entity at both ends of a window."
             )
         for i, name in enumerate(names):
             figures = found.figures(i)

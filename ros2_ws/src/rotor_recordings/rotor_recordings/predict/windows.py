@@ -43,13 +43,17 @@ def predict_windows(
     record: Flight, horizon: float, every: float, feed: Feed = "commands", start: float = 0.0,
     hook: Hook = lambda simulation, t: None,
 ) -> Windows:  # fmt: skip
-    """Predict from states every ``every`` seconds, each for ``horizon`` seconds.
+    """Predict from states every ``every`` seconds, each for ``horizon`` seconds; not where a state is unknown.
 
     Raises:
         ConfigError: as :func:`rotor_recordings.predict.predict.predict`.
     """
     times = record.time - record.time[0]
     starts = np.arange(start, times[-1] - horizon, every)
+    ends = np.array([starts, starts + horizon])
+    rows = np.abs(times[:, None, None] - ends).argmin(axis=0)
+    known = np.isfinite(record.states).all(axis=(1, 2))
+    starts = starts[known[rows].all(axis=0)]
     n = record.states.shape[1]
     errors, attitudes = np.full((len(starts), n), np.nan), np.full((len(starts), n), np.nan)
     for i, at in enumerate(starts):
