@@ -143,11 +143,6 @@ def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str
                     )
     common = sorted(set.intersection(*(set(t) for t in (*truth.values(), *joints.values()))))
     if not common:
-        if which == "odom":
-            raise ConfigError(
-                f"{path}: holds no odometry of {', '.join(names)}: a flight without ROS keeps what is true, not what "
-                "an imperfect sensor saw. Use --states ground_truth, or record the graph: ./rotor up --record."
-            )
         raise ConfigError(
             f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?"
         )

@@ -65,8 +65,8 @@ def prediction_slopes(
             flown = packed.of(middle[-WRITTEN])
             found = -flown[..., 1 : 1 + len(some)]
             # what is lost is lost, whatever the parameters
-            known = np.isfinite(found) & (np.abs(flown[..., :1] - window.told[..., None]) < LOST)
-            out[w][..., some] = np.where(known, found, 0.0)
+            counts = np.isfinite(found) & (np.abs(flown[..., :1] - window.told[..., None]) < LOST)
+            out[w][..., some] = np.where(counts, found, 0.0)
     return out
 
 

@@ -52,7 +52,7 @@ def predict_windows(
     starts = np.arange(start, times[-1] - horizon, every)
     ends = np.array([starts, starts + horizon])
     rows = np.abs(times[:, None, None] - ends).argmin(axis=0)
-    known = np.isfinite(record.states).all(axis=(1, 2))
+    known = np.asarray(np.isfinite(record.states).all(axis=(1, 2)))
     starts = starts[known[rows].all(axis=0)]
     n = record.states.shape[1]
     errors, attitudes = np.full((len(starts), n), np.nan), np.full((len(starts), n), np.nan)
