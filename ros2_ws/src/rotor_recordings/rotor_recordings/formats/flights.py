@@ -53,8 +53,8 @@ def open_flight(
         return read_flight(path, scenario, states)
     if states == "odom" and has_states(path, "ground_truth"):
         raise ConfigError(
-            f"{name}: holds no odometry: a flight without ROS keeps what is true, not what an imperfect sensor saw. Use "
-            "--states ground_truth, or record the graph: ./rotor up --record."
+            f"{name}: holds no odometry: a flight without ROS keeps what is true, not what an imperfect sensor saw. "
+            "Use --states ground_truth, or record the graph: ./rotor up --record."
         )
     text = custom_data(path, "scenario")
     if scenario is None and not text:
