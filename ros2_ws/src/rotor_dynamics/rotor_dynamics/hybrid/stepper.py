@@ -217,7 +217,7 @@ def run_to(ints, floats, t_end, times, out):
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
     trials, looks, before = 0, 0, 0.0
-    turns, crawled = 0, 0
+    turns, crawled, resumed = 0, 0, False
     while True:
         if has_derivatives(h) and kind != NONE and looks == 0:
             h = without_derivatives(h)
@@ -239,6 +239,11 @@ def run_to(ints, floats, t_end, times, out):
                 kind, h = NONE, 0.5 * h
                 if world.head[memory.CONTROLLED] != 0:
                     world.scalars[memory.NEXT_STEP] = h
+                continue
+            if not finite and world.head[memory.N_MEETINGS] != 0 and not resumed:
+                # forces of a piece between events, of a rounding of time, are no forces: those from before count
+                resume(ints, floats, t)
+                kind, h, resumed = NONE, trial_length(world, t, t_end), True
                 continue
             if not finite:
                 world.head[memory.BAD_BODY] = first_not_finite(world)
@@ -267,7 +272,7 @@ def run_to(ints, floats, t_end, times, out):
             if end < t_end:
                 world.head[memory.SUBSTEPS] += 1
             accept(ints, floats, world, t, h, end, times, out)
-            t = end
+            t, resumed = end, False
             if world.head[memory.INCONSISTENT] > 0:
                 change(ints, floats, t, TOO_SHORT, world.head[memory.INCONSISTENT] - 1)
                 if ends_change(ints, floats, world, events):
@@ -335,7 +340,7 @@ def run_to(ints, floats, t_end, times, out):
             looks += 1
             continue
         accept(ints, floats, world, t, h, t + h, times, out)
-        t += h
+        t, resumed = t + h, False
         if kind == TURNS:
             turns += 1  # of slack cables they are no events
             if turns > MOST_TURNS:

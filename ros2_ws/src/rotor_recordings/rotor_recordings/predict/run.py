@@ -39,9 +39,9 @@ def replay_case(options: argparse.Namespace) -> int:
         )
     out = Path(options.out)
     warm(load_scenario("slalom"))  # bodies and cables, which is what cases are made of
+    run, events = run_case(Path(options.recording), out, step=options.step)
     for text in implausible(load_case(Path(options.recording))):
         print(f"note: {text}", file=sys.stderr)
-    run, events = run_case(Path(options.recording), out, step=options.step)
     counts = {
         kind: sum(e.type == kind for e in run.events)
         for kind in ("snap", "slack", "settle", "cut", "release")
