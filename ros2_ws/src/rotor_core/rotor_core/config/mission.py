@@ -9,7 +9,7 @@ from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 
 LONGEST = 86400.0
-"""Steps end within a day, s."""
+"""Steps and plans end within a day, s."""
 
 
 @dataclass(frozen=True)

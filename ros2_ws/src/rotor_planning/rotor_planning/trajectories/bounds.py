@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.mission import LONGEST
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import Plan
 
 FARTHEST = 1e6
 """Plans stay within this distance, m."""
-
-LONGEST_PLAN = 86400.0
-"""Plans end within a day, s."""
 
 IMPOSSIBLE = (ContractError, ArithmeticError, ValueError, np.linalg.LinAlgError)
 """Errors of a plan that cannot be made: whatever is asked, the planner lives on."""
@@ -23,9 +21,9 @@ def check_size(plan: Plan) -> None:
     Raises:
         ContractError: it takes too long or leads too far.
     """
-    if plan.duration > LONGEST_PLAN:
+    if plan.duration > LONGEST:
         raise ContractError(
-            f"trajectory: must take at most {LONGEST_PLAN:g} s, got {plan.duration:.3g} s."
+            f"trajectory: must take at most {LONGEST:g} s, got {plan.duration:.3g} s."
         )
     farthest = max(np.abs(plan.coefficients).max(), abs(plan.radius))
     if farthest > FARTHEST:
