@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import least_squares, root
+from scipy.optimize import OptimizeResult, least_squares, root
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.errors import ModelError
@@ -27,11 +27,19 @@ MISS = 1e-10
 ROUNDS = 6
 """Times that masses are laid on the floor until none is below."""
 
+LOOKS = (200, 5000)
+"""Shapes that a search for lengths tries: some 50 are enough for most; after the first number, one over the floor is
+looked for, the last way."""
+
 RAISED = 0.01
 """Height over the floor from which a shape that touches it is looked for, in lengths of the cable."""
 
 CLOSE = 1e-12
-"""Pieces of a shape may miss their length by this, m."""
+"""Pieces of a shape may miss their length by this, m; steps of a search that are smaller than this share of the places
+end it: it converges with the square."""
+
+SETTLED = 1e-15
+"""A search for lengths ends where no place changes the sum of their squares by more, m."""
 
 
 def hanging(
@@ -100,6 +108,15 @@ def _excess(
     return 0.5 * (np.sum(_pieces(places, start, end) ** 2, axis=1) - lengths**2) / lengths
 
 
+def _slopes(along: np.ndarray) -> np.ndarray:
+    """How pieces get longer with the places between them, (n, 3 (n - 1)), where each changes along ``along``, (n, 3)."""
+    n = len(along) - 1
+    out = np.zeros((n + 1, n, 3))
+    rows = np.arange(n)
+    out[rows, rows], out[rows + 1, rows] = along[:-1], -along[1:]
+    return out.reshape(n + 1, -1)
+
+
 def _bent(
     places: np.ndarray, start: np.ndarray, end: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
@@ -129,25 +146,49 @@ def _closed(
         free = np.ones(places.shape, bool)
         free[lies, 2] = False
 
-        def excess(x: np.ndarray, free: np.ndarray = free) -> np.ndarray:
-            places[free] = x
-            return _excess(places, start, end, lengths)
-
-        found = least_squares(excess, places[free], xtol=1e-15, ftol=1e-15, gtol=1e-15)
-        miss = np.abs(excess(found.x)).max()
-        if miss <= 0.1 * INITIAL_GAP and places[:, 2].min(initial=np.inf) >= floor - CLOSE:
+        found = _solved(places, free, start, end, lengths, LOOKS[0])
+        places[free] = found.x
+        if np.abs(found.fun).max() > 0.1 * INITIAL_GAP:
+            break  # those that lie take too much room
+        if places[:, 2].min(initial=np.inf) >= floor - CLOSE:
             return places
     # some hang so low that they cannot lie there either
     lowest = np.full(guess.shape, -np.inf)
     lowest[:, 2] = floor
     raised = np.maximum(guess, lowest + RAISED * lengths.sum())
-    found = least_squares(
-        lambda x: _excess(x.reshape(-1, 3), start, end, lengths), raised.ravel(),
-        bounds=(lowest.ravel(), np.inf), xtol=1e-15, ftol=1e-15, gtol=1e-15,
-    )  # fmt: skip
+    free = np.ones(raised.shape, bool)
+    found = _solved(raised, free, start, end, lengths, LOOKS[1], lowest.ravel())
     if np.abs(found.fun).max() > 0.1 * INITIAL_GAP:
         raise ModelError(f"no shape at rest was found from {start.tolist()} to {end.tolist()}.")
     return found.x.reshape(-1, 3)
+
+
+def _solved(
+    guess: np.ndarray,
+    free: np.ndarray,
+    start: np.ndarray,
+    end: np.ndarray,
+    lengths: np.ndarray,
+    looks: int,
+    lowest: np.ndarray | float = -np.inf,
+) -> OptimizeResult:
+    """The least squares of the excess of pieces, in those coordinates of places that are free, from a guess."""
+
+    def at(x: np.ndarray) -> np.ndarray:
+        places = guess.copy()
+        places[free] = x
+        return places
+
+    return least_squares(
+        lambda x: _excess(at(x), start, end, lengths),
+        guess[free],
+        lambda x: _slopes(_pieces(at(x), start, end) / lengths[:, None])[:, free.ravel()],
+        bounds=(lowest, np.inf),
+        xtol=CLOSE,
+        ftol=None,
+        gtol=SETTLED,
+        max_nfev=looks,
+    )
 
 
 def straight(start: np.ndarray, end: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -231,11 +272,7 @@ def _steady(
     pieces = _pieces(places, start, end)
     along = pieces / np.linalg.norm(pieces, axis=1, keepdims=True)
     rates = np.sum(along * np.diff(np.vstack([v_start, speeds, v_end]), axis=0), axis=1)
-    n = len(places)
-    slopes = np.zeros((n + 1, n, 3))
-    rows = np.arange(n)
-    slopes[rows, rows], slopes[rows + 1, rows] = along[:-1], -along[1:]
-    return np.linalg.lstsq(slopes.reshape(n + 1, -1), -rates, rcond=1e-9)[0].reshape(n, 3)
+    return np.linalg.lstsq(_slopes(along), -rates, rcond=1e-9)[0].reshape(places.shape)
 
 
 def _point(states: np.ndarray, body: int, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
