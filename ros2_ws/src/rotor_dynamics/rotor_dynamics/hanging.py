@@ -109,7 +109,7 @@ def _excess(
 
 
 def _slopes(along: np.ndarray) -> np.ndarray:
-    """How pieces get longer with the places between them, (n, 3 (n - 1)), where each changes along ``along``, (n, 3)."""
+    """How pieces get longer with the places between them, (n, 3 (n - 1)): along rows of ``along``, (n, 3)."""
     n = len(along) - 1
     out = np.zeros((n + 1, n, 3))
     rows = np.arange(n)
