@@ -8,7 +8,7 @@ fourth-order step with exact constraints; nothing is interpolated.
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from rotor_core._jit import constants, inlined, kernel
 from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
@@ -115,6 +115,9 @@ COARSEST_RETRY = 1e-6
 CRAWL, MOST_CRAWLED = 1e-8, 100_000
 """Adaptive methods give up after so many trials in one call below this length, s: a second would take minutes."""
 
+LONGER = 2.0
+"""What presses in a brief piece of a step, over its length, is no guess of the forces in one longer by this factor."""
+
 EVENT_ROWS = 4
 """One event writes at most this many rows and two more per cable (of dependent ones that let go one by one)."""
 
@@ -217,10 +220,12 @@ def run_to(ints, floats, t_end, times, out):
     kind, cable, when, past = NONE, NO_CABLE, 0.0, False
     low, high, value_low, value_high = 0.0, 0.0, 0.0, 0.0
     trials, looks, before = 0, 0, 0.0
-    turns, crawled, resumed = 0, 0, False
+    turns, crawled, tried = 0, 0, inf
     while True:
         if has_derivatives(h) and kind != NONE and looks == 0:
             h = without_derivatives(h)
+        if world.head[memory.PRESSED] != 0 and is_brief(world, tried) and h > LONGER * tried:
+            resume(ints, floats, t)
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
         if world.head[memory.N_MEETINGS] != 0:
@@ -233,17 +238,13 @@ def run_to(ints, floats, t_end, times, out):
                 continue
             if pressed < h:  # something meets
                 kind, h = NONE, pressed
+            tried = h
         finite = audit_end(world)
         if not finite or is_coarse(ints, floats, world, h):
             if h > COARSEST_RETRY:  # the step is too long for the motion: half of it first
                 kind, h = NONE, 0.5 * h
                 if world.head[memory.CONTROLLED] != 0:
                     world.scalars[memory.NEXT_STEP] = h
-                continue
-            if not finite and world.head[memory.N_MEETINGS] != 0 and not resumed:
-                # forces of a piece between events, of a rounding of time, are no forces: those from before count
-                resume(ints, floats, t)
-                kind, h, resumed = NONE, trial_length(world, t, t_end), True
                 continue
             if not finite:
                 world.head[memory.BAD_BODY] = first_not_finite(world)
@@ -272,7 +273,7 @@ def run_to(ints, floats, t_end, times, out):
             if end < t_end:
                 world.head[memory.SUBSTEPS] += 1
             accept(ints, floats, world, t, h, end, times, out)
-            t, resumed = end, False
+            t = end
             if world.head[memory.INCONSISTENT] > 0:
                 change(ints, floats, t, TOO_SHORT, world.head[memory.INCONSISTENT] - 1)
                 if ends_change(ints, floats, world, events):
@@ -340,7 +341,7 @@ def run_to(ints, floats, t_end, times, out):
             looks += 1
             continue
         accept(ints, floats, world, t, h, t + h, times, out)
-        t, resumed = t + h, False
+        t += h
         if kind == TURNS:
             turns += 1  # of slack cables they are no events
             if turns > MOST_TURNS:
