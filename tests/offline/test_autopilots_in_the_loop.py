@@ -17,6 +17,7 @@ from rotor_adapters.sitl.motors import QUAD_X, Motors
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario, load_vehicle, scenario_from_text
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.state import State
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_core.warnings import notes
 from rotor_flight.fly import fly
@@ -178,6 +179,9 @@ def test_px4_takes_off_and_holds_its_place_the_same_in_three_runs(tmp_path):
     assert told["truth"][0] == pytest.approx(473977420 + 90, abs=12)
     assert told["truth"][1] == pytest.approx(85455940 + 66, abs=14)
     assert told["truth"][2] == pytest.approx(2500, abs=100)
+    rates = State(flights[0][0].states[-5:, 0]).body_rate * [1.0, -1.0, -1.0]
+    # single precision; gyroscopes are off by some mrad/s
+    assert np.abs(rates - told["truth"][7:10]).max(axis=1).min() < 1e-6
     assert told["sensor"][2] == pytest.approx(-9.81, abs=0.3)
     assert told["sensor"][6] == pytest.approx(1013.25 - 0.30, abs=0.06)  # 12 Pa a metre
     assert told["sensor"][7] == pytest.approx(2.5, abs=0.6)

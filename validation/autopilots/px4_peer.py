@@ -93,6 +93,9 @@ class Peer:
                     message.lon,
                     message.alt,
                     *message.attitude_quaternion,
+                    message.rollspeed,
+                    message.pitchspeed,
+                    message.yawspeed,
                 ]
             elif kind == "HIL_SENSOR" and not self.sense(message):
                 return False

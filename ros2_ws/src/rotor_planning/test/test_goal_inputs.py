@@ -55,6 +55,30 @@ def test_a_trajectory_of_points_without_attitude_is_refused(w):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "x", "match"),
+    [
+        (
+            (1, 2, 2),
+            (0.0, 1.0, 2.0),
+            r"time_from_start\[2\]: times must increase, got 2 s after 2 s",
+        ),
+        ((1, 2, 3), (0.0, 1.0, np.nan), r"positions\[2\]\[0\]: must be finite"),
+    ],
+)
+def test_points_are_counted_as_in_the_message(seconds, x, match):
+    """Where it does not begin at 0, the start that is put before it had been counted too."""
+    message = MultiDOFJointTrajectory()
+    for time, place in zip(seconds, x, strict=True):
+        transform = Transform()
+        transform.translation.x = place
+        point = MultiDOFJointTrajectoryPoint(transforms=[transform])
+        point.time_from_start.sec = time
+        message.points.append(point)
+    with pytest.raises(ContractError, match=match):
+        plan_from_trajectory(message, hold(np.zeros(3), 0.0).sample(0.0))
+
+
+@pytest.mark.parametrize(
     "make", [hover(Hover.Request(here=True)), land(Land.Request(height_m=0.2))]
 )
 def test_what_moves_comes_to_rest_without_a_jolt(make):

@@ -189,12 +189,12 @@ class Px4Link(Link):
 
     def _send_state(self, now: int, sample: Sample) -> None:
         """The truth, for its log."""
-        s = sample.seen
+        s, true = sample.seen, sample.inertial
         to_mg = 1000.0 / STANDARD_GRAVITY
         self._mav.hil_state_quaternion_send(
-            now, s[ATTITUDE], *s[RATE], *_geodetic(self._earth.place_nearby(sample.position)),
+            now, s[ATTITUDE], *true[RATE], *_geodetic(self._earth.place_nearby(sample.position)),
             *(_within(100 * v, -32767, 32767) for v in s[VELOCITY]), 0, 0,
-            *(_within(to_mg * a, -32767, 32767) for a in s[:3]),
+            *(_within(to_mg * a, -32767, 32767) for a in true[:3]),
         )  # fmt: skip
 
     # --- what comes in --------------------------------------------------------------------------------

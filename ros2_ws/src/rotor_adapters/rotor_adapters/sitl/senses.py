@@ -44,6 +44,7 @@ class Sample:
     Attributes:
         seen: accelerometer and gyroscope with errors, true place, velocity and attitude: a row of
             :func:`rotor_adapters.frames.write_seen`, as a list.
+        inertial: true specific force and body rate, as in ``seen``.
         field: of the magnetometer, (3,) T in forward-right-down.
         pressure, temperature: of the barometer, Pa and degrees Celsius.
         differential: of the pitot tube, Pa.
@@ -51,6 +52,7 @@ class Sample:
     """
 
     seen: list[float]
+    inertial: list[float]
     field: np.ndarray | None = None
     pressure: float | None = None
     temperature: float = 0.0
@@ -146,9 +148,10 @@ class Senses:
     def sample(self, states: np.ndarray, k: int) -> list[Sample]:
         """What each vehicle senses in period k of a flight, for ``states`` (N, 19)."""
         write_seen(states, self._rows, self._gravity, self._seen)
+        true = self._seen[:, INERTIAL].tolist()
         if self._inertial is not None:
             self._seen[:, INERTIAL] = self._inertial.sample(self._seen[:, INERTIAL])
-        out = [Sample(row) for row in self._seen.tolist()]
+        out = [Sample(*rows) for rows in zip(self._seen.tolist(), true, strict=True)]
         for instruments, row, sample in zip(self._instruments, self._rows, out, strict=False):
             instruments.read(states[row], k, sample)
         return out

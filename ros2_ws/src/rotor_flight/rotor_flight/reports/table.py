@@ -37,9 +37,9 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
                 (f"{entity}: attitude RMSE", _number(figures["attitude_rmse_deg"], "deg", 3))
             )
     if summary["tension_min_n"] is not None:
-        rows.append(
-            ("tension", f"{summary['tension_min_n']:.3f} .. {summary['tension_max_n']:.3f} N")
-        )
+        low, high = summary["tension_min_n"], summary["tension_max_n"]
+        slackens = any(t > 0.0 for t in (summary["slack_s"] or {}).values())
+        rows.append(("tension", f"{low:.3f} .. {high:.3f} N{' while taut' * slackens}"))
     if summary["slack_s"] is None:
         rows.append(("tension, slack", "not recorded"))
     elif summary["slack_s"]:

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from rotor_core.config.yaml.units import rpy_from_wxyz
 from rotor_core.errors import ContractError
+from rotor_core.given import increasing, numbers
 from rotor_core.messages.convert import WORLD_FRAME, seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE
@@ -73,6 +74,13 @@ def plan_from_trajectory(message: MultiDOFJointTrajectory, reference: np.ndarray
     accelerations = [
         vector_from(p.accelerations[0].linear) for p in message.points if p.accelerations
     ]
+    increasing("trajectory: time_from_start", times)
+    for name, rows in (
+        ("positions", positions),
+        ("velocities", velocities),
+        ("accelerations", accelerations),
+    ):
+        numbers(f"trajectory: {name}", np.reshape(rows, (-1, 3)), None, 3)
     has_velocities = len(velocities) == len(times)
     has_accelerations = has_velocities and len(accelerations) == len(times)
     if times and times[0] > 0.0:
