@@ -131,6 +131,34 @@ def test_the_offset_of_clocks_is_found(name, lag, epoch, rate, keep):
     assert found.seconds == pytest.approx(wanted, abs=2e-4 if rate > 50 else 4e-4, rel=0)
 
 
+def test_recordings_that_cannot_be_compared_are_refused_with_the_reason():
+    """They failed on the correlation of speeds, or on the turn of the frame."""
+    sim = track(0.0, 20.0, 100.0)
+    with pytest.raises(ConfigError, match=r"come at 9 Hz, at least 10 Hz are needed"):
+        compare(recording(sim), recording(track(0.0, 20.0, 9.0)), NO_OPTIONS)
+    in_mm = track(0.0, 20.0, 100.0, where=lambda t: 1000.0 * place(t))
+    with pytest.raises(ConfigError, match="these look like millimetres"):
+        compare(recording(sim), recording(in_mm), NO_OPTIONS)
+    compare(recording(sim), recording(track(0.0, 20.0, 10.0)), NO_OPTIONS)  # the limit itself
+
+
+def test_doubtful_recordings_are_noted():
+    """A tracker that loses its body goes on with the last pose; quaternions may have another order."""
+    sim = track(0.0, 20.0, 100.0)
+    frozen = track(
+        0.0, 20.0, 100.0, where=lambda t: place(np.where((t > 8.0) & (t < 9.0), 8.0, t))
+    )
+    found = compare(recording(sim), recording(frozen), NO_OPTIONS)
+    assert len(found.notes) == 1 and "are the same for 0.99 s from 8 s on" in found.notes[0]
+    other = track(0.0, 20.0, 100.0)
+    assert other.samples.attitudes is not None
+    other.samples.attitudes[:] = np.roll(other.samples.attitudes, 1, axis=1)
+    found = compare(recording(sim), recording(other), NO_OPTIONS)
+    assert len(found.notes) == 1 and "is the order of quaternions" in found.notes[0]
+    assert found.summary()["notes"] == list(found.notes)
+    assert not compare(recording(sim), recording(track(0.0, 20.0, 100.0)), NO_OPTIONS).notes
+
+
 @pytest.fixture(scope="module")
 def triangle():
     """Pose of a vehicle that carries a plate around a circle."""

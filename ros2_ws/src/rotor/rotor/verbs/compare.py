@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from rotor.arguments import finite_number, pairs
@@ -48,6 +49,8 @@ def _compare(options: argparse.Namespace) -> int:
     folder = new_folder(options.out, "compare")
     summary = write_report(comparison, folder)
     print(format_table(rows_of(summary)))
+    for note in comparison.notes:
+        print(f"note: {note}", file=sys.stderr)
     print(f"{folder}/: report.html, summary.json, errors.csv")
     over = _over(summary["bodies"], options)
     for line in over:

@@ -19,6 +19,7 @@ from rotor_recordings.compare.cables import CableComparison, cable_motions
 from rotor_recordings.compare.clock import ClockOffset, clock_offset
 from rotor_recordings.compare.errors import BodyErrors, body_errors
 from rotor_recordings.compare.evo_program import evo_statistics
+from rotor_recordings.compare.plausible import check_tracks, frozen, turned
 from rotor_recordings.motion.recording import Recording
 from rotor_recordings.motion.track import NANO, Samples, Track, known_in, resampled
 
@@ -74,6 +75,7 @@ class Comparison:
         cables: by cable; empty without a scenario.
         evo: statistics of evo by body; empty: it was not called.
         scenario: of SIM or REAL; None: neither holds one.
+        notes: what in the recordings is doubtful.
     """
 
     sim: Recording
@@ -85,6 +87,7 @@ class Comparison:
     cables: dict[str, CableComparison]
     evo: dict[str, dict[str, dict[str, float]]]
     scenario: Scenario | None
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> dict:
         """Figures as plain data; keys carry their units."""
@@ -110,6 +113,7 @@ class Comparison:
             "bodies": {name: b.figures() for name, b in self.bodies.items()},
             "cables": {name: c.figures() for name, c in self.cables.items()},
             "evo": self.evo,
+            "notes": list(self.notes),
         }
 
 
@@ -120,7 +124,12 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
         ConfigError: bodies, clock, frame or markers cannot be found out; the text says which option tells them.
     """
     pairs = _matched(sim, real, wishes)
-    clock, alignment, stamps = _aligned(pairs, sim, wishes)
+    check_tracks(pairs.values())
+    notes = frozen(pairs.values())
+    try:
+        clock, alignment, stamps = _aligned(pairs, sim, wishes)
+    except ConfigError as error:
+        raise ConfigError(" ".join([str(error), *notes])) from error
     shift = round(clock.seconds / NANO)
     sampled = _sampled(pairs, stamps, shift)
     moved = {b: alignment.applied(b, r) for b, (_, r) in sampled.items()}
@@ -149,7 +158,8 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
             }
         evo = {body: call.result() for body, call in calls.items() if call.result()}
     sources = {b: (s.source, r.source) for b, (s, r) in pairs.items()}
-    return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario)
+    notes += turned(errors, sources)
+    return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario, notes)
 
 
 def _aligned(

@@ -1,0 +1,82 @@
+"""What makes a comparison fail or mean little: slow poses, millimetres, frozen trackers, other quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from rotor_core.errors import ConfigError
+from rotor_recordings.compare.errors import BodyErrors
+from rotor_recordings.compare.runs import runs
+from rotor_recordings.motion.track import GAP, NANO, Track
+
+MILLIMETRES = (300.0, 3000.0)
+"""Ratio of the extents of one motion in two recordings from which on the larger counts as given in millimetres."""
+
+FROZEN, MOVING = 0.5, 0.1
+"""Poses that are equal for so long, s, after a speed of this, m/s, are those of a tracker that has lost its body."""
+
+TURNED = 90.0
+"""Error of half of the attitudes from which on they are doubted, deg."""
+
+
+def check_tracks(pairs: Iterable[tuple[Track, Track]]) -> None:
+    """Refuse pairs of tracks that a comparison would only fail on, in other words.
+
+    Raises:
+        ConfigError: poses come too seldom, or one of the two is in millimetres.
+    """
+    for pair in pairs:
+        for track in pair:
+            if track.rate_hz * GAP < 1.0 - 1e-6:
+                raise ConfigError(
+                    f"{track.source}: poses of {track.body} come at {track.rate_hz:.3g} Hz, at least {1.0 / GAP:g} Hz "
+                    f"are needed: what is farther apart than {GAP:g} s counts as a drop-out."
+                )
+        small, large = sorted(pair, key=_extent)
+        if MILLIMETRES[0] * _extent(small) < _extent(large) < MILLIMETRES[1] * _extent(small):
+            raise ConfigError(
+                f"{large.source}: {large.body} moves over {_extent(large):.4g} m, but over {_extent(small):.3g} m in "
+                f"{small.source}. Positions must be in metres, these look like millimetres."
+            )
+
+
+def frozen(pairs: Iterable[tuple[Track, Track]]) -> tuple[str, ...]:
+    """Notes on tracks that stop dead, and go on to tell the same place."""
+    out = []
+    for track in (t for pair in pairs for t in pair):
+        steps, times = np.diff(track.samples.positions, axis=0), track.seconds(track.stamps[0])
+        for first, last in runs(~steps.any(axis=1)):
+            lasts = times[last] - times[first]
+            if lasts < FROZEN or first == 0:
+                continue
+            before = np.linalg.norm(steps[first - 1]) / (times[first] - times[first - 1])
+            if before > MOVING:
+                out.append(
+                    f"{track.source}: all poses of {track.body} are the same for {lasts:.3g} s from "
+                    f"{track.stamps[first] * NANO:.9g} s on, right after {before:.2g} m/s: a tracker that lost it?"
+                )
+    return tuple(out)
+
+
+def turned(
+    errors: Mapping[str, BodyErrors], sources: Mapping[str, tuple[str, str]]
+) -> tuple[str, ...]:
+    """Notes on attitudes that have nothing to do with each other."""
+    out = []
+    for body, found in errors.items():
+        if found.attitude is None or not np.isfinite(found.attitude).any():
+            continue
+        middle = np.degrees(np.nanmedian(np.linalg.norm(found.attitude, axis=1)))
+        if middle > TURNED:
+            out.append(
+                f"half of the attitudes of {body} differ by more than {middle:.0f} deg: is the order of quaternions in "
+                f"{sources[body][1]} x, y, z, w?"
+            )
+    return tuple(out)
+
+
+def _extent(track: Track) -> float:
+    """Size of the box of all places, m."""
+    return float(np.linalg.norm(np.ptp(track.samples.positions, axis=0)))
