@@ -145,15 +145,14 @@ def test_recordings_that_cannot_be_compared_are_refused_with_the_reason():
 def test_doubtful_recordings_are_noted():
     """A tracker that loses its body goes on with the last pose; quaternions may have another order."""
     sim = track(0.0, 20.0, 100.0)
-    frozen = track(
-        0.0, 20.0, 100.0, where=lambda t: place(np.where((t > 8.0) & (t < 9.0), 8.0, t))
-    )
-    found = compare(recording(sim), recording(frozen), NO_OPTIONS)
+    frozen = track(0.0, 20.0, 100.0, where=lambda t: place(np.where((t > 8.0) & (t < 9.0), 8.0, t)))
+    known = replace(NO_OPTIONS, offset=0.0)
+    found = compare(recording(sim), recording(frozen), known)
     assert len(found.notes) == 1 and "are the same for 0.99 s from 8 s on" in found.notes[0]
     other = track(0.0, 20.0, 100.0)
     assert other.samples.attitudes is not None
     other.samples.attitudes[:] = np.roll(other.samples.attitudes, 1, axis=1)
-    found = compare(recording(sim), recording(other), NO_OPTIONS)
+    found = compare(recording(sim), recording(other), known)
     assert len(found.notes) == 1 and "is the order of quaternions" in found.notes[0]
     assert found.summary()["notes"] == list(found.notes)
     assert not compare(recording(sim), recording(track(0.0, 20.0, 100.0)), NO_OPTIONS).notes
@@ -336,6 +335,7 @@ def test_a_body_without_common_poses():
     found = compare(sim, real, replace(NO_OPTIONS, offset=0.0, align="none"))
     assert found.bodies["quad1"].figures()["poses"] > 1900
     assert found.bodies["quad2"].figures()["poses"] == 0
+    assert len(found.notes) == 1 and "poses of quad2 come at 5 Hz" in found.notes[0]
 
 
 # -- frame --------------------------------------------------------------------------------------------------------

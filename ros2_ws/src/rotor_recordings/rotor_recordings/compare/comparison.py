@@ -124,8 +124,7 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
         ConfigError: bodies, clock, frame or markers cannot be found out; the text says which option tells them.
     """
     pairs = _matched(sim, real, wishes)
-    check_tracks(pairs.values())
-    notes = frozen(pairs.values())
+    notes = check_tracks(pairs) + frozen(pairs.values())
     try:
         clock, alignment, stamps = _aligned(pairs, sim, wishes)
     except ConfigError as error:

@@ -21,16 +21,17 @@ TURNED = 90.0
 """Error of half of the attitudes from which on they are doubted, deg."""
 
 
-def check_tracks(pairs: Iterable[tuple[Track, Track]]) -> None:
-    """Refuse pairs of tracks that a comparison would only fail on, in other words.
+def check_tracks(pairs: Mapping[str, tuple[Track, Track]]) -> tuple[str, ...]:
+    """Refuse tracks that a comparison would only fail on, in other words; notes on bodies whose poses come too seldom.
 
     Raises:
-        ConfigError: poses come too seldom, or one of the two is in millimetres.
+        ConfigError: those of all bodies do, or one of two tracks is in millimetres.
     """
-    for pair in pairs:
+    slow = {}
+    for body, pair in pairs.items():
         for track in pair:
             if track.rate_hz * GAP < 1.0 - 1e-6:
-                raise ConfigError(
+                slow[body] = (
                     f"{track.source}: poses of {track.body} come at {track.rate_hz:.3g} Hz, at least {1.0 / GAP:g} Hz "
                     f"are needed: what is farther apart than {GAP:g} s counts as a drop-out."
                 )
@@ -40,6 +41,9 @@ def check_tracks(pairs: Iterable[tuple[Track, Track]]) -> None:
                 f"{large.source}: {large.body} moves over {_extent(large):.4g} m, but over {_extent(small):.3g} m in "
                 f"{small.source}. Positions must be in metres, these look like millimetres."
             )
+    if len(slow) == len(pairs):
+        raise ConfigError(next(iter(slow.values())))
+    return tuple(slow.values())
 
 
 def frozen(pairs: Iterable[tuple[Track, Track]]) -> tuple[str, ...]:
@@ -47,7 +51,7 @@ def frozen(pairs: Iterable[tuple[Track, Track]]) -> tuple[str, ...]:
     out = []
     for track in (t for pair in pairs for t in pair):
         steps, times = np.diff(track.samples.positions, axis=0), track.seconds(track.stamps[0])
-        for first, last in runs(~steps.any(axis=1)):
+        for first, last in runs(np.all(steps == 0.0, axis=1)):
             lasts = times[last] - times[first]
             if lasts < FROZEN or first == 0:
                 continue
