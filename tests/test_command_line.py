@@ -84,6 +84,17 @@ def test_fly_writes_its_results(tmp_path):
     assert "position RMSE" in out.stdout and "real-time factor" in out.stdout
 
 
+def test_changes_after_the_end_are_noted(tmp_path):
+    """A cut at 8 s of a flight of 2 s had not happened, without a word; one of 1 s says nothing."""
+    text = Path(HERE.parent / "config/scenarios/dragonfly_point_mass.yaml").read_text()
+    path = tmp_path / "cut.yaml"
+    for at, noted in ((8.0, True), (1.5, False)):
+        path.write_text(f"{text}changes: [{{at_s: {at}, cut: 1}}]\n")
+        out = rotor("fly", str(path), "--duration", "2")
+        words = "changes: 1 of 1 come after the end of this flight of 2 s (the first at_s: 8)"
+        assert (words in out.stderr) == noted and ("cut" in out.stdout)
+
+
 def test_replay_writes_samples_and_events(tmp_path):
     out = rotor(
         "replay", str(HERE / "data" / "pendulum.json"), "--out", str(tmp_path / "sub" / "x.npz")

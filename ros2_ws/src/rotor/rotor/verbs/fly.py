@@ -74,9 +74,21 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
     print(format_table(summary_rows(summary)))
     if folder is not None:
         print(f"{folder}/: {'bag, ' if options.record else ''}summary.json, scenario.yaml, plots")
+    if loop is None and kept is None and summary["verdict"]["kind"] != "lost":
+        _note_what_never_was(scenario, summary["flight_time_s"])
     if kept is not None:
         print(f"{kept}: the flight at its end. Resume it: ./rotor resume {kept}")
     return conclude(summary)
+
+
+def _note_what_never_was(scenario: Scenario, flown: float) -> None:
+    late = [change.at_s for change in scenario.changes if change.at_s > flown]
+    if late:
+        print(
+            f"note: changes: {len(late)} of {len(scenario.changes)} come after the end of this flight of {flown:.4g} s (the "
+            f"first at_s: {min(late):g}): not happened. Give a longer --duration.",
+            file=sys.stderr,
+        )
 
 
 def add_results(sub: argparse.ArgumentParser) -> None:
