@@ -85,8 +85,8 @@ def _note_what_never_was(scenario: Scenario, flown: float) -> None:
     late = [change.at_s for change in scenario.changes if change.at_s > flown]
     if late:
         print(
-            f"note: changes: {len(late)} of {len(scenario.changes)} come after the end of this flight of {flown:.4g} s (the "
-            f"first at_s: {min(late):g}): not happened. Give a longer --duration.",
+            f"note: changes: {len(late)} of {len(scenario.changes)} come after the end of this flight of {flown:.4g} s "
+            f"(the first at_s: {min(late):g}): not happened. Give a longer --duration.",
             file=sys.stderr,
         )
 
