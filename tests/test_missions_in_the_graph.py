@@ -1,6 +1,7 @@
 """Missions over DDS: the scenario's own, and the action with feedback, cancelling and mistakes."""
 
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -46,6 +47,20 @@ def play(bench, states):
     assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
 
 
+@contextmanager
+def grounded(tmp_path):
+    """A bench with a quadrotor on the ground, what is told of it, and a client of its missions."""
+    scenario = tmp_path / "grounded.yaml"
+    scenario.write_text(GROUNDED)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        start(bench, str(scenario))
+        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
+        bench.until(client.server_is_ready, "the action")
+        bench.until(lambda: len(states) > 10, "states")
+        yield bench, states, client
+
+
 def height(states, row=0):
     return states[-1].bodies[row].pose.position.z if states else float("nan")
 
@@ -79,14 +94,7 @@ def test_a_team_lifts_and_sets_down_its_payload(tmp_path):
 
 def test_a_mission_is_an_action(tmp_path):
     """Feedback, success, cancelling in flight, a mission that cannot be, and one that takes the place of another."""
-    scenario = tmp_path / "grounded.yaml"
-    scenario.write_text(GROUNDED)
-    with graph.bench(tmp_path) as bench:
-        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
-        start(bench, str(scenario))
-        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
-        bench.until(client.server_is_ready, "the action")
-        bench.until(lambda: len(states) > 10, "states")
+    with grounded(tmp_path) as (bench, states, client):
         heard = []
 
         def send(text):
@@ -149,14 +157,7 @@ HOVERS = "steps: [{type: hover, duration_s: 1000.0}]"
 
 def test_missions_that_cannot_be_flown_end_with_the_reason(tmp_path):
     """They ended the planner, and with it the graph."""
-    scenario = tmp_path / "grounded.yaml"
-    scenario.write_text(GROUNDED)
-    with graph.bench(tmp_path) as bench:
-        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
-        start(bench, str(scenario))
-        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
-        bench.until(client.server_is_ready, "the action")
-        bench.until(lambda: len(states) > 10, "states")
+    with grounded(tmp_path) as (bench, _, client):
         for text, words in (
             ("{type: go_to, position_m: [1.0e9, 0, 0]}", "go_to): goal: must be within 1e+06 m"),
             ("{type: take_off, height_m: 1.0e+7}", "take_off): goal: must be within 1e+06 m"),
@@ -180,14 +181,7 @@ def test_missions_that_cannot_be_flown_end_with_the_reason(tmp_path):
 
 def test_who_waits_for_a_mission_is_answered_whatever_happens(tmp_path):
     """Cancelled while time stands, stopped, in another world, and when the planner is ended."""
-    scenario = tmp_path / "grounded.yaml"
-    scenario.write_text(GROUNDED)
-    with graph.bench(tmp_path) as bench:
-        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
-        start(bench, str(scenario))
-        client = ActionClient(bench.node, FlyMission, "/planner/fly_mission")
-        bench.until(client.server_is_ready, "the action")
-        bench.until(lambda: len(states) > 10, "states")
+    with grounded(tmp_path) as (bench, states, client):
 
         def trigger(name):
             assert bench.call(Trigger, f"/simulator/{name}", Trigger.Request()).success

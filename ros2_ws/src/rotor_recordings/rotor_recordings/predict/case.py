@@ -27,7 +27,7 @@ from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
-from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, load_case
+from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, implausible, load_case
 
 STEP, TOLERANCE = 1e-3, 1e-11
 """Longest step, s; tolerance of adaptive steps (m, rad and their rates)."""
@@ -35,10 +35,11 @@ STEP, TOLERANCE = 1e-3, 1e-11
 
 @dataclass(frozen=True)
 class CaseRun:
-    """Samples and events of a replayed case; arrays as in the module docstring."""
+    """Samples and events of a replayed case, arrays as in the module docstring; notes on what was hardly meant."""
 
     samples: dict[str, np.ndarray]
     events: list[Event]
+    notes: tuple[str, ...] = ()
 
 
 def _middles(case: dict) -> np.ndarray:
@@ -219,7 +220,8 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
         if "sample" in pending:
             rows.append(world.sample(time))
         pending = set()
-    return CaseRun({key: np.array([r[key] for r in rows]) for key in rows[0]}, world.take_events())
+    columns = {key: np.array([r[key] for r in rows]) for key in rows[0]}
+    return CaseRun(columns, world.take_events(), tuple(implausible(case)))
 
 
 def _held(knots: np.ndarray, time: float) -> np.ndarray:

@@ -20,7 +20,6 @@ from rotor_recordings.compare.page import rows_of, write_report
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.flights import open_flight, recording_of
 from rotor_recordings.motion.track import LEAST
-from rotor_recordings.predict.case_format import implausible, load_case
 from rotor_recordings.predict.predict import predict
 from rotor_recordings.predict.windows import predict_windows
 
@@ -40,7 +39,7 @@ def replay_case(options: argparse.Namespace) -> int:
     out = Path(options.out)
     warm(load_scenario("slalom"))  # bodies and cables, which is what cases are made of
     run, events = run_case(Path(options.recording), out, step=options.step)
-    for text in implausible(load_case(Path(options.recording))):
+    for text in run.notes:
         print(f"note: {text}", file=sys.stderr)
     counts = {
         kind: sum(e.type == kind for e in run.events)
