@@ -145,7 +145,8 @@ def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
 
     The intervals allow for residuals that belong together: those of one window share its first state, so windows, not
     residuals, count (Liang and Zeger 1986; Student's t with their number less that of the parameters). Smoothing of the
-    states flattens fast motion, alike in all windows: intervals are wider by what half of it changes.
+    states flattens fast motion, alike in all windows, and noise of first states pulls estimates one way (errors in
+    variables): intervals are wider by what half the smoothing changes, and by what as much noise again does.
 
     Raises:
         ConfigError: there are too few windows, or they tell none of the parameters.
@@ -176,8 +177,8 @@ def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
     covariance = _clustered(J, solution.fun, len(fit.rows))
     quantile = student.ppf(0.5 + 0.5 * CONFIDENCE, len(fit.rows) - len(kept))
     half = quantile * np.sqrt(np.diag(covariance)) * problem.scales
-    if (less := fit.smoothed_less()) is not None:
-        other = _Problem(less, list(kept))
+    for windows_of_other in fit.variants():
+        other = _Problem(windows_of_other, list(kept))
         other.start = np.clip(solution.x, other.low + 1e-6, other.high - 1e-6)
         half += np.abs(other.solve(MOST).x - solution.x) * problem.scales
     estimates = tuple(
