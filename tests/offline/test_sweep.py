@@ -161,6 +161,11 @@ def test_cables_are_varied_by_number():
         ("  - {at: [settle_s], distribution: {name: norm, low: 3, high: 2}}", "no part of norm"),
         ("  - {at: [settle_s], distribution: {name: norm, scale: -1}}", "must be > 0"),
         (MASS + "\n" + MASS, "same name"),
+        (MASS.replace("mass, at", "flight, at"), "'flight' is the name of a column"),
+        (MASS.replace("mass, at", "position_rmse_m, at"), "'position_rmse_m' is the name of a column"),
+        ("  - {at: [seed], values: [5]}", "'seed' is the name of a column"),
+        ("  - {at: [settle_s], values: [1, 2, -1, 3]}", "settle_s = -1"),
+        (MASS + "\nworst: position_rmse", "worst: 'position_rmse' is not measured"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_clear_line(tmp_path, vary, text, capsys):
@@ -242,6 +247,34 @@ def test_a_flight_that_cannot_go_on_is_a_result(tmp_path):
     rows = fly_chunk(job, 0, table)
     assert rows[0]["failure"] == "" and np.isfinite(rows[0]["final_error_m"])
     assert rows[1]["failure"] and "final_error_m" not in rows[1]
+
+
+def test_numbers_that_make_no_scenario_are_a_result(tmp_path):
+    """Two that are possible each, and not together: one of four flights, which --resume could not get past."""
+    path = study(
+        tmp_path,
+        method="grid",
+        vary="  - {at: [time.step_s], values: [0.001, 0.002]}\n"
+        "  - {at: [time.control_s], values: [0.004, 0.005]}",
+    )
+    out = tmp_path / "out"
+    assert main(["sweep", str(path), "--out", str(out), "--workers", "0"]) in (0, 1)
+    failures = pq.read_table(out / FLIGHTS)["failure"].to_pylist()
+    assert [bool(f) for f in failures] == [False, False, False, True], failures
+
+
+@pytest.mark.parametrize(
+    ("more", "is_worst"), [("", np.argmin), ("\nworst_is: largest", np.argmax)]
+)
+def test_the_worst_of_a_margin_are_the_smallest(tmp_path, more, is_worst):
+    """The safest flights had been kept as the worst."""
+    vary = "  - {at: [initial.quad1.velocity_m_s.z], values: [-3, -1, 0, 2]}\nworst: height_min_m\nkeep: 1"
+    path = study(tmp_path, method="grid", vary=vary + more, metrics="height_min_m")
+    out = tmp_path / "out"
+    assert main(["sweep", str(path), "--out", str(out), "--workers", "0"]) in (0, 1)
+    heights = pq.read_table(out / FLIGHTS)["height_min_m"].to_numpy()
+    kept = json.loads((out / "summary.json").read_text())["worst"]
+    assert [w["flight"] for w in kept] == [int(is_worst(heights))]
 
 
 # --- work -------------------------------------------------------------------------------------------

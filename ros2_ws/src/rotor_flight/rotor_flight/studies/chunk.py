@@ -23,6 +23,9 @@ from rotor_flight.studies.study import LoadedStudy
 FINER = 4
 """The step whose error is asked for is compared with one this much shorter: its own error is 256 times smaller."""
 
+ABOUT = ("flight", "seed", "failure", "verdict")
+"""Columns that are neither varied nor measured."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -88,20 +91,27 @@ def flown(scenario: Scenario, duration: float, every: int) -> Flight:
 def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]:
     """Fly flights ``first`` and following, one per row of ``numbers``; one row of results each.
 
-    A flight that cannot go on is a result too: its metrics are NaN and ``failure`` says why. How well each was
-    integrated is always told.
+    A flight that cannot go on, or whose numbers make no scenario, is a result too: its metrics are NaN and ``failure``
+    says why. How well each was integrated is always told.
 
     Raises:
-        ConfigError: numbers that make no scenario, or a metric that fails: the study is wrong.
+        ConfigError: a metric fails: the study is wrong.
     """
     study = job.loaded.study
     metrics = metrics_of(study, job.loaded.functions)
     rows = []
     for k, row in enumerate(numbers.tolist()):
-        scenario = job.scenario(first + k, row)
-        duration = study.duration_s or flight_duration(scenario)
-        out: dict[str, Any] = {"flight": first + k, "seed": scenario.seed}
+        out: dict[str, Any] = {"flight": first + k, "seed": -1}
         out |= {v.label: x for v, x in zip(study.vary, row, strict=True)}
+        rows.append(out)
+        try:
+            scenario = job.scenario(first + k, row)
+        except ConfigError as error:
+            out["failure"] = str(error)
+            out["verdict"] = f"failed: {error}"
+            continue
+        out["seed"] = scenario.seed
+        duration = study.duration_s or flight_duration(scenario)
         try:
             flight = flown(scenario, duration, every_of(scenario, study.record_hz))
         except ConfigError:
@@ -114,14 +124,16 @@ def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]
             out |= {name: METRICS[name](flight) for name in ACCURACY if name not in out}
             out["failure"] = ""
             out["verdict"] = str(flight.verdict())
-        rows.append(out)
     return rows
 
 
 def step_error(job: Job, number: int, numbers: np.ndarray) -> float:
     """Largest difference of any position between a flight and the same one with finer steps, m; NaN: it failed."""
-    scenario = job.scenario(number, numbers.tolist())
     study = job.loaded.study
+    try:
+        scenario = job.scenario(number, numbers.tolist())
+    except ConfigError:
+        return float("nan")
     duration = study.duration_s or flight_duration(scenario)
     every = every_of(scenario, study.record_hz)
     finer = replace(scenario, time=replace(scenario.time, step_s=scenario.time.step_s / FINER))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,10 @@ import numpy as np
 from tabulate import tabulate
 
 from rotor_core.config.loader import dump_scenario
+from rotor_core.errors import ConfigError
 from rotor_flight.reports.folder import write_json
 from rotor_flight.reports.html_page import html_page
-from rotor_flight.studies.chunk import FINER
+from rotor_flight.studies.chunk import ABOUT, FINER
 from rotor_flight.studies.run import Sweep
 from rotor_flight.studies.sensitivity import first_order, rank_correlation
 from rotor_sim.judging.verdict import Verdict
@@ -28,9 +30,6 @@ SHOWN = 0.005
 
 MARKDOWN: dict = {"tablefmt": "github", "disable_numparse": True}
 """Style of tables."""
-
-ABOUT = ("flight", "seed", "failure", "verdict")
-"""Columns that are neither varied nor measured."""
 
 
 def write_report(sweep: Sweep) -> dict:
@@ -108,19 +107,28 @@ def _mean(values: np.ndarray) -> float:
 def _write_worst(
     sweep: Sweep, columns: dict[str, np.ndarray], varied: list[str], measured: list[str]
 ) -> list[dict]:
-    """Scenarios of the worst flights: those that failed, then the largest of the metric."""
+    """Scenarios of the worst flights: those that failed, then those with the worst numbers of the metric."""
     study = sweep.job.loaded.study
     metric = study.worst if study.worst in columns else measured[0] if measured else ""
     if not metric or not study.keep:
         return []
+    if study.worst and metric != study.worst:
+        print(
+            f"note: worst: no function gave {study.worst!r}; by {metric} instead", file=sys.stderr
+        )
     failed = np.array([bool(f) for f in columns["failure"]])
-    badness = np.where(failed, np.inf, np.nan_to_num(columns[metric], nan=-np.inf))
+    smallest = study.worst_is == "smallest" or (study.worst_is is None and "_min" in metric)
+    numbers = -columns[metric] if smallest else columns[metric]
+    badness = np.where(failed, np.inf, np.nan_to_num(numbers, nan=-np.inf))
     out = []
     folder = sweep.folder / "worst"
     folder.mkdir(exist_ok=True)
     for row in np.argsort(-badness, kind="stable")[: study.keep]:
         number = int(columns["flight"][row])
-        scenario = sweep.job.scenario(number, [float(columns[v][row]) for v in varied])
+        try:
+            scenario = sweep.job.scenario(number, [float(columns[v][row]) for v in varied])
+        except ConfigError:
+            continue  # drawn, and impossible: there is nothing to fly again
         name = f"flight_{number:08d}"
         drawn = ", ".join(f"{v} {columns[v][row]:.6g}" for v in varied)
         scenario = replace(scenario, name=name, description=f"Flight {number} of a study: {drawn}")
@@ -219,7 +227,7 @@ def _text(sweep: Sweep, summary: dict, varied: list[str], measured: list[str]) -
         study=study,
         duration=f" --duration {study.duration_s:g}" if study.duration_s else "",
         wall_time=sweep.wall_time,
-        rate=summary["flights"] / sweep.wall_time if sweep.wall_time > 0.0 else float("nan"),
+        rate=sweep.flown / sweep.wall_time if sweep.wall_time > 0.0 else float("nan"),
         finer=FINER,
         figures=figures,
         has_sensitivity=bool(varied) and (sweep.folder / "sensitivity.png").exists(),

@@ -29,8 +29,8 @@ from rotor_core.errors import ConfigError, RotorError
 from rotor_core.saved.durable import write_durably
 from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
-from rotor_flight.studies.chunk import Job, flown, fly_chunk, step_error
-from rotor_flight.studies.metrics import metrics_of
+from rotor_flight.studies.chunk import ABOUT, Job, flown, fly_chunk, step_error
+from rotor_flight.studies.metrics import ACCURACY, metrics_of
 from rotor_flight.studies.parameters import prepared, settled
 from rotor_flight.studies.sampling import notes, sample
 from rotor_flight.studies.study import LoadedStudy, Study, load_study, locate_study
@@ -51,7 +51,7 @@ class Sweep:
         job: what was flown.
         table: one row per flight: number, seed, varied numbers, metrics, failure, verdict.
         step_errors: of the flights that were flown again with finer steps, m.
-        wall_time: of what was flown now, s.
+        wall_time, flown: of what was flown now, s, and how many flights.
     """
 
     folder: Path
@@ -59,6 +59,7 @@ class Sweep:
     table: pa.Table
     step_errors: np.ndarray
     wall_time: float
+    flown: int
 
 
 def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
@@ -74,6 +75,10 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
         document = settled(prepared(loaded.scenario, base, places), study.settings)
         job, numbers = Job(loaded, document), sample(study)
         metrics_of(study, loaded.functions)
+        _check_names(study)
+        for extremes in (numbers.argmin(axis=0), numbers.argmax(axis=0)):
+            for number in {int(i) for i in extremes}:
+                job.scenario(number, numbers[number].tolist())
         scenario = job.scenario(0, numbers[0].tolist())
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from error
@@ -82,6 +87,21 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
             f"{place}: duration_s: is missing, and nothing in the scenario ends by itself. Add it."
         )
     return job, numbers
+
+
+def _check_names(study: Study) -> None:
+    """Refuse variables with the name of another column, and a ``worst`` that is no metric."""
+    columns = {*ABOUT, *ACCURACY, *study.metrics}
+    for variable in study.vary:
+        if variable.label in columns:
+            raise ConfigError(
+                f"vary: {variable.label!r} is the name of a column of every table. Give the variable another: name: ..."
+            )
+    has_own = any(":" in name for name in study.metrics)  # which may give numbers of any names
+    if study.worst and study.worst not in study.metrics and not has_own:
+        raise ConfigError(
+            f"worst: {study.worst!r} is not measured. Metrics of this study: {', '.join(study.metrics)}."
+        )
 
 
 def sweep(
@@ -126,7 +146,7 @@ def sweep(
     warm(first)
     if COMPILED:  # once, so that workers find the kernels
         flown(first, 0.1, 1)
-    began = time.perf_counter()
+    began, due = time.perf_counter(), sum(b - a for a, b, _ in _pieces(job, len(numbers), folder))
     try:
         _fly_all(job, numbers, folder, workers, scheduler)
     except KeyboardInterrupt:
@@ -137,7 +157,7 @@ def sweep(
     n = min(loaded.study.check_flights, len(numbers))
     checked = np.linspace(0, len(numbers) - 1, n).round().astype(int) if n else np.zeros(0, int)
     errors = np.array([step_error(job, int(i), numbers[i]) for i in checked])
-    return Sweep(folder, job, table, errors, took)
+    return Sweep(folder, job, table, errors, took, due)
 
 
 # --- work -------------------------------------------------------------------------------------------

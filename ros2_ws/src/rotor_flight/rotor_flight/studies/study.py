@@ -95,6 +95,8 @@ class Study:
         duration_s: of every flight; default the trajectory and the scenario's ``settle_s``.
         record_hz: rows per second that metrics see; default all control periods.
         worst: metric that selects the flights to keep for inspection; default the first one.
+        worst_is: which of its numbers are bad; default: the smallest where ``_min`` is in the name of the metric,
+            otherwise the largest.
         keep: how many of the worst.
         check_flights: how many flights are flown again with a quarter of the step, to know its error.
         chunk: flights per piece of work: what a kill costs.
@@ -114,6 +116,7 @@ class Study:
     duration_s: float | None = bounded(None, gt=0.0, le=20000.0)
     record_hz: float | None = bounded(None, gt=0.0)
     worst: str = ""
+    worst_is: Literal["smallest", "largest"] | None = None
     keep: int = bounded(5, ge=0, le=1000)
     check_flights: int = bounded(16, ge=0, le=1000)
     chunk: int = bounded(50, ge=1, le=10000)
