@@ -84,7 +84,7 @@ def _options(values: dict[str, str]) -> GraphOptions:
         rviz=str(rviz_configuration(values["rviz_config"])) if values["rviz"] == "true" else "",
         foxglove=values["foxglove"] == "true",
         namespace=values["namespace"],
-        remaps=tuple(load_remaps(values["names"], scenario.model)),
+        remaps=tuple(load_remaps(values["names"], scenario.model, values["namespace"])),
         log_level=values["log_level"],
         resume=values["resume"],
         save_on_exit=values["save_on_exit"],

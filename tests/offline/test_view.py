@@ -5,6 +5,7 @@ import threading
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -366,6 +367,7 @@ def test_the_page_lives_on_when_its_server_stumbles_over_a_thread(monkeypatch):
     class Page(Viewer):
         def __init__(self):
             self._wanted = None
+            self._server = SimpleNamespace(get_clients=lambda: {0: "a page"})
 
         def tick(self, elapsed):
             ticks.append(elapsed)

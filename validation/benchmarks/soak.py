@@ -222,7 +222,7 @@ class Soak:
         env = environment(self.folder)
         context = Context()
         rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        watcher, node = Watcher(context), Node("soak", context=context)
+        watcher, node = Watcher(context, "/simulator"), Node("soak", context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(watcher)
         executor.add_node(node)

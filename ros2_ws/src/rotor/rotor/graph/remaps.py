@@ -15,12 +15,13 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 KNOWN = ("vehicle", "i", "payload")
 
 
-def load_remaps(name: str, model: Model) -> list[tuple[str, str]]:
+def load_remaps(name: str, model: Model, namespace: str = "") -> list[tuple[str, str]]:
     """Pairs (ours, theirs) for every vehicle and payload of a model.
 
     Args:
         name: shipped file of config/remaps, or path; empty: none.
         model: whose entities stand for the placeholders.
+        namespace: of the nodes; before absolute names of theirs, so that two worlds stay apart.
 
     Raises:
         ConfigError: there is no such file, or it is not a map of names.
@@ -50,5 +51,6 @@ def load_remaps(name: str, model: Model) -> list[tuple[str, str]]:
         for i, vehicle in enumerate(entities, start=1):
             for payload in payloads:
                 words = {"vehicle": vehicle, "i": i, "payload": payload}
-                out.append((ours.format(**words), theirs.format(**words)))
+                before = namespace if theirs.startswith("/") else ""
+                out.append((ours.format(**words), before + theirs.format(**words)))
     return out

@@ -27,24 +27,26 @@ from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
 from rotor_sim.ros.session import FINISHED
 
+STATUSES = tuple(f"rotor: {name}" for name in PLANTS)
 LISTEN = 0.7
 """Duration of the search for another simulator in the domain, s."""
 
 
 class Watcher(Node):
-    """Listens to the diagnostics of the simulator."""
+    """Listens to the diagnostics of a plant, by the full name of its node: other worlds may be in the domain."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, plant: str) -> None:
         super().__init__(
             "rotor_watcher", context=context, enable_rosout=False, start_parameter_services=False
         )
+        self._plant = plant
         self.values: dict[str, str] = {}
         self.text = ""
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATE)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if status.name in ("rotor: simulator", "rotor: laboratory"):
+            if status.name in STATUSES and status.hardware_id == self._plant:
                 self.text = status.message
                 self.values = {v.key: v.value for v in status.values}
 
@@ -82,15 +84,18 @@ def run_graph(
         Whether the run came to its end (False: interrupted).
 
     Raises:
-        RotorError: another simulator runs in this domain, or a node ended with an error; its last
+        RotorError: another simulator runs in this domain and namespace, or a node ended with an error; its last
             lines are shown.
     """
-    with _domain_to_ourselves():
-        return _run(plans, out, on_progress, on_start)
+    plant = next(plan for name, plan in plans.items() if name in PLANTS)
+    assert isinstance(plant, NodePlan)
+    with _domain_to_ourselves(plant.namespace):
+        return _run(plans, plant, out, on_progress, on_start)
 
 
 def _run(
     plans: dict[str, NodePlan | ProgramPlan],
+    plant: NodePlan,
     out: Path,
     on_progress: Callable[[dict[str, str], str], None],
     on_start: Callable[[Child], object],
@@ -100,11 +105,11 @@ def _run(
     os.environ["ROS_LOG_DIR"] = env["ROS_LOG_DIR"]
     context = Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-    watcher = Watcher(context)
+    watcher = Watcher(context, f"{plant.namespace}/{plant.name}")
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(watcher)
     try:
-        _refuse_company(watcher, executor)
+        _refuse_company(watcher, executor, plant.namespace)
         with ProcessGroup(out / "log", env, STOP_ORDER) as group:
             try:
                 for plan in plans.values():
@@ -121,42 +126,45 @@ def _run(
 
 
 @contextlib.contextmanager
-def _domain_to_ourselves() -> Iterator[None]:
-    """Hold a lock on the ROS domain, so that two runs that start together do not mix."""
+def _domain_to_ourselves(namespace: str) -> Iterator[None]:
+    """Hold a lock on a namespace of the ROS domain, so that two runs that start together do not mix."""
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
-    path = Path(tempfile.gettempdir()) / f"rotor-domain-{domain}-{os.getuid()}.lock"
+    place = f"{domain}{namespace.replace('/', '-')}"
+    path = Path(tempfile.gettempdir()) / f"rotor-domain-{place}-{os.getuid()}.lock"
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise RotorError(_occupied(domain)) from error
+            raise RotorError(_occupied(namespace)) from error
         yield
 
 
-def refuse_occupied_domain() -> None:
-    """Say so before anything is written if another run holds the ROS domain.
+def refuse_occupied_domain(namespace: str = "") -> None:
+    """Say so before anything is written if another run holds this namespace of the ROS domain.
 
     Raises:
         RotorError: with a free domain to choose.
     """
-    with _domain_to_ourselves():
+    with _domain_to_ourselves(namespace):
         pass
 
 
-def _occupied(domain: str) -> str:
+def _occupied(namespace: str) -> str:
+    domain = os.environ.get("ROS_DOMAIN_ID", "0")
     free = (int(domain) + 1) % 102
+    where = f", namespace {namespace}" if namespace else ""
     return (
-        f"ROS domain {domain}: another simulator runs there. Stop it, or choose a domain: "
+        f"ROS domain {domain}{where}: another simulator runs there. Stop it, or choose a domain: "
         f"ROS_DOMAIN_ID={free} ./rotor ..."
     )
 
 
-def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor) -> None:
+def _refuse_company(watcher: Watcher, executor: SingleThreadedExecutor, namespace: str) -> None:
     end = time.monotonic() + LISTEN
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.05)
-        if watcher.count_publishers("/rotor/team_state"):
-            raise RotorError(_occupied(os.environ.get("ROS_DOMAIN_ID", "0")))
+        if watcher.count_publishers(f"{namespace}/rotor/team_state"):
+            raise RotorError(_occupied(namespace))
 
 
 def _check(group: ProcessGroup) -> None:

@@ -51,7 +51,7 @@ def _up(options: argparse.Namespace) -> int:
         visualizer=not options.no_visualizer,
         rviz=str(rviz_configuration(options.rviz)) if options.rviz else "",
         foxglove=options.foxglove,
-        remaps=tuple(load_remaps(options.names, scenario.model)),
+        remaps=tuple(load_remaps(options.names, scenario.model, options.namespace)),
         log_level=options.log_level,
         resume=options.resume or "",
         save_on_exit=options.save_on_exit or "",
@@ -61,7 +61,7 @@ def _up(options: argparse.Namespace) -> int:
         graph_plan(replace(wanted, bag=Path("bag") if options.record else None), scenario).values()
     )
     warm(scenario)
-    refuse_occupied_domain()
+    refuse_occupied_domain(options.namespace)
     folder = new_folder(options.out, f"up-{scenario.name}")
     write_scenario(folder, scenario)
     if options.record:

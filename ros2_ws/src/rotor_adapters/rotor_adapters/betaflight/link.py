@@ -6,6 +6,7 @@ src/platform/SIMULATOR (target.h, sitl.c).
 
 from __future__ import annotations
 
+import socket
 import struct
 import time as wall
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from rotor_adapters.frames import ATTITUDE, swap_attitude
 from rotor_adapters.sitl.datagrams import DatagramLink
 from rotor_adapters.sitl.law import SitlLaw
+from rotor_adapters.sitl.link import LAST_PORT
 from rotor_adapters.sitl.motors import QUAD_X, Frame, Motors
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.config.counterparts.autopilots import BetaflightControl
@@ -66,6 +68,17 @@ class BetaflightLink(DatagramLink):
 
     def open(self) -> None:
         """Listen."""
+        last, host = self._port + 2, self._control.host
+        if last > LAST_PORT:
+            raise ConfigError(
+                f"controller.port {self._port}: Betaflight listens on the two after it, to {last}. Choose a lower one."
+            )
+        try:
+            socket.getaddrinfo(host, last, socket.AF_INET, socket.SOCK_DGRAM)
+        except OSError as error:
+            raise ConfigError(
+                f"controller.host {host}: is not known ({error.strerror})."
+            ) from error
         super().open()
         self._heard = wall.monotonic()
         self.news.append(

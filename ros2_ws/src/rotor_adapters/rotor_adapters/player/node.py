@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from pathlib import Path
 
 from rclpy.executors import Executor
 from rclpy.node import Node
@@ -21,6 +20,7 @@ from rosbags.rosbag2 import Reader
 from rotor_core.errors import ConfigError
 from rotor_core.ros.node import declare, is_running, run
 from rotor_recordings.formats.bags import opened
+from rotor_recordings.motion.names import bag_in, existing
 
 NANO = 1e-9
 DEPTH = 100
@@ -33,7 +33,9 @@ class PlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("player")
-        self._bag = Path(str(declare(self, "bag", "", "folder of the bag")))
+        name = str(declare(self, "bag", "", "folder of the bag, or of the results that hold it"))
+        kinds = "the folder of a bag"
+        self._bag = bag_in(existing(name, kinds), kinds)
         wanted = str(
             declare(
                 self, "topics", "", "topics to play, separated by spaces; empty: all but /clock"
@@ -47,6 +49,11 @@ class PlayerNode(Node):
             raise ConfigError(f"parameter rate: must be > 0, got {self._rate:g}.")
         with opened(self._bag) as reader:
             topics = {c.topic: c for c in reader.connections}
+            duration = reader.duration * NANO
+        if not 0.0 <= self._start <= duration:
+            raise ConfigError(
+                f"parameter start_s: must be within the bag, 0 to {duration:.3f} s, got {self._start:g}."
+            )
         missing = [t for t in wanted if t not in topics]
         if missing:
             raise ConfigError(

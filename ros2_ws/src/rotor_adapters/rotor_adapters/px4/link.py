@@ -204,10 +204,10 @@ class Px4Link(Link):
         if self._connection is None:
             return None
         found = None
-        wait = patience if self.in_lockstep else 0.0
+        end = wall.monotonic() + (patience if self.in_lockstep else 0.0)
         while found is None:
             try:
-                come = self.receive(self._connection, wait)
+                come = self.receive(self._connection, max(0.0, end - wall.monotonic()))
             except OSError:
                 come = (b"", ())
             if come is None:
@@ -217,6 +217,10 @@ class Px4Link(Link):
                 return None
             for message in self._mav.parse_buffer(come[0]) or ():
                 found = self._take(message) or found
+            if (
+                self.in_lockstep and wall.monotonic() > end
+            ):  # it may talk of other things without end
+                break
         if self.in_lockstep:
             return found
         if found is not None:

@@ -34,6 +34,12 @@ class Team:
         return self.payload or self.vehicles[0]
 
 
+def leave_from_b(model: Model) -> np.ndarray:
+    """True for cables that are told from their end b, because only that is at a vehicle, (n_cables,)."""
+    vehicles = {v.name for v in model.vehicles}
+    return np.array([c.b in vehicles and c.a not in vehicles for c in model.cables], bool)
+
+
 def teams(model: Model) -> tuple[Team, ...]:
     """The teams of a model, in the order of payloads, then of free vehicles, with cargo or without.
 

@@ -60,6 +60,10 @@ def stamp_later(start: Time, seconds: float) -> Time:
     return stamp_from_seconds(seconds, offset_ns=start.sec * NANOSECONDS_PER_SECOND + start.nanosec)
 
 
+LONGEST_WAIT = 3600.0
+"""What is to begin later than this has the time of another clock, s."""
+
+
 def seconds_between(start: Time, end: Time) -> float:
     """Seconds from ``start`` to ``end``; the same for the same distance, whenever it is."""
     whole = (end.sec - start.sec) * NANOSECONDS_PER_SECOND + end.nanosec - start.nanosec

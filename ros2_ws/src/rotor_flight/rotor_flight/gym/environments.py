@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Space
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from rotor_core.errors import ContractError
 from rotor_dynamics.sensitivities.linearization import Transition
 from rotor_flight.gym.worlds import FARTHEST, Task, Worlds
 
@@ -18,6 +20,14 @@ from rotor_flight.gym.worlds import FARTHEST, Task, Worlds
 def _spaces(worlds: Worlds) -> tuple[Box, Box]:
     observation = Box(-FARTHEST, FARTHEST, (worlds.width,), np.float32)
     return observation, Box(-1.0, 1.0, (4 * worlds.vehicles,), np.float32)
+
+
+def _of_shape(action: Any, space: Space) -> np.ndarray:
+    """An action as an array of the space's shape."""
+    wanted = np.asarray(action)
+    if wanted.shape != space.shape:
+        raise ContractError(f"action: must have the shape {space.shape}, got {wanted.shape}.")
+    return wanted
 
 
 class TeamEnv(gymnasium.Env):
@@ -44,7 +54,8 @@ class TeamEnv(gymnasium.Env):
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Let an action act for a period."""
-        rewards, failed, over = self._worlds.step(np.reshape(action, (1, -1, 4)))
+        wanted = _of_shape(action, self.action_space)
+        rewards, failed, over = self._worlds.step(np.reshape(wanted, (1, -1, 4)))
         return (
             self._worlds.observe()[0],
             float(rewards[0]),
@@ -84,7 +95,15 @@ class TeamVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin all episodes; world i gets ``seed + i``."""
         if seed is not None:
-            seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+            seeds = (
+                [int(seed) + i for i in range(self.num_envs)]
+                if isinstance(seed, Integral)
+                else list(seed)
+            )
+            if len(seeds) != self.num_envs:
+                raise ContractError(
+                    f"reset: seed must be one number or {self.num_envs} of them, got {len(seeds)}."
+                )
             for i, own in enumerate(seeds):
                 if own is not None:  # as gymnasium.Env makes it from a seed
                     self._random[i] = np_random(own)[0]
@@ -98,7 +117,8 @@ class TeamVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Let actions act for a period."""
         anew = self._over
-        rewards, failed, over = self._worlds.step(np.reshape(actions, (self.num_envs, -1, 4)))
+        wanted = _of_shape(actions, self.action_space)
+        rewards, failed, over = self._worlds.step(np.reshape(wanted, (self.num_envs, -1, 4)))
         for i in np.flatnonzero(anew):
             self._worlds.restart(int(i), self._random[i])
         rewards, failed, over = (

@@ -35,10 +35,10 @@ def new_folder(out: str | None, name: str) -> Path:
 
 
 def check_new_file(out: Path) -> None:
-    """Refuse a file that is there, or that cannot be.
+    """Refuse a file that is there, or that cannot be; its folder is made.
 
     Raises:
-        ConfigError: it exists, or its name cannot be one.
+        ConfigError: it exists, its name cannot be one, or its folder cannot be made.
     """
     try:
         taken = out.exists()
@@ -49,6 +49,10 @@ def check_new_file(out: Path) -> None:
         raise ConfigError(
             f"--out {out}: exists already. Name a new file, so that nothing is overwritten."
         )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {out}: cannot be written ({error.strerror}).") from error
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:

@@ -13,7 +13,7 @@ from transforms3d.quaternions import quat2mat
 from rotor_core import reference as columns
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import leave_from_b, teams
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.errors import ConfigError
 from rotor_core.state import Pose, State
@@ -100,6 +100,7 @@ class _Messages:
 
     def __init__(self, flight: Flight, types: dict[str, Any]) -> None:
         self._flight, self._model, self._types = flight, flight.scenario.model, types
+        self._from_b = leave_from_b(self._model)
         self._states = _state_topics(flight.scenario)
         self._poses = BodyPoses(flight.scenario)
         self._stamps = [nanoseconds(float(t)) for t in flight.time]
@@ -228,6 +229,8 @@ class _Messages:
         ):
             points = np.array([end(entity, point) for entity, point in drawn_path(cable, name)])
             parts = np.diff(laid(points, cable), axis=0)
+            if self._from_b[k]:
+                parts = -parts[::-1]
             spans = np.linalg.norm(parts, axis=1)
             distance = float(spans.sum())
             direction = parts[0] / spans[0] if spans[0] > 0.0 else np.array([0.0, 0.0, -1.0])

@@ -79,6 +79,8 @@ class Winches:
         """Rates that are asked for, or at most on the way, m/s, positive pays out; NaN where nothing is."""
         self._torques = np.full(len(cables), np.nan)
         """Torques of the motors of drums that are asked for, N m, positive reels in; NaN where it is none."""
+        self.orders = np.zeros(len(cables), int)
+        """How often somebody has asked for something, per cable."""
         self._profiles: dict[int, tuple[tuple[float, float], ...]] = {}
         """Rates to be followed: pairs of time, s of the world, and rate, m/s."""
 
@@ -108,6 +110,7 @@ class Winches:
             raise ContractError(
                 f"winch of cable{k + 1}: torque must be at most {drum.torque_n_m:g} N m, got {torque:g}."
             )
+        self.orders[k] += 1
         self._goals[k], self._rates[k], self._torques[k] = np.nan, 0.0, torque
         self._profiles.pop(k, None)
 
@@ -119,6 +122,7 @@ class Winches:
             profile: pairs of time after ``now``, s, and rate, m/s, positive pays out.
             now: time of the world, s.
         """
+        self.orders[k] += 1
         self._profiles[k] = tuple((now + t, rate) for t, rate in profile)
         self._goals[k], self._rates[k], self._torques[k] = np.nan, 0.0, np.nan
 
@@ -147,6 +151,7 @@ class Winches:
             raise ContractError(
                 f"winch of cable{k + 1}: the rate on the way to a length must be > 0 m/s, got {rate:g}."
             )
+        self.orders[k] += 1
         self._goals[k] = np.nan if length is None else length
         self._rates[k] = winch.rate_m_s if rate is None else rate
         self._torques[k] = np.nan

@@ -37,7 +37,7 @@ class GpsModel:
         state = State(motion)
         place = self._earth.place(state.position + self._deviations * normal[0])
         velocity = state.velocity + self.errors.velocity_m_s * normal[1]
-        self._waiting.append((time + self.errors.delay_s, np.stack([place, velocity])))
+        self._waiting.append((time, np.stack([place, velocity])))
 
     def told(self, time: float) -> np.ndarray | None:
         """The newest sample that has arrived by a time since the last call; None: no new one.
@@ -45,8 +45,8 @@ class GpsModel:
         (2, 3): latitude and longitude in degrees and height in m; velocity east, north, up in m/s.
         """
         newest = None
-        while self._waiting and self._waiting[0][0] <= time + SAME_TIME:
-            newest = self._waiting.popleft()[1]
+        while self._waiting and self._waiting[0][0] + self.errors.delay_s <= time + SAME_TIME:
+            self.captured, newest = self._waiting.popleft()
         return newest
 
 
@@ -72,6 +72,11 @@ class GpsSensor(BodySensor[GpsModel]):
         """Begin again."""
         super().reset()
         self._last: np.ndarray | None = None
+
+    @property
+    def captured(self) -> float:
+        """When what is told now was measured, s."""
+        return self.model.captured
 
     def sense(self) -> np.ndarray:
         """Place and velocity, (2, 3), as of :meth:`GpsModel.told`."""

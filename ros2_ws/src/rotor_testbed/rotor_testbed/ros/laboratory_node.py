@@ -183,6 +183,7 @@ class LaboratoryNode(Node):
         values = {"epoch": EPOCH, "step": self.hall.period, **self._counts}
         status = DiagnosticStatus(
             name="rotor: laboratory",
+            hardware_id=self.get_fully_qualified_name(),
             message=text,
             level=DiagnosticStatus.OK if text in ("running", "finished") else DiagnosticStatus.WARN,
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],

@@ -85,7 +85,7 @@ class Viewer:
         self._trails: dict[str, deque[np.ndarray]] = {
             name: deque(maxlen=int(TRAIL * RATE)) for name in planned_names(source.scenario)
         }
-        self._drawn = 0
+        self._drawn, self._shown = 0, float("nan")
         if isinstance(source, RecordedFlight):
             self._scene.draw_paths(source.flight)
         self._add_controls()
@@ -181,11 +181,17 @@ class Viewer:
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
         """Show pictures until ``until`` says so (or Ctrl-C)."""
-        before = time.monotonic()
+        before, has_begun = time.monotonic(), False
         while not until():
             if self._wanted is not None:
                 self._switch()
             now = time.monotonic()
+            watched = bool(self._server.get_clients())
+            if has_begun and not watched:  # nobody looks: the flight waits, and costs nothing
+                before = now
+                time.sleep(1.0 / RATE)
+                continue
+            has_begun = True
             try:
                 self.tick(now - before)
             except RuntimeError as error:
@@ -214,9 +220,11 @@ class Viewer:
                 self._message.content = f"the flight ended: {error}"
         picture = self._source.picture()
         if picture is None:
-            self._clock.content = "waiting for the simulator ..."
+            self._clock.content = self._source.remark or "waiting for the simulator ..."
             return
-        self._scene.show(picture)
+        if self._playing or picture.time != self._shown:
+            self._scene.show(picture)
+            self._shown = picture.time
         self._show_numbers(picture)
 
     def _end(self) -> None:
@@ -239,7 +247,8 @@ class Viewer:
         scenario = self._source.scenario
         names = [e.name for e in scenario.model.entities]
         over = " - the end" if self._source.is_over and not self._playing else ""
-        state = over or (" - playing" if self._playing else " - paused")
+        playing = f" - {self._source.remark or 'playing'}"
+        state = over or (playing if self._playing else " - paused")
         total = f" of {self._source.duration:.2f}" if np.isfinite(self._source.duration) else ""
         self._clock.content = f"**{picture.time:.2f}{total} s**{state}"
         planned = [names.index(t.entity) for t in teams(scenario.model)]

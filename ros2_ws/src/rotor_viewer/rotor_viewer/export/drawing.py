@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,10 @@ def draw_film(
         played: pictures per second of the film; default ``rate``, so that it lasts as long as the flight.
         dpi: of a figure of 8 x 6 inches.
     """
-    rate = min(rate, FASTEST)
+    duration = float(flight.time[-1] - flight.time[0])
+    rate = min(rate, FASTEST, len(flight.time) / max(duration, 1e-9))
+    if path.suffix.lower() == ".gif":  # keeps hundredths of a second
+        rate = 100.0 / math.ceil(100.0 / rate - 1e-6)
     drawing = _Drawing(flight)
     rows = tqdm(
         film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
@@ -86,6 +90,11 @@ def film_rows(flight: Flight, rate: float) -> np.ndarray:
         return np.arange(len(times))
     wanted = np.arange(0.0, times[-1] + 1e-9, 1.0 / rate)
     return np.clip(np.searchsorted(times, wanted - 1e-9), 0, len(times) - 1)
+
+
+def shown_for(flight: Flight, rows: np.ndarray, rate: float) -> np.ndarray:
+    """How long the picture of each row is shown, s."""
+    return np.append(np.diff(flight.time[rows]), 1.0 / rate)
 
 
 class _Drawing:

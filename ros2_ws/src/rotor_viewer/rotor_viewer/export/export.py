@@ -13,7 +13,7 @@ from rotor_flight.flight import Flight
 from rotor_recordings.formats.flights import open_flight
 from rotor_viewer.browser.serve import look_at
 from rotor_viewer.export import film
-from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows
+from rotor_viewer.export.drawing import draw_film, draw_picture, film_rows, shown_for
 from rotor_viewer.export.private_page import private_page
 from rotor_viewer.snapshots.sources import RecordedFlight
 
@@ -47,6 +47,11 @@ def export(options: argparse.Namespace) -> int:
         if taken or not has_folder:
             why = "exists already" if taken else "its folder does not exist"
             raise ConfigError(f"--{kind} {name}: {why}. Name a new file.")
+        try:
+            path.touch()
+            path.unlink()
+        except OSError as error:
+            raise ConfigError(f"--{kind} {name}: cannot be written ({error.strerror}).") from error
         endings = ENDINGS.get(kind, ())
         if endings and path.suffix.lower() not in endings:
             raise ConfigError(f"--{kind} {name}: must end in {' or '.join(endings)}.")
@@ -79,7 +84,8 @@ def page(flight: Flight, rate: float) -> str:
         places = State(flight.states).position.reshape(-1, 3)
         look_at(server, flight.scenario, places, NEAR)  # no camera follows the team there
         serializer = server.get_scene_serializer()
-        for row in tqdm(rows, desc="page", unit="picture", leave=False, disable=None):
+        bar = tqdm(rows, desc="page", unit="picture", leave=False, disable=None)
+        for row, seconds in zip(bar, shown_for(flight, rows, rate), strict=True):
             scene.show(source.at(int(row)))
-            serializer.insert_sleep(1.0 / rate)
+            serializer.insert_sleep(float(seconds))
         return serializer.as_html()

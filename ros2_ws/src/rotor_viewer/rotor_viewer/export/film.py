@@ -21,9 +21,12 @@ from rotor_core.math.rotation_vectors import wxyz_from
 from rotor_core.state import State
 from rotor_flight.flight import Flight
 from rotor_viewer.browser.scene import Scene
-from rotor_viewer.export.drawing import film_rows
+from rotor_viewer.export.drawing import film_rows, shown_for
 from rotor_viewer.export.private_page import private_page
 from rotor_viewer.snapshots.sources import RecordedFlight
+
+FASTEST_GIF = 50.0
+"""Pictures of a GIF per second: it keeps hundredths of a second, and viewers show single ones as tenths."""
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Browsers that can draw without a window."""
@@ -63,12 +66,13 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
         ConfigError: there is no browser, or it does not draw.
     """
     source, pictures = RecordedFlight(flight), []
+    is_gif = path.suffix.lower() == ".gif"
+    rate = min(rate, FASTEST_GIF) if is_gif else rate
+    rows = film_rows(flight, rate)
     with _page(source) as (server, scene, client):
         camera = server.initial_camera
         offset = np.array(camera.position) - np.array(camera.look_at)
-        for row in tqdm(
-            film_rows(flight, rate), desc="film", unit="picture", leave=False, disable=None
-        ):
+        for row in tqdm(rows, desc="film", unit="picture", leave=False, disable=None):
             scene.show(source.at(int(row)))
             server.flush()
             places = State(flight.states[int(row)]).position
@@ -79,7 +83,10 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
             )  # fmt: skip
             pictures.append(Image.fromarray(np.asarray(drawn)[..., :3]))
     first, *others = pictures
-    first.save(path, save_all=True, append_images=others, duration=round(1000.0 / rate), loop=0)
+    unit = 10 if is_gif else 1  # ms that the file keeps
+    ends = np.round(1000.0 * np.cumsum(shown_for(flight, rows, rate)) / unit)
+    shown = (unit * np.diff(ends, prepend=0.0)).astype(int).tolist()
+    first.save(path, save_all=True, append_images=others, duration=shown, loop=0)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import rclpy
 from geometry_msgs.msg import PoseArray, PoseStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rotor_msgs.msg import RotorState, TeamCommand, TeamState
@@ -30,6 +32,11 @@ from rotor_sim.plant.heavy_cables import heavy_counts, shape_topic
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 NANO = 1e-9
+SILENT = 3.0
+"""After so long without a state the page says so, s of the wall."""
+
+MOST_TAKEN = 200
+"""Messages that are taken up before a picture."""
 
 
 class GraphSource:
@@ -49,16 +56,20 @@ class GraphSource:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._raw: dict[str, bytes] = {}
+        self._heard = time.monotonic()
+        self._names = [e.name for e in model.entities]
+        self.remark = ""
+        self._taken = 0
         self._goals = np.full((len(teams(model)), 3), np.nan)
         self._discs = np.full((len(model.vehicles), 3), np.nan)
         self._thrusts = np.full(len(model.vehicles), np.nan)
         node = self._node
-        node.create_subscription(
-            TeamState, "rotor/team_state", self._keep("state"), qos.TEAM, raw=True
-        )
-        node.create_subscription(
-            TeamCommand, "rotor/team_command", self._keep("command"), qos.TEAM, raw=True
-        )
+        newest = QoSProfile(depth=1)  # a page shows the present, however late it looks
+        for kind, topic, name in (
+            (TeamState, "rotor/team_state", "state"),
+            (TeamCommand, "rotor/team_command", "command"),
+        ):
+            node.create_subscription(kind, topic, self._keep(name), newest, raw=True)
         self._goal_publishers = {}
         for k, team in enumerate(teams(model)):
             name = team.entity
@@ -89,17 +100,21 @@ class GraphSource:
     def _keep(self, name: str) -> Any:
         def take(data: bytes) -> None:
             self._raw[name] = data
+            self._taken += 1
+            self._heard = time.monotonic()
 
         return take
 
     def _goal(self, k: int) -> Any:
         def take(message: PoseStamped) -> None:
+            self._taken += 1
             self._goals[k] = vector_from(message.pose.position)
 
         return take
 
     def _shape(self, rows: slice) -> Any:
         def take(message: PoseArray) -> None:
+            self._taken += 1
             self._masses[rows] = [vector_from(pose.position) for pose in message.poses]
 
         return take
@@ -108,6 +123,7 @@ class GraphSource:
         fit = DiscFit()
 
         def take(message: RotorState) -> None:
+            self._taken += 1
             self._discs[i] = fit.add(message.azimuth, message.flap)
             self._thrusts[i] = message.thrust
 
@@ -115,17 +131,23 @@ class GraphSource:
 
     def advance(self, seconds: float) -> None:
         """Take what has come."""
-        for _ in range(200):
-            before = dict(self._raw)
+        for _ in range(MOST_TAKEN):
+            before = self._taken
             self._executor.spin_once(timeout_sec=0.0)
-            if self._raw == before:
+            if self._taken == before:
                 break
+        silent = time.monotonic() - self._heard
+        self.remark = f"no state for {silent:.0f} s" if silent > SILENT and self._raw else ""
 
     def picture(self) -> Snapshot | None:
         """The present; None before the first state has come."""
         if "state" not in self._raw:
             return None
         message: Any = deserialize_message(self._raw["state"], TeamState)
+        flown = [body.name for body in message.bodies]
+        if flown != self._names:
+            self.remark = f"the graph flies {', '.join(flown)}, not this scenario: view that"
+            return None
         states = np.array([_state(body) for body in message.bodies])
         joints = [
             np.stack([body.joint_positions, body.joint_velocities], axis=1)

@@ -34,10 +34,12 @@ class Source(Protocol):
         scenario: who flies.
         duration: s since the start; infinite: it goes on.
         is_over: whether all of it has been shown.
+        remark: what is to be said about it now; empty: nothing.
     """
 
     scenario: Scenario
     duration: float
+    remark: str
 
     @property
     def is_over(self) -> bool:
@@ -63,6 +65,8 @@ class Source(Protocol):
 
 class RunningFlight:
     """A scenario that flies here, without ROS."""
+
+    remark = ""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -111,7 +115,7 @@ class RunningFlight:
         """Fly on for about this long."""
         self._owed += seconds
         period = self.scenario.time.control_s
-        while self._owed >= period:
+        while self._owed >= period and not self.is_over:
             self._loop.simulation.step()
             self._decide()
             self._owed -= period
@@ -140,6 +144,8 @@ class RunningFlight:
 
 class RecordedFlight:
     """A flight that was recorded."""
+
+    remark = ""
 
     def __init__(self, flight: Flight) -> None:
         self.flight = flight

@@ -33,17 +33,20 @@ Own = Callable[[int, np.ndarray, Time], None]
 LARGEST = 1e9
 """Forces, moments and speeds beyond this do not belong to an aerial vehicle, N, N m, rad/s."""
 
+LARGEST_PUSH = 1e5
+"""The same of external wrenches, N, N m: ten tonnes. What more does to a small body no message may hold."""
+
 EXTERNAL_TIMEOUT = 0.5
 """An external wrench acts, and a winch winds at its rate, for this simulation time after its last message, s."""
 
 
-def _problem(message: WrenchStamped, frames: tuple[str, ...]) -> str:
+def _problem(message: WrenchStamped, frames: tuple[str, ...], largest: float = LARGEST) -> str:
     """Reason to refuse a message, or an empty text."""
     if message.header.frame_id not in ("", *frames):
         return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
     numbers = [*vector_from(message.wrench.force), *vector_from(message.wrench.torque)]
-    if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
-        return f"must be finite and below {LARGEST:g}, got {[float(n) for n in numbers]}"
+    if not np.isfinite(numbers).all() or np.abs(numbers).max() > largest:
+        return f"must be finite and below {largest:g}, got {[float(n) for n in numbers]}"
     return ""
 
 
@@ -161,14 +164,15 @@ def subscribe_efforts(
 class WinchOrders:
     """``<cable>/cmd/rate``, m/s, positive pays out, and of drums ``cmd/torque``, N m, positive reels in.
 
-    A winch stops when messages stop.
+    A winch stops when messages stop, unless somebody else has asked for something since.
     """
 
     def __init__(
         self, entities: Entities, simulation: Simulation, reject: Callable[[str], None]
     ) -> None:
         self._simulation = simulation
-        self._since: dict[int, float] = {}
+        self._since: dict[int, tuple[float, int]] = {}
+        """Time of the last message, s, and the number of that order, per cable."""
         winches = simulation.winches
         model = simulation.scenario.model
         for k, (name, cable) in enumerate(zip(model.cable_names, model.cables, strict=True)):
@@ -195,15 +199,18 @@ class WinchOrders:
                 name, what = topic.split("/", 1)
                 reject(f"{what} of {name!r}: {error}")
                 return
-            self._since[k] = self._simulation.time
+            self._since[k] = self._simulation.time, int(self._simulation.winches.orders[k])
 
         entities.subscribe(Float64, topic, callback, qos.COMMAND)
 
     def apply(self) -> None:
         """Stop the winches that have heard nothing for long."""
-        for k, since in list(self._since.items()):
-            if self._simulation.time - since > EXTERNAL_TIMEOUT:
-                self._simulation.winches.ask(k, rate=0.0)
+        winches = self._simulation.winches
+        for k, (since, order) in list(self._since.items()):
+            if winches.orders[k] != order:
+                del self._since[k]
+            elif self._simulation.time - since > EXTERNAL_TIMEOUT:
+                winches.ask(k, rate=0.0)
                 del self._since[k]
 
     def clear(self) -> None:
@@ -260,7 +267,7 @@ class ExternalWrenches:
         for name in simulation.names:
 
             def callback(message: WrenchStamped, name: str = name) -> None:
-                problem = _problem(message, ("world", frame_of(name)))
+                problem = _problem(message, ("world", frame_of(name)), LARGEST_PUSH)
                 if problem:
                     reject(f"wrench_external of {name!r}: {problem}.")
                 else:

@@ -77,7 +77,10 @@ class SensorPublisher:
     def sample(self, name: str) -> None:
         """Publish one sample of a sensor on board."""
         i, topics = self._channels[name]
-        topics.send(self._time.stamp(), np.asarray(self._simulation.sensors[i].sense()))
+        sensor = self._simulation.sensors[i]
+        values = np.asarray(sensor.sense())
+        # what comes late tells when it was measured
+        topics.send(self._time.stamp(getattr(sensor, "captured", None)), values)
 
     def motor_speeds(self) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
@@ -94,7 +97,7 @@ class SensorPublisher:
                 speeds=speeds.tolist(), torques=power.torque.tolist(), currents=power.current.tolist(),
                 voltages=power.voltage.tolist(), powers=power.power.tolist(), energy=power.energy,
             )  # fmt: skip
-            state.header.stamp = stamp
+            state.header.stamp, state.header.frame_id = stamp, frame_of(power.name)
             motors.publish(state)
             if battery is None:
                 continue
@@ -103,7 +106,7 @@ class SensorPublisher:
                 present=True, power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
                 power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
             )  # fmt: skip
-            told.header.stamp = stamp
+            told.header.stamp, told.header.frame_id = stamp, frame_of(power.name)
             battery.publish(told)
 
     def _send(self, topics: list[FrozenTopic], samples: np.ndarray | Sequence[np.ndarray]) -> None:

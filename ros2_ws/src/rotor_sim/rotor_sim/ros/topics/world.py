@@ -16,7 +16,7 @@ from rotor_msgs.msg import CableState, CableStates, HybridEvent, TeamState
 from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.sensing import Noise
-from rotor_core.config.teams import attachment_points, teams
+from rotor_core.config.teams import attachment_points, leave_from_b, teams
 from rotor_core.math.rotations import body_axes
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.messages.convert import WORLD_FRAME, frame_of, set_vector, stamp_from_seconds
@@ -111,6 +111,7 @@ class WorldPublisher:
         self._has_joints = any(counts)
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
+        self._from_b = leave_from_b(scenario.model)[:, None]
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
@@ -165,9 +166,10 @@ class WorldPublisher:
                     _transform(frame_of(team.payload), f"{team.payload}/attach_{i + 1}", point)
                 )
         anchors: dict[str, object] = {}
-        for cable in model.cables:
-            if cable.a != WORLD_FRAME:
-                anchors.setdefault(cable.a, cable.a_point_m)  # of several cables the first
+        for cable, from_b in zip(model.cables, leave_from_b(model), strict=True):
+            entity, point = (cable.b, cable.b_point_m) if from_b else (cable.a, cable.a_point_m)
+            if entity != WORLD_FRAME:
+                anchors.setdefault(entity, point)  # of several cables the first
         transforms += [_transform(frame_of(n), f"{n}/cable_anchor", p) for n, p in anchors.items()]
         for transform in transforms:
             transform.header.stamp = self._time.stamp()
@@ -198,7 +200,9 @@ class WorldPublisher:
         self._cable_numbers[:, 0] = engine.tensions
         self._cable_numbers[:, 1] = engine.lengths
         self._cable_numbers[:, 2] = engine.distances
-        self._cable_numbers[:, 3:6] = engine.directions
+        self._cable_numbers[:, 3:6] = np.where(
+            self._from_b, -engine.directions_at_b, engine.directions
+        )
 
     def truth(self) -> None:
         """Publish true odometry and cable states."""
