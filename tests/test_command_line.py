@@ -259,6 +259,31 @@ def test_a_second_run_in_the_same_domain_is_refused(tmp_path, domain):
     assert not children(domain)
 
 
+def test_worlds_in_namespaces_do_not_see_each_other(tmp_path, domain):
+    """The end of one was taken for the end of the other, with its verdict."""
+    log = (tmp_path / "first.log").open("w")
+    first = subprocess.Popen(
+        [*ROTOR, "up", "hover", "--namespace", "/lab1", "--paused", "--out", str(tmp_path / "a")],
+        env=domain, stdout=log, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        time.sleep(3.0)
+        again = rotor(
+            "up", "hover", "--namespace", "/lab1", "--out", str(tmp_path / "b"), env=domain
+        )
+        assert again.returncode == 2 and "namespace /lab1: another simulator" in again.stderr
+        options = ("--pacing", "lockstep", "--duration", "2", "--out", str(tmp_path / "c"))
+        second = rotor("up", "hover", "--namespace", "/lab2", *options, env=domain)
+        assert second.returncode == 0, second.stderr + second.stdout
+        time.sleep(1.5)  # the other would have heard of it by now
+        assert first.poll() is None
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.wait(timeout=30)
+    assert "2.00" not in (tmp_path / "first.log").read_text()
+    assert not children(domain)
+
+
 def test_a_node_that_cannot_start_ends_the_run_with_its_words(tmp_path, domain):
     """The simulator refuses to run in real time without compiled kernels; the user sees why, and nothing stays."""
     out = rotor(

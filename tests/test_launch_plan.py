@@ -232,6 +232,14 @@ def test_names_of_rotortm():
     assert set(ours) <= {t.name for t in recorded_topics(SCENARIO)} | inputs | services | aside
 
 
+def test_absolute_names_of_others_get_the_namespace():
+    """Two worlds in two namespaces had shared /dragonfly1/ext_wrench and the services of the planner."""
+    before, after = (load_remaps("rotortm", SCENARIO.model, ns) for ns in ("", "/lab2"))
+    for (ours, theirs), (same, there) in zip(before, after, strict=True):
+        assert same == ours
+        assert there == (f"/lab2{theirs}" if theirs.startswith("/") else theirs)
+
+
 @pytest.mark.parametrize(
     "text, words",
     [

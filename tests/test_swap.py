@@ -237,6 +237,10 @@ def test_a_trajectory_from_elsewhere(tmp_path):
         message.points = [MultiDOFJointTrajectoryPoint()]
         publisher.publish(message)
         bench.until(lambda: "every point needs a transform" in log.read_text(), "refusal")
+        message.points = [point]
+        message.header.stamp.sec = 1_795_000_000  # the clock of the wall
+        publisher.publish(message)
+        bench.until(lambda: "Is it the time of the wall?" in log.read_text(), "refusal")
 
 
 def test_names_of_rotortm_on_the_wire(tmp_path):

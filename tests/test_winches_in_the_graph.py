@@ -72,6 +72,12 @@ def test_service_and_rate_wind_a_cable(tmp_path):
         bench.spin(0.5)
         assert length(states) == stopped
 
+        # the end of a rate does not stop what somebody else has asked for since
+        rate.publish(Float64(data=-0.1))
+        bench.until(lambda: length(states) < stopped, "reeling in")
+        assert wind(cable="cable1", length=1.8).success
+        bench.until(lambda: abs(length(states) - 1.8) < 1e-6, "the length")
+
         assert bench.call(
             CutCable, "/simulator/cut_cable", CutCable.Request(cable="cable1")
         ).success

@@ -230,6 +230,25 @@ def test_px4_that_is_silent_is_told_once_and_heard_again(tmp_path, capfd):
     assert 90 < np.count_nonzero(lost) < 110
 
 
+def test_px4_that_talks_without_answering_is_lost_in_time(tmp_path, capfd):
+    """Heartbeats alone, 20 a second: every one had given it its patience anew, and the flight hung."""
+    began = time.monotonic()
+    flight, _ = fly_px4(tmp_path, 3.0, ", start: answering", faults={"chatty_after": 500})
+    assert "has not answered for 1 s" in capfd.readouterr().err
+    assert (flight.commands[-1, 0] == 0.0).all() and time.monotonic() - began < 120.0
+
+
+def test_betaflight_that_cannot_be_reached_is_refused():
+    """A port that was none ended in a stack trace, a host that is none in silence."""
+    sticks = "sticks: [{channels_us: [1500]}]"
+    for keys, words in (
+        ("port: 65534", "up to 65536|to 65536"),
+        ("host: no.such.host.invalid", "no.such.host.invalid: is not known"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            fly(x500(f"{{type: betaflight, {keys}, {sticks}}}"), duration=0.1)
+
+
 def test_px4_that_asks_for_nan_is_told_and_not_heard(tmp_path, capfd):
     clean, _ = fly_px4_as_planned(tmp_path, 1.0)
     flight, _ = fly_px4_as_planned(tmp_path, 1.0, faults={"nan_at": 100})

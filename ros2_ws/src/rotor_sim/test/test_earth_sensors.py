@@ -154,6 +154,7 @@ def test_gps_tells_of_the_past_by_its_delay():
     told = model.told(0.1)
     np.testing.assert_allclose(told[0], (47.397742, 8.545594, 0.0), atol=1e-9)
     np.testing.assert_array_equal(told[1], (1.0, 2.0, 3.0))
+    assert model.captured == 0.0  # what a message is stamped with
     assert model.told(0.2) is None  # nothing new
 
 
@@ -189,6 +190,7 @@ def test_sensors_of_a_scenario_measure_its_world():
             simulation.act(np.array([[0.25 * 9.81, 0.0, 0.0, 0.0]]))
             simulation.step()
         last = gps.sense()
+    assert gps.captured == pytest.approx(simulation.time - 0.2)
     assert last[1, 0] < 0.0 and abs(last[1, 0]) < abs(simulation.engine.motion[0, 7])  # of the past
     simulation.reset()
     np.testing.assert_array_equal(gps.sense(), first)
