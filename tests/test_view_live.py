@@ -1,6 +1,7 @@
 """The viewer on the running graph, and bags played into it: real processes over DDS."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,45 @@ def test_the_viewer_shows_the_graph_and_asks_the_planner(tmp_path, monkeypatch):
             bench.until(lambda: np.linalg.norm(look().states[1, :3] - target) < 0.05, "the goal")
         finally:
             source.close()
+
+
+def test_the_viewer_says_when_another_scenario_flies_or_nobody(tmp_path, monkeypatch):
+    """Another scenario ended it with a stack trace; after the end it said `playing` for ever, from a backlog."""
+    from rotor_viewer.ros.graph_source import GraphSource
+
+    with graph.bench(tmp_path) as bench:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(bench.node.context.get_domain_id()))
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        bench.start("simulator", scenario="hover", pacing="lockstep", linger=True)
+        for node in ("planner", "controller"):
+            bench.start(node, scenario="hover")
+        for name in ("dragonfly_point_mass", "hover"):
+            source = GraphSource(load_scenario(name))
+            try:
+
+                def look(source=source):
+                    source.advance(0.0)
+                    return source.picture()
+
+                if name != "hover":
+                    bench.until(lambda look=look, s=source: look() is None and s.remark, "a remark")
+                    assert source.remark == "the graph flies quad1, not this scenario: view that"
+                    continue
+                bench.until(lambda look=look: look() is not None, "a state")
+                bench.until(lambda: len(states) > 200, "a flight that nobody looks at")
+                for child in bench.group.children.values():
+                    child.process.send_signal(signal.SIGTERM)
+                bench.spin(0.5)
+                look()
+                last = look().time  # what there was when they ended, not what waits since
+                stamp = states[-1].header.stamp
+                assert last == pytest.approx(stamp.sec + 1e-9 * stamp.nanosec, abs=0.5)
+                bench.until(
+                    lambda look=look, s=source: look() and s.remark, "a remark", patience=10
+                )
+                assert "no state for" in source.remark and look().time == last
+            finally:
+                source.close()
 
 
 def test_a_recorded_plan_is_played_into_the_graph(tmp_path):

@@ -56,6 +56,18 @@ def test_single_and_vectorised_worlds_are_the_same_bits():
     assert ended >= n
 
 
+def test_actions_and_seeds_of_another_shape_are_refused():
+    """A list of one seed had reached one world of three; an action of three numbers was NumPy's error."""
+    vector = gymnasium.make_vec("rotor/Team-v0", num_envs=3, scenario="hover")
+    with pytest.raises(ContractError, match="one number or 3 of them, got 1"):
+        vector.reset(seed=[1])
+    vector.reset(seed=np.int64(5))  # type: ignore[arg-type]
+    for env in (vector, gymnasium.make("rotor/Team-v0", scenario="hover").unwrapped):
+        env.reset(seed=0)
+        with pytest.raises(ContractError, match="action: must have the shape"):
+            env.step(np.zeros(3, np.float32))
+
+
 def test_hovering_at_the_goal_is_best():
     env = gymnasium.make(
         "rotor/Team-v0", scenario="three_dragonflies_triangular_1m", spread_m=0.0, speed_m_s=0.0, tilt_deg=0.0
