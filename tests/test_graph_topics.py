@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from nav_msgs.msg import Odometry, Path
 from rclpy.qos import (
     DurabilityPolicy,
@@ -384,3 +384,55 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
         if sample is not None and len(due) and stamp_of(state) > 1.1:
             held.append(sample == due[-1])
     assert len(held) > 500 and all(held)
+
+
+MEASURED = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{name: load, mass_kg: 0.05}]
+  attachments: [{type: cable, a: load, b: quad1, length_m: 0.5, b_point_m: [0.0, 0.0, -0.02]}]
+controller: {use: point_mass}
+trajectory: {use: circle_10s}
+sensing:
+  sensors:
+    - {type: rangefinder, body: quad1, position_m: [0.1, 0.0, 0.0], farthest_m: 8.0}
+    - {type: gps, body: quad1, rate_hz: 10, delay_s: 0.3}
+"""
+
+
+def test_sensors_and_cables_say_where_and_when(tmp_path):
+    """A ray along x of its frame, GPS with the time of its measurement, a cable from its vehicle, here its end b."""
+    path = tmp_path / "measured.yaml"
+    path.write_text(MEASURED)
+    with graph.bench(tmp_path) as bench:
+        ranges = bench.collect(Range, "/quad1/rangefinder", qos.SENSOR)
+        speeds = bench.collect(TwistStamped, "/quad1/gps/vel", qos.SENSOR)
+        truth = bench.collect(Odometry, "/quad1/ground_truth", qos.STATE)
+        cables = bench.collect(CableStates, "/cables", qos.STATE)
+        static = bench.collect(TFMessage, "/tf_static", qos.TF_STATIC)
+        bench.start("simulator", scenario=str(path), pacing="lockstep", duration_s=6.0, linger=True)
+        for name in ("planner", "controller"):
+            bench.start(name, scenario=str(path))
+        bench.until(lambda: speeds and stamp_of(speeds[-1]) > 4.0, "a flight")
+    frames = {t.child_frame_id: t for m in static for t in m.transforms}
+    assert ranges[-1].header.frame_id == "quad1/rangefinder"
+    mount = frames["quad1/rangefinder"]
+    assert mount.header.frame_id == "quad1/base_link" and mount.transform.translation.x == 0.1
+    q = mount.transform.rotation
+    np.testing.assert_allclose(quat2mat([q.w, q.x, q.y, q.z])[:, 0], [0, 0, -1], atol=1e-12)
+    assert frames["quad1/cable_anchor"].transform.translation.z == -0.02
+    assert cables[-1].cables[0].direction.z < -0.9
+    known = {round(stamp_of(m), 6): m for m in truth}
+    compared = 0
+    for m in speeds:
+        there = known.get(round(stamp_of(m), 6))
+        if there is None or stamp_of(m) < 1.5:
+            continue
+        o = there.pose.pose.orientation
+        v = there.twist.twist.linear
+        expected = quat2mat([o.w, o.x, o.y, o.z]) @ [v.x, v.y, v.z]
+        told = m.twist.linear
+        np.testing.assert_allclose([told.x, told.y, told.z], expected, atol=1e-9)
+        compared += 1
+    assert compared > 5

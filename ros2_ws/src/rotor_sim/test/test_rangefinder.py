@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import WORLD, rigid
@@ -13,6 +14,7 @@ from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_core.math.polyhedron import CORNERS
+from rotor_sim.sensing.rangefinder import RANGEFINDER, Rangefinder
 from rotor_sim.simulation import Simulation
 
 TEXT = """
@@ -30,6 +32,17 @@ sensing: {{sensors: [{{type: rangefinder, body: quad1, {keys}}}]}}
 def rangefinder(pitch=0.0, keys="farthest_m: 10.0"):
     scenario = scenario_from_tree(parse_tree(TEXT.format(pitch=pitch, keys=keys), "range"))
     return Simulation(scenario).sensors[2]
+
+
+@pytest.mark.parametrize("direction", [(0, 0, -1), (-2, 0, 0), (1, 0, 0), (0.3, -0.4, 0.5)])
+def test_its_frame_has_x_along_the_ray(direction):
+    """As sensor_msgs/Range means it; it had been that of the body, in which the ground is elsewhere."""
+    keys = Rangefinder("rangefinder", "quad1", position_m=(0.1, 0.0, -0.05), direction=direction)
+    (channel,) = RANGEFINDER.channels(keys, None)
+    place, attitude = channel.mount
+    assert channel.topic == "quad1/rangefinder" and place == (0.1, 0.0, -0.05)
+    along = np.array(direction) / np.linalg.norm(direction)
+    np.testing.assert_allclose(quat2mat(attitude) @ [1.0, 0.0, 0.0], along, atol=1e-12)
 
 
 @pytest.mark.parametrize("pitch", [0.0, 10.0, -30.0])

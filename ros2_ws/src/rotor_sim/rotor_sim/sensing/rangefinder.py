@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.clearance.rays import Rays
@@ -14,6 +15,7 @@ from rotor_core.clearance.solids import obstacle_solids
 from rotor_core.config.model import Model
 from rotor_core.config.vehicles.body import Vector, check_name
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.math.rotation_vectors import wxyz_from
 from rotor_core.state import State
 from rotor_sim.sensing.sensor import Channel, SensorKind
 
@@ -28,8 +30,9 @@ FARTHEST = 1e4
 class Rangefinder:
     """Distance along a ray to the ground (``environment.ground_m``) or the nearest obstacle.
 
-    The ray begins at ``position_m`` and goes along ``direction``, both in body axes; topic ``<body>/<name>``. Too near
-    is -inf, too far +inf (REP 117). ``noise_m``: standard deviation per sample.
+    The ray begins at ``position_m`` and goes along ``direction``, both in body axes; topic and frame
+    ``<body>/<name>``, x along the ray. Too near is -inf, too far +inf (REP 117). ``noise_m``: standard
+    deviation per sample.
     """
 
     type: str
@@ -97,14 +100,16 @@ class RangefinderSensor:
 
 
 def channels(keys: Rangefinder, model: Model) -> list[Channel]:
-    """One topic."""
+    """One topic, in a frame whose x axis is the ray (`sensor_msgs/Range`)."""
     constants = {
         "radiation_type": 1,  # infrared
         "min_range": keys.nearest_m,
         "max_range": keys.farthest_m,
     }
     topic = f"{keys.body}/{keys.name}"
-    return [Channel(topic, keys.body, "sensor_msgs/msg/Range", ("range",), constants)]
+    turn = Rotation.align_vectors([keys.direction], [[1.0, 0.0, 0.0]])[0]
+    mount = keys.position_m, wxyz_from(turn).tolist()
+    return [Channel(topic, keys.body, "sensor_msgs/msg/Range", ("range",), constants, mount)]
 
 
 RANGEFINDER = SensorKind(Rangefinder, RangefinderSensor, channels)

@@ -30,6 +30,8 @@ class Channel:
         message: type, such as ``sensor_msgs/msg/Imu``; it has a header.
         fields: that a sample fills, in its order, such as ``angular_velocity.x``.
         constants: fields with fixed values.
+        mount: of a sensor whose axes are not those of its body: its place there, m, and attitude (w, x, y, z).
+            Its header names a frame of its own then, which is called like the topic and is fixed to the body.
     """
 
     topic: str
@@ -37,6 +39,7 @@ class Channel:
     message: str
     fields: tuple[str, ...]
     constants: Mapping[str, float] = field(default_factory=dict)
+    mount: tuple[Sequence[float], Sequence[float]] | None = None
 
 
 class Sensor(Protocol):

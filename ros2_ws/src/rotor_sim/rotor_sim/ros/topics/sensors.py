@@ -25,7 +25,8 @@ def message_of(channel: Channel) -> object:
     """Message of a channel with all that never changes."""
     package, _, name = channel.message.split("/")
     message = getattr(importlib.import_module(f"{package}.msg"), name)()
-    message.header.frame_id = WORLD_FRAME if channel.body == WORLD_FRAME else frame_of(channel.body)
+    frame = WORLD_FRAME if channel.body == WORLD_FRAME else frame_of(channel.body)
+    message.header.frame_id = frame if channel.mount is None else channel.topic
     for path, value in channel.constants.items():
         *parents, last = path.split(".")
         owner = functools.reduce(getattr, parents, message)

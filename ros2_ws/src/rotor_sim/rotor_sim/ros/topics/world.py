@@ -6,6 +6,7 @@ Every stamp is simulation time of the state it belongs to.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -27,6 +28,7 @@ from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics, sender
+from rotor_sim.sensing.suite import sensors_of
 from rotor_sim.simulation import Simulation
 
 EVENT_CODES = {name: code for code, name in EVENT_NAMES.items()}
@@ -171,6 +173,12 @@ class WorldPublisher:
             if entity != WORLD_FRAME:
                 anchors.setdefault(entity, point)  # of several cables the first
         transforms += [_transform(frame_of(n), f"{n}/cable_anchor", p) for n, p in anchors.items()]
+        for kind, keys in sensors_of(self.simulation.scenario):
+            transforms += [
+                _transform(frame_of(channel.body), channel.topic, *channel.mount)
+                for channel in kind.channels(keys, model)
+                if channel.mount is not None
+            ]
         for transform in transforms:
             transform.header.stamp = self._time.stamp()
         self._arms.describe()
@@ -264,10 +272,16 @@ class WorldPublisher:
             self._events.publish(message)
 
 
-def _transform(parent: str, child: str, translation: object = None) -> TransformStamped:
+def _transform(
+    parent: str,
+    child: str,
+    translation: object = None,
+    wxyz: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+) -> TransformStamped:
     out = TransformStamped(child_frame_id=child)
     out.header.frame_id = parent
-    out.transform.rotation.w = 1.0
+    turn = out.transform.rotation
+    turn.w, turn.x, turn.y, turn.z = (float(v) for v in wxyz)
     if translation is not None:
         set_vector(out.transform.translation, translation)  # type: ignore[arg-type]
     return out
