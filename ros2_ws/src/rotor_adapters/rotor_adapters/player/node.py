@@ -34,8 +34,6 @@ class PlayerNode(Node):
     def __init__(self) -> None:
         super().__init__("player")
         name = str(declare(self, "bag", "", "folder of the bag, or of the results that hold it"))
-        kinds = "the folder of a bag"
-        self._bag = bag_in(existing(name, kinds), kinds)
         wanted = str(
             declare(
                 self, "topics", "", "topics to play, separated by spaces; empty: all but /clock"
@@ -47,6 +45,8 @@ class PlayerNode(Node):
         )  # type: ignore[arg-type]
         if not self._rate > 0.0:
             raise ConfigError(f"parameter rate: must be > 0, got {self._rate:g}.")
+        kinds = "the folder of a bag"
+        self._bag = bag_in(existing(name, kinds), kinds)
         with opened(self._bag) as reader:
             topics = {c.topic: c for c in reader.connections}
             duration = reader.duration * NANO
