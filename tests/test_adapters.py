@@ -77,7 +77,16 @@ def test_px4_flies(bench, tmp_path):
         position=[0.6, -0.4, -1.0], velocity=nan, acceleration=nan, jerk=nan, yaw=0.5
     )
     goal = np.array([-0.4, 0.6, 1.0])  # east, north, up
-    keep(bench, trajectory, point, lambda: np.linalg.norm(at(odometry) - goal) < 0.05, "arrival")
+
+    def off():
+        """Distance from the wanted heading, rad."""
+        q = odometry[-1].pose.pose.orientation
+        return abs(2.0 * np.arctan2(q.z, q.w) - (np.pi / 2 - 0.5))
+
+    def is_there():  # also turned: on a busy machine it comes to the place before
+        return np.linalg.norm(at(odometry) - goal) < 0.05 and off() < 0.05
+
+    keep(bench, trajectory, point, is_there, "arrival")
     # what PX4 is told is where we are
     np.testing.assert_allclose(told[-1].position, (0.6, -0.4, -1.0), atol=0.1)
     assert told[-1].pose_frame == px4.VehicleOdometry.POSE_FRAME_NED
@@ -87,8 +96,7 @@ def test_px4_flies(bench, tmp_path):
         position=[0.3, -0.4, -1.0], velocity=nan, acceleration=nan, jerk=nan, yaw=nan[0], yawspeed=nan[0]
     )  # fmt: skip
     keep(bench, trajectory, point, lambda: abs(at(odometry)[1] - 0.3) < 0.05, "the next point")
-    q = odometry[-1].pose.pose.orientation
-    assert 2.0 * np.arctan2(q.z, q.w) == pytest.approx(np.pi / 2 - 0.5, abs=0.1)
+    assert off() < 0.1
 
     hover = 0.25 * 9.81 / 4.240
     attitude = publisher(px4.VehicleAttitudeSetpoint, "vehicle_attitude_setpoint")

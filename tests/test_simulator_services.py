@@ -362,17 +362,17 @@ def test_the_real_time_factor_changes_while_it_runs(tmp_path):
         states = team(bench, "hover")
         bench.until(lambda: states[-1].step > 20, "flight")
 
-        def speed():
-            bench.spin(0.5)  # states of the time before are read first
+        def speed(factor):
+            """Mean since it was asked for: what got no core for a while catches up."""
             began, step = time.monotonic(), states[-1].step
-            bench.spin(1.5)
+            assert set_parameter(bench, "simulator", "real_time_factor", factor).successful
+            bench.spin(2.0)
             return (states[-1].step - step) * 0.005 / (time.monotonic() - began)
 
         # never faster than asked for, however busy the machine; and faster than before where asked for
-        assert set_parameter(bench, "simulator", "real_time_factor", 0.1).successful
-        assert speed() < 0.15
-        assert set_parameter(bench, "simulator", "real_time_factor", 1.0).successful
-        assert 0.15 < speed() < 1.15
+        speed(0.1)  # reads the states of the time before
+        assert speed(0.1) < 0.15
+        assert 0.15 < speed(1.0) < 1.15
         # from a period that would last a minute
         assert set_parameter(bench, "simulator", "real_time_factor", 0.0001).successful
         bench.spin(1.0)
