@@ -307,7 +307,7 @@ def test_sensors_whose_numbers_are_no_doubles_are_told(tmp_path):
             bench.start(name, scenario=str(path))
         bench.until(lambda: len(heard) > 5, "ranges")
     assert heard[-1].range == pytest.approx(1.5, abs=0.1)
-    assert heard[-1].header.frame_id == "quad1/base_link"
+    assert heard[-1].header.frame_id == "quad1/rangefinder"
 
 
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
