@@ -14,6 +14,9 @@ ARGUMENTS = (
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
 
+PATIENCE_MS = 120_000
+"""For a picture: software draws it, and beside other tests slowly, ms."""
+
 
 @contextlib.contextmanager
 def open_page(address: str) -> Iterator[tuple[object, list[str]]]:
@@ -40,7 +43,7 @@ def pixels(page: object) -> np.ndarray:
 
     from PIL import Image
 
-    return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))  # type: ignore[attr-defined]
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(timeout=PATIENCE_MS))).convert("RGB"))  # type: ignore[attr-defined]
 
 
 def outside(requests: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trimesh
 from browser import open_page, outside, pixels
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor.cli import main
@@ -302,6 +302,7 @@ def test_a_film_by_the_renderer_of_the_browser(bag, tmp_path):
     assert np.abs(last - first).max() > 100
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 400), tolerance=st.floats(1e-3, 0.3))
 def test_drawn_paths_pass_the_flown_points(seed, n, tolerance):
     """All points are within the tolerance of the polygon through the corners; the ends are kept."""
