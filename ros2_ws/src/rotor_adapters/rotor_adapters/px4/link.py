@@ -217,9 +217,8 @@ class Px4Link(Link):
                 return None
             for message in self._mav.parse_buffer(come[0]) or ():
                 found = self._take(message) or found
-            if (
-                self.in_lockstep and wall.monotonic() > end
-            ):  # it may talk of other things without end
+            # it may talk of other things without end
+            if self.in_lockstep and wall.monotonic() > end:
                 break
         if self.in_lockstep:
             return found

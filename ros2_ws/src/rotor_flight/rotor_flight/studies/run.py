@@ -76,9 +76,8 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
         job, numbers = Job(loaded, document), sample(study)
         metrics_of(study, loaded.functions)
         _check_names(study)
-        for extremes in (numbers.argmin(axis=0), numbers.argmax(axis=0)):
-            for number in {int(i) for i in extremes}:
-                job.scenario(number, numbers[number].tolist())
+        for number in {*numbers.argmin(axis=0).tolist(), *numbers.argmax(axis=0).tolist()}:
+            job.scenario(number, numbers[number].tolist())
         scenario = job.scenario(0, numbers[0].tolist())
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from error
