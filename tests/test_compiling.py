@@ -18,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rotor.graph.plan import NodePlan
 from rotor.graph.processes import ProcessGroup
 from rotor_adapters.recorder.node import READY_LIMIT
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import COMPILING
 
@@ -105,7 +105,7 @@ def test_a_signal_while_a_node_is_imported_leaves_no_trace(tmp_path, number, nod
 
 @compiled
 def test_two_places_of_the_same_sources_share_their_kernels(tmp_path):
-    """A clone compiles, a workspace elsewhere finds it; an edit there makes kernels of its own."""
+    """A clone compiles, a workspace elsewhere finds it; an edit there compiles what it is part of."""
     first = clone(tmp_path / "first")
     second = clone(tmp_path / "second")
     cache = tmp_path / "cache"
@@ -114,10 +114,15 @@ def test_two_places_of_the_same_sources_share_their_kernels(tmp_path):
     assert compiled_there["compiled"] > 0 and found_here["compiled"] == 0
     assert compiled_there["cache"] == found_here["cache"]
     assert compiled_there["file"] != found_here["file"]
-    math = second / "rotor_core" / "rotor_core" / "math" / "vec3.py"
-    math.write_text(math.read_text() + "\n\nEDITED = True\n")
-    edited = probe(second, cache)
-    assert edited["compiled"] > 0 and edited["cache"] != found_here["cache"]
+    append(second / "rotor_dynamics" / "rotor_dynamics" / "hybrid" / "stepper.py", "EDITED = True")
+    assert probe(second, cache)["compiled"] == 0
+    append(second / "rotor_core" / "rotor_core" / "math" / "vec3.py", "EDITED = True")
+    assert probe(second, cache)["compiled"] > 0
+    assert probe(first, cache)["compiled"] == 0
+
+
+def append(file, line):
+    file.write_text(f"{file.read_text()}\n\n{line}\n")
 
 
 def clone(folder):
@@ -128,7 +133,7 @@ def clone(folder):
 
 
 PROBE = """
-from rotor_core._jit import cache_directory, when_compiling
+from rotor_core.kernels.jit import cache_directory, when_compiling
 began = []
 when_compiling(lambda begins: began.append(1) if begins else None)
 import numpy

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import COMPILED
 from rotor_flight.sensitivities.functions import FlightFunction
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")

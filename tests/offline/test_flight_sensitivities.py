@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rotor
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError

@@ -13,10 +13,10 @@ from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from rotor.cli import main
-from rotor_core._jit import COMPILED
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.sensitivities.shooting import Shooting

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rotor.cli import main
-from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.state import State
 from rotor_flight.fly import fly
 from rotor_flight.optimal.planned import PlannedFlight

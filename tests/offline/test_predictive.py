@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rotor_core._jit import COMPILED
 from rotor_core.config.attachments.cable import Winch
 from rotor_core.config.controllers import PredictiveControl
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
 from rotor_flight.fly import fly

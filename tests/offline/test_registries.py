@@ -112,7 +112,7 @@ def test_a_formula_of_another_package_compiles_into_the_engine(tmp_path):
     """The chain of conditions over all formulas, compiled."""
     program = (
         "import numpy as np\n"
-        "from rotor_core._jit import COMPILED, kernel\n"
+        "from rotor_core.kernels.jit import COMPILED, kernel\n"
         "from rotor_core.config.extensions import FORCES\n"
         "from rotor_dynamics.forces.element import Motion\n"
         "from rotor_dynamics.forces.registered import formula\n"

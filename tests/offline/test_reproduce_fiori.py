@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rotor_core._jit import kernel
 from rotor_core.errors import ModelError
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import Body

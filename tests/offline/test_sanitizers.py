@@ -9,8 +9,8 @@ import weakref
 
 import pytest
 
-from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
+from rotor_core.kernels.jit import COMPILED
 from rotor_flight.loop import ClosedLoop
 
 compiled = pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
@@ -92,12 +92,12 @@ def test_a_reset_frees_the_world_before_at_once(name):
 
 
 LONG = """
-from rotor_core._jit import CHECKED, unwritten
+from rotor_core.kernels.jit import CHECKED, unwritten
 from rotor_dynamics.engine import Engine
 from rotor_sim.simulation import Simulation
 import numpy as np
 assert CHECKED and np.isnan(unwritten(3)).all() and (unwritten(3, np.int64) < -2**61).all()
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 @kernel
 def reads(a, i):
     return a[i]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
 from rotor_dynamics.sensitivities.coordinates import difference, sparse

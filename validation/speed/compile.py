@@ -25,7 +25,7 @@ ROWS = {
 CODE = """
 import json, sys, time
 names, stack, spent = [], [], {}
-from rotor_core._jit import follow_compiling
+from rotor_core.kernels.jit import follow_compiling
 def follow(name, begins):
     now = time.process_time()
     if begins:

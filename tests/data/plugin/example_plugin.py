@@ -7,9 +7,9 @@ import numpy as np
 
 from rotor.graph.adapters import Adapter
 from rotor.verb import Verb
-from rotor_core._jit import kernel
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.kernels.jit import kernel
 from rotor_core.plans.plan import hold
 from rotor_core.reference import Reference
 from rotor_core.registry import Kind

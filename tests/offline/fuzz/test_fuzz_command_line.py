@@ -17,8 +17,8 @@ from fuzz.samples import make_samples
 from fuzz.verdicts import ACCEPTED, REFUSED, UnclearError, check_line, judge
 
 from rotor import cli
-from rotor_core._jit import cache_directory
 from rotor_core.config.catalog import config_directory
+from rotor_core.kernels.jit import cache_directory
 from rotor_sim.judging.verdict import EXIT_CODES
 
 SCENARIOS = [

@@ -10,9 +10,9 @@ from fuzz.samples import make_samples
 from fuzz.trees import Vocabulary, changed
 from fuzz.verdicts import ACCEPTED, UnclearError, judge
 
-from rotor_core._jit import cache_directory
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.jit import cache_directory
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.open import open_recording
 from rotor_recordings.predict.case import run_case

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rotor_core._jit import when_compiling
 from rotor_core.config import initial
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
@@ -16,6 +15,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.errors import ConfigError
 from rotor_core.extras import explained
+from rotor_core.kernels.jit import when_compiling
 from rotor_core.plans.plan import Plan
 from rotor_core.state import States
 from rotor_flight import fly as flying

@@ -8,7 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED, cache_directory, how_cached
+from rotor_core.kernels.jit import COMPILED, WHY_UNCOMPILED, cache_directory, how_cached
 from rotor_core.ros.loopback import PROFILES, RANGE, keep_to_loopback
 
 PACKAGES = (

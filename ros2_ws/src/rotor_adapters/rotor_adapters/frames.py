@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 from transforms3d.quaternions import qmult
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import apply_transposed, get3, put3
 from rotor_core.state import OMEGA, A, P, Q, V

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import constants
 from rotor_core.config.model import Vehicle
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.kernels.jit import constants
 
 MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = constants(0, 1, 10, 13)
 DIRECTION_GAIN, CABLE_RATE_GAIN, CABLE_LENGTH, COS_MAX_TILT, POINT = constants(16, 19, 22, 23, 24)

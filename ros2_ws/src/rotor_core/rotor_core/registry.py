@@ -106,7 +106,8 @@ class Registry(Generic[T]):
     ) -> None:
         self.group, self.kind, self.meaning = group, kind, meaning
         self._entries: dict[str, T] = {}
-        self._places: dict[str, str | EntryPoint] = dict(builtin or {})
+        self.builtin: Mapping[str, str] = builtin or {}
+        self._places: dict[str, str | EntryPoint] = dict(self.builtin)
         self._origins: dict[str, str] = dict.fromkeys(self._places, "")
         self._check = check
         self._complete = False

@@ -26,7 +26,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core._jit import COMPILED, kernel
+from rotor_core.kernels.jit import COMPILED, kernel
 from rotor_core.numbers.duals import DIRECTIONS, WIDTH, constant_duals, duals, empty_duals
 from rotor_core.numbers.lanes import choose
 from rotor_core.numbers.packing import Packed

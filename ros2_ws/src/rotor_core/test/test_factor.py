@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.factor import SMALL, factorize, solve
 
 

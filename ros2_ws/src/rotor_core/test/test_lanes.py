@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotor_core._jit import COMPILED, kernel
-from rotor_core._tables import Place, Size, make_views
+from rotor_core.kernels.jit import COMPILED, kernel
+from rotor_core.kernels.tables import Place, Size, make_views
 from rotor_core.numbers.lanes import WIDTH, bits, certainly, choose, possibly
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="lanes are of compiled kernels")

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import qmult, quat2mat
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.math import small_angle as small_angle_module
 from rotor_core.math import so3 as so3_module
 from rotor_core.math import vec3 as vec3_module

@@ -10,9 +10,9 @@ import time
 import numpy as np
 import pytest
 
-from rotor_core._jit import COMPILED, kernel
-from rotor_core._link import FLAG, FLOAT, FLOATS, INT, ROWS, linked
-from rotor_core._tables import Place, Size, make_views
+from rotor_core.kernels.jit import COMPILED, kernel
+from rotor_core.kernels.link import FLAG, FLOAT, FLOATS, INT, ROWS, linked
+from rotor_core.kernels.tables import Place, Size, make_views
 
 compiled = pytest.mark.skipif(not COMPILED, reason="kernels are not compiled here")
 
@@ -134,7 +134,7 @@ def test_a_wrong_declaration_is_refused():
 PROBE = """
 import sys
 import numpy as np
-from rotor_core._jit import when_compiling
+from rotor_core.kernels.jit import when_compiling
 began = []
 when_compiling(lambda begins: began.append(1) if begins else None)
 from rotor_core.math.complementarity import solve_complementarity
@@ -207,8 +207,8 @@ def test_tables_of_kernels_are_those_of_python():
 
 OUTSIDE = """
 import numpy as np
-from rotor_core._jit import kernel
-from rotor_core._tables import Place, Size, make_views
+from rotor_core.kernels.jit import kernel
+from rotor_core.kernels.tables import Place, Size, make_views
 
 views = make_views(
     lambda head, table: (head, table), {"head": Place(True, -1, (2,)), "table": Place(False, -1, (Size(0), 2))}

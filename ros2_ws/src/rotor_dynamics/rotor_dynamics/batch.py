@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotor_core._jit import unwritten
 from rotor_core.errors import ContractError, ModelError, SolverError
+from rotor_core.kernels.jit import unwritten
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined, kernel
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.rotors import command_speeds

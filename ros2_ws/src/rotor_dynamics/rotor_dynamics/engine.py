@@ -12,9 +12,9 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from rotor_core._jit import COMPILED, unwritten
-from rotor_core._link import entry
 from rotor_core.errors import ContractError, ModelError, SolverError
+from rotor_core.kernels.jit import COMPILED, unwritten
+from rotor_core.kernels.link import entry
 from rotor_core.state import MOTION
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import JointDrive

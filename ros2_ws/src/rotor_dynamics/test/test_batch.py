@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from worlds import DRAGONFLY, TRI_C, started, state, team
 
-from rotor_core._jit import COMPILED
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Actuation
 from rotor_core.errors import ContractError, ModelError, SolverError
+from rotor_core.kernels.jit import COMPILED
 from rotor_dynamics import memory
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.engine import Engine

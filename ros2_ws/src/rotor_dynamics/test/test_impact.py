@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from worlds import BOX, BOX4, DRAGONFLY, TRI_C, oracle, random_team, started, state, team
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import Cable, System
 from validation.oracles import kkt, rotortm

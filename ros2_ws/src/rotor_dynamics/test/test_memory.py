@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.rows import Field, Row
 from rotor_dynamics import memory
 from rotor_dynamics.memory import world

@@ -8,8 +8,8 @@ from scipy.linalg import expm
 from varied_worlds import CENTRAL, Family, ended, state_of, varied
 from worlds import begun, started, state
 
-from rotor_core._jit import COMPILED
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.polyhedron import CORNERS, Polyhedron
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED

@@ -15,7 +15,7 @@ from rigid_worlds import (
 )
 from varied_worlds import state_of, varied
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import WORLD

@@ -29,7 +29,7 @@ from rotor_control.team_laws import (
     RigidTeamLaw,
     TeamLaw,
 )
-from rotor_core._jit import constants, inlined, kernel_without_gil
+from rotor_core.kernels.jit import constants, inlined, kernel_without_gil
 from rotor_core.plans.plan import Plan, sample_plan
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE

@@ -9,8 +9,8 @@ import hashlib
 
 import numpy as np
 
-from rotor_core._jit import COMPILED, inlined, kernel_without_gil
 from rotor_core.config.schema import Scenario
+from rotor_core.kernels.jit import COMPILED, inlined, kernel_without_gil
 from rotor_core.numbers.duals import duals
 from rotor_core.state import FULL_STATE
 from rotor_dynamics import projection

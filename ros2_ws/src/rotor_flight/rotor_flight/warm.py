@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from rotor_core._jit import ALL_COMPILED, COMPILED, WHY_UNCOMPILED, cache_directory
-from rotor_core._link import resolve_all
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import RotorError
+from rotor_core.kernels.jit import COMPILED, WHY_UNCOMPILED, marker
+from rotor_core.kernels.link import resolve_all
 from rotor_core.state import FULL_STATE
 from rotor_flight.child import end_with
 
@@ -154,17 +154,16 @@ def warm(scenario: Scenario | None = None) -> float:
     if not COMPILED:
         print(f"kernels run uncompiled, some hundred times slower ({WHY_UNCOMPILED})", flush=True)
         return 0.0
-    done = cache_directory() / ALL_COMPILED
-    marker = done if scenario is None else cache_directory() / f"of-{kernels_of(scenario)}"
-    if marker.exists() or done.exists():
+    done = marker() if scenario is None else marker(f"of-{kernels_of(scenario)}")
+    if done.exists() or marker().exists():
         return 0.0
     what = "all kernels" if scenario is None else "kernels"
     print(f"compiling {what}, once for these sources (up to a minute) ...", end="", flush=True)
     began = time.perf_counter()
     if not _in_processes(scenario):
         raise RotorError("the kernels could not be compiled; what was wrong stands above.")
-    marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.touch()
+    done.parent.mkdir(parents=True, exist_ok=True)
+    done.touch()
     took = time.perf_counter() - began
     print(f" done in {took:.1f} s", flush=True)
     return took

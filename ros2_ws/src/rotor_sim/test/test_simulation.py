@@ -119,7 +119,7 @@ def test_uncompiled_source_gives_the_same_flight():
     """
     program = """
 import json, numpy as np
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.config.loader import load_scenario
 from rotor_sim.simulation import Simulation
 s = Simulation(load_scenario("collision_point_mass"))

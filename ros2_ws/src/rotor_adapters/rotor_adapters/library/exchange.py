@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from rotor_core._jit import constants, kernel
+from rotor_core.kernels.jit import constants, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import apply_transposed, get3, put3
 from rotor_core.state import OMEGA, A, Q

@@ -18,8 +18,8 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import add, dot, get3, norm, put3, scale, sub
 
 SOFTNESS = 1e-6

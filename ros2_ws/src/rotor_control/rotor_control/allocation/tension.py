@@ -13,8 +13,8 @@ from math import sqrt
 
 import numpy as np
 
-from rotor_core._jit import kernel
-from rotor_core._link import FLOATS, ROWS, WHOLE_ROWS, together
+from rotor_core.kernels.jit import kernel
+from rotor_core.kernels.link import FLOATS, ROWS, WHOLE_ROWS, together
 from rotor_core.math.complementarity import solve_complementarity
 from rotor_core.math.vec3 import apply, dot, get3, put3
 

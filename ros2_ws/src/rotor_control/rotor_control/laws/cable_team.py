@@ -22,8 +22,8 @@ from rotor_control.laws.steering import (
     thrust_and_moment,
     wanted_direction,
 )
-from rotor_core._jit import kernel
-from rotor_core._link import FLOATS, INTS, ROWS, linked
+from rotor_core.kernels.jit import kernel
+from rotor_core.kernels.link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

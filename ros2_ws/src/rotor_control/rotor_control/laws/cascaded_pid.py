@@ -12,12 +12,12 @@ from math import asin, atan2, cos, pi, sin
 import numpy as np
 
 from rotor_control.laws.cargo import carried_mass
-from rotor_core._jit import constants, inlined, kernel
 from rotor_core.config.controllers import CascadedPidControl, Pid
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.jit import constants, inlined, kernel
 from rotor_core.math import so3
 from rotor_core.reference import POSITION, YAW_ANGLE
 from rotor_core.state import P, Q

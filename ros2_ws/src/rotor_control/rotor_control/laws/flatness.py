@@ -14,7 +14,7 @@ import numpy as np
 from rotor_control.allocation.tension import distribute
 from rotor_control.gains import CABLE_LENGTH, CENTRE, GRAVITY, LOAD_INERTIA, LOAD_MASS, MASS, POINT
 from rotor_control.laws.attitude import desired_rotation
-from rotor_core._jit import constants, kernel
+from rotor_core.kernels.jit import constants, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

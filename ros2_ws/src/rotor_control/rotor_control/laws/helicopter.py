@@ -15,12 +15,12 @@ from rotor_control.laws.attitude import desired_rotation, rotation_error
 from rotor_control.laws.cargo import carried_mass
 from rotor_control.laws.limits import limit_tilt
 from rotor_control.laws.position import acceleration_from_errors
-from rotor_core._jit import constants, kernel
 from rotor_core.config.controllers import HelicopterControl
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.jit import constants, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, column, dot, get3, norm, scale, sub
 from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import norm, scale
 
 LEAST_LIFT = 0.5

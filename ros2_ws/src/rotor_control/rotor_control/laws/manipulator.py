@@ -14,11 +14,11 @@ import numpy as np
 from rotor_control.laws.attitude import desired_rotation, rotation_error
 from rotor_control.laws.limits import clamp_norm, limit_tilt
 from rotor_control.laws.position import integrate
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOATS, ROWS, WHOLE_ROWS, linked
 from rotor_core.config.controllers import ManipulatorControl
 from rotor_core.config.model import Vehicle
 from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOATS, ROWS, WHOLE_ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import eliminate
 from rotor_core.math.vec3 import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rotor_control.gains import CABLE_LENGTH, LOAD_MASS, MASS
 from rotor_control.laws.position import commanded_acceleration
 from rotor_control.laws.steering import SMALLEST_DISTANCE, cable_steering, thrust_and_moment
-from rotor_core._link import FLOATS, INTS, ROWS, linked
+from rotor_core.kernels.link import FLOATS, INTS, ROWS, linked
 from rotor_core.math.vec3 import add, cross, dot, get3, norm, put3, scale, sub
 from rotor_core.state import P, V
 

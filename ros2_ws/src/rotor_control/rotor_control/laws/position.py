@@ -12,7 +12,7 @@ from rotor_control.gains import (
     PERIOD,
 )
 from rotor_control.laws.limits import clamp_norm
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import add, get3, sub, times
 from rotor_core.reference import ACCELERATION, POSITION, VELOCITY
 

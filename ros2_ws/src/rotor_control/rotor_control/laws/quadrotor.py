@@ -16,7 +16,7 @@ from rotor_control.gains import (
 from rotor_control.laws.attitude import desired_rotation, tracking_moment
 from rotor_control.laws.limits import limit_tilt
 from rotor_control.laws.position import commanded_acceleration
-from rotor_core._link import FLOATS, INTS, ROWS, linked
+from rotor_core.kernels.link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import column, dot, get3, get9, norm, put3, scale, sub
 from rotor_core.reference import JERK, YAW_ANGLE, YAW_RATE

@@ -26,7 +26,7 @@ from rotor_control.laws.flatness import (
     STRUCTURE_VELOCITY,
 )
 from rotor_control.laws.position import acceleration_from_errors
-from rotor_core._link import FLOATS, INTS, ROWS, linked
+from rotor_core.kernels.link import FLOATS, INTS, ROWS, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, column, cross, dot, get3, get9, scale, sub
 from rotor_core.reference import ACCELERATION, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE

@@ -24,7 +24,7 @@ from rotor_control.laws.flatness import (
     NOMINAL_RATE,
 )
 from rotor_control.laws.limits import limit_tilt
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, column, cross, dot, get3, get9, norm, put3, scale, sub, times
 from rotor_core.reference import YAW_ANGLE, YAW_RATE

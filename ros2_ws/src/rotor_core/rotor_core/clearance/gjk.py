@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math.vec3 import add, cross, dot, get3, put3, scale, sub
 
 MOST_ROUNDS = 200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from rotor_core._jit import inlined, kernel
 from rotor_core.clearance.gjk import distance, support
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, dot, get3, put3, scale, sub
 from rotor_core.state import Q, V

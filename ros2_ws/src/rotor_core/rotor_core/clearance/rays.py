@@ -7,9 +7,9 @@ from math import inf, sqrt
 
 import numpy as np
 
-from rotor_core._jit import kernel
 from rotor_core.clearance.gjk import distance
 from rotor_core.clearance.solids import Solid
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import add, dot, get3, put3, scale, sub
 
 REACHED = 1e-12

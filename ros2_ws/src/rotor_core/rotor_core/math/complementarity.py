@@ -11,8 +11,8 @@ problems, 1994. Equation (H.3).
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
-from rotor_core._link import FLOAT, FLOATS, INT, INTS, ROWS, linked
+from rotor_core.kernels.jit import constants
+from rotor_core.kernels.link import FLOAT, FLOATS, INT, INTS, ROWS, linked
 from rotor_core.math.factor import DEPENDENT_SHIFT, factorize, substitute
 
 (NONE_YET,) = constants(0)

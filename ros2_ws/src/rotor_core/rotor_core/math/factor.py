@@ -8,8 +8,8 @@ the unknowns, not with their cube.
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLAG, FLOAT, FLOATS, INT, INTS, ROWS, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLAG, FLOAT, FLOATS, INT, INTS, ROWS, linked
 from rotor_core.numbers.lanes import possibly
 
 SINGULAR_PIVOT = 1e-10

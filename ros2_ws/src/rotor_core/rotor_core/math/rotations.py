@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import apply_transposed, get3, put3, put9
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt, tan
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.numbers.lanes import certainly
 
 THREE_TERMS_BELOW = 1e-4

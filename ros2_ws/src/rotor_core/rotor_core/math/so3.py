@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import atan2, sqrt
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.math.small_angle import cos_sinc, cot_defect
 from rotor_core.math.vec3 import add, apply, cross, dot, scale
 

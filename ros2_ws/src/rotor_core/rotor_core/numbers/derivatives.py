@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 
 
 def has_derivatives(number: Any) -> bool:

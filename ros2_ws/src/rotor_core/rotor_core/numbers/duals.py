@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 
 DIRECTIONS = 7
 """Derivatives that a dual carries: with the value they fill a register of AVX-512, or two of AVX2."""
@@ -61,7 +61,7 @@ if COMPILED:
     from numba.extending import intrinsic, lower_builtin, type_callable
     from numba.np.arrayobj import populate_array
 
-    from rotor_core._link import add_kind
+    from rotor_core.kernels.link import add_kind
     from rotor_core.numbers.derivatives import (
         as_variable,
         has_derivatives,

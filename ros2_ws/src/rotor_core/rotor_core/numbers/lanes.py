@@ -1,8 +1,8 @@
 """Numbers of several worlds side by side, one in each lane of a vector register.
 
 A kernel that works on one world works on as many as there are lanes, if its tables hold lanes instead of numbers
-(:mod:`rotor_core._tables`): arithmetic is done in all lanes at once, with the same roundings as for one. What a lane
-must decide for itself is not an ``if``: :func:`choose` takes the one or the other, :func:`certainly` and
+(:mod:`rotor_core.kernels.tables`): arithmetic is done in all lanes at once, with the same roundings as for one. What a
+lane must decide for itself is not an ``if``: :func:`choose` takes the one or the other, :func:`certainly` and
 :func:`possibly` ask all lanes and any lane. For plain numbers the three are what they look like.
 """
 
@@ -16,7 +16,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 
 WIDTH = 4
 """Lanes: what a register of AVX2 holds. Eight, with AVX-512, were no faster (docs/adr)."""

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 
 if COMPILED:
     from llvmlite import ir

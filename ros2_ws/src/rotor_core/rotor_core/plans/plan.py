@@ -14,9 +14,9 @@ from math import cos, factorial, sin
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
 from rotor_core.given import increasing, numbers
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.reference import (
     ACCELERATION,

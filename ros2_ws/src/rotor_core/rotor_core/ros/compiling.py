@@ -16,7 +16,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
-from rotor_core._jit import when_compiling
+from rotor_core.kernels.jit import when_compiling
 from rotor_core.ros import qos
 
 PATIENCE = 0.5
@@ -51,7 +51,7 @@ class CompileWatch:
         threading.Thread(target=self._watch, daemon=True, name="compiling").start()
 
     def report(self, begins: bool) -> None:
-        """Hear from the compiler (:func:`rotor_core._jit.when_compiling`)."""
+        """Hear from the compiler (:func:`rotor_core.kernels.jit.when_compiling`)."""
         self._active = begins
         self._last = time.monotonic()
         if begins:

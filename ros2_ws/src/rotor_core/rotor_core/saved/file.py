@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rotor_core._jit import cache_directory
 from rotor_core.errors import ConfigError
+from rotor_core.kernels.sources import stamp_of_packages
 from rotor_core.saved.arrays import read_arrays
 from rotor_core.saved.durable import write_durably
 
@@ -23,8 +23,8 @@ HEAD = "head"
 
 
 def version() -> bytes:
-    """Version on which bit-identical results depend: the sources of all kernels."""
-    return cache_directory().name.encode() + b"\n"
+    """Version on which bit-identical results depend: the sources of the packages with kernels."""
+    return stamp_of_packages().encode() + b"\n"
 
 
 def write_saved(path: Path, magic: bytes, head: dict, arrays: dict[str, np.ndarray]) -> None:

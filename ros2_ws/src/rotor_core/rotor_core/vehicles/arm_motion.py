@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
 from rotor_core.config.model import Model
 from rotor_core.config.vehicles.arm import link_name
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, put3, scale
 from rotor_core.state import OMEGA, STATE, P, Q, V

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

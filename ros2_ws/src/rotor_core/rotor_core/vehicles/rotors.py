@@ -14,9 +14,9 @@ from math import inf, sqrt
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
 from rotor_core.config.model import Rotors
 from rotor_core.config.yaml.units import rad_s_from_rpm
+from rotor_core.kernels.jit import inlined, kernel
 
 THRUST_TOLERANCE = 1e-9
 """A rotor counts as within its limits up to this, N, so that a limited command passes unchanged a second time."""

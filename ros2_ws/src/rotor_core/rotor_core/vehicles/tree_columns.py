@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
+from rotor_core.kernels.jit import constants
 
 # --- link (row 0: the base), constants: pose of its frame in the parent at angle zero, axis of its
 #     joint in its own frame, mass properties in its own frame, inertia of the motor about the axis

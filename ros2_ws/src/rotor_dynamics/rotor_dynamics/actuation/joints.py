@@ -7,8 +7,8 @@ from math import exp
 
 import numpy as np
 
-from rotor_core._jit import kernel
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import kernel
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
 from rotor_dynamics.kinematics.trees import driven_motion

@@ -7,7 +7,7 @@ from math import exp, nan, sin
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel, unwritten
+from rotor_core.kernels.jit import inlined, kernel, unwritten
 from rotor_core.errors import ContractError
 from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_dynamics import memory

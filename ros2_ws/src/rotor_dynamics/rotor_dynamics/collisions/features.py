@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from math import atan2, cos, pi, sin, sqrt
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, INT, ROWS, linked, together
 from rotor_core.clearance.gjk import distance, support
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLOAT, INT, ROWS, linked, together
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, cross, dot, get3, norm, put3, scale, sub
 from rotor_dynamics import memory

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import atan2, exp, log, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, INT, WORLD, linked
 from rotor_core.math.factor import eliminate, solve
 from rotor_core.math.vec3 import cross, dot, get3, scale, sub
 from rotor_dynamics import memory

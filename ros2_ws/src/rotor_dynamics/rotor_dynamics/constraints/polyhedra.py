@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import atan2, inf, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import INT, ROWS, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import INT, ROWS, WORLD, linked
 from rotor_core.math.vec3 import add, apply, cross, dot, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.sheaves import NEVER, seen_from

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import cos, inf, pi, sin
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, cross, dot, get3, norm, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.polyhedra import (

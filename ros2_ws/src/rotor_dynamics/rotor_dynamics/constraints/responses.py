@@ -5,8 +5,8 @@ One sweep inwards and one outwards per cable; nothing is factorised again. Equat
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, INT, ROWS, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLOAT, INT, ROWS, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, FLOAT, INT, ROWS, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, FLOAT, INT, ROWS, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

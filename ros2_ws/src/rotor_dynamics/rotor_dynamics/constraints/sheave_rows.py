@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import atan2, cos, nan, sin, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import INT, WORLD, linked
 from rotor_core.math.factor import eliminate
 from rotor_core.math.vec3 import (
     add,

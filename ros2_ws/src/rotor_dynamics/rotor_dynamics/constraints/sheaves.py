@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import acos, atan2, nan, pi, sqrt
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.math.vec3 import (
     add,
     apply,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import SMALL, factorize, solve, substitute, substitute_three
 from rotor_core.math.vec3 import (

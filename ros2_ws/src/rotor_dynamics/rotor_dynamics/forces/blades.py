@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import atan2, cos, exp, sin, sqrt
 
-from rotor_core._jit import inlined, kernel
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import inlined, kernel
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,

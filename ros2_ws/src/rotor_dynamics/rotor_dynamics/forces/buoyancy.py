@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rotor_core._jit import kernel
 from rotor_core.config.environment import Environment
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import apply_transposed, cross, get3
 from rotor_dynamics.forces.element import ForceElement
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from math import copysign, exp, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.math.vec3 import (
     add,
     apply,

@@ -40,8 +40,8 @@ class ForceElement:
         parameters: turns the keys into the numbers of the formula, at most
             :data:`rotor_dynamics.memory.PARAMETERS`; called with (keys, environment of the scenario).
         formula: ``formula(parameters, motion)`` returns the force, N, and the moment about the origin of the member,
-            N m, both in its axes, as tuples; a :func:`rotor_core._jit.kernel`. It must be smooth: integrators do not
-            look for its corners.
+            N m, both in its axes, as tuples; a :func:`rotor_core.kernels.jit.kernel`. It must be smooth: integrators do
+            not look for its corners.
     """
 
     config: type

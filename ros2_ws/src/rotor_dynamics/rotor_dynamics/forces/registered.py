@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import generated, inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
 from rotor_core.config.extensions import FORCES
+from rotor_core.kernels.jit import generated, inlined
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,

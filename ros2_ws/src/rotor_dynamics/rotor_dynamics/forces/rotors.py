@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import cos, exp, sin
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, put3, scale, sub
 from rotor_core.numbers.lanes import certainly, possibly
 from rotor_dynamics import memory

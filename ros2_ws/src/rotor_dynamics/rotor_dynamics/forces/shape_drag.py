@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel
 from rotor_core.config.environment import Environment
 from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math.vec3 import add, cross, get3
 from rotor_dynamics.forces.element import ForceElement
 

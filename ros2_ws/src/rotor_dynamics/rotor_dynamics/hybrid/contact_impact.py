@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import inf
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale
 from rotor_core.numbers.derivatives import has_derivatives
 from rotor_dynamics import memory

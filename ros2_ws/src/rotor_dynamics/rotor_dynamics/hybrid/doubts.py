@@ -8,7 +8,7 @@ docs/theory/sensitivities.md.
 
 from __future__ import annotations
 
-from rotor_core._jit import constants, inlined
+from rotor_core.kernels.jit import constants, inlined
 from rotor_core.numbers.derivatives import without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.guards import (

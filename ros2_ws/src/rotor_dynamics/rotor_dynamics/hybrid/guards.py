@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from rotor_core._jit import constants, inlined, kernel
+from rotor_core.kernels.jit import constants, inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.pulling import AT_REST
 

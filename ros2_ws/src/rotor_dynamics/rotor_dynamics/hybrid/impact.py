@@ -7,8 +7,8 @@ positive.
 
 from __future__ import annotations
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.factor import solve_shifted
 from rotor_core.math.vec3 import get3, put3
 from rotor_dynamics import memory

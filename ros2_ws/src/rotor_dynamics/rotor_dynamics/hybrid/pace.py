@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from rotor_core._jit import constants, inlined
+from rotor_core.kernels.jit import constants, inlined
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.press import is_brief
 from rotor_dynamics.integrators.audit import excess

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
-from rotor_core._link import INT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import INT, WORLD, linked
 from rotor_core.math.complementarity import ALWAYS, solve_complementarity
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import NONE_YET, assemble, has_more

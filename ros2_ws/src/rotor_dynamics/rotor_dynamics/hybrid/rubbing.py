@@ -8,8 +8,8 @@ docs/theory/routes.md.
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
-from rotor_core._link import INT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import INT, WORLD, linked
 from rotor_core.math.factor import factorize
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.capstans import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.guards import (
     GAP_ZERO,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from math import inf, isfinite, nan
 
-from rotor_core._jit import constants, inlined, kernel
-from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined, kernel
+from rotor_core.kernels.link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_core.numbers.derivatives import (
     as_variable,
     has_derivatives,

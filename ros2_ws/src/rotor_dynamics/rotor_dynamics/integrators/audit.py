@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from math import inf, isfinite, sqrt
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import dot, get3, sub
 from rotor_core.numbers.lanes import choose, possibly

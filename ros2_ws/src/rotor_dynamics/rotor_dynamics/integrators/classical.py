@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLAG, FLOAT, WORLD, linked
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLAG, FLOAT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, put3, scale, sub
 from rotor_dynamics import memory

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import RK45
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, norm, put3, scale
 from rotor_dynamics import memory

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLOAT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.factor import solve
 from rotor_core.math.vec3 import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import nan
 
-from rotor_core._jit import generated, inlined
 from rotor_core.config.extensions import INTEGRATORS
+from rotor_core.kernels.jit import generated, inlined
 from rotor_dynamics import memory
 
 DEFAULT = "rkmk4"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import cos, exp, sin
 
-from rotor_core._jit import inlined
-from rotor_core._link import INT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, get9, put3, put9, scale
 from rotor_dynamics import memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
+from rotor_core.kernels.jit import constants
 from rotor_core.rows import Row
 
 # --- state and slope -----------------------------------------------------------------------------

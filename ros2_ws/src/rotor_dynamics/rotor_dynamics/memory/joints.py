@@ -5,7 +5,7 @@ The letters are those of Featherstone's articulated-body algorithm: S, U, D, u, 
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
+from rotor_core.kernels.jit import constants
 from rotor_core.rows import Row
 
 tree = Row("tree", "A tree of joints.")

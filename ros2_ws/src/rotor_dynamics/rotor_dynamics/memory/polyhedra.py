@@ -6,7 +6,7 @@ cross it is to pass from its face to that of its twin. A cable on a polyhedron c
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
+from rotor_core.kernels.jit import constants
 from rotor_core.rows import Row
 
 (MOST_BENDS,) = constants(48)

@@ -6,7 +6,7 @@ no points.
 
 from __future__ import annotations
 
-from rotor_core._jit import constants
+from rotor_core.kernels.jit import constants
 from rotor_core.rows import Row
 
 route = Row("route", "A cable that runs through rings, that a winch winds, or that stretches.")

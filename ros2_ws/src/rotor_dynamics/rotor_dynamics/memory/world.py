@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 
-from rotor_core._tables import Place, Size, make_views
+from rotor_core.kernels.tables import Place, Size, make_views
 from rotor_core.rows import Row
 from rotor_core.state import STATE
 from rotor_dynamics.memory.bodies import (

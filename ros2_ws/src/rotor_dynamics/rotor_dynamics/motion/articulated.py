@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from math import exp, sin, tanh
 
-from rotor_core._jit import inlined
-from rotor_core._link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import (
     add,
     apply,

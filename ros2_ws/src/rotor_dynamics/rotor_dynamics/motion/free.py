@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import sin
 
-from rotor_core._jit import inlined
+from rotor_core.kernels.jit import inlined
 from rotor_core.math import so3
 from rotor_core.math.vec3 import (
     add,

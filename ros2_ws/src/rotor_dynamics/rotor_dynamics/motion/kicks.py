@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._link import FLOAT, WORLD, linked
+from rotor_core.kernels.link import FLOAT, WORLD, linked
 from rotor_core.math.vec3 import add, get3, put3, sub
 from rotor_dynamics import memory
 from rotor_dynamics.forces.rotors import sum_rotors

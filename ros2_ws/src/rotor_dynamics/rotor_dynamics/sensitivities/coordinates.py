@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from transforms3d.quaternions import qmult, quat2mat
 
-from rotor_core._jit import unwritten
+from rotor_core.kernels.jit import unwritten
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED, kernel
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import COMPILED, WHY_UNCOMPILED, kernel
 from rotor_core.numbers.duals import DIRECTIONS, constant_duals, duals
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import TAUT_ONLY, evaluate

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core._jit import inlined, kernel_without_gil, unwritten
-from rotor_core._link import entry
 from rotor_core.errors import ContractError, SolverError
+from rotor_core.kernels.jit import inlined, kernel_without_gil, unwritten
+from rotor_core.kernels.link import entry
 from rotor_core.math import so3
 from rotor_core.numbers.duals import DIRECTIONS, WIDTH, empty_duals
 from rotor_dynamics import memory

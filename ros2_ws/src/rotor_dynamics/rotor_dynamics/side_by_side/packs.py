@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.factor import SMALL
 from rotor_core.numbers.lanes import WIDTH
 from rotor_dynamics import memory

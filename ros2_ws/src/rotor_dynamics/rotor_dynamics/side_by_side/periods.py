@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, inf
 
-from rotor_core._jit import inlined, kernel_without_gil
+from rotor_core.kernels.jit import inlined, kernel_without_gil
 from rotor_core.numbers.lanes import WIDTH
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, NOTHING

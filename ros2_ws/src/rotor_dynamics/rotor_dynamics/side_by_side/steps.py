@@ -14,8 +14,8 @@ from math import isfinite, nan
 
 import numpy as np
 
-from rotor_core._jit import inlined
-from rotor_core._link import INT, INTS, ROWS, linked
+from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.link import INT, INTS, ROWS, linked
 from rotor_core.math.factor import factorize_small, substitute_small, substitute_three_small
 from rotor_core.numbers.lanes import bits
 from rotor_dynamics import memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotor_core._jit import kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, cross, dot, get3, norm, put3, scale, sub
 from rotor_core.state import OMEGA, P, Q, V

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rotor_core._jit import kernel_without_gil
 from rotor_core.config.parameters import Variations
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
+from rotor_core.kernels.jit import kernel_without_gil
 from rotor_core.numbers.duals import DIRECTIONS, duals
 from rotor_core.numbers.packing import Packed
 from rotor_core.plans.plan import Plan

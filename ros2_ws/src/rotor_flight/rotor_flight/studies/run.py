@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.structure import build
 from rotor_core.config.yaml.tree import Tree, read_tree, tree_of

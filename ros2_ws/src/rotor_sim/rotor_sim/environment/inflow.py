@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import exp, sqrt
 
-from rotor_core._jit import inlined, kernel
+from rotor_core.kernels.jit import inlined, kernel
 
 DESCENT = (-1.125, -1.372, -1.718, -0.655)
 """Coefficients of the inflow over that of hover in powers of the rate of climb over it, between -2 and 0 (I.4)."""

@@ -9,10 +9,10 @@ from math import sqrt
 
 import numpy as np
 
-from rotor_core._jit import kernel
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import obstacle_solids
 from rotor_core.config.environment import Environment
+from rotor_core.kernels.jit import kernel
 from rotor_dynamics.forces.rotors import ground_factor
 
 FARTHEST = 10.0

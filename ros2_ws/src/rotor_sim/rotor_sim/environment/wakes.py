@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import exp, sqrt
 
-from rotor_core._jit import inlined, kernel
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math.vec3 import add, dot, get3, put3, scale, sub
 
 WIDE = 3.0

@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.ros import qos
 from rotor_sim.lateness import CAUSES, Lateness
 from rotor_sim.ros.topics.entities import Entities

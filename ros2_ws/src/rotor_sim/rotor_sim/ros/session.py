@@ -15,10 +15,10 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from std_msgs.msg import Bool
 
-from rotor_core._jit import COMPILED
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ConfigError, RotorError, SolverError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.messages.convert import nanoseconds_from_stamp
 from rotor_core.ros import qos
 from rotor_core.ros.keeper import VALUES, Messages, put_back

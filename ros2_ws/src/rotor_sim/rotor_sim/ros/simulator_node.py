@@ -14,9 +14,9 @@ from rclpy.executors import Executor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from rotor_core._jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, RotorError
+from rotor_core.kernels.jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.ros.compiling import watch_compiling
 from rotor_core.ros.keeper import Keeper
 from rotor_core.ros.node import (

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotor_core._jit import constants, inlined
-from rotor_core._link import FLOAT, FLOATS, INTS, ROWS, TABLES, WHOLE_ROWS, linked
 from rotor_core.config.sensing import Sensing
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOAT, FLOATS, INTS, ROWS, TABLES, WHOLE_ROWS, linked
 from rotor_core.state import OMEGA, Q
 from rotor_sim.sensing.noise import DIMENSION, add_noise
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from rotor_core._jit import CHECKED, COMPILED, TRAPS_NAN
+from rotor_core.kernels.jit import CHECKED, COMPILED, TRAPS_NAN
 
 if COMPILED:
     from llvmlite import ir
@@ -39,20 +39,24 @@ if COMPILED:
 
         @property
         def key(self) -> tuple:
+            """By which types are the same."""
             return self.table, self.dtype, self.ndim
 
         @property
         def mangling_args(self) -> tuple:
+            """By which compiled functions of it are named."""
             return type(self).__name__, [self.table, self.dtype, self.ndim]
 
         def copy(
             self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None
         ) -> Any:
+            """The same table with other dimensions, where that is all that differs; an ordinary array otherwise."""
             if layout in (None, "C") and dtype in (None, self.dtype) and not readonly:
                 return TableArray(self.table, self.dtype, self.ndim if ndim is None else ndim)
             return super().copy(dtype, ndim, layout, readonly)
 
         def unify(self, typingctx: Any, other: Any) -> Any:
+            """The type of a variable that is once this and once the other."""
             return self if other == self else super().unify(typingctx, other)
 
     register_model(TableArray)(models.ArrayModel)

@@ -25,7 +25,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rotor_core._jit import COMPILED, _compiled
+from rotor_core.kernels.jit import COMPILED, _compiled
 
 if COMPILED:
     import llvmlite.binding
@@ -104,6 +104,7 @@ class Linked:
         LINKED.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call it from Python."""
         return self._compiled(*arguments)
 
     @property

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotor_core._jit import COMPILED
+from rotor_core.kernels.jit import COMPILED
 
 
 class Place(NamedTuple):
@@ -82,7 +82,7 @@ if COMPILED:
     )
     from numba.np.arrayobj import populate_array
 
-    from rotor_core._table_access import TableArray
+    from rotor_core.kernels.table_access import TableArray
     from rotor_core.numbers.lanes import LANES
 
 

@@ -12,27 +12,16 @@ and NaN and infinity keep their meaning.
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.util
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rotor_core.registry import points_of
-
-KERNEL_PACKAGES = ("rotor_core", "rotor_dynamics", "rotor_sim", "rotor_control", "rotor_planning")
-"""Packages whose sources can be inlined into each other's kernels."""
-
-KERNEL_GROUPS = ("rotor.forces", "rotor.integrators")
-"""Groups of entry points whose kernels become part of ours."""
-
-WITHOUT_KERNELS = {"ros", "messages", "config"}
-"""Folders of these packages in which there is none."""
+from rotor_core.kernels import sources
 
 # measured (docs/adr): level 1 compiles a seventh faster than 3 and runs as fast; loops over bodies and cables are
 # short, and their vector forms gather and scatter
@@ -81,85 +70,48 @@ def constants(*values: int) -> tuple[int, ...]:
     return tuple(np.int64(v) for v in values)  # type: ignore[misc]
 
 
-def _find_kernel_files() -> Iterator[tuple[str, Path]]:
-    """Files that can end up in a compiled kernel, each with its name inside its package."""
-    for package in KERNEL_PACKAGES:
-        spec = importlib.util.find_spec(package)
-        for folder in (spec.submodule_search_locations or []) if spec else []:
-            for file in sorted(Path(folder).rglob("*.py")):
-                inside = file.relative_to(folder)
-                if not WITHOUT_KERNELS & set(inside.parts):
-                    yield f"{package}/{inside}", file
-    for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
-        package = point.module.partition(".")[0]
-        spec = importlib.util.find_spec(package)
-        if spec is None:
-            continue  # its use will say so
-        for folder in spec.submodule_search_locations or []:
-            for file in sorted(Path(folder).rglob("*.py")):
-                yield f"{package}/{file.relative_to(folder)}", file
-        if not spec.submodule_search_locations and spec.origin and Path(spec.origin).is_file():
-            yield package, Path(spec.origin)
-
-
-@functools.cache
-def _kernel_files() -> tuple[tuple[str, Path], ...]:
-    return tuple(_find_kernel_files())
-
-
-@functools.cache
-def _sources_stamp() -> str:
-    """Fingerprint of what ends up in compiled kernels, and of who compiles them.
-
-    Numba checks only the file that defines a function, not the files of the functions it inlines;
-    without this stamp an edit in ``so3.py`` would leave stale machine code behind. Where the files lie does not
-    count: a clone, a workspace and a wheel of the same sources share their kernels.
-    """
-    digest = hashlib.sha256()
-    for name, file in _kernel_files():
-        digest.update(name.encode() + b"\0" + file.read_bytes())
-    for point in (p for group in KERNEL_GROUPS for p in points_of(group)):
-        digest.update(f"{point.group} {point.name} {point.value}".encode())
-    if numba is not None:
-        digest.update(
-            f"numba {numba.__version__} numpy {np.__version__} {CHECKED} {TRAPS_NAN}".encode()
-        )
-    return digest.hexdigest()[:16]
-
-
 def cache_directory() -> Path:
     """Folder of the compiled kernels, the same for `./rotor`, launched nodes and scripts.
 
-    One per state of the sources, under ``ROTOR_CACHE_DIR`` or the user's cache.
+    Under ``ROTOR_CACHE_DIR`` or the user's cache, one for each way to compile. In it every file of kernels has a folder
+    for each state of the sources that are in them.
     """
     base = os.environ.get("ROTOR_CACHE_DIR") or Path.home() / ".cache" / "rotor"
-    return (
-        Path(base) / "kernels" / f"{_sources_stamp()}-py{sys.version_info[0]}{sys.version_info[1]}"
-    )
+    way = f"py{sys.version_info[0]}{sys.version_info[1]}-numpy{np.__version__}"
+    if numba is not None:
+        way += f"-numba{numba.__version__}"
+    return Path(base) / "kernels" / (way + CHECKED * "-checked" + TRAPS_NAN * "-nan")
 
 
 def _keep_kernels(folder: Path) -> None:
-    """Let Numba keep our kernels in this folder, by the names of their files inside their packages.
+    """Let Numba keep kernels in this folder by the sources that are in them.
 
-    By itself it files them by absolute paths, so that two places of the same sources would compile twice.
+    By itself it looks only at the file that defines a function, not at those of the functions that it inlines: an edit
+    in ``so3.py`` would leave stale machine code behind. And it files them by absolute paths, so that two places of the
+    same sources would compile twice.
     """
     from numba.core.caching import CacheImpl
 
-    names = {str(file): name for name, file in _kernel_files()}
-
-    class Locator(CacheImpl._locator_classes[0]):  # files kernels under numba.config.CACHE_DIR
+    class Locator(CacheImpl._locator_classes[0]):
         def __init__(self, py_func: Callable, py_file: str) -> None:
             super().__init__(py_func, py_file)
-            self._cache_path = str(folder / names[py_file].removesuffix(".py").replace("/", "_"))
+            name = py_func.__module__
+            self._cache_path = str(folder / f"{name}-{sources.stamp_of(name, Path(py_file))}")
 
         def get_source_stamp(self) -> str:
             return ""  # the name of the folder says it
 
         @classmethod
         def from_function(cls, py_func: Callable, py_file: str) -> Any:
-            return super().from_function(py_func, py_file) if py_file in names else None
+            return super().from_function(py_func, py_file) if _has_our_kernels(py_file) else None
 
     CacheImpl._locator_classes = [Locator, *CacheImpl._locator_classes]
+
+
+@functools.cache
+def _has_our_kernels(file: str) -> bool:
+    """True if a source has kernels made here: ours, those of other packages, and of scripts."""
+    return Path(file).is_file() and b"rotor_core" in Path(file).read_bytes()
 
 
 if numba is not None and "NUMBA_CACHE_DIR" not in os.environ:
@@ -253,13 +205,14 @@ def generated(source: str, name: str, scope: dict[str, Any]) -> Callable:
     return next(v for k, v in own.items() if k not in scope and k != "__builtins__")
 
 
-ALL_COMPILED = "complete"
-"""File in :func:`cache_directory` that says that everything is compiled (`rotor warm`)."""
+def marker(of: str = "") -> Path:
+    """File that says that everything is compiled (`rotor warm`), or what this names."""
+    return cache_directory() / f"complete-{sources.stamp_of_kernels()}" / (of or "everything")
 
 
 def how_cached() -> str:
     """What of the kernels of these sources is on disk, in words."""
-    if (cache_directory() / ALL_COMPILED).exists():
+    if marker().exists():
         return "in the cache"
-    some = any(cache_directory().rglob("*.nbc"))
+    some = marker().parent.exists()
     return f"{'partly' if some else 'not'} in the cache yet (the first run compiles the rest)"
