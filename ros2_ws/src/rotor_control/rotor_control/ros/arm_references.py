@@ -11,8 +11,8 @@ from trajectory_msgs.msg import JointTrajectory
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import (
-    LONGEST_WAIT,
     joint_plan_from,
+    refusal_of_start,
     seconds_between,
     seconds_from_stamp,
     stamp_later,
@@ -113,17 +113,13 @@ class ArmReferences:
         start = message.header.stamp
         if not (start.sec or start.nanosec):
             start = stamp_later(stamp, 0.0)
-        ahead = seconds_between(stamp, start)
-        if ahead > LONGEST_WAIT:
-            self._logger.warning(
-                f"ignored: {name}/joint_trajectory: its stamp is {ahead:.4g} s ahead of the simulation's time. Is it "
-                "the time of the wall? Set use_sim_time, or leave the stamp 0 for now"
-            )
-            del self._new[name]
-            return
-        if ahead > 0.0:
+        refusal = refusal_of_start(stamp, start)
+        if not refusal and seconds_between(stamp, start) > 0.0:
             return  # its time has not come
         del self._new[name]
+        if refusal:
+            self._logger.warning(f"ignored: {name}/joint_trajectory: {refusal}")
+            return
         try:
             plan = joint_plan_from(message, self._vehicles[name], self._wanted(name, start))
         except ContractError as error:

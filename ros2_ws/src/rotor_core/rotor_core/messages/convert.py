@@ -31,6 +31,8 @@ from rotor_core.reference import REFERENCE_VECTORS
 WORLD_FRAME = "world"
 ALL_VALID = 2 * Reference.YAW - 1
 STATE = 13
+LONGEST_WAIT = 3600.0
+"""What is to begin later than this has the time of another clock, s."""
 
 
 def stamp_from_seconds(seconds: float, *, offset_ns: int = 0) -> Time:
@@ -60,14 +62,21 @@ def stamp_later(start: Time, seconds: float) -> Time:
     return stamp_from_seconds(seconds, offset_ns=start.sec * NANOSECONDS_PER_SECOND + start.nanosec)
 
 
-LONGEST_WAIT = 3600.0
-"""What is to begin later than this has the time of another clock, s."""
-
-
 def seconds_between(start: Time, end: Time) -> float:
     """Seconds from ``start`` to ``end``; the same for the same distance, whenever it is."""
     whole = (end.sec - start.sec) * NANOSECONDS_PER_SECOND + end.nanosec - start.nanosec
     return whole / NANOSECONDS_PER_SECOND
+
+
+def refusal_of_start(now: Time, start: Time) -> str:
+    """Why what is to begin at ``start`` cannot be flown: it has the time of another clock. Empty if it can."""
+    ahead = seconds_between(now, start)
+    if ahead <= LONGEST_WAIT:
+        return ""
+    return (
+        f"its stamp is {ahead:.4g} s ahead of the simulation's time, at most {LONGEST_WAIT:g} s are possible. "
+        "Is it the time of the wall? Set use_sim_time, or leave the stamp 0 for now"
+    )
 
 
 def frame_of(entity: str) -> str:

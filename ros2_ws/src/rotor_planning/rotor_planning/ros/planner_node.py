@@ -24,9 +24,9 @@ from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import rpy_from_wxyz
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import (
-    LONGEST_WAIT,
     nanoseconds_from_stamp,
     reference_message,
+    refusal_of_start,
     seconds_between,
     seconds_from_stamp,
     stamp_from_nanoseconds,
@@ -322,12 +322,8 @@ class PlannerNode(Node):
         elif seconds_between(now, start) <= 0.0:
             ago = seconds_between(start, now)
             return False, f"a trajectory must start in the future; its stamp is {ago:.3f} s ago"
-        elif (ahead := seconds_between(now, start)) > LONGEST_WAIT:
-            return (
-                False,
-                f"a trajectory must start within {LONGEST_WAIT:g} s of the simulation's time; its stamp is {ahead:.4g} "
-                "s ahead. Is it the time of the wall? Set use_sim_time, or leave the stamp 0 for now",
-            )
+        elif refusal := refusal_of_start(now, start):
+            return False, f"a trajectory of {entity}: {refusal}"
         if queue.is_full(nanoseconds_from_stamp(start)):
             return False, f"{KEPT} trajectories of {entity} wait already; wait until one has begun"
         # start where the reference will be, so that it does not jump
