@@ -275,6 +275,9 @@ def test_worlds_in_namespaces_do_not_see_each_other(tmp_path, domain):
         options = ("--pacing", "lockstep", "--duration", "2", "--out", str(tmp_path / "c"))
         second = rotor("up", "hover", "--namespace", "/lab2", *options, env=domain)
         assert second.returncode == 0, second.stderr + second.stdout
+        saved = rotor("save", str(tmp_path / "half"), "--namespace", "/lab1", env=domain)
+        assert saved.returncode == 0, saved.stderr
+        assert saved.stdout.endswith(f"--resume {tmp_path / 'half'} --namespace /lab1\n")
         time.sleep(1.5)  # the other would have heard of it by now
         assert first.poll() is None
     finally:

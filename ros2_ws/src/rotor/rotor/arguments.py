@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 
 from rotor_core.errors import ConfigError
+
+NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
+
+
+def namespace(text: str) -> str:
+    """Argument type: of nodes, such as ``/lab2``; empty: the root."""
+    if text and not NAMESPACE.match(text):
+        raise argparse.ArgumentTypeError(
+            f"must look like /lab2, got {text!r}. Leave it out for the root"
+        )
+    return text
+
+
+def add_namespace(
+    sub: argparse.ArgumentParser, help: str = "of the running nodes, such as /lab2"
+) -> None:
+    """Option ``--namespace``."""
+    sub.add_argument("--namespace", default="", type=namespace, metavar="/NS", help=help)
 
 
 def positive_number(text: str) -> float:

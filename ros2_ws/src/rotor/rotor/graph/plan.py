@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from rotor.arguments import NAMESPACE
 from rotor.graph.adapters import ADAPTERS
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
@@ -29,8 +29,6 @@ MAY_END = (*PLANTS, "visualizer", "rviz", "foxglove_bridge")
 
 RVIZ_CONFIGS = ("overview", "tuning", "wide")
 """Shipped configurations."""
-
-NAMESPACE = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
 
 GOAL_TOPICS = (
     "goal_pose", "rotor/goal/update", "rotor/goal/feedback", "rotor/goal/get_interactive_markers"

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rotor.arguments import add_namespace
 from rotor.verb import VERBS, Verb
 from rotor_core.errors import ConfigError
 
@@ -37,7 +38,8 @@ def _put(options: argparse.Namespace) -> int:
     from rotor_recordings.formats.bag_flights import read_flight
 
     states = state_at(read_flight(Path(options.bag)), options.at)
-    print(put_state(states, project=not options.exact, play=options.play))
+    namespace = options.namespace
+    print(put_state(states, project=not options.exact, play=options.play, namespace=namespace))
     return 0
 
 
@@ -54,6 +56,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         action="store_true",
         help="then play: the planner begins its trajectory anew, from there",
     )
+    add_namespace(sub)
 
 
 VERBS.register(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rotor.arguments import add_namespace
 from rotor.verb import VERBS, Verb
 
 
@@ -15,15 +16,17 @@ def _save(options: argparse.Namespace) -> int:
     folder = Path(options.folder).resolve()
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{options.folder}: is a file. Name a folder, new or not.")
-    for path in save_nodes(folder, play=options.play):
+    for path in save_nodes(folder, play=options.play, namespace=options.namespace):
         print(path)
-    print(f"go on from here: ./rotor up {folder / 'scenario.yaml'} --resume {folder}")
+    where = options.namespace and f" --namespace {options.namespace}"
+    print(f"go on from here: ./rotor up {folder / 'scenario.yaml'} --resume {folder}{where}")
     return 0
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("folder", help="where simulator, planner and controller are saved")
     sub.add_argument("--play", action="store_true", help="then fly on; default: it stays paused")
+    add_namespace(sub)
 
 
 VERBS.register(

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from rotor.arguments import positive_number
+from rotor.arguments import add_namespace, positive_number
 from rotor.graph.adapters import ADAPTERS
 from rotor.verb import VERBS, Verb, add_autopilot, add_run_arguments, print_notes
 
@@ -137,7 +137,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         metavar="F",
         help="simulated over wall time (default: the scenario's)",
     )
-    sub.add_argument("--namespace", default="", metavar="/NS", help="of all topics, such as /lab2")
+    add_namespace(sub, "of all topics, such as /lab2")
     sub.add_argument("--resume", metavar="DIR", help="go on from saved nodes (./rotor save)")
     sub.add_argument(
         "--save-on-exit",

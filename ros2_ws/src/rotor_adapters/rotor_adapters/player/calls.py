@@ -20,11 +20,11 @@ PATIENCE = 10.0
 
 
 @contextmanager
-def caller(name: str) -> Iterator[Node]:
-    """A node of its own for some calls."""
+def caller(name: str, namespace: str = "") -> Iterator[Node]:
+    """A node of its own for some calls, in a namespace, such as ``/lab2``."""
     keep_to_loopback(os.environ)
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = Node(name)
+    node = Node(name, namespace=namespace)
     try:
         yield node
     finally:
@@ -33,15 +33,17 @@ def caller(name: str) -> Iterator[Node]:
 
 
 def call(node: Node, kind: type, name: str, request: Any) -> Any:
-    """The answer of a service, which must be a success.
+    """The answer of a service in the namespace of a node, which must be a success.
 
     Raises:
         RotorError: nobody answers, or it is refused.
     """
     client = node.create_client(kind, name)
+    name = client.service_name
     if not client.wait_for_service(PATIENCE):
         raise RotorError(
-            f"{name}: nobody answers. Start a simulator first (./rotor up SCENARIO), in the same ROS_DOMAIN_ID."
+            f"{name}: nobody answers. Start a simulator first (./rotor up SCENARIO), in the same ROS_DOMAIN_ID "
+            "and --namespace."
         )
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)

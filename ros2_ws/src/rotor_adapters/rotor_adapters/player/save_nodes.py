@@ -14,25 +14,30 @@ LISTEN = 1.0
 """Planner and controller may be others, which save nothing: they are looked for this long, s."""
 
 
-def save_nodes(folder: Path, *, play: bool) -> list[str]:
+def save_nodes(folder: Path, *, play: bool, namespace: str = "") -> list[str]:
     """Files of simulator, planner and controller, written while the simulator stands; it plays afterwards if asked.
+
+    Args:
+        folder: of the files.
+        play: afterwards.
+        namespace: of the nodes; empty: the root.
 
     Raises:
         RotorError: no simulator answers, or a node cannot be saved.
     """
-    with caller("save_nodes") as node:
-        call(node, Trigger, "/simulator/pause", Trigger.Request())
+    with caller("save_nodes", namespace) as node:
+        call(node, Trigger, "simulator/pause", Trigger.Request())
         written = []
         try:
             for name in ("simulator", "planner", "controller"):
-                service = f"/{name}/save"
+                service = f"{name}/save"
                 client = node.create_client(Save, service)
                 if name != "simulator" and not client.wait_for_service(LISTEN):
                     continue
                 written.append(call(node, Save, service, Save.Request(folder=str(folder))).message)
         except RotorError:
-            call(node, Trigger, "/simulator/play", Trigger.Request())
+            call(node, Trigger, "simulator/play", Trigger.Request())
             raise
         if play:
-            call(node, Trigger, "/simulator/play", Trigger.Request())
+            call(node, Trigger, "simulator/play", Trigger.Request())
         return written

@@ -56,12 +56,16 @@ def free_port(host: str, port: int) -> int:
     raise AssertionError
 
 
-def open_source(what: str, *, live: bool = False, seed: int | None = None) -> Source:
-    """A scenario that flies here, the graph that flies it, or a recording.
+def open_source(
+    what: str, *, live: bool = False, seed: int | None = None, namespace: str = ""
+) -> Source:
+    """A scenario that flies here, the graph that flies it (in a namespace), or a recording.
 
     Raises:
         ConfigError: there is no such thing, or it cannot be shown.
     """
+    if namespace and not live:
+        raise ConfigError(f"--namespace {namespace}: is of running nodes, which --live shows.")
     if is_recording(what):
         if live:
             raise ConfigError(
@@ -72,7 +76,7 @@ def open_source(what: str, *, live: bool = False, seed: int | None = None) -> So
     if live:
         from rotor_viewer.ros.graph_source import GraphSource
 
-        return GraphSource(scenario)
+        return GraphSource(scenario, namespace)
     warm(scenario)
     return RunningFlight(scenario)
 
@@ -103,9 +107,11 @@ def look_at(
     server.initial_camera.position = tuple(centre + near * size * VIEW_FROM)
 
 
-def view(what: str, *, live: bool, host: str, port: int, seed: int | None) -> int:
+def view(
+    what: str, *, live: bool, host: str, port: int, seed: int | None, namespace: str = ""
+) -> int:
     """Serve the page of what a user names until Ctrl-C."""
-    source = open_source(what, live=live, seed=seed)
+    source = open_source(what, live=live, seed=seed, namespace=namespace)
     is_scenario = not live and not isinstance(source, RecordedFlight)
     opener = (lambda name: open_source(name, seed=seed)) if is_scenario else None
     return serve_source(source, host, port, opener)

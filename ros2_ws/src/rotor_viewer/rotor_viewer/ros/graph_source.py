@@ -42,17 +42,21 @@ MOST_TAKEN = 200
 class GraphSource:
     """The graph in this ROS domain; see :class:`rotor_viewer.snapshots.sources.Source`.
 
+    Args:
+        scenario: which it flies.
+        namespace: of its nodes; empty: the root.
+
     Raises:
         RotorError: ROS cannot be started.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, namespace: str = "") -> None:
         self.scenario = scenario
         self.duration = float("inf")
         model = scenario.model
         keep_to_loopback(os.environ)
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node("viewer", start_parameter_services=False)
+        self._node = Node("viewer", namespace=namespace, start_parameter_services=False)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._raw: dict[str, bytes] = {}
