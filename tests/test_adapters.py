@@ -130,6 +130,9 @@ def test_crazyswarm_flies(bench):
     state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 0.5, 0.8, 1.0
     goal = np.array([0.5, 0.0, 0.8])
     keep(bench, full, state, lambda: np.linalg.norm(at(odometry) - goal) < 0.05, "arrival")
+    state.twist.linear.y = np.nan  # it counted as none
+    log = bench.group.children["crazyswarm_adapter"].log
+    keep(bench, full, state, lambda: "every number must be finite" in log.read_text(), "a refusal")
     place = bench.node.create_publisher(crazyflie.Position, "/quad1/cmd_position", qos.COMMAND)
     message = crazyflie.Position(x=0.0, y=0.3, z=0.5, yaw=90.0)
     goal = np.array([0.0, 0.3, 0.5])

@@ -59,9 +59,7 @@ class CrazyswarmNode(Adapter):
                     f"cmd_full_state: orientation must have length 1, got {size:g}."
                 )
             yaw = float(rpy_from_wxyz(q / size)[2])
-            return _follow(
-                autopilot, state, reference_of(position, velocity, acceleration, yaw, rate)
-            )
+            return _follow(autopilot, state, position, velocity, acceleration, yaw, rate)
 
         self.set(name, act)
 
@@ -69,13 +67,17 @@ class CrazyswarmNode(Adapter):
         position = np.array([message.x, message.y, message.z], float)
         yaw = np.radians(float(message.yaw))
         zero = np.zeros(3)
-        self.set(name, lambda a, s: _follow(a, s, reference_of(position, zero, zero, yaw)))
+        self.set(name, lambda a, s: _follow(a, s, position, zero, zero, yaw))
 
 
-def _follow(autopilot: Autopilot, state: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    if not np.isfinite(reference).all():
+def _follow(
+    autopilot: Autopilot, state: np.ndarray, position: np.ndarray, velocity: np.ndarray,
+    acceleration: np.ndarray, yaw: float, rate: float = 0.0,
+) -> np.ndarray:  # fmt: skip
+    # before they are a reference, in which NaN means that nothing is asked for
+    if not np.isfinite([*position, *velocity, *acceleration, yaw, rate]).all():
         raise ContractError("setpoint: every number must be finite.")
-    return autopilot.follow(state, reference)
+    return autopilot.follow(state, reference_of(position, velocity, acceleration, yaw, rate))
 
 
 def main(args: list[str] | None = None) -> None:
