@@ -123,7 +123,7 @@ class Variations:
         document = copy.deepcopy(self._document)
         holder, key = _holder(document, place)
         holder[key] = list(value) if isinstance(value, tuple) else value
-        return scenario_from_tree(tree_of(document, Tree(None, place, 1)), self._name)
+        return scenario_from_tree(tree_of(document, Tree(None, place, 0)), self._name)
 
 
 def changed(scenario: Scenario, place: str, value: Any) -> Scenario:

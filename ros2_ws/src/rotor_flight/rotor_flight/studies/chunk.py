@@ -43,7 +43,7 @@ class Job:
         study = self.loaded.study
         document = varied(self.document, study.vary, numbers)
         try:
-            tree = tree_of(document, Tree(None, "scenario", 1))
+            tree = tree_of(document, Tree(None, "scenario", 0))
             scenario = scenario_from_tree(tree, self.loaded.name)
         except ConfigError as error:
             drawn = ", ".join(

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from rotor_core.kernels.jit import COMPILED
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.structure import build
 from rotor_core.config.yaml.tree import Tree, read_tree, tree_of
 from rotor_core.errors import ConfigError, RotorError
+from rotor_core.kernels.jit import COMPILED
 from rotor_core.saved.durable import write_durably
 from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
@@ -71,7 +71,7 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
     study = loaded.study
     places = [p for v in study.vary for p in v.at] + [s.at for s in study.settings]
     try:
-        base = scenario_from_tree(tree_of(loaded.scenario, Tree(None, "scenario", 1)), loaded.name)
+        base = scenario_from_tree(tree_of(loaded.scenario, Tree(None, "scenario", 0)), loaded.name)
         document = settled(prepared(loaded.scenario, base, places), study.settings)
         job, numbers = Job(loaded, document), sample(study)
         metrics_of(study, loaded.functions)

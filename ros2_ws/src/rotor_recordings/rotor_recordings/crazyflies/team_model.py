@@ -187,7 +187,7 @@ def team_scenario(
         "actuation": "rotors" if lag > 0.0 else "wrench",
         "time": {"step_s": 0.001, "control_s": period},
     }  # fmt: skip
-    return scenario_from_tree(tree_of(tree, Tree(None, team.name, 1)), name=team.name)
+    return scenario_from_tree(tree_of(tree, Tree(None, team.name, 0)), name=team.name)
 
 
 def _soft() -> dict[str, Any]:

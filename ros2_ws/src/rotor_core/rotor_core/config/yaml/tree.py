@@ -43,8 +43,8 @@ class Tree:
 
     @property
     def place(self) -> str:
-        """``file:line`` for messages."""
-        return f"{self.file}:{self.line}"
+        """``file:line`` for messages; without the line of what stands in no file (0)."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     def at(self, *keys: str | int) -> Tree:
         """The value at these keys, and numbers of entries from 0; as far as it goes."""
