@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rotor
-from rotor_core.kernels.jit import COMPILED
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
+from rotor_core.kernels.jit import COMPILED
 from rotor_flight.fly import fly
 from rotor_flight.sensitivities.flights import sensitivities
 from rotor_flight.sensitivities.settings import ABOVE, BELOW, FOURTH, OtherSwitches, slopes_of
@@ -125,6 +125,39 @@ def test_rotors_with_a_lag_in_gusts():
     scenario = with_lag(load_scenario("three_dragonflies_triangular_1m"))
     found = sensitivities(scenario, ["plant.payload.mass_kg"], 2.0)
     assert miss(scenario, found, "plant.payload.mass_kg", 2.0)[0] < 1e-6
+
+
+AT_REST = """
+schema: 1
+description: a vehicle whose rotors lag hovers, level and at rest
+model:
+  vehicles:
+    - name: quad1
+      mass_kg: 0.9
+      inertia_kg_m2: [0.0061, 0.0064, 0.0112]
+      rotors: {layout: x, arm_m: 0.18, speed_rpm: [2000, 9500], thrust_n_per_rpm2: 6.0e-8, torque_per_thrust_m: 0.015, lag_s: 0.05}
+      gains: {attitude_n_m: [0.62, 0.65, 0.35], rate_n_m_s: [0.09, 0.09, 0.07]}
+actuation: rotors
+controller: {use: quadrotor}
+initial: [{entity: quad1, position_m: [0, 0, 1]}]
+trajectory: {type: hover, position_m: [0, 0, 1], duration_s: 2.0}
+"""
+
+
+@pytest.mark.parametrize("place", ["initial.quad1.velocity_m_s.x", "plant.quad1.mass_kg"])
+def test_rotors_with_a_lag_that_have_nothing_to_do(place):
+    """What is left of their lag is zero to the last bit at times, its derivatives are not: they were taken for none."""
+    scenario = scenario_from_text(AT_REST)
+    found = sensitivities(scenario, [place], 1.0)
+    assert np.ptp(found.flight.states, axis=0).max() < 1e-12  # it stays, but for rounding
+    assert miss(scenario, found, place, 1.0)[0] < 1e-6
+
+
+@pytest.mark.parametrize("place", ["initial.am1.velocity_m_s.x", "plant.am1.mass_kg"])
+def test_joints_with_a_lag_that_have_nothing_to_do(place):
+    scenario = load_scenario("arm_coupled")
+    found = sensitivities(scenario, [place], 0.9)  # it moves later
+    assert miss(scenario, found, place, 0.9)[0] < 1e-6
 
 
 SET_DOWN = """

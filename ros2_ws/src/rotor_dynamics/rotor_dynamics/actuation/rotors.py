@@ -7,8 +7,8 @@ from math import exp, nan, sin
 
 import numpy as np
 
-from rotor_core.kernels.jit import inlined, kernel, unwritten
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import inlined, kernel, unwritten
 from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
@@ -125,7 +125,9 @@ class RotorDrive:
 def lagging_speed(rotor, t):
     """Speed of a rotor at time t without its prescribed oscillation: what a lag acts on."""
     speed = rotor[memory.SPEED_BIAS]
-    if rotor[memory.SPEED_OFFSET] != 0.0:
+    if (
+        rotor[memory.LAG_RATE] != 0.0
+    ):  # not the offset: where it is zero, its derivatives need not be
         speed += rotor[memory.SPEED_OFFSET] * exp(
             -rotor[memory.LAG_RATE] * (t - rotor[memory.SINCE])
         )

@@ -38,9 +38,8 @@ def driven_motion(joint, t):
     if holds:
         rate, twice = 0.0, 0.0
     acceleration = 2.0 * twice
-    offset = joint[memory.EFFORT_OFFSET]
-    if offset != 0.0:  # a motor that comes to its speed with a lag
-        lag_rate = joint[memory.EFFORT_LAG_RATE]
+    offset, lag_rate = joint[memory.EFFORT_OFFSET], joint[memory.EFFORT_LAG_RATE]
+    if lag_rate != 0.0:  # a motor that comes to its speed with a lag
         fading = exp(-lag_rate * (t - joint[memory.EFFORT_SINCE]))
         angle += offset / lag_rate * (1.0 - fading)
         rate += offset * fading

@@ -49,7 +49,9 @@ from rotor_dynamics.motion.free import body_momentum, body_wrench
 def motor_effort(joint, t):
     """Effort of the motor of a joint at time t (T.8)."""
     effort = joint[memory.EFFORT_BIAS]
-    if joint[memory.EFFORT_OFFSET] != 0.0:
+    if (
+        joint[memory.EFFORT_LAG_RATE] != 0.0
+    ):  # not the offset: where it is zero, its derivatives need not be
         effort += joint[memory.EFFORT_OFFSET] * exp(
             -(t - joint[memory.EFFORT_SINCE]) * joint[memory.EFFORT_LAG_RATE]
         )
