@@ -187,6 +187,59 @@ def test_a_cable_takes_over_when_its_rigid_link_lets_go():
         replay(short)
 
 
+HANGING = {
+    "t_end": 0.4, "rate_hz": 100,
+    "bodies": [{"m": 0.4, "J": np.diag([4e-3, 5e-3, 6e-3]).tolist()}, QUAD],
+    "init": [at((0, 0, 2)), at((0.1, 0, 2.55))],
+    "cables": [{"quad": 1, "payload": 0, "rho": [0.1, 0, 0.05], "l": 0.5}],
+    "inputs": {"1": {"type": "pwc", "knots": [[0.0, 7.0, 0, 0, 0]]}},
+    "rotors": [{"body": 0, "inertia": 3e-5, "axis": [0, 1, 0], "speed": {"type": "pwc", "knots": []}}],
+}  # fmt: skip
+
+
+def test_a_rotor_that_jumps_jerks_its_cable_or_lets_it_go():
+    """One way the place of the cable is thrown towards the vehicle, the other way from it; both are told."""
+    kinds = set()
+    for speed in (-2000.0, 2000.0):
+        case = json.loads(json.dumps(HANGING))
+        case["rotors"][0]["speed"]["knots"] = [[0.0, 0.0], [0.3, speed]]
+        run = replay(case)
+        (event,) = (e for e in run.events if abs(e.time - 0.3) < 1e-9)
+        assert event.cables == (0,)
+        kinds.add(event.type)
+        later = int(np.flatnonzero(run.samples["t"] > 0.3)[0])
+        assert run.samples["taut"][later, 0] == (event.type == "snap")
+        before = run.samples["tension"][later - 2, 0]  # a hundredth of a second earlier
+        if event.type == "snap":
+            assert event.tensions_before[0] == pytest.approx(before, rel=0.1) and before > 1.0
+    assert kinds == {"snap", "slack"}
+
+
+def test_a_link_that_lets_go_can_take_the_load_off_a_cable():
+    """Two bodies hang together; the lower one goes, and the thrust of the upper one carries it without the cable."""
+    link = {"parent": 0, "child": 1, "pos": [0, 0, -0.1], "quat": [1, 0, 0, 0], "release_t": 0.3}
+    case = {
+        "t_end": 0.5,
+        "bodies": [{**LOAD, "m": 0.2}, {**LOAD, "m": 0.4}, QUAD],
+        "init": [at((0, 0, 2.0)), at((0, 0, 1.9)), at((0, 0, 2.5))],
+        "welds": [link],
+        "cables": [{"quad": 2, "payload": 0, "rho": [0, 0, 0], "l": 0.5}],
+        "inputs": {
+            "0": {"type": "pwc", "knots": [[0.0, 4.0, 0, 0, 0]]},
+            "2": {"type": "pwc", "knots": [[0.0, 4.5, 0, 0, 0]]},
+        },
+    }
+    run = replay(case)
+    # together 4.0 N lift 0.6 kg less than 4.5 N lift 0.25 kg; alone 0.2 kg go up faster
+    assert [(e.type, e.cables, e.cause) for e in run.events[:2]] == [
+        ("release", (), ""),
+        ("slack", (0,), "acceleration"),
+    ]
+    assert run.events[1].time == run.events[0].time
+    taut = run.samples["taut"][:, 0]
+    assert taut[run.samples["t"] < 0.3].all() and not taut[run.samples["t"] >= 0.3].any()
+
+
 @pytest.mark.parametrize(
     "content, message",
     [

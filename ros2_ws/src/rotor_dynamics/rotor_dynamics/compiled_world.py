@@ -6,7 +6,7 @@ from rotor_core.kernels.jit import inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.rotors import command_speeds
-from rotor_dynamics.hybrid.impact import INPUT_CHANGED, STATE_SET
+from rotor_dynamics.hybrid.impact import INPUT_CHANGED, RATES_JUMPED
 
 
 @inlined
@@ -68,7 +68,7 @@ def hold_speeds(ints, floats, order, speeds, begins):
             world.rotors[order[i], memory.SPEED_OFFSET] = 0.0
     else:
         jumped = command_speeds(ints, floats, order, time_of(floats), speeds)
-    note_change(world, STATE_SET if jumped else INPUT_CHANGED)
+    note_change(world, RATES_JUMPED if jumped else INPUT_CHANGED)
 
 
 @inlined

@@ -75,7 +75,7 @@ class RotorDrive:
         speeds = np.asarray(speeds, float)
         self._check(speeds)
         jumped = command_speeds(self._ints, self._floats, self.order, self._time, speeds)
-        self._restart(impact.STATE_SET if jumped else impact.INPUT_CHANGED)
+        self._restart(impact.RATES_JUMPED if jumped else impact.INPUT_CHANGED)
 
     def start(self, speeds: np.ndarray) -> None:
         """Let rotors have been turning at these speeds, (n_rotors,) rad/s: no lag, no reaction.

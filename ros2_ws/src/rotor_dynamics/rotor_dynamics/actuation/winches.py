@@ -91,7 +91,7 @@ class WinchDrive:
             )
         row[memory.WINDS_FROM], row[memory.WOUND_LENGTH] = self._now, length
         row[memory.WOUND_RATE], row[memory.WOUND_ACCELERATION] = wanted, acceleration
-        self._restart(impact.WINCH_JUMPED if jumps else impact.INPUT_CHANGED)
+        self._restart(impact.RATES_JUMPED if jumps else impact.INPUT_CHANGED)
 
     def stop(self, k: int) -> None:
         """Cable k stays as long as it is, where rounding has left a rate."""
@@ -167,7 +167,7 @@ class WinchDrive:
         row[memory.EFFORT_OFFSET] = 0.0
         self._hold(k, True)
         if take_up:
-            self._restart(impact.WINCH_JUMPED if turns else impact.INPUT_CHANGED)
+            self._restart(impact.RATES_JUMPED if turns else impact.INPUT_CHANGED)
 
     def _stops(self, k: int) -> np.ndarray:
         """Rows of the stops of the drum of cable k: the ends of its cable."""

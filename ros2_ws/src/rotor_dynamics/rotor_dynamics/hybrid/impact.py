@@ -55,7 +55,7 @@ NO_CAUSE, TENSION_ZERO, IMPACT, ACCELERATION, INPUT_JUMP, WRAPS = 0.0, 1.0, 2.0,
     LOST_TENSION,
     TOO_SHORT,
     BROKEN,
-    WINCH_JUMPED,
+    RATES_JUMPED,
     TURNED,
 ) = constants(*range(10))
 """Events that may change the taut set, for :func:`change`."""
@@ -544,9 +544,9 @@ def change(ints, floats, t, what, k):
         world: views; measurements (RATE, arms) belong to the start.
         t: s.
         what: STATE_SET (from outside: cables at their length with closing speed snap),
-            INPUT_CHANGED, CABLE_CUT, WINCH_JUMPED (a rate of winding), BROKEN, REACHED_LENGTH (a slack
-            cable: impulses (H.1), or the first pull of an elastic one), TURNED (a cable that begins or ceases to
-            lie on a peg), LOST_TENSION or TOO_SHORT (the
+            INPUT_CHANGED, CABLE_CUT, RATES_JUMPED (of winding, or of bodies by their rotors), BROKEN,
+            REACHED_LENGTH (a slack cable: impulses (H.1), or the first pull of an elastic one), TURNED (a cable that
+            begins or ceases to lie on a peg), LOST_TENSION or TOO_SHORT (the
             cable is slack from here on; the latter one of dependent cables that cannot all be at
             their length).
         k: the cable, where there is one.
@@ -563,9 +563,15 @@ def change(ints, floats, t, what, k):
         world.head[memory.N_LOGGED] = 0
     first_row = world.head[memory.N_LOGGED]
     quiet = what == STATE_SET
-    by_input = what == INPUT_CHANGED or what == CABLE_CUT or what == WINCH_JUMPED
+    by_input = what == INPUT_CHANGED or what == CABLE_CUT or what == RATES_JUMPED
     cause = INPUT_JUMP if by_input else ACCELERATION
-    if what == STATE_SET or what == WINCH_JUMPED:
+    for j in range(n_cables):
+        pulls = (
+            world.constraint_int[j, memory.TAUT] + world.constraint_int[j, memory.STRETCHED] != 0
+        )
+        c = world.constraints[j]
+        c[memory.TENSION_OLD] = c[memory.TENSION] if pulls and what != STATE_SET else 0.0
+    if what == STATE_SET or what == RATES_JUMPED:
         k = find_collision(ints, floats, t)
         let_go(world, t, INPUT_JUMP, quiet)
     for j in range(n_cables):
@@ -573,11 +579,6 @@ def change(ints, floats, t, what, k):
         c[memory.IMPULSE] = 0.0
         c[memory.RATE_PLUS] = c[memory.RATE]
         world.constraint_int[j, memory.SLID] = world.constraint_int[j, memory.SLIDES]
-        c[memory.TENSION_OLD] = (
-            c[memory.TENSION]
-            if world.constraint_int[j, memory.TAUT] + world.constraint_int[j, memory.STRETCHED] != 0
-            else 0.0
-        )
     if what == TURNED:
         if world.constraint_int[k, memory.ALIVE] == memory.RUBS:
             turn_capstan(ints, floats, k)
@@ -606,12 +607,12 @@ def change(ints, floats, t, what, k):
             world.constraint_int[k, memory.ALIVE] = 0
             world.constraints[k, memory.TENSION] = 0.0
             world.constraints[k, memory.RATE] = 0.0
-    found = (what == STATE_SET or what == WINCH_JUMPED) and k >= 0
+    found = (what == STATE_SET or what == RATES_JUMPED) and k >= 0
     impact = (what == REACHED_LENGTH and not stretches) or found
     settles = impact and closing_speed(world, k) < SETTLE_SPEED
     if impact:
         strike(ints, floats, t, k, settles)
-    jumped = impact or what == STATE_SET or what == WINCH_JUMPED
+    jumped = impact or what == STATE_SET or what == RATES_JUMPED
     if jumped and world.head[memory.N_ROUTES] != 0:
         choose_stretched(ints, floats, t, quiet)
     if settles:

@@ -48,11 +48,11 @@ from rotor_dynamics.hybrid.impact import (
     INPUT_CHANGED,
     LOST_TENSION,
     NOTHING,
+    RATES_JUMPED,
     REACHED_LENGTH,
     STATE_SET,
     TOO_SHORT,
     TURNED,
-    WINCH_JUMPED,
     begin_step,
     change,
 )
@@ -401,7 +401,7 @@ def run(ints, floats, n_steps):
         sum_inputs(world, world.scalars[memory.TIME])
         note_energy(ints, floats)
         change(ints, floats, world.scalars[memory.TIME], what, world.head[memory.WHICH])
-        book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET or what == WINCH_JUMPED)
+        book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET or what == RATES_JUMPED)
     status = conflict(world)
     if status != OK:
         return status

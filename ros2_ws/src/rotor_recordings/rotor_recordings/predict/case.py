@@ -341,7 +341,14 @@ class _Replay:
             self._events.append(Event(time=time, type="release", cables=()))
             self._open_welds.add(k)
             joints = np.stack([self.engine.joints.angles, self.engine.joints.rates], axis=1)
+            taut = self.engine.taut
             self.engine = self._engine(self.engine.update_kinematics()[:, FULL_STATE], joints, time)
+            slack = tuple(np.flatnonzero(taut & ~self.engine.taut).tolist())
+            slack = tuple(k for k in slack if k not in self._cut)
+            if slack:  # a state that is set is taken up without a word
+                self._events.append(
+                    Event(time=time, type="slack", cables=slack, cause="acceleration")
+                )
 
     def take_events(self) -> list[Event]:
         """All events so far, in order."""
