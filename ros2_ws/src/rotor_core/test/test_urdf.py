@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from urdf_files import GOOD, MORE, MOVE, REACH, arms, explained, load, scenario
+from urdf_files import GOOD, MORE, MOVE, REACH, SCENARIO, arms, explained, load, scenario
 
 from rotor_core.config.loader import dump_scenario, scenario_from_tree
 from rotor_core.config.yaml.tree import parse_tree
@@ -276,6 +276,16 @@ def test_mistakes_in_arms_and_changes_are_explained(more, message):
     with pytest.raises(ConfigError) as caught:
         scenario(more)
     assert re.search(message, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize("plan", [arms(MOVE), arms("", REACH)])
+def test_a_plan_moves_no_driven_joint(plan):
+    """It was accepted, and the joint stayed where it began."""
+    driven = SCENARIO.replace("name: am1", "name: am1, joints: [{name: joint1, mode: driven}]")
+    with pytest.raises(
+        ConfigError, match=r"arms\[0\]\.(moves|reaches)\[0\].*joint 'joint1' is driven: it stays"
+    ):
+        scenario_from_tree(parse_tree(driven + plan, "test.yaml"))
 
 
 IMPOSSIBLE = [

@@ -140,14 +140,27 @@ def _check_arms(scenario: Scenario, tree: Tree) -> None:
                 raise ConfigError(
                     f"{where}.joint: {arm.vehicle!r} has no joint {move.joint!r}{suggestion(move.joint, list(joints))}"
                 )
+            _check_moves_it(joints[move.joint], f"{where}.joint")
             _check_move(move, joints[move.joint], where)
         links = [BASE, *(link.name for link in vehicle.links)]
         for k, reach in enumerate(arm.reaches):
+            for joint in joints.values():
+                _check_moves_it(
+                    joint, f"{item.value['reaches'].value[k].place}: arms[{i}].reaches[{k}]"
+                )
             if reach.link not in links:
                 where = f"{item.value['reaches'].value[k].place}: arms[{i}].reaches[{k}].link"
                 raise ConfigError(
                     f"{where}: {arm.vehicle!r} has no link {reach.link!r}{suggestion(reach.link, links)}"
                 )
+
+
+def _check_moves_it(joint: JointConfig, where: str) -> None:
+    if joint.mode == "driven":
+        raise ConfigError(
+            f"{where}: joint {joint.name!r} is driven: it stays where it begins, and no plan moves it. Give it mode: "
+            "torque."
+        )
 
 
 def _check_move(move: JointMove, joint: JointConfig, where: str) -> None:

@@ -64,8 +64,9 @@ class Link:
 class JointBase:
     """Keys that all joints have.
 
-    ``position_m`` and ``rpy_deg``: pose in the parent link; ``axis`` in the joint frame. ``mode: driven``: its motion
-    is prescribed and its effort an output; ``torque``: the other way round. ``lag_s``: time constant of the effort.
+    ``position_m`` and ``rpy_deg``: pose in the parent link; ``axis`` in the joint frame. ``mode: torque``: a
+    motor turns it; ``driven``: it stays where it begins, unless a program prescribes its motion. ``lag_s``: time
+    constant of the effort.
     Feedback of its motion, as accelerations: ``position_per_s2``, ``velocity_per_s``, ``integral_per_s3``.
 
     The properties give numbers in rad and N m, or m and N: ``limits`` (stops), ``effort`` (the largest), ``rate`` (the
