@@ -214,6 +214,25 @@ def test_a_flight_that_is_impossible_has_a_reason(scenario, velocity, words):
     assert re.search(words, found.reason), found.reason
 
 
+def test_a_motor_that_is_too_weak_for_its_arm_is_named():
+    """Statics of the arm as it begins: masses of the links at their levers. It was told as an acceleration that stays."""
+    scenario = load_scenario("arm_coupled")
+    vehicle = scenario.model.vehicles[0]
+    held = trim(scenario)
+    assert held.reason == ""
+    needed = abs(held.efforts[0])
+    for share, words in (
+        (1.01, ""),
+        (0.6, "'am1' would need {:.4g} N m of the motor of joint 'joint1', which gives "),
+    ):
+        joint = replace(vehicle.joints[0], effort_n_m=share * needed)
+        weaker = replace(vehicle, joints=(joint, *vehicle.joints[1:]))
+        model = replace(scenario.model, vehicles=(weaker, *scenario.model.vehicles[1:]))
+        found = trim(replace(scenario, model=model))
+        assert found.reason.startswith(words.format(needed)) and bool(found.reason) == bool(words)
+        np.testing.assert_allclose(found.efforts, held.efforts, rtol=1e-9)
+
+
 def test_other_vehicles_are_trimmed_too():
     level = trim(load_scenario("hover"))
     np.testing.assert_allclose(level.commands, [[0.25 * 9.81, 0, 0, 0]], atol=1e-9)

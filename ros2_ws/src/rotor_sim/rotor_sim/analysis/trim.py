@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Actuation, Scenario
 from rotor_core.errors import ContractError, ModelError, SolverError
 from rotor_sim.analysis.trim_report import beyond_limits, loads_of
@@ -130,6 +131,7 @@ def trim(
         environment=replace(scenario.environment, contact=None, wind=calm),
         mission=None,
         changes=(),
+        model=replace(scenario.model, vehicles=tuple(map(_strong, scenario.model.vehicles))),
     )
     world, solution = _solve(plain, wanted, progress)
     out = world.outcome(solution.x)
@@ -148,7 +150,7 @@ def trim(
     loads = loads_of(world, x, out.engine_torques) if np.isfinite(largest) else {}
     if not reason:
         tensions = {name: loads[f"{name}.tension_n"] for name in world.cables}
-        reason = beyond_limits(scenario, out.commands, out.engine_torques, tensions)
+        reason = beyond_limits(scenario, out.commands, out.engine_torques, out.efforts, tensions)
     return Trim(
         reason, largest, solution.iterations, wanted, out.commands, out.engine_torques, out.efforts, out.states,
         out.joints, out.inflow, loads,
@@ -170,6 +172,12 @@ def _solve(
             solution = _newton(world, x, progress, speed=share)
             x = solution.x
     return world, solution
+
+
+def _strong(vehicle: Vehicle) -> Vehicle:
+    """The vehicle with motors of joints that have no limit."""
+    joints = (replace(j, **{j.UNITS["effort"]: None}) if j.UNITS else j for j in vehicle.joints)
+    return replace(vehicle, joints=tuple(joints))
 
 
 def _in_wind(plain: Scenario, steady: np.ndarray) -> Scenario:

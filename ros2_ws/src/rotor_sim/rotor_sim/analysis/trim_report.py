@@ -57,6 +57,7 @@ def beyond_limits(
     scenario: Scenario,
     commands: np.ndarray,
     torques: np.ndarray,
+    efforts: np.ndarray,
     tensions: dict[str, float],
 ) -> str:
     """The first limit that a steady flight would break, in words; empty if none."""
@@ -90,6 +91,14 @@ def beyond_limits(
             return (
                 f"{vehicle.name!r} would need {thrusts.min():.4g} to {thrusts.max():.4g} N of its rotors, each can "
                 f"give {low:.4g} to {high:.4g}"
+            )
+    joints = [(v, j) for v in scenario.model.vehicles for j in v.moving_joints]
+    for (vehicle, joint), effort in zip(joints, efforts, strict=True):
+        if joint.effort is not None and abs(effort) > joint.effort:
+            unit = "N" if joint.type == "prismatic" else "N m"
+            return (
+                f"{vehicle.name!r} would need {abs(effort):.4g} {unit} of the motor of joint {joint.name!r}, which "
+                f"gives {joint.effort:.4g}"
             )
     for name, tension in tensions.items():
         if not tension > 0.0:
