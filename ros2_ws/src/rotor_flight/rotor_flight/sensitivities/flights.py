@@ -220,8 +220,8 @@ def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     if not can_compile(loop):
         raise ContractError(
             f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: several teams, a "
-            "helicopter, a mission, changes on the way, an estimator, batteries, wakes, wind in space, or a law of "
-            "another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
+            "helicopter, a mission, changes on the way, driven joints, an estimator, batteries, wakes, wind in "
+            "space, or a law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
         )
     return loop
 

@@ -151,9 +151,9 @@ def slopes_with(
         return with_neighbours(lambda points: slopes_of(neighbour, middle, at, step, points))
     except OtherSwitches as error:
         raise ContractError(
-            f"{place}: no derivative at {at:g}, because at {error} the flight begins with other switches: another set "
-            "of taut cables, or other samples on their way. Begin elsewhere, such as with cables that are slack "
-            "(initial: ...)."
+            f"{place}: no derivative at {at:g}, because at {error} something that decides is otherwise: which cables "
+            "are taut at the start, which samples are on their way, in which period a move begins or ends, whether a "
+            "part is there at all. Take a number beside it, such as a start with slack cables."
         ) from error
 
 
