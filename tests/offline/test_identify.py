@@ -14,6 +14,7 @@ from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.identify.fit import identify
+from rotor_recordings.identify.noise import CHANGES, moved, noise_of
 from rotor_recordings.identify.parameters import (
     applied,
     chosen,
@@ -23,8 +24,9 @@ from rotor_recordings.identify.parameters import (
 )
 from rotor_recordings.identify.rollouts import LOST, prediction_residuals, stepped_residuals
 from rotor_recordings.identify.run import rows_of
-from rotor_recordings.identify.slopes import has_slopes, prediction_slopes
-from rotor_recordings.identify.windows import make_windows, smoothed
+from rotor_recordings.identify.slopes import has_slopes, prediction_slopes, start_slopes
+from rotor_recordings.identify.starts import Starts
+from rotor_recordings.identify.windows import make_windows
 from rotor_sim.estimation.told_errors import ToldErrors
 
 NAME = "three_dragonflies_triangular_1m"
@@ -45,13 +47,13 @@ TRUTH = {
 }  # fmt: skip
 
 
-def measured(flight: Flight, seed: int) -> Flight:
+def measured(flight: Flight, seed: int, delay: int = DELAY, share: float = 1.0) -> Flight:
     """As motion capture sees it: late and noisy."""
     rng = np.random.default_rng(seed)
     states = flight.states.copy()
-    states[DELAY:] = flight.states[:-DELAY]
+    states[delay:] = flight.states[: len(states) - delay]
     for columns, sigma in ((slice(0, 3), 5e-4), (slice(3, 7), 1e-3), (slice(7, 13), 1e-2)):
-        states[:, :, columns] += sigma * rng.normal(size=states[:, :, columns].shape)
+        states[:, :, columns] += share * sigma * rng.normal(size=states[:, :, columns].shape)
     states[:, :, 3:7] /= np.linalg.norm(states[:, :, 3:7], axis=2, keepdims=True)
     return Flight(**{**vars(flight), "states": states})
 
@@ -72,8 +74,9 @@ def test_true_values_are_inside_the_intervals(flown):
         assert e.low <= TRUTH[e.parameter.name] <= e.high, e
     lengths = [e for e in found.estimates if "length" in e.parameter.name]
     assert all(e.high - e.low < 0.01 for e in lengths)  # and the intervals say something
-    # 1 cm/s of noise, smoothed over 23 samples, over 0.4 s: a few millimetres at most
-    assert found.check_after < 3e-3 < 0.1 * found.check_before
+    # 0.5 mm of noise along each axis is left
+    assert found.check_after == pytest.approx(np.sqrt(3.0) * 0.5e-3, rel=0.1)
+    assert found.check_before > 5.0 * found.check_after
 
 
 def test_without_noise_the_values_come_back(flown):
@@ -87,42 +90,98 @@ def test_without_noise_the_values_come_back(flown):
     assert mass == pytest.approx(0.320, rel=1e-3) and length == pytest.approx(1.02, rel=1e-3)
 
 
-def test_smoothing_that_flattens_the_motion_widens_the_intervals():
-    """Attitudes that tremble: mass and gain trade, and what the smoothing does to them is told. True states are exact.
+def test_attitudes_that_tremble_are_no_error_of_the_mass():
+    """Mass and gain trade, and both are pulled by noise of first states and by whatever smooths them. True states are
+    exact.
 
-    A moving cubic of 0.11 s gave a mass of 0.035 kg (0.278), and gains of 0.76. One that is as long as noise asks hardly
-    flattens them: within a tenth, where the smoothing is worth three per cent of thrust.
+    States smoothed by 0.11 s gave a mass of 0.035 kg (0.278), and as long as noise asks 0.254 +- 0.024.
     """
     flight = fly(load_scenario("three_dragonflies_motion_capture"), duration=12.0)
     names = chosen(flight.scenario, ["payload.mass_kg", "thrust_gain"])
     truth = [0.278, 1.0, 1.0, 1.0]
     exact = identify(make_windows(flight, flight.scenario, 0.5, is_exact=True), names)
     assert [e.value for e in exact.estimates] == pytest.approx(truth, rel=1e-6)
-    smooth = identify(make_windows(flight, flight.scenario, 0.5), names)
-    for e, value in zip(smooth.estimates, truth, strict=True):
+    noisy = measured(flight, 1, delay=0, share=0.1)
+    found = identify(make_windows(noisy, flight.scenario, 0.5, 1.0), names)
+    for e, value in zip(found.estimates, truth, strict=True):
         assert e.low <= value <= e.high, e
-    assert smooth.estimates[0].value == pytest.approx(0.278, rel=0.1)
+    assert found.estimates[0].high - found.estimates[0].low < 0.03
+    assert found.check_after == pytest.approx(
+        0.05e-3 * np.sqrt(3.0), rel=0.1
+    )  # the noise of positions
 
 
-def test_states_are_smoothed_as_much_as_their_noise_asks():
-    """Those without noise not at all; noise on a slow motion is left to a fifth of its variance or less."""
-    t = 0.005 * np.arange(2000)
-    flight = fly(load_scenario("hover"), duration=10.0)
-    states = flight.states[: len(t)].copy()
-    states[:, 0, 0] = np.sin(2.0 * t)
-    exact = Flight(**{**vars(flight), "time": t, "states": states})
-    np.testing.assert_allclose(smoothed(exact)[0][:, 0, 0], states[:, 0, 0], atol=1e-9)
-    noisy = states.copy()
-    noisy[:, :, :3] += 1e-3 * np.random.default_rng(4).normal(size=noisy[:, :, :3].shape)
-    found, rougher, noisier = smoothed(Flight(**{**vars(flight), "time": t, "states": noisy}))
-    inner = slice(20, -20)
-    left = [np.var((s - states)[inner, 0, :3]) for s in (found, rougher, noisier)]
-    # of a cubic over 23 samples 0.10 is left, over 11 0.21; with twice the noise twice as much
-    assert (
-        left[0] < 0.2e-6
-        and left[1] > 1.5 * left[0]
-        and left[2] == pytest.approx(2.0 * left[0], rel=0.3)
-    )
+def test_noise_is_seen_in_what_was_told(flown):
+    """To a tenth, beside the motion of a whole flight; none is none. A number of a quaternion is half an angle, and one
+    of four directions is lost to the length.
+    """
+    told = measured(flown, 2, delay=0)
+    expected = np.repeat([5e-4, 2e-3, 1e-2, 1e-2], 3)
+    np.testing.assert_allclose(noise_of(told.states), np.tile(expected, (4, 1)), rtol=0.1)
+    smooth = np.zeros((2000, 1, 13))
+    smooth[:, 0, 0], smooth[:, 0, 3] = np.sin(0.01 * np.arange(2000)), 1.0
+    assert not noise_of(smooth).any()
+
+
+def test_first_states_have_slopes():
+    """Of predictions with every number of the first states, against central differences."""
+    scenario = load_scenario(NAME)
+    flight = fly(scenario, duration=4.0)
+    windows = make_windows(measured(flight, 5, delay=0), scenario, 0.3, 0.5).some(slice(0, 3))
+    slopes = start_slopes(windows, scenario, 0.0)
+    for n, k in ((0, 0), (1, 4), (2, 8), (3, 7), (3, 10)):
+        misses = []
+        for step in (1e-4, 1e-5):
+            ends = []
+            for sign in (1.0, -1.0):
+                changes = windows.changes.copy()
+                changes[:, n, k] = sign * step
+                ends.append(prediction_residuals(windows.begun_at(changes), scenario, 0.0))
+            central = (ends[0] - ends[1]) / (2.0 * step)
+            misses.append(np.abs(central - slopes[..., n, k]).max(axis=(1, 2, 3)))
+        size = np.abs(slopes[..., n, k]).max()
+        assert size > 0.0 and np.minimum(*misses).min() < 1e-4 * size, (n, k)
+
+
+def test_first_states_are_eliminated_as_least_squares_would():
+    """Two unlike ways: residuals with the covariance of both, and a least-squares solution that has them as unknowns."""
+    scenario = load_scenario("hover")
+    flight = measured(fly(scenario, duration=4.0), 3, delay=0)
+    windows = make_windows(flight, scenario, 0.3, 0.5)
+    rng = np.random.default_rng(0)
+    changes = windows.noise * rng.normal(size=windows.changes.shape)
+    windows = windows.begun_at(changes)
+    starts = Starts(windows, scenario, 0.0)
+    missed = prediction_residuals(windows, scenario, 0.0)
+    slopes = start_slopes(windows, scenario, 0.0)
+    whole = 0.0
+    for w, best in enumerate(starts.best(missed)):
+        J = (
+            slopes[w].reshape(missed[w].size, -1)
+            / np.tile(windows.noise[0, :3], len(windows.checks))[:, None]
+        )
+        r = (
+            missed[w].ravel() / np.tile(windows.noise[0, :3], len(windows.checks))
+            - J @ changes[w].ravel()
+        )
+        stacked = np.vstack([J, np.diag(1.0 / windows.noise.ravel())])
+        d, cost, *_ = np.linalg.lstsq(stacked, np.append(-r, np.zeros(CHANGES)))
+        np.testing.assert_allclose(best.ravel(), d, atol=1e-9)
+        whole += cost[0]
+    assert np.sum(starts.residuals(missed) ** 2) == pytest.approx(whole, rel=1e-9)
+    assert np.mean(starts.residuals(missed) ** 2) == pytest.approx(1.0, rel=0.3)  # chi squared
+
+
+def test_changes_of_states_are_told_in_their_axes():
+    """A turn about a body's own x axis; noise of a state is a change with that size."""
+    state = np.zeros((1, 13))
+    state[0, 3:7] = np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)  # facing north
+    change = np.zeros((1, CHANGES))
+    change[0] = 1.0, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0
+    there = moved(state, change)
+    assert tuple(there[0, [0, 8, 12]]) == (1.0, 2.0, 3.0)
+    leaned = np.sqrt(0.5) * np.array([np.cos(0.1), np.sin(0.1), np.sin(0.1), np.cos(0.1)])
+    np.testing.assert_allclose(there[0, 3:7], leaned, atol=1e-15)
 
 
 def test_predictions_that_are_lost_have_no_slope(flown):
@@ -138,9 +197,9 @@ def test_predictions_that_are_lost_have_no_slope(flown):
 
 
 def test_the_true_model_misses_nothing(flown):
-    """Rollouts from true states with true parameters and commands: the smoothing is all that is left."""
+    """Rollouts from true states with true parameters and commands."""
     windows = make_windows(flown, flown.scenario, 0.4, 2.0)
-    assert np.abs(prediction_residuals(windows, flown.scenario, 0.0)).max() < 2e-4
+    assert np.abs(prediction_residuals(windows, flown.scenario, 0.0)).max() < 1e-9
 
 
 @pytest.mark.parametrize("name", [NAME, "arm_slung_load", "six_dragonflies_box"])
@@ -185,7 +244,7 @@ def test_short_windows_lose_no_point():
 def test_slopes_are_those_of_the_predictions(name):
     """Against central differences, from noisy states, whose cables are slack and snap: to what the step leaves.
 
-    A window in which the differences themselves meet a kink at one step does not at the other.
+    A window in which the differences themselves meet a kink at one step does not at another.
     """
     scenario = load_scenario(name)
     flight = fly(scenario, duration=4.0)
@@ -205,7 +264,7 @@ def test_slopes_are_those_of_the_predictions(name):
     slopes = prediction_slopes(windows, parameters, start)
     for i, parameter in enumerate(parameters):
         misses = []
-        for share in (1e-4, 1e-5):
+        for share in (1e-4, 1e-5, 1e-6):
             ends = []
             for sign in (1.0, -1.0):
                 moved = start.copy()
@@ -215,7 +274,7 @@ def test_slopes_are_those_of_the_predictions(name):
             misses.append(np.abs(central - slopes[..., i]).max(axis=(1, 2, 3)))
         size = np.abs(slopes[..., i]).max()
         assert size > 0.0
-        assert np.minimum(*misses).max() < 1e-5 * size, parameter.name
+        assert np.min(misses, axis=0).max() < 1e-5 * size, parameter.name
 
 
 def test_latency_has_the_slope_of_the_commands():
@@ -331,7 +390,7 @@ def test_what_a_flight_cannot_tell_is_named_and_left():
 
 
 def replace_rows(windows, n):
-    return replace(windows, rows=windows.rows[:n])
+    return windows.some(slice(0, n))
 
 
 def test_the_command_writes_a_scenario(flown, tmp_path, capsys):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from rotor_core.config.schema import Scenario
@@ -13,6 +15,7 @@ from rotor_core.errors import ConfigError
 from rotor_recordings.identify.parameters import LATENCY, Parameter, applied, with_values
 from rotor_recordings.identify.rollouts import prediction_residuals
 from rotor_recordings.identify.slopes import has_slopes, prediction_slopes
+from rotor_recordings.identify.starts import Starts
 from rotor_recordings.identify.windows import Windows
 
 DIFFERENCE = 1e-2
@@ -36,6 +39,13 @@ LIMIT = 1e-3
 
 MOST = 30
 """Evaluations of the residuals, each with its Jacobian."""
+
+ROBUST = 0.05
+"""Predictions that miss by more than this count less than their square, m."""
+
+ROUNDS, SETTLED = 8, 0.05
+"""Times that parameters and first states are fitted in turn, at most, and the share of their intervals by which the
+parameters move when that ends."""
 
 
 @dataclass(frozen=True)
@@ -92,43 +102,54 @@ class Identified:
 
 
 class _Problem:
-    """Residuals of windows over parameters in their scales: 1 is the nominal value, and steps are relative to that."""
+    """Residuals of windows over parameters in their scales: 1 is the nominal value, and steps are relative to that.
 
-    def __init__(self, windows: Windows, parameters: list[Parameter]) -> None:
-        self.windows, self.parameters = windows, parameters
+    Args:
+        starts: of the windows, about the first states as they are.
+        parameters: to be found.
+        values: of the parameters, from which to start.
+    """
+
+    def __init__(self, starts: Starts, parameters: list[Parameter], values: np.ndarray) -> None:
+        self.starts, self.windows, self.parameters = starts, starts.windows, parameters
         self.scales = np.array([p.scale for p in parameters])
         self.nominal = np.array([p.nominal for p in parameters])
         self.low = 1.0 + np.array([(p.low - p.nominal) / p.scale for p in parameters])
         self.high = 1.0 + np.array([(p.high - p.nominal) / p.scale for p in parameters])
         self._last: tuple[bytes, np.ndarray] | None = None
-        self.start = np.clip(np.ones(len(parameters)), self.low + 1e-6, self.high - 1e-6)
+        first = 1.0 + (values - self.nominal) / self.scales
+        self.start = np.clip(first, self.low + 1e-6, self.high - 1e-6)
 
     def values(self, x: np.ndarray) -> np.ndarray:
         return self.nominal + self.scales * (x - 1.0)
 
-    def residuals(self, x: np.ndarray, of: Windows | None = None) -> np.ndarray:
+    def missed(self, x: np.ndarray) -> np.ndarray:
         there = applied(self.windows.scenario, self.parameters, self.values(x))
-        return prediction_residuals(of or self.windows, *there).ravel()
+        return prediction_residuals(self.windows, *there)
+
+    def residuals(self, x: np.ndarray) -> np.ndarray:
+        return self.starts.residuals(self.missed(x))
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """Jacobian of the residuals; the last one is remembered."""
         if self._last is None or self._last[0] != x.tobytes():
             exact = prediction_slopes(self.windows, self.parameters, self.values(x))
-            self._last = x.tobytes(), exact.reshape(-1, len(x)) * self.scales
+            self._last = x.tobytes(), self.starts.slopes(exact) * self.scales
         return self._last[1].copy()
 
     def solve(self, most: int):
         """Least squares with at most so many evaluations; with one the result holds the slopes at the start."""
         return least_squares(
             self.residuals, self.start, self.slopes if has_slopes(self.windows.scenario) else "2-point",
-            bounds=(self.low, self.high), diff_step=DIFFERENCE, x_scale="jac", loss="soft_l1", f_scale=0.05,
+            bounds=(self.low, self.high), diff_step=DIFFERENCE, x_scale="jac", loss="soft_l1",
+            f_scale=ROBUST / self.starts.unit,
             max_nfev=most, ftol=COST,
         )  # fmt: skip
 
 
-def _untold(J: np.ndarray, parameters: list[Parameter]) -> tuple[int, str] | None:
-    """The parameter that a flight with these slopes tells least, and why; None: it tells all."""
-    sizes = np.sqrt(np.mean(J**2, axis=0))
+def _untold(J: np.ndarray, unit: float, parameters: list[Parameter]) -> tuple[int, str] | None:
+    """The parameter that a flight with these slopes (in units, m) tells least, and why; None: it tells all."""
+    sizes = unit * np.sqrt(np.mean(J**2, axis=0))
     least = int(sizes.argmin())
     if sizes[least] < NO_EFFECT:
         return least, "has no effect on this flight"
@@ -143,60 +164,89 @@ def _untold(J: np.ndarray, parameters: list[Parameter]) -> tuple[int, str] | Non
 def identify(windows: Windows, parameters: list[Parameter]) -> Identified:
     """Estimate parameters from every other window of a flight; what it cannot tell is left as it was, and named.
 
-    The intervals allow for residuals that belong together: those of one window share its first state, so windows, not
-    residuals, count (Liang and Zeger 1986; Student's t with their number less that of the parameters). Smoothing of the
-    states flattens fast motion, alike in all windows, and noise of first states pulls estimates one way (errors in
-    variables): intervals are wider by what half the smoothing changes, and by what as much noise again does.
+    The first states of the windows are estimated with them, held near what was told by its noise
+    (:mod:`rotor_recordings.identify.starts`). Intervals are those of the noise, or of how much the windows differ where
+    that is more: what a model leaves out belongs together in a window, so that windows, not residuals, count (Liang and
+    Zeger 1986; Student's t with their number less that of the parameters).
 
     Raises:
         ConfigError: there are too few windows, or they tell none of the parameters.
     """
     fit, check = windows.halves()
     kept, untold = list(parameters), []
-    problem = _Problem(fit, list(kept))
-    J, solution = problem.solve(1).jac, None
-    while solution is None:
-        while found := _untold(J, kept):
-            row, reason = found
-            untold.append(Untold(kept.pop(row), reason))
-            if not kept:
-                names = ", ".join(p.name for p in parameters)
-                raise ConfigError(f"the flight tells none of {names}. Fly a livelier manoeuvre.")
-            J = np.delete(J, row, axis=1)
-        if len(fit.rows) - len(kept) < 3:
-            raise ConfigError(
-                f"{len(fit.rows)} windows cannot determine {len(kept)} parameters. Fly longer, use a shorter "
-                "--horizon, or fit fewer parameters."
-            )
-        if len(kept) < len(problem.parameters):
-            problem = _Problem(fit, list(kept))
-        solution = problem.solve(MOST)
-        J = solution.jac
-        if _untold(J, kept):  # only there is it seen
-            solution = None
-    covariance = _clustered(J, solution.fun, len(fit.rows))
-    quantile = student.ppf(0.5 + 0.5 * CONFIDENCE, len(fit.rows) - len(kept))
-    half = quantile * np.sqrt(np.diag(covariance)) * problem.scales
-    for windows_of_other in fit.variants():
-        other = _Problem(windows_of_other, list(kept))
-        other.start = np.clip(solution.x, other.low + 1e-6, other.high - 1e-6)
-        half += np.abs(other.solve(MOST).x - solution.x) * problem.scales
+    nominal = values = np.array([p.nominal for p in kept])
+    first = starts = Starts(fit, *applied(windows.scenario, kept, values))
+    rounds = 0
+    while True:
+        problem, solution, told = _solved(starts, kept, values, untold)
+        change = np.abs(problem.values(solution.x) - values[told])
+        kept, values = [kept[row] for row in told], problem.values(solution.x)
+        half = _half_widths(problem, solution, len(fit.rows))
+        there = applied(windows.scenario, kept, values)
+        begun = fit.begun_at(starts.best(problem.missed(solution.x)))
+        starts = Starts(begun, *there, like=starts if (change <= half).all() else None)
+        rounds += 1
+        if rounds == ROUNDS or not begun.changes.any() or (change <= SETTLED * half).all():
+            break
     estimates = tuple(
         Estimate(p, float(v), float(v - h), float(v + h))
-        for p, v, h in zip(kept, problem.values(solution.x), half, strict=True)
+        for p, v, h in zip(kept, values, half, strict=True)
     )
     lasting = [e for e in estimates if e.parameter.name != LATENCY]
     scenario = with_values(
         windows.scenario, [e.parameter for e in lasting], np.array([e.value for e in lasting])
     )
-
-    def size(x: np.ndarray, of: Windows) -> float:
-        return float(np.sqrt(3.0 * np.mean(np.square(problem.residuals(x, of)))))
-
+    before = applied(windows.scenario, list(parameters), nominal)
     return Identified(
-        estimates, tuple(untold), scenario, size(problem.start, fit), size(solution.x, fit),
-        size(problem.start, check), size(solution.x, check),
+        estimates, tuple(untold), scenario, _size(first, *before), _size(starts, *there),
+        _size(Starts(check, *before), *before), _size(Starts(check, *there), *there),
     )  # fmt: skip
+
+
+def _solved(starts: Starts, parameters: list[Parameter], values: np.ndarray, untold: list[Untold]):
+    """The problem, its solution, and the rows of the parameters that windows tell; the others go to ``untold``.
+
+    Raises:
+        ConfigError: there are too few windows, or they tell none of the parameters.
+    """
+    told, windows = list(range(len(parameters))), len(starts.windows.rows)
+    problem = _Problem(starts, parameters, values)
+    J = problem.solve(1).jac
+    while True:
+        while found := _untold(J, starts.unit, problem.parameters):
+            row, reason = found
+            untold.append(Untold(parameters[told.pop(row)], reason))
+            if not told:
+                names = ", ".join(u.parameter.name for u in untold)
+                raise ConfigError(f"the flight tells none of {names}. Fly a livelier manoeuvre.")
+            J = np.delete(J, row, axis=1)
+            problem = _Problem(starts, [parameters[row] for row in told], values[told])
+        if windows - len(told) < 3:
+            raise ConfigError(
+                f"{windows} windows cannot determine {len(told)} parameters. Fly longer, use a shorter "
+                "--horizon, or fit fewer parameters."
+            )
+        solution = problem.solve(MOST)
+        J = solution.jac
+        if not _untold(J, starts.unit, problem.parameters):  # only there is it seen
+            return problem, solution, told
+
+
+def _half_widths(problem: _Problem, solution: Any, windows: int) -> np.ndarray:
+    """Half widths of the intervals."""
+    J = solution.jac
+    by_noise = norm.ppf(0.5 + 0.5 * CONFIDENCE) * np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
+    quantile = student.ppf(0.5 + 0.5 * CONFIDENCE, windows - J.shape[1])
+    by_windows = quantile * np.sqrt(np.diag(_clustered(J, solution.fun, windows)))
+    return np.maximum(by_noise, by_windows) * problem.scales
+
+
+def _size(starts: Starts, scenario: Scenario, latency: float) -> float:
+    """Root mean square of the errors of predictions from the best first states, m."""
+    windows = starts.windows
+    best = starts.best(prediction_residuals(windows, scenario, latency))
+    missed = prediction_residuals(windows.begun_at(best), scenario, latency)
+    return float(np.sqrt(3.0 * np.mean(np.square(missed))))
 
 
 def _clustered(J: np.ndarray, residuals: np.ndarray, windows: int) -> np.ndarray:

@@ -1,9 +1,11 @@
-"""Derivatives of predictions with what is identified."""
+"""Derivatives of predictions with what is identified, and with the first states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -13,13 +15,18 @@ from rotor_core.numbers.duals import DIRECTIONS
 from rotor_core.numbers.packing import Packed
 from rotor_flight.replayed import WRITTEN, Replayer, replay_duals, replay_world
 from rotor_flight.sensitivities.settings import FORWARD, OtherSwitches, slopes_of
+from rotor_recordings.identify.noise import CHANGES, moved
 from rotor_recordings.identify.parameters import Parameter, applied
-from rotor_recordings.identify.rollouts import LOST, all_lost
+from rotor_recordings.identify.rollouts import LOST, all_lost, prediction_residuals
 from rotor_recordings.identify.windows import Window, Windows
 
 STEP = 1e-5
 """Of the differences with which parameters enter the begin of a window, over their scales: a millionth of the slope is
 lost to curvature, and as much to the rounding of states that are put onto their cables."""
+
+
+NEAR = 1e-6
+"""The same of first states, m, rad, m/s or rad/s."""
 
 
 def has_slopes(scenario: Scenario) -> bool:
@@ -37,23 +44,77 @@ def prediction_slopes(
     differenced.
     """
     scenario, latency = applied(windows.scenario, parameters, values)
-    replayer, spare = Replayer(scenario), Replayer(scenario)
     around = [Neighbour(windows.scenario, parameters, values, p) for p in range(len(parameters))]
-    out = np.zeros((*all_lost(windows, scenario).shape, len(parameters)))
-    for w, window in enumerate(windows.each()):
-        known: dict[bytes, tuple] = {}  # parameters that change no begin share it
+    flier = _Flier(scenario, latency)
+    return np.stack([flier.slopes(window, around) for window in windows.each()])
+
+
+def start_slopes(windows: Windows, scenario: Scenario, latency: float) -> np.ndarray:
+    """Derivative of the residuals with the changes of the first states, (W, POINTS, n_entities, 3, n_entities, 12).
+
+    Of those that have noise; the others are zero. Where there are no exact ones, the difference that a change by the
+    noise makes.
+    """
+    shape = (*all_lost(windows, scenario).shape, *windows.noise.shape)
+    out = np.zeros(shape)
+    unknown = np.argwhere(windows.noise)
+    if not len(unknown):
+        return out
+    if has_slopes(scenario):
+        flier, replayer = _Flier(scenario, latency), Replayer(scenario)
+        around = [_OtherStart(replayer, latency, *at) for at in unknown]
+        for w, window in enumerate(windows.each()):
+            out[w][(..., *unknown.T)] = flier.slopes(window, around)
+        return out
+    here = prediction_residuals(windows, scenario, latency)
+    for n, k in unknown:
+        changes = windows.changes.copy()
+        changes[:, n, k] += windows.noise[n, k]
+        there = prediction_residuals(windows.begun_at(changes), scenario, latency)
+        counts = (np.abs(here) < LOST) & (np.abs(there) < LOST)
+        out[..., n, k] = np.where(counts, (there - here) / windows.noise[n, k], 0.0)
+    return out
+
+
+class _Near(Protocol):
+    """A flight that differs from one in a number, by a little."""
+
+    def slopes(
+        self, window: Window, middle: tuple, known: dict[bytes, tuple]
+    ) -> list[np.ndarray]: ...
+
+    def difference(
+        self, window: Window, middle: tuple, known: dict[bytes, tuple]
+    ) -> np.ndarray: ...
+
+
+class _Flier:
+    """Flies windows with derivatives.
+
+    Args:
+        scenario, latency: of the flight in the middle.
+    """
+
+    def __init__(self, scenario: Scenario, latency: float) -> None:
+        self._replayer, self._spare = Replayer(scenario), Replayer(scenario)
+        self._latency = latency
+
+    def slopes(self, window: Window, around: Sequence[_Near]) -> np.ndarray:
+        """Derivatives of the residuals of a window, (POINTS, n_entities, 3, len(around))."""
+        out = np.zeros((*window.told.shape, len(around)))
+        known: dict[bytes, tuple] = {}  # what changes no begin shares it
         try:
-            middle = window.arguments(replayer, latency, known)
+            middle = window.arguments(self._replayer, self._latency, known)
         except RotorError:
-            continue  # lost, whatever the parameters
+            return out  # lost, whatever the numbers
         slopes: dict[int, list[np.ndarray]] = {}
-        for p, neighbour in enumerate(around):
+        for p, near in enumerate(around):
             with suppress(RotorError):  # a neighbour that is lost says nothing
                 try:
-                    slopes[p] = neighbour.slopes(window, middle, known)
+                    slopes[p] = near.slopes(window, middle, known)
                 except OtherSwitches:  # a cable that is just taut, drag where there was none
-                    again = window.arguments(spare, latency, known)
-                    out[w, ..., p] = -neighbour.difference(window, again, known)
+                    again = window.arguments(self._spare, self._latency, known)
+                    out[..., p] = -near.difference(window, again, known)
         for some in _batches(list(slopes)):
             packed = Packed(middle)
             for k, p in enumerate(some, start=1):
@@ -64,10 +125,10 @@ def prediction_slopes(
             replay_duals(packed.tree)
             flown = packed.of(middle[-WRITTEN])
             found = -flown[..., 1 : 1 + len(some)]
-            # what is lost is lost, whatever the parameters
+            # what is lost is lost, whatever the numbers
             counts = np.isfinite(found) & (np.abs(flown[..., :1] - window.told[..., None]) < LOST)
-            out[w][..., some] = np.where(counts, found, 0.0)
-    return out
+            out[..., some] = np.where(counts, found, 0.0)
+        return out
 
 
 class Neighbour:
@@ -82,7 +143,7 @@ class Neighbour:
     def __init__(
         self, scenario: Scenario, parameters: list[Parameter], values: np.ndarray, p: int
     ) -> None:
-        there, self._at = values.copy(), float(values[p])
+        there = values.copy()
         self._step = STEP * parameters[p].scale
         there[p] += self._step
         changed, self._latency = applied(scenario, parameters, there)
@@ -94,11 +155,7 @@ class Neighbour:
         Raises:
             OtherSwitches: it begins otherwise.
         """
-
-        def settings(_: float) -> tuple:
-            return window.arguments(self._replayer, self._latency, known)
-
-        return slopes_of(settings, middle, self._at, self._step, FORWARD)
+        return _begin_slopes(window, self._replayer, self._latency, self._step, middle, known)
 
     def difference(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> np.ndarray:
         """Derivative of the predicted places of a window by flying both, (POINTS, n, 3) m per unit.
@@ -108,10 +165,53 @@ class Neighbour:
             middle: arguments of the one in the middle; it is flown.
             known: as of :meth:`Replayer.begin`.
         """
-        here = window.arguments(self._replayer, self._latency, known)
-        replay_world(*here)
-        replay_world(*middle)
-        return np.nan_to_num((here[-WRITTEN] - middle[-WRITTEN]) / self._step)
+        return _flown_slopes(window, self._replayer, self._latency, self._step, middle, known)
+
+
+class _OtherStart:
+    """The same plant from a first state that differs in a number, by a little.
+
+    Args:
+        replayer: of the plant.
+        latency: s.
+        n, k: entity and number of the change.
+    """
+
+    def __init__(self, replayer: Replayer, latency: float, n: int, k: int) -> None:
+        self._replayer, self._latency, self._at = replayer, latency, (n, k)
+
+    def _moved(self, window: Window) -> Window:
+        change = np.zeros((len(window.states), CHANGES))
+        change[self._at] = NEAR
+        return replace(window, states=moved(window.states, change))
+
+    def slopes(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> list[np.ndarray]:
+        """As of :class:`Neighbour`."""
+        there = self._moved(window)
+        return _begin_slopes(there, self._replayer, self._latency, NEAR, middle, known)
+
+    def difference(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> np.ndarray:
+        """As of :class:`Neighbour`."""
+        there = self._moved(window)
+        return _flown_slopes(there, self._replayer, self._latency, NEAR, middle, known)
+
+
+def _begin_slopes(
+    window: Window, replayer: Replayer, latency: float, step: float, middle: tuple, known: dict[bytes, tuple]
+) -> list[np.ndarray]:  # fmt: skip
+    def settings(_: float) -> tuple:
+        return window.arguments(replayer, latency, known)
+
+    return slopes_of(settings, middle, 0.0, step, FORWARD)
+
+
+def _flown_slopes(
+    window: Window, replayer: Replayer, latency: float, step: float, middle: tuple, known: dict[bytes, tuple]
+) -> np.ndarray:  # fmt: skip
+    here = window.arguments(replayer, latency, known)
+    replay_world(*here)
+    replay_world(*middle)
+    return np.nan_to_num((here[-WRITTEN] - middle[-WRITTEN]) / step)
 
 
 def _batches(numbers: list[int]) -> Iterator[list[int]]:

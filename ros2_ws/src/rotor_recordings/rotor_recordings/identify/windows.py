@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import comb
 
 import numpy as np
-from scipy.signal import savgol_coeffs, savgol_filter
-from scipy.stats import chi2
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError
-from rotor_core.state import State, continuous
+from rotor_core.state import State
 from rotor_flight.flight import Commands, Flight
 from rotor_flight.replayed import Replayer
+from rotor_recordings.identify.noise import CHANGES, moved, noise_of
 
-SMOOTH_S = 0.11
-"""States are smoothed by a moving cubic over at most this: noise of a state at the start grows over a window."""
-
-DEGREE, SHORTEST = 3, 5
-"""Of what smooths: of the polynomial, and samples that it takes at least."""
-
-ORDER = 6
-"""Of the differences in which noise is seen: of motion they leave little where it is sampled 20 times a period."""
-
-QUANTITIES = (slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13))
-"""Columns with noise of one kind: position, attitude, velocity, body rate."""
-
-POINTS = 4
-"""Instants of a window at which prediction and recording are compared."""
+POINTS = 100
+"""Instants of a window at which prediction and recording are compared, at most: all tell of its start."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +25,39 @@ class Windows:
 
     Attributes:
         scenario: nominal, without what the simulator had been told apart from it.
-        flight: what was recorded, smoothed.
+        flight: what was recorded.
         rows: first rows of the windows, (W,).
         checks: rows after the first at which to compare, (POINTS,).
-        others: the flight smoothed half as much, and with twice the noise; none where nothing is smoothed.
+        noise: standard deviations of the told states, (n, 12); see :mod:`rotor_recordings.identify.noise`.
+        changes: of the first states from those that were told, (W, n, 12).
     """
 
     scenario: Scenario
     flight: Flight
     rows: np.ndarray
     checks: np.ndarray
-    others: tuple[Flight, ...] = ()
+    noise: np.ndarray
+    changes: np.ndarray
 
     def halves(self) -> tuple[Windows, Windows]:
         """Every other window to fit, the rest to check."""
-        return replace(self, rows=self.rows[::2]), replace(self, rows=self.rows[1::2])
+        return self.some(slice(0, None, 2)), self.some(slice(1, None, 2))
 
-    def variants(self) -> Iterator[Windows]:
-        """The same windows of the other flights."""
-        for flight in self.others:
-            yield replace(self, flight=flight, others=())
+    def some(self, which: slice) -> Windows:
+        """Some of them."""
+        return replace(self, rows=self.rows[which], changes=self.changes[which])
+
+    def begun_at(self, changes: np.ndarray) -> Windows:
+        """The same windows from first states that differ from those that were told, by (W, n, 12)."""
+        return replace(self, changes=changes)
 
     def each(self) -> Iterator[Window]:
         """One after the other."""
         flight, commands = self.flight, self.flight.all_commands
-        for row in self.rows:
+        for row, change in zip(self.rows, self.changes, strict=True):
             start = float(flight.time[row])
             yield Window(
-                commands, start, start - float(flight.time[0]), flight.states[row],
+                commands, start, start - float(flight.time[0]), moved(flight.states[row], change),
                 flight.joints[row] if flight.joints.size else None, flight.time[row + self.checks] - start,
                 State(flight.states).position[row + self.checks],
             )  # fmt: skip
@@ -125,64 +116,6 @@ class Window:
         return replayer.arguments(held, efforts, since, self.looks(replayer.period))
 
 
-def smoothed(flight: Flight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States by moving cubics as long as their noise asks; by such of half that length; with twice the noise.
-
-    For every entity and quantity the length with the least error that is to be expected: what it takes away of the
-    states, and twice the share of the noise that it leaves (Mallows 1973). Noise is what sixth differences are. So
-    states without noise stay as they are, and fast motion is flattened by no more than noise would do.
-
-    Returns:
-        Three arrays, (N, n, 13); the last has as much noise added as there was (Cook and Stefanski 1994).
-    """
-    step = float(np.median(np.diff(flight.time)))
-    most = max(SHORTEST, round(SMOOTH_S / step) | 1)
-    states = flight.states.copy()
-    if len(flight.time) < most or np.isnan(flight.states).any():
-        return states, states, states
-    State(states).attitude[:] = continuous(State(states).attitude)
-    out = states.copy(), states.copy(), states.copy()
-    random = np.random.default_rng(0)
-    for entity in range(states.shape[1]):
-        for columns in QUANTITIES:
-            values = states[:, entity, columns]
-            noise = _noise(values)
-            length = _length(values, most, noise)
-            more = values + np.sqrt(noise) * random.normal(size=values.shape)
-            variants = (values, length), (values, length // 2 | 1), (more, length)
-            for smooth, variant in zip(out, variants, strict=True):
-                smooth[:, entity, columns] = _cubic(*variant)
-    for smooth in out:
-        State(smooth).attitude[:] /= np.linalg.norm(State(smooth).attitude, axis=2, keepdims=True)
-    return out
-
-
-def _noise(values: np.ndarray) -> float:
-    """Variance of the noise of a quantity, (N, k).
-
-    The median of squares does not see jolts; of normal numbers it is that of chi squared times their variance.
-    """
-    differences = np.diff(values, n=ORDER, axis=0)
-    found = np.median(differences**2, axis=0).mean() / chi2.median(1)
-    return float(found / comb(2 * ORDER, ORDER))
-
-
-def _length(values: np.ndarray, most: int, noise: float) -> int:
-    """Samples of the moving cubic for a quantity with noise, (N, k): odd, and 1 for none."""
-
-    def error(length: int) -> float:
-        left = 1.0 if length == 1 else savgol_coeffs(length, DEGREE)[length // 2]
-        return float(np.mean((values - _cubic(values, length)) ** 2) + 2.0 * left * noise)
-
-    return min((1, *range(SHORTEST, most + 1, 2)), key=error)
-
-
-def _cubic(values: np.ndarray, length: int) -> np.ndarray:
-    if length < SHORTEST:
-        return values
-    return np.asarray(savgol_filter(values, length, DEGREE, axis=0))
-
-
 def make_windows(
     flight: Flight,
     scenario: Scenario,
@@ -193,7 +126,7 @@ def make_windows(
 ) -> Windows:
     """Cut a flight into windows that follow each other.
 
-    ``is_exact``: its states are the truth, and stay as they are.
+    ``is_exact``: its states are the truth.
 
     Raises:
         ConfigError: it is too short, or its states or commands are not known throughout.
@@ -218,7 +151,6 @@ def make_windows(
             f"--horizon {horizon:g}: the recording has {len(rows)} windows of that length, at least 6 are needed."
         )
     checks = np.unique(np.rint(np.linspace(1, POINTS, POINTS) / POINTS * length).astype(int))
-    if is_exact:
-        return Windows(scenario, flight, rows, checks)
-    clean, *others = (Flight(**{**vars(flight), "states": s}) for s in smoothed(flight))
-    return Windows(scenario, clean, rows, checks, tuple(others))
+    entities = flight.states.shape[1]
+    noise = np.zeros((entities, CHANGES)) if is_exact else noise_of(flight.states)
+    return Windows(scenario, flight, rows, checks, noise, np.zeros((len(rows), entities, CHANGES)))
