@@ -24,7 +24,7 @@ TOTAL = int(os.environ.get("ROTOR_FUZZ_INPUTS", "2000"))
 SEED = int(os.environ.get("ROTOR_FUZZ_SEED", "0"))
 ONLY = os.environ.get("ROTOR_FUZZ_ONLY", "")
 
-TIME_LIMIT = 300.0 + 0.05 * TOTAL
+TIME_LIMIT = 900.0 + 0.05 * TOTAL
 """Of one test, s: its share of the long mode takes minutes."""
 
 
