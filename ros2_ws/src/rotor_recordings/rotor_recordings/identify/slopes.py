@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -76,18 +75,6 @@ def start_slopes(windows: Windows, scenario: Scenario, latency: float) -> np.nda
     return out
 
 
-class _Near(Protocol):
-    """A flight that differs from one in a number, by a little."""
-
-    def slopes(
-        self, window: Window, middle: tuple, known: dict[bytes, tuple]
-    ) -> list[np.ndarray]: ...
-
-    def difference(
-        self, window: Window, middle: tuple, known: dict[bytes, tuple]
-    ) -> np.ndarray: ...
-
-
 class _Flier:
     """Flies windows with derivatives.
 
@@ -131,8 +118,51 @@ class _Flier:
         return out
 
 
-class Neighbour:
-    """A plant that differs from one in a parameter, by a little.
+class _Near:
+    """A flight that differs from one in a number, by a little.
+
+    Args:
+        replayer: of its plant.
+        latency: s.
+        step: by which it differs.
+    """
+
+    def __init__(self, replayer: Replayer, latency: float, step: float) -> None:
+        self._replayer, self._latency, self._step = replayer, latency, step
+
+    def _begun(self, window: Window) -> Window:
+        """The window as this flight begins it."""
+        return window
+
+    def slopes(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> list[np.ndarray]:
+        """Derivatives of the arguments of a window, in their order.
+
+        Raises:
+            OtherSwitches: it begins otherwise.
+        """
+        there = self._begun(window)
+
+        def settings(_: float) -> tuple:
+            return there.arguments(self._replayer, self._latency, known)
+
+        return slopes_of(settings, middle, 0.0, self._step, FORWARD)
+
+    def difference(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> np.ndarray:
+        """Derivative of the predicted places of a window by flying both, (POINTS, n, 3) m per unit.
+
+        Args:
+            window: is flown.
+            middle: arguments of the one in the middle; it is flown.
+            known: as of :meth:`Replayer.begin`.
+        """
+        here = self._begun(window).arguments(self._replayer, self._latency, known)
+        replay_world(*here)
+        replay_world(*middle)
+        return np.nan_to_num((here[-WRITTEN] - middle[-WRITTEN]) / self._step)
+
+
+class Neighbour(_Near):
+    """A plant that differs in a parameter.
 
     Args:
         scenario: without the parameters.
@@ -143,33 +173,14 @@ class Neighbour:
     def __init__(
         self, scenario: Scenario, parameters: list[Parameter], values: np.ndarray, p: int
     ) -> None:
-        there = values.copy()
-        self._step = STEP * parameters[p].scale
-        there[p] += self._step
-        changed, self._latency = applied(scenario, parameters, there)
-        self._replayer = Replayer(changed)
-
-    def slopes(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> list[np.ndarray]:
-        """Derivatives of the arguments of a window, in their order.
-
-        Raises:
-            OtherSwitches: it begins otherwise.
-        """
-        return _begin_slopes(window, self._replayer, self._latency, self._step, middle, known)
-
-    def difference(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> np.ndarray:
-        """Derivative of the predicted places of a window by flying both, (POINTS, n, 3) m per unit.
-
-        Args:
-            window: is flown.
-            middle: arguments of the one in the middle; it is flown.
-            known: as of :meth:`Replayer.begin`.
-        """
-        return _flown_slopes(window, self._replayer, self._latency, self._step, middle, known)
+        there, step = values.copy(), STEP * parameters[p].scale
+        there[p] += step
+        changed, latency = applied(scenario, parameters, there)
+        super().__init__(Replayer(changed), latency, step)
 
 
-class _OtherStart:
-    """The same plant from a first state that differs in a number, by a little.
+class _OtherStart(_Near):
+    """The same plant from a first state that differs in a number.
 
     Args:
         replayer: of the plant.
@@ -178,40 +189,13 @@ class _OtherStart:
     """
 
     def __init__(self, replayer: Replayer, latency: float, n: int, k: int) -> None:
-        self._replayer, self._latency, self._at = replayer, latency, (n, k)
+        super().__init__(replayer, latency, NEAR)
+        self._at = n, k
 
-    def _moved(self, window: Window) -> Window:
+    def _begun(self, window: Window) -> Window:
         change = np.zeros((len(window.states), CHANGES))
         change[self._at] = NEAR
         return replace(window, states=moved(window.states, change))
-
-    def slopes(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> list[np.ndarray]:
-        """As of :class:`Neighbour`."""
-        there = self._moved(window)
-        return _begin_slopes(there, self._replayer, self._latency, NEAR, middle, known)
-
-    def difference(self, window: Window, middle: tuple, known: dict[bytes, tuple]) -> np.ndarray:
-        """As of :class:`Neighbour`."""
-        there = self._moved(window)
-        return _flown_slopes(there, self._replayer, self._latency, NEAR, middle, known)
-
-
-def _begin_slopes(
-    window: Window, replayer: Replayer, latency: float, step: float, middle: tuple, known: dict[bytes, tuple]
-) -> list[np.ndarray]:  # fmt: skip
-    def settings(_: float) -> tuple:
-        return window.arguments(replayer, latency, known)
-
-    return slopes_of(settings, middle, 0.0, step, FORWARD)
-
-
-def _flown_slopes(
-    window: Window, replayer: Replayer, latency: float, step: float, middle: tuple, known: dict[bytes, tuple]
-) -> np.ndarray:  # fmt: skip
-    here = window.arguments(replayer, latency, known)
-    replay_world(*here)
-    replay_world(*middle)
-    return np.nan_to_num((here[-WRITTEN] - middle[-WRITTEN]) / step)
 
 
 def _batches(numbers: list[int]) -> Iterator[list[int]]:
