@@ -195,6 +195,11 @@ class EngineState:
         return found.after(self.earlier_accuracy)
 
     @property
+    def steps(self) -> int:
+        """Fixed steps since the state was set."""
+        return int(self.ints[memory.STEP])
+
+    @property
     def were_redundant(self) -> bool:
         """True if taut cables were ever linearly dependent, so that tensions are those of smallest norm."""
         return bool(self.ints[memory.REDUNDANT])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from rotor_core.config.schema import Change
 from rotor_core.config.yaml.units import SAME_TIME
 
@@ -15,6 +17,11 @@ class Schedule:
         coming = [c for c in changes if c.at_s >= elapsed]
         self._coming = sorted(coming, key=lambda change: change.at_s)
         self._next = 0
+
+    def places(self, elapsed: np.ndarray) -> list[int]:
+        """Where among times in ascending order, (n,) s after the beginning, something will be due, each once."""
+        found = np.searchsorted(elapsed + SAME_TIME, [c.at_s for c in self._coming[self._next :]])
+        return [int(i) for i in np.unique(found) if i < len(elapsed)]
 
     def due(self, elapsed: float) -> Iterator[Change]:
         """Changes that are due ``elapsed`` seconds after the beginning, each once."""

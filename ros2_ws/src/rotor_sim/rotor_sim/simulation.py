@@ -161,6 +161,7 @@ class Simulation:
             The motion of all entities, (n, 19).
         """
         self.engine = self._new_engine(time)
+        self._earlier_steps = 0  # of engines before the last change of structure
         self._begin = time - elapsed
         self._forget_measurement()
         self._events: list[Event] = []
@@ -453,8 +454,7 @@ class Simulation:
             self._see_touching(self.time, self.engine.touching)
         if self.passing.watches:
             self._events += self.passing.look(self)
-        for change in self._changes.due(self.time - self._begin):
-            self._make(change)
+        self.make_changes()
         if len(self.winches):
             self.winches.act(self.engine)
 
@@ -484,6 +484,22 @@ class Simulation:
     def rotor_speeds(self) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
         return self.actuators.speeds(self.engine)
+
+    def change_periods(self, periods: int) -> list[int]:
+        """Those of so many control periods since the last reset that begin with a change, for loops of their own."""
+        return self._changes.places(self.times(0, periods) - self._begin)
+
+    def make_changes(self) -> None:
+        """Attach, release, cut or weaken what the scenario changes now, once the command of the period acts.
+
+        Raises:
+            SolverError: what is to be attached is out of reach.
+        """
+        due = list(self._changes.due(self.time - self._begin))
+        for change in due:
+            self._make(change)
+        if due:
+            self.engine.update_kinematics()  # what is seen of this instant is what it leaves behind
 
     def _make(self, change: Change) -> None:
         """Attach, release, cut or weaken what a change says.
@@ -560,6 +576,7 @@ class Simulation:
     def _change(self, system: System, states: np.ndarray, joints: np.ndarray, event: Event) -> None:
         other = rebuilt(self.engine, system, states, joints)
         self._events += [*self.engine.take_events(), event]
+        self._earlier_steps += self.engine.steps
         self.engine = other
         self.actuators.renew(other)
         self.passing.relink(self)
@@ -626,7 +643,7 @@ class Simulation:
     def times(self, first: int, end: int) -> np.ndarray:
         """Simulation time at the starts of control periods ``first`` to ``end`` since the last reset, s."""
         every, out = self.scenario.time.steps_per_control, np.zeros(end - first)
-        times_at(self.engine.floats, first * every, every, out)
+        times_at(self.engine.floats, first * every - self._earlier_steps, every, out)
         return out
 
     def note_touching(self, touching: np.ndarray) -> None:
