@@ -6,6 +6,7 @@ from rotor_core.kernels.jit import inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.rotors import command_speeds
+from rotor_dynamics.actuation.swashplates import command_swash
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, RATES_JUMPED
 
 
@@ -44,6 +45,15 @@ def hold_wrenches(ints, floats, wrenches):
 
 
 @inlined
+def hold_wrench(ints, floats, row, wrench):
+    """Hold thrust and moment of one input, (4,), from now on; the next run with no step takes it up."""
+    world = memory.views(ints, floats)
+    for channel in range(4):
+        world.inputs[row, memory.BIAS + channel] = wrench[channel]
+    note_change(world, INPUT_CHANGED)
+
+
+@inlined
 def hold_wind(ints, floats, rows, air):
     """Let the air move at the bodies in these rows, (3,) m/s in W; the next run with no step takes it up."""
     world = memory.views(ints, floats)
@@ -77,6 +87,22 @@ def hold_efforts(ints, floats, rows, efforts, limits, at_once):
     world = memory.views(ints, floats)
     command_efforts(world.joints, rows, time_of(floats), efforts, limits, at_once)
     note_change(world, INPUT_CHANGED)
+
+
+@inlined
+def hold_swash(ints, floats, angles, at_once):
+    """Command the angles of all swashplates, (n_discs, 3) rad; the next run with no step takes it up."""
+    world = memory.views(ints, floats)
+    command_swash(world.discs, time_of(floats), angles, at_once)
+    note_change(world, INPUT_CHANGED)
+
+
+@inlined
+def joint_rate(ints, floats, joint):
+    """Rate of the joint in this row, rad/s or m/s."""
+    world = memory.views(ints, floats)
+    row = world.joint_int[joint, memory.JOINT_ROW]
+    return world.states[memory.START, row, memory.V]
 
 
 @inlined

@@ -172,6 +172,7 @@ class HelicopterLaw:
         team: whose law it is.
         gains: of the position, (LOAD,).
         settings: (SETTINGS,).
+        who: row of the helicopter, and of its load or -1, (2,).
         memory: integrals of position errors (3,), of the heading error, last steady tail force.
     """
 
@@ -197,7 +198,7 @@ class HelicopterLaw:
             )
         self.team = team
         load = -1 if team.payload is None else model.index(team.payload)
-        self._who = np.array([row, load])
+        self.who = np.array([row, load])
         environment = scenario.environment
         gravity, density = environment.gravity_m_s2, environment.air.density
         self.gains = np.zeros(g.LOAD)
@@ -248,9 +249,7 @@ class HelicopterLaw:
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the command (1, 4) of the vehicle for ``states`` (N, >= 13) and ``reference`` (28,)."""
-        helicopter_command(
-            states, reference, self.gains, self.settings, self._who, self.memory, out
-        )
+        helicopter_command(states, reference, self.gains, self.settings, self.who, self.memory, out)
 
     def reset(self) -> None:
         """Forget integrals."""

@@ -3,12 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp
 
 import numpy as np
 
 from rotor_core.errors import ContractError
+from rotor_core.kernels.jit import kernel
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import impact
+
+
+@kernel
+def command_swash(discs, time, angles, at_once):
+    """Let all swashplates go to other angles from now on, each with its lag (B.7).
+
+    Args:
+        discs: table of all discs.
+        time: now, s.
+        angles: collective, cosine and sine angles, (n_discs, 3) rad.
+        at_once: they have been there for long.
+    """
+    for k in range(angles.shape[0]):
+        row = discs[k]
+        fading = 0.0
+        if row[memory.SWASH_LAG_RATE] > 0.0 and not at_once:
+            fading = exp(-row[memory.SWASH_LAG_RATE] * (time - row[memory.SWASH_SINCE]))
+        for i in range(3):
+            offset = 0.0
+            if not at_once:
+                now = row[memory.SWASH + i] + fading * row[memory.SWASH_OFFSET + i]
+                offset = now - angles[k, i]
+            row[memory.SWASH_OFFSET + i] = offset
+            row[memory.SWASH + i] = angles[k, i]
+        row[memory.SWASH_SINCE] = time
 
 
 class SwashDrive:
@@ -63,11 +90,9 @@ class SwashDrive:
             raise ContractError(
                 f"swashplate: must be {len(self)} x 3 finite angles, got {angles.tolist()}."
             )
-        rows = self._world.discs
-        now = self.angles
-        rows[:, memory.SWASH_OFFSET : memory.SWASH_OFFSET + 3] = 0.0 if at_once else now - angles
-        rows[:, memory.SWASH : memory.SWASH + 3] = angles
-        rows[:, memory.SWASH_SINCE] = float(self._world.scalars[memory.TIME])
+        world = self._world
+        now = float(world.scalars[memory.TIME])
+        command_swash(world.discs, now, np.ascontiguousarray(angles), at_once)
 
     @property
     def inflow(self) -> np.ndarray:
