@@ -165,4 +165,8 @@ def test_arrays_that_share_memory_share_it_as_duals():
     assert whole[2, 1] == 7.0 and flags[0] == 1
     packed.put_back()
     assert whole[2, 1] == -1.0 and flags[0] == 9
+    there = np.zeros((4, 3)), (np.zeros((2, 2)), 5, np.zeros(2, int))
+    packed.put_into(there, 3, 0.5)
+    assert there[0][2, 1] == there[1][0][1, 0] == -1.0 + 0.5 * 7.0
+    assert there[0][3, 2] == 11.0 and there[1][2].tolist() == [9, 2]
     assert packed.tree[3].shape == (0, 3, WIDTH)

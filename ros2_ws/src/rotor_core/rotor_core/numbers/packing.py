@@ -79,3 +79,24 @@ class Packed:
             owner[...] = rows[..., 0]
         for original, copy in self._others.values():
             original[...] = copy
+
+    def put_into(self, tree: Any, k: int, by: float) -> None:
+        """Values, moved by so much of their derivative k, into the arrays of another tree of the same form.
+
+        Its single floats stay.
+        """
+        for number, there in zip(self.numbers, numbers_in(tree), strict=False):
+            there[...] = np.where(
+                number[..., k] == 0.0, number[..., 0], number[..., 0] + by * number[..., k]
+            )
+        for copy, there in zip(_others_in(self.tree), _others_in(tree), strict=False):
+            there[...] = copy
+
+
+def _others_in(tree: Any) -> Iterator[np.ndarray]:
+    """Arrays of anything but float64 in nested tuples, in their order."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from _others_in(part)
+    elif isinstance(tree, np.ndarray) and tree.dtype != np.float64:
+        yield tree

@@ -1,0 +1,108 @@
+"""Flights beside one, each with another number in its scenario: how that number enters what a compiled call takes.
+
+They are not flown. Where the flight stops for a change, they are put where it would be with their number, and changed
+with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rotor_core.config.parameters import Variations
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
+from rotor_core.numbers.packing import Packed
+from rotor_flight.compiled.flights import Stretch, arguments_of
+from rotor_flight.compiled.rows import Rows
+from rotor_flight.loop import ClosedLoop
+from rotor_flight.sensitivities.settings import slopes_with
+
+
+class Call:
+    """A flight between two compiled calls.
+
+    Args:
+        loop: at its start.
+        periods: of the whole flight.
+        every: periods per row.
+
+    Attributes:
+        loop: as it goes on.
+        rows: to be written.
+    """
+
+    def __init__(self, loop: ClosedLoop, periods: int, every: int) -> None:
+        self.loop, self.rows = loop, Rows.of(loop, periods, every)
+        self._periods, self._every = periods, every
+
+    def arguments(self, stretch: Stretch) -> tuple:
+        """Of the next call; the last one are the rows."""
+        return arguments_of(self.loop, self.rows, stretch, periods=self._periods, every=self._every)
+
+    def change(self) -> None:
+        """Let the scenario change what it changes now."""
+        simulation = self.loop.simulation
+        simulation.engine.run(0)  # takes up the events of the log
+        simulation.make_changes()
+
+
+class Companions:
+    """Flights that differ from one in the number at a place.
+
+    Args:
+        variations: scenarios that differ there.
+        place: of the number.
+        begin: starts the flight of a scenario.
+
+    Attributes:
+        number: as the scenario has it.
+    """
+
+    def __init__(
+        self, variations: Variations, place: str, begin: Callable[[Scenario], Call]
+    ) -> None:
+        self._variations, self._place, self._begin = variations, place, begin
+        self.number = variations.value(place)
+        self._calls: dict[float, tuple[Call, Any]] = {}
+        self._has_begun = False
+
+    def slopes(self, stretch: Stretch, middle: Any) -> list[np.ndarray]:
+        """Derivatives of what the next call begins with, of all arrays of float64 in it, in their order.
+
+        Args:
+            stretch: the call.
+            middle: what the flight itself begins it with.
+
+        Raises:
+            ConfigError: the neighbours of the number make no scenario.
+            ContractError: they begin otherwise, such as with a cable that is not taut there.
+        """
+
+        def settings(number: float) -> Any:
+            if number not in self._calls:
+                if self._has_begun:
+                    raise ConfigError(f"{self._place}: no flight began at {number:g}.")
+                begun = self._begin(self._variations.changed(self._place, number))
+                self._calls[number] = begun, None
+            call, _ = self._calls[number]
+            tree = call.arguments(stretch)[:-1]
+            self._calls[number] = call, tree
+            return tree
+
+        found = slopes_with(self._place, self.number, settings, middle)
+        self._has_begun = True
+        return found
+
+    def change(self, packed: Packed, k: int) -> None:
+        """Put all where the flight has come to, but for its derivative k, and change them.
+
+        Args:
+            packed: arguments of the call that has ended.
+            k: of the direction of this number.
+        """
+        for number, (call, tree) in self._calls.items():
+            packed.put_into(tree, k, number - self.number)
+            call.change()
