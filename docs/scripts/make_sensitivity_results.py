@@ -28,7 +28,7 @@ from rotor_core.numbers.duals import DIRECTIONS
 from rotor_core.numbers.packing import Packed
 from rotor_core.state import FULL_STATE
 from rotor_dynamics.sensitivities.shooting import Shooting
-from rotor_flight.compiled import Rows, arguments_of, fly_world, periods_of
+from rotor_flight.compiled.flights import fly_world, periods_of, stretches
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
@@ -36,6 +36,7 @@ from rotor_flight.optimal.ddp import Solution
 from rotor_flight.optimal.planning import Planning, Report
 from rotor_flight.optimal.results import write
 from rotor_flight.optimal.task import load_task
+from rotor_flight.sensitivities.companions import Call
 from rotor_flight.sensitivities.flights import fly_duals, sensitivities
 from rotor_recordings.identify.parameters import applied, chosen, default_names
 from rotor_recordings.identify.rollouts import prediction_residuals
@@ -78,7 +79,7 @@ def cost_of_flights() -> list[str]:
         def begin(scenario: Scenario = scenario, seconds: float = seconds) -> tuple:
             loop = ClosedLoop(scenario)
             n = periods_of(loop, seconds)
-            return arguments_of(loop, Rows.of(loop, n, 1), 0, n + 1, periods=n, every=1)
+            return Call(loop, n, 1).arguments(next(stretches(loop, n, at_once=n + 1)))
 
         plain, varied = [], []
         fly_world(*begin())

@@ -16,13 +16,13 @@ from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.schema import Actuation, Change, WindTo
 from rotor_core.config.sensing import Noise, Outage, Sensing
 from rotor_core.config.trajectories import HoverPlan
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, SolverError
 from rotor_core.plans.plan import Plan
 from rotor_core.saved.file import version
 from rotor_flight import checkpoint as resume
-from rotor_flight import compiled as compiled_flights
 from rotor_flight.checkpoint import load, save
-from rotor_flight.compiled import can_compile, fly_compiled
+from rotor_flight.compiled import flights as compiled_flights
+from rotor_flight.compiled.flights import can_compile, fly_compiled
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
 from rotor_planning.trajectories.from_config import make_plans
@@ -31,9 +31,11 @@ COMPILED = (
     "hover", "dragonfly_point_mass", "three_crazyflies_point_mass", "three_dragonflies_triangular_rigid",
     "heterogeneous_triangular_1m", "collision_triangular", "six_dragonflies_box", "hexacopter_wind",
     "three_dragonflies_motion_capture", "arm_coupled", "arm_uncoupled", "arm_slung_load", "kremer_tracking",
-    "tethered_quadrotor", "x500_hover",
+    "tethered_quadrotor", "x500_hover", "running_cable", "sixteen_dragonflies_four_boxes", "fiori_quadrotor_1",
+    "gyrostat_g1", "pendulum_on_peg", "helicopter_circle", "helicopter_slung_load",
 )  # fmt: skip
-"""One of each law, with events, with limits that act, with noise and delay, with arms, with compliant contact."""
+"""One of each law, with events, with limits that act, with noise and delay, with arms, with compliant contact; several
+teams, helicopters, and none."""
 
 SET_DOWN = """
 schema: 1
@@ -81,6 +83,45 @@ def test_the_same_bits_as_step_by_step(name):
     for array in ARRAYS:
         np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
     assert whole.events == compiled.events and whole.limited == compiled.limited
+
+
+@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("name", ["slalom", "three_dragonflies_motion_capture"])
+def test_cables_that_are_cut_are_flown_alike(name, every, monkeypatch):
+    """At the start, where a call ends, in the period after another cut, and after the end; with noise and delay."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 100)
+    cuts = Change(0.0, cut=1), Change(0.5, cut=2), Change(0.505, cut=3), Change(1.2, cut=2)
+    scenario = replace(load_scenario(name), changes=cuts)
+    whole, loop = step_by_step(scenario, 1.2), ClosedLoop(scenario)
+    assert can_compile(loop)
+    compiled = fly_compiled(loop, 1.2, every)
+    rows = np.unique([*range(0, len(whole.time), every), len(whole.time) - 1])
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array)[rows], getattr(compiled, array), array)
+    assert whole.events == compiled.events and whole.limited == compiled.limited
+    assert [e.type for e in whole.events] == ["cut"] * 3
+
+
+def test_what_is_gripped_and_let_go_is_flown_alike():
+    """Between grip and release the world is another one."""
+    scenario = load_scenario("pick_and_place")
+    whole, loop = step_by_step(scenario, 16.0), ClosedLoop(scenario)
+    assert can_compile(loop)
+    compiled = fly_compiled(loop, 16.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    assert whole.events == compiled.events
+    assert {"attach", "cut", "release"} <= {e.type for e in whole.events}
+
+
+def test_what_is_out_of_reach_is_said_at_its_time():
+    """A grip that fails ends a flight in compiled calls as it does step by step."""
+    scenario = load_scenario("pick_and_place")
+    grip = replace(scenario.changes[0], at_s=2.0)
+    with pytest.raises(
+        SolverError, match=r"attach at t = 3\.000 s: 'parcel' is .* more than within_m"
+    ):
+        fly(replace(scenario, changes=(grip,)), duration=3.0)
 
 
 @pytest.mark.parametrize("law", ["", "law: rigid", "law: rigid, restitution: 0.4"])
@@ -179,12 +220,7 @@ def test_rows_are_those_of_the_whole_flight(periods, every, monkeypatch):
 
 
 def test_what_needs_python_between_the_steps_is_left_to_it():
-    for name in (
-        "pick_and_place",
-        "delivery",
-        "helicopter_hover",
-        "sixteen_dragonflies_four_boxes",
-    ):
+    for name in ("hauled_over_ridge", "delivery", "deck_landing", "three_crazyflies_apart"):
         assert not can_compile(ClosedLoop(load_scenario(name))), name
 
 

@@ -10,6 +10,7 @@ import pytest
 import rotor
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients
+from rotor_core.config.schema import Change
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_core.kernels.jit import COMPILED
 from rotor_flight.fly import fly
@@ -71,8 +72,13 @@ FLIGHTS = (
     ("three_dragonflies_motion_capture", 2.0, ("plant.payload.mass_kg", "sensing.noise.position_m")),
     ("arm_slung_load", 2.0, ("plant.am1.mass_kg",)),
     ("hexacopter_wind", 2.0, ("plant.hexa.mass_kg", "environment.wind.steady_m_s.x")),
+    ("running_cable", 2.0, ("plant.load.mass_kg",)),
+    ("fiori_quadrotor_1", 2.0, ("plant.quad1.mass_kg",)),
+    ("block_and_tackle", 2.0, ("plant.load.mass_kg",)),
+    ("helicopter_slung_load", 3.0, ("plant.load.mass_kg", "controller.position_per_s2.x")),
+    ("pick_and_place", 16.5, ("plant.parcel.mass_kg", "controller.position_per_s2.z")),
 )  # fmt: skip
-"""One of each law, with snaps, noise, an arm, rotors in wind."""
+"""One of each law, with snaps, noise, an arm, rotors in wind; two teams, constant commands, nobody, a helicopter; a grip."""
 
 
 def miss(scenario, found, place, duration):
@@ -119,6 +125,16 @@ def test_against_differences_of_flights(name, duration, places):
     assert [e.type for e in found.flight.events] == [e.type for e in plain.events]
     for place in places:
         assert np.all(miss(scenario, found, place, duration) < 1e-6), place
+
+
+def test_a_cable_that_is_cut():
+    """Derivatives go on through what the scenario changes; its instant is its own and moves with nothing."""
+    scenario = replace(load_scenario("slalom"), changes=(Change(0.5, cut=2),))
+    places = "plant.payload.mass_kg", "controller.attitude_n_m.y"
+    found = sensitivities(scenario, places, 1.2)
+    for place in places:
+        assert np.all(miss(scenario, found, place, 1.2) < 1e-6), place
+        assert found[place].event_times.tolist() == [0.0]
 
 
 def test_rotors_with_a_lag_in_gusts():
@@ -258,7 +274,7 @@ def test_what_has_no_derivatives_is_told():
     with pytest.raises(ConfigError, match="duration"):
         rotor.sensitivities(hover, ["plant.quad1.mass_kg"], duration=-1.0)
     with pytest.raises(ContractError, match="Python between its steps"):
-        rotor.sensitivities("helicopter_hover", ["time.step_s"], duration=1.0)
+        rotor.sensitivities("delivery", ["time.step_s"], duration=1.0)
     with pytest.raises(ContractError, match="which cables are taut at the start"):
         rotor.sensitivities(
             "collision_triangular", ["initial.payload.velocity_m_s.z"], duration=1.0

@@ -35,18 +35,23 @@ SAME_SPEED = 1e-6
 
 
 class OpenLoopLaw:
-    """Constant commands of a team, whatever it does."""
+    """Constant commands of a team, whatever it does.
+
+    Attributes:
+        team: whose law it is.
+        wrenches: the commands, (n, 4) N and N m.
+    """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         control = scenario.controller
         assert isinstance(control, OpenLoopControl)
         rows = [scenario.model.index(name) for name in team.vehicles]
         self.team = team
-        self._wrenches = np.array([_open_loop_wrench(scenario, control, row) for row in rows])
+        self.wrenches = np.array([_open_loop_wrench(scenario, control, row) for row in rows])
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the commands (n, 4) of the team."""
-        out[:] = self._wrenches
+        out[:] = self.wrenches
 
     def reset(self) -> None:
         """Nothing to forget."""
@@ -76,6 +81,7 @@ class ArmLaw:
         team: whose law it is.
         row: of the vehicle in the states.
         law: of the vehicle alone.
+        joints: of the vehicle among all joints.
     """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
@@ -95,7 +101,7 @@ class ArmLaw:
             scenario.time.control_s,
         )
         first = sum(len(v.moving_joints) for v in model.vehicles[:row])
-        self._joints = slice(first, first + self.law.model.n)
+        self.joints = slice(first, first + self.law.model.n)
 
     def command_arm(
         self,
@@ -107,7 +113,7 @@ class ArmLaw:
         efforts: np.ndarray,
     ) -> None:
         """Write the command (1, 4) of the vehicle and its part of all efforts (n_joints,)."""
-        own = self._joints
+        own = self.joints
         self.law.command(
             states[self.row], joints[own], reference, wanted[own], out[0], efforts[own]
         )

@@ -11,7 +11,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
 from rotor_core.state import FULL_STATE, State
-from rotor_flight.compiled import can_compile, fly_compiled
+from rotor_flight.compiled.flights import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_planning.arms.plans import JointPlans

@@ -18,7 +18,7 @@ from rotor_dynamics.compiled_world import hold_efforts
 from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
-from rotor_flight.compiled import acts_simply, hold_commands, limit_to_plant, plant_arguments
+from rotor_flight.compiled.plant import acts_simply, hold_commands, limit_to_plant, plant_arguments
 from rotor_sim.actuation.modes import KINDS
 from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.system import system_from_scenario
@@ -43,7 +43,7 @@ def replay_world(
     Args:
         motion: of all members, (n, 19).
         held, efforts: commands, (periods, n_vehicles, 4) and (periods, n_joints).
-        gains, plant_limits, rotors: as of :func:`rotor_flight.compiled.fly_world`.
+        gains, plant_limits, rotors: as of :func:`rotor_flight.compiled.plant.plant_arguments`.
         drift: what is left of the thrust in every period, (periods, n_vehicles).
         of_joints, most_effort: rows of the joints of arms, and limits of their efforts.
         command: room, (n_vehicles, 4).

@@ -15,7 +15,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_core.kernels.jit import kernel_without_gil
 from rotor_core.numbers.duals import DIRECTIONS, duals
-from rotor_core.numbers.packing import Packed
+from rotor_core.numbers.packing import Packed, numbers_in
 from rotor_core.plans.plan import Plan
 from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.stepper import LOG_FULL, OK
@@ -25,12 +25,14 @@ from rotor_dynamics.sensitivities.propagation import (
     doubt_of,
     logged_times,
 )
-from rotor_flight.compiled import Rows, arguments_of, can_compile, flight_of, fly_world, periods_of
+from rotor_flight.compiled.flights import can_compile, fly_world, periods_of, stretches
+from rotor_flight.compiled.rows import Rows, flight_of
 from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.changes import FlightChange
-from rotor_flight.sensitivities.settings import FOURTH, SHARE, slopes_with, with_neighbours
+from rotor_flight.sensitivities.companions import Call, Companions
+from rotor_flight.sensitivities.settings import FOURTH, SHARE, with_neighbours
 
 KINK = 1e-5
 """Two differences of a cost along one direction that differ by more, relative to the larger, meet a kink."""
@@ -38,7 +40,7 @@ KINK = 1e-5
 
 @kernel_without_gil
 def fly_duals(arguments):
-    """:func:`rotor_flight.compiled.fly_world` with derivatives."""
+    """:func:`rotor_flight.compiled.flights.fly_world` with derivatives."""
     return fly_world(*duals(arguments))
 
 
@@ -134,7 +136,7 @@ def sensitivities(
     """Fly a scenario, with the derivatives of everything recorded.
 
     Args:
-        scenario: what flies; one that :func:`rotor_flight.compiled.can_compile`.
+        scenario: what flies; one that :func:`rotor_flight.compiled.flights.can_compile`.
         parameters: places of numbers, as of :meth:`Scenario.changed`: masses, lengths, gains, starts, waypoints.
         duration: s; default the trajectory and the scenario's ``settle_s``.
         plans: in place of the scenario's trajectory.
@@ -164,54 +166,89 @@ def sensitivities(
         raise ConfigError(f"duration: must be > 0 s and at most {LONGEST:g} s, got {total:g}.")
     periods = periods_of(loop, total)
 
-    def settings(varied: Scenario) -> Any:
-        other = _loop(varied, plans)
-        return _arguments(other, Rows.of(other, periods, every), periods, every)[:-_OF_ROWS]
+    def begin(varied: Scenario) -> Call:
+        return Call(_loop(varied, plans), periods, every)
 
     variations = Variations(scenario, list(parameters))
-    middle = settings(scenario)
-    slopes = [slopes_with(variations, place, settings, middle) for place in parameters]
     changes: list[FlightChange] = []
     flight, doubt = None, None
-    for first in range(0, len(slopes), DIRECTIONS):
-        loop = _loop(scenario, plans)
-        rows = Rows.of(loop, periods, every)
-        arguments = _arguments(loop, rows, periods, every)
+    for first in range(0, len(parameters), DIRECTIONS):
+        places = parameters[first : first + DIRECTIONS]
+        companions = [Companions(variations, place, begin) for place in places]
+        flown = _fly(begin(scenario), periods, companions)
+        if flown is None:
+            fly(scenario, duration=total, plans=plans)  # says why
+            raise ContractError("sensitivities: the flight ends early with derivatives alone.")
+        doubt = doubt or flown.doubt
+        told = flight_of(flown.loop, flown.rows, wall.perf_counter() - began, flown.limited)
+        flight = flight or told
+        for k, (place, companion) in enumerate(zip(places, companions, strict=True), start=1):
+            changes.append(
+                _change(flight, flown, k, companion.number, partial(variations.changed, place))
+            )
+    assert flight is not None
+    return Sensitivities(flight, tuple(parameters), tuple(changes), doubt)
+
+
+@dataclass
+class _Flown:
+    """A flight with derivatives in some directions.
+
+    Attributes:
+        loop, rows: of the flight.
+        packed: arguments of its last call.
+        times: derivatives of the times of its events by these, (n_directions,) each.
+        limited: commands beyond the rotors.
+        doubt: where derivatives may not exist.
+    """
+
+    loop: ClosedLoop
+    rows: Rows
+    packed: Packed
+    times: dict[float, np.ndarray]
+    limited: int
+    doubt: Doubt | None
+
+
+def _fly(call: Call, periods: int, companions: list[Companions]) -> _Flown | None:
+    """Fly with the derivatives by the numbers of companions; None: the integration cannot go on."""
+    packed, doubt, limited = None, None, 0
+    times: dict[float, np.ndarray] = {}
+    for stretch in stretches(call.loop, periods, at_once=periods + 1):
+        before, arguments = packed, call.arguments(stretch)
         packed = Packed(arguments)
-        for k, part in enumerate(slopes[first : first + DIRECTIONS], start=1):
+        if before is not None:
+            for row in numbers_in(arguments[-1]):
+                packed.of(row)[...] = before.of(row)
+        for k, companion in enumerate(companions, start=1):
+            slopes = companion.slopes(stretch, arguments[:-1])
             for number, slope in zip(
-                packed.numbers, part, strict=False
+                packed.numbers, slopes, strict=False
             ):  # those of the rows follow
                 if slope.any():
                     number[..., k] = slope
-        status, limited = fly_duals(packed.tree)
+        status, beyond = fly_duals(packed.tree)
         if status == LOG_FULL:
             raise ContractError(
                 "sensitivities: too many events for one call; make the flight shorter."
             )
         if status != OK:
-            fly(scenario, duration=total, plans=plans)  # says why
-            raise ContractError("sensitivities: the flight ends early with derivatives alone.")
-        engine = loop.simulation.engine
-        logged = logged_times(packed.copy_of(engine.ints), packed.of(engine.world.log))
+            return None
+        limited += int(beyond)
+        engine = call.loop.simulation.engine
+        for row in logged_times(packed.copy_of(engine.ints), packed.of(engine.world.log)):
+            times[float(row[0])] = row[1:]
         packed.put_back()
         doubt = doubt or doubt_of(engine.world)
-        engine.run(0)
-        flown = flight_of(loop, rows, wall.perf_counter() - began, int(limited))
-        flight = flight or flown
-        for k in range(1, 1 + len(slopes[first : first + DIRECTIONS])):
-            place = parameters[first + k - 1]
-            change = _change(
-                flight, packed, rows, masses_of(engine.system), logged, k,
-                variations.value(place), partial(variations.changed, place),
-            )  # fmt: skip
-            changes.append(change)
-    assert flight is not None
-    return Sensitivities(flight, tuple(parameters), tuple(changes), doubt)
-
-
-_OF_ROWS = 8
-"""Last arguments of :func:`fly_world`, which are written."""
+        if stretch.stops:
+            for k, companion in enumerate(companions, start=1):
+                companion.change(packed, k)
+            times[engine.time] = np.zeros(DIRECTIONS)  # of the change, whatever is so large
+            call.change()
+        else:
+            engine.run(0)
+    assert packed is not None
+    return _Flown(call.loop, call.rows, packed, times, limited, doubt)
 
 
 def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
@@ -219,44 +256,36 @@ def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     check_differentiable()
     if not can_compile(loop):
         raise ContractError(
-            f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: several teams, a "
-            "helicopter, a mission, changes on the way, driven joints, an estimator, batteries, wakes, wind in "
-            "space, or a law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
+            f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: a "
+            "mission, faults or winches on the way, driven joints, an estimator, batteries, wakes, wind in space, or "
+            "a law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
         )
     return loop
 
 
-def _arguments(loop: ClosedLoop, rows: Rows, periods: int, every: int) -> tuple:
-    return arguments_of(loop, rows, 0, periods + 1, periods=periods, every=every)
-
-
 def _change(
     flight: Flight,
-    packed: Packed,
-    rows: Rows,
-    heavy: list[int],
-    logged: np.ndarray,
+    flown: _Flown,
     k: int,
     number: float,
     scenario_with: Callable[[float], Scenario],
 ) -> FlightChange:
     def slope(array: np.ndarray) -> np.ndarray:
-        return packed.of(array)[..., k].copy()
+        return flown.packed.of(array)[..., k].copy()
 
-    n = flight.states.shape[1]
-    states = slope(rows.states)
-    times = {float(value): float(change) for value, change in logged[:, [0, k]]}
+    n, rows, unknown = flight.states.shape[1], flown.rows, np.full(DIRECTIONS, np.nan)
+    states, heavy = slope(rows.states), masses_of(flown.loop.simulation.engine.system)
     return FlightChange(
         flight,
         states[:, :n],
-        slope(rows.references)[:, None],
+        slope(rows.references),
         slope(rows.commands),
         slope(rows.tensions),
         slope(rows.joints),
         slope(rows.wanted),
         slope(rows.efforts),
         states[:, heavy, :3],
-        np.array([times.get(event.time, np.nan) for event in flight.events]),
+        np.array([flown.times.get(event.time, unknown)[k - 1] for event in flight.events]),
         number,
         scenario_with,
     )

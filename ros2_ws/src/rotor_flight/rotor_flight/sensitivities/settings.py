@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rotor_core.config.parameters import Variations
-from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.numbers.packing import numbers_in
 from rotor_dynamics.sensitivities.coordinates import difference
@@ -127,28 +125,23 @@ def with_neighbours(take: Callable[[Points], Taken]) -> Taken:
 
 
 def slopes_with(
-    variations: Variations, place: str, settings: Callable[[Scenario], Any], middle: Any
+    place: str, at: float, settings: Callable[[float], Any], middle: Any
 ) -> list[np.ndarray]:
     """Derivatives of all arrays of float64 in nested tuples with the number at a place, in their order.
 
     Args:
-        variations: of what flies.
         place: as of :meth:`Scenario.changed`.
-        settings: nested tuples of arrays that a scenario leads to.
+        at: the number there.
+        settings: nested tuples of arrays that another number leads to.
         middle: those that the scenario itself leads to.
 
     Raises:
-        ConfigError: there is no such place, or no number there, or its neighbours are no scenarios.
+        ConfigError: its neighbours are no scenarios.
         ContractError: its neighbours begin otherwise, such as with a cable that is not taut there.
     """
-    at = variations.value(place)
-
-    def neighbour(value: float) -> Any:
-        return settings(variations.changed(place, value))
-
     step = SHARE * (abs(at) or 1.0)
     try:
-        return with_neighbours(lambda points: slopes_of(neighbour, middle, at, step, points))
+        return with_neighbours(lambda points: slopes_of(settings, middle, at, step, points))
     except OtherSwitches as error:
         raise ContractError(
             f"{place}: no derivative at {at:g}, because at {error} something that decides is otherwise: which cables "

@@ -12,7 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import Tree, tree_of
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.state import State
-from rotor_flight.compiled import can_compile, fly_compiled
+from rotor_flight.compiled.flights import can_compile, fly_compiled
 from rotor_flight.flight import Flight
 from rotor_flight.fly import flight_duration, fly
 from rotor_flight.loop import ClosedLoop

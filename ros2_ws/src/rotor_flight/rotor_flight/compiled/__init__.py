@@ -1,0 +1,1 @@
+"""Whole flights in one compiled call: sense, plan, control, limit, step, record."""

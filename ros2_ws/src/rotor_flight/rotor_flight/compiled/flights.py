@@ -1,0 +1,282 @@
+"""A whole flight in one compiled call: sense, plan, control, limit, step, record.
+
+For what most studies fly: teams of multirotors under their laws, vehicles with arms, helicopters, or nobody at all;
+sensing with or without faults; wrenches that act at once or rotors that follow with a lag; air that moves; contact.
+What changes on the way at a time (a cut, a grip, a release) happens in Python, between two calls. Every kernel is that
+of :func:`rotor_flight.fly.fly`, called in the same order: the results are the same bits, without Python between the
+steps.
+"""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rotor_core.config.schema import Change
+from rotor_core.kernels.jit import kernel_without_gil
+from rotor_core.plans.plan import Plan
+from rotor_core.reference import REFERENCE
+from rotor_core.vehicles.rotors import limit_wrenches
+from rotor_dynamics.compiled_world import (
+    hold_efforts,
+    hold_wind,
+    read_cables,
+    read_joints,
+    read_touching,
+    time_of,
+)
+from rotor_dynamics.engine import Engine
+from rotor_dynamics.hybrid.stepper import OK, run
+from rotor_dynamics.kinematics.members import member_motion
+from rotor_flight.compiled.plant import (
+    acts_simply,
+    helicopter_arguments,
+    hold_commands,
+    hold_helicopters,
+    limit_to_plant,
+    plant_arguments,
+    steering_of,
+)
+from rotor_flight.compiled.rows import Rows, copy_into, flight_of
+from rotor_flight.compiled.teams import command_team, is_known, packed_teams
+from rotor_flight.flight import Flight
+from rotor_flight.loop import ClosedLoop
+from rotor_sim.sensing.pose import sense_pose
+from rotor_sim.simulation import START_TIME
+
+AT_ONCE = 2000
+"""Control periods between which a flight tells of its progress and hears of Ctrl-C."""
+
+
+@kernel_without_gil
+def fly_world(
+    world, sensor, teams, references, arms, command, limits, plant, helicopters, air, timing, rows
+):
+    """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
+
+    Args:
+        world: ints and floats of the engine, bodies and poses of all members, and their motion, (n, 19).
+        sensor: whether it is imperfect, motion of the entities, what controllers see of it (the same where sensing is
+            ideal), and the arrays of :func:`rotor_sim.sensing.pose.sense_pose`.
+        teams: of :func:`rotor_flight.compiled.teams.packed_teams`.
+        references: of all teams, (n_teams, 28); written.
+        arms: rows of their joints in the world, limits of their efforts, room for their states and efforts, and what is
+            wanted of them in the periods from ``first`` on, (n, n_joints, 3).
+        command: room for those of all vehicles, (n_vehicles, 4).
+        limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`, of the controller's
+            rotors.
+        plant, helicopters: of :func:`rotor_flight.compiled.plant.plant_arguments` and ``helicopter_arguments`` there.
+        air: velocities of the air in the periods from ``drawn`` on, (n, 3) m/s, or none; rows of the bodies in it.
+        timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
+            where to where are flown now; ``drawn``, the first whose command has not acted yet (the first, or the one
+            after it); whether to return once the command of the last period acts, before it is recorded and flown.
+        rows: :class:`rotor_flight.compiled.rows.Rows`, written; the last row is the end.
+    """
+    ints, floats, member_body, member_pose, motion = world
+    is_imperfect, truth, seen, sensing = sensor
+    of_joints, most_effort, joints, efforts, wanted = arms
+    limits_on, unmixing, counts, thrusts, asked = limits
+    gains, plant_limits, rotors = plant
+    winds, airy = air
+    start, periods, steps, every, first, end, drawn, stops = timing
+    (
+        times, states, reference_rows, commands, tensions, taut, touching, joint_rows, wanted_rows, effort_rows,
+    ) = rows  # fmt: skip
+    n_joints, n_helicopters = efforts.shape[0], helicopters[0].shape[0]
+    limited = 0
+    for i in range(first, end):
+        member_motion(ints, floats, member_body, member_pose, motion)
+        t = time_of(floats)
+        records = i % every == 0 or i == periods
+        row = i // every if i % every == 0 else times.shape[0] - 1
+        if i >= drawn:
+            if is_imperfect:
+                sense_pose(truth, t, *sensing)
+            if n_joints > 0:
+                read_joints(ints, floats, of_joints, joints)
+            for k in range(len(teams)):
+                command_team(
+                    seen, t - start, teams[k], references[k], joints, wanted[i - first], efforts, command
+                )  # fmt: skip
+            if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
+                limited += 1
+            if records:
+                copy_into(commands[row], command)
+            if i < periods:
+                if winds.shape[0] > 0:
+                    hold_wind(ints, floats, airy, winds[i - drawn])
+                    status = run(ints, floats, 0)
+                    if status != OK:
+                        return status, limited
+                if n_joints > 0:
+                    hold_efforts(ints, floats, of_joints, efforts, most_effort, i == 0)
+                if n_helicopters > 0:
+                    steering_of(command, helicopters)
+                limit_to_plant(command, gains, plant_limits)
+                hold_commands(ints, floats, command, plant_limits, rotors, i == 0)
+                status = run(ints, floats, 0)
+                if status == OK and n_helicopters > 0:
+                    hold_helicopters(ints, floats, helicopters, i == 0)
+                    status = run(ints, floats, 0)
+                if status != OK:
+                    return status, limited
+                read_touching(ints, floats, touching[i])
+                if stops and i == end - 1:
+                    return OK, limited
+        if records:
+            times[row] = t
+            copy_into(states[row], motion)
+            copy_into(reference_rows[row], references)
+            read_cables(ints, floats, tensions[row], taut[row])
+            if n_joints > 0:
+                read_joints(ints, floats, of_joints, joint_rows[row])
+                copy_into(wanted_rows[row], wanted[i - first])
+                for j in range(n_joints):
+                    effort_rows[row, j] = efforts[j]
+        if i < periods:
+            status = run(ints, floats, steps)
+            if status != OK:
+                return status, limited
+    return OK, limited
+
+
+def is_made_between(change: Change, engine: Engine) -> bool:
+    """True if a change happens at once: it is not a fault, not a winch, and not a grip while contacts are counted."""
+    return change.cut is not None or (
+        (change.attach is not None or change.release is not None) and not engine.system.contacts
+    )
+
+
+def can_compile(loop: ClosedLoop) -> bool:
+    """True if :func:`fly_compiled` can fly what :func:`rotor_flight.fly.fly` would."""
+    simulation, controller = loop.simulation, loop.controller
+    scenario, joints = simulation.scenario, simulation.engine.joints
+    return (
+        scenario.follows_plans
+        and all(is_known(law) for law in controller.laws)
+        and sum(len(team.vehicles) for team in controller.teams) == simulation.n_vehicles
+        and loop.pilot is None
+        and scenario.sensing.estimator is None
+        and simulation.told_errors is None
+        and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
+        and all(is_made_between(change, simulation.engine) for change in scenario.changes)
+        and acts_simply(simulation.actuators, simulation.engine)
+        and not simulation.actuators.drifts
+        and not simulation.power
+        and simulation.rotor_air is None
+        and scenario.environment.wind.is_uniform
+        and len(joints)
+        == loop.arms.n + sum(h.stop - h.start for h in simulation.helicopters.joints)
+        and not joints.is_driven.any()
+    )
+
+
+class Stretch(NamedTuple):
+    """Control periods that are flown in one call.
+
+    Attributes:
+        first, end: from where to where.
+        drawn: first whose command has not acted yet: ``first``, or the one after it.
+        stops: once the command of the last one acts, the scenario changes something.
+    """
+
+    first: int
+    end: int
+    drawn: int
+    stops: bool
+
+
+def stretches(loop: ClosedLoop, periods: int, *, at_once: int) -> Iterator[Stretch]:
+    """The calls in which a loop that :func:`can_compile` flies so many periods from its start, and records the end.
+
+    ``at_once``: periods of the longest.
+    """
+    cuts = [(i + 1, False) for i in loop.simulation.change_periods(periods)]
+    cuts += [(i, True) for i in (*range(at_once, periods + 1, at_once), periods + 1)]
+    first = drawn = 0
+    for end, is_flown in sorted(cuts):
+        yield Stretch(first, end, drawn, not is_flown)
+        first, drawn = end if is_flown else end - 1, end
+
+
+def arguments_of(
+    loop: ClosedLoop, rows: Rows, stretch: Stretch, *, periods: int, every: int
+) -> tuple:
+    """Arguments of :func:`fly_world` for a stretch of a loop that :func:`can_compile`.
+
+    Args:
+        loop: has flown to the start of the stretch.
+        rows: to be written.
+        stretch: what is flown.
+        periods: of the whole flight.
+        every: periods per row.
+    """
+    simulation, controller = loop.simulation, loop.controller
+    scenario, engine = simulation.scenario, simulation.engine
+    first, end, drawn, stops = stretch
+    n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
+    limits = controller.limits
+    truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
+    sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - drawn)
+    aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
+    references = controller.references if controller.laws else np.zeros((1, REFERENCE))
+    return (
+        (engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion),
+        (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
+        packed_teams(loop),
+        references,
+        (engine.joints.rows(np.arange(len(engine.joints)) < n_joints), engine.joints.limits[:n_joints],
+         np.zeros((n_joints, 2)), controller.efforts, aims),
+        np.zeros((n, 4)),
+        (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
+        plant_arguments(simulation.actuators, engine),
+        helicopter_arguments(simulation.helicopters, engine),
+        (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64)),
+        (START_TIME, periods, scenario.time.steps_per_control, every, first, end, drawn, stops),
+        tuple(rows),
+    )  # fmt: skip
+
+
+def fly_compiled(
+    loop: ClosedLoop,
+    duration: float,
+    every: int = 1,
+    progress: Callable[[float, float], None] | None = None,
+) -> Flight | None:
+    """Fly a loop that :func:`can_compile` from its start; one row per ``every`` control periods, and the end.
+
+    Args:
+        loop: at its start.
+        duration: s.
+        every: control periods per row.
+        progress: called now and then with (flown, total) s.
+
+    Returns:
+        The flight; None where the engine stopped on its way: ``fly`` knows why.
+
+    Raises:
+        SolverError: what the scenario attaches is out of reach.
+    """
+    simulation, periods = loop.simulation, periods_of(loop, duration)
+    rows = Rows.of(loop, periods, every)
+    began, limited = wall.perf_counter(), 0
+    for stretch in stretches(loop, periods, at_once=AT_ONCE):
+        arguments = arguments_of(loop, rows, stretch, periods=periods, every=every)
+        status, beyond = fly_world(*arguments)
+        if status != OK:
+            return None
+        limited += beyond
+        simulation.engine.run(0)  # takes up the events of the log
+        if stretch.stops:
+            simulation.make_changes()
+        if progress is not None:
+            progress(simulation.time - START_TIME, duration)
+    return flight_of(loop, rows, wall.perf_counter() - began, limited)
+
+
+def periods_of(loop: ClosedLoop, duration: float) -> int:
+    """Control periods of a flight of this duration, s."""
+    return max(1, round(duration / loop.simulation.scenario.time.control_s))

@@ -1,0 +1,113 @@
+"""Actuators of compiled flights: how commands act on the plant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core.kernels.jit import inlined
+from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
+from rotor_dynamics.compiled_world import (
+    hold_efforts,
+    hold_speeds,
+    hold_swash,
+    hold_wrench,
+    hold_wrenches,
+    joint_rate,
+)
+from rotor_dynamics.engine import Engine
+from rotor_sim.actuation.helicopter import (
+    TAIL,
+    Helicopters,
+    govern,
+    limit_steering,
+    swash_angles,
+)
+from rotor_sim.actuation.modes import Actuators, RotorActuators, WrenchActuators
+
+
+@inlined
+def limit_to_plant(command, gains, plant_limits):
+    """Scale commands (n, 4) by thrust gains (n,), and limit them to what the plant's rotors can do."""
+    limits_on, unmixing, counts, thrusts, asked = plant_limits
+    for k in range(command.shape[0]):
+        for channel in range(4):
+            command[k, channel] *= gains[k]
+    if limits_on:
+        limit_wrenches(unmixing, counts, thrusts, command, asked)
+
+
+@inlined
+def hold_commands(ints, floats, command, plant_limits, rotors, begins):
+    """Let commands (n, 4) act, by rotors or at once; the next run with no step takes them up.
+
+    ``begins``: rotors have been turning so.
+    """
+    _, unmixing, counts, _, _ = plant_limits
+    rotors_on, per_speed2, order, speeds = rotors
+    if rotors_on:
+        rotor_speeds(unmixing, counts, per_speed2, command, speeds)
+        hold_speeds(ints, floats, order, speeds, begins)
+    else:
+        hold_wrenches(ints, floats, command)
+
+
+@inlined
+def steering_of(command, helicopters):
+    """Keep what helicopters are told, within what they can do, before all commands (n_vehicles, 4) are limited."""
+    vehicles, _, settings, _, _, _, _, told, _, _, _ = helicopters
+    limit_steering(command, vehicles, settings)
+    for i in range(vehicles.shape[0]):
+        for channel in range(4):
+            told[i, channel] = command[vehicles[i], channel]
+
+
+@inlined
+def hold_helicopters(ints, floats, helicopters, begins):
+    """Let helicopters do what they are told, and their governors act; the next run with no step takes it up.
+
+    As :meth:`rotor_sim.actuation.helicopter.Helicopters.act` does. ``begins``: swashplates have been there for long.
+    """
+    vehicles, joints, settings, health, period, memory, most, told, angles, torques, tails = (
+        helicopters
+    )
+    for i in range(vehicles.shape[0]):
+        swash_angles(told[i], settings[i], angles[i])
+        tails[i, TAIL] = told[i, TAIL]
+        hold_wrench(ints, floats, vehicles[i], tails[i])
+        speed = joint_rate(ints, floats, joints[i])
+        torques[i] = govern(told[i], speed, settings[i], health[i], period, memory[i])
+    hold_efforts(ints, floats, joints, torques, most, False)
+    hold_swash(ints, floats, angles, begins)
+
+
+def acts_simply(actuators: Actuators, engine: Engine) -> bool:
+    """True if commands are wrenches, whose thrust may drift, or speeds of all rotors, which nothing bounds."""
+    if isinstance(actuators, RotorActuators):
+        rotors = sum(s.count for s in actuators.sets)
+        return actuators.are_free and rotors == len(engine.system.rotors)
+    return isinstance(actuators, WrenchActuators)
+
+
+def plant_arguments(actuators: Actuators, engine: Engine) -> tuple[np.ndarray, tuple, tuple]:
+    """Gains, limits and rotors of a plant that :func:`acts_simply`, for :func:`hold_commands`."""
+    layouts, none = actuators.layouts, np.zeros(0)
+    limits = (
+        actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked,
+    )  # fmt: skip
+    if isinstance(actuators, RotorActuators):
+        order = engine.rotors.order
+        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
+        return np.ones(len(actuators.sets)), limits, rotors
+    return actuators.gain[:, 0], limits, (False, none, np.zeros(0, np.int64), none)  # type: ignore[attr-defined]
+
+
+def helicopter_arguments(helicopters: Helicopters, engine: Engine) -> tuple:
+    """Helicopters for :func:`hold_helicopters`: rows among vehicles and joints, settings, what they are and do."""
+    n = len(helicopters)
+    first = np.array([own.start for own in helicopters.joints], np.int64)
+    every = engine.joints.rows(np.full(len(engine.joints), True))
+    return (
+        np.array(helicopters.vehicles, np.int64), every[first], helicopters.settings, helicopters.health,
+        helicopters.period, helicopters.memory, engine.joints.limits[first], np.zeros((n, 4)), np.zeros((n, 3)),
+        np.zeros(n), np.zeros((n, 4)),
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""What a compiled flight writes down, and the flight that it makes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rotor_core.kernels.jit import inlined
+from rotor_core.reference import REFERENCE
+from rotor_core.state import STATE
+from rotor_dynamics.hanging import masses_of
+from rotor_flight.flight import Flight
+from rotor_flight.loop import ClosedLoop
+
+
+class Rows(NamedTuple):
+    """What a compiled flight writes down, a row per recorded period; see :class:`rotor_flight.flight.Flight`."""
+
+    times: np.ndarray
+    states: np.ndarray
+    references: np.ndarray
+    commands: np.ndarray
+    tensions: np.ndarray
+    taut: np.ndarray
+    touching: np.ndarray
+    """Of compliant contacts, in every period."""
+    joints: np.ndarray
+    wanted: np.ndarray
+    efforts: np.ndarray
+
+    @classmethod
+    def of(cls, loop: ClosedLoop, periods: int, every: int) -> Rows:
+        """Empty rows for a flight of so many periods."""
+        simulation, n_joints, n_teams = loop.simulation, loop.arms.n, len(loop.controller.teams)
+        rows = periods // every + 1 + (periods % every > 0)
+        n_recorded = max(
+            [len(simulation.names), *(r + 1 for r in masses_of(simulation.engine.system))]
+        )
+        n_cables = simulation.engine.n_cables
+        return cls(
+            np.empty(rows), np.empty((rows, n_recorded, STATE)), np.empty((rows, n_teams, REFERENCE)),
+            np.empty((rows, simulation.n_vehicles, 4)), np.zeros((rows, n_cables)), np.zeros((rows, n_cables), bool),
+            np.zeros((periods, len(simulation.engine.system.contacts)), bool),
+            np.empty((rows, n_joints, 2)), np.empty((rows, n_joints, 3)), np.empty((rows, n_joints)),
+        )  # fmt: skip
+
+
+@inlined
+def copy_into(row, values):
+    """Write the first of ``values`` (m, k) into a row (n, k)."""
+    for b in range(row.shape[0]):
+        for j in range(row.shape[1]):
+            row[b, j] = values[b, j]
+
+
+def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> Flight:
+    """The flight whose rows have been written, with what the loop knows besides."""
+    simulation, engine = loop.simulation, loop.simulation.engine
+    heavy, n_entities = masses_of(engine.system), len(simulation.names)
+    seen = np.concatenate([rows.states[:, :n_entities], rows.states[:, heavy]], axis=1)
+    simulation.note_touching(rows.touching)
+    passed = simulation.passing.take(rows.times, seen, rows.taut, rows.joints)
+    return Flight(
+        simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references, rows.commands,
+        rows.tensions, rows.taut, sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
+        wall_time, limited,
+        {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
+        rows.joints, rows.wanted, rows.efforts,
+        masses=rows.states[:, heavy, :3], asked=loop.controller.limits.asked,
+    )  # fmt: skip
