@@ -182,9 +182,10 @@ def served():
 
     running: list = []
 
-    def start(what: str) -> tuple[str, Viewer, viser.ViserServer]:
-        server = serve(open_source(what), "127.0.0.1", 8120)
-        viewer = Viewer(server, open_source(what), open_source)
+    def start(what: str | Flight) -> tuple[str, Viewer, viser.ViserServer]:
+        source = open_source(what) if isinstance(what, str) else RecordedFlight(what)
+        server = serve(source, "127.0.0.1", 8120)
+        viewer = Viewer(server, source, open_source)
         over = threading.Event()
         thread = threading.Thread(target=viewer.run, args=(over.is_set,), daemon=True)
         thread.start()
@@ -242,6 +243,91 @@ def test_the_page_of_a_bag_is_scrubbed(served, bag):
         wait_until(lambda: abs(viewer._source.picture().time - 2.0) < 0.01)
         wait_until(lambda: re.search(r"(1\.99|2\.00) of 3\.00 s", page.inner_text("body")))
         assert outside(requests) == []
+
+
+def test_events_of_a_recording_are_gone_to_again_and_again(served):
+    """The slider goes there with the clock, and the list is ready for the same event."""
+    snap = fly(load_scenario("collision_triangular"), duration=2.0)
+    (when,) = (event.time - snap.time[0] for event in snap.events)
+    address, viewer, _ = served(snap)
+    with open_page(address) as (page, _):
+        wait_until(lambda: is_drawn(page))
+        for _ in range(2):
+            wait_until(lambda: viewer._source.picture().time > when + 0.3)
+            boxes = page.get_by_role("combobox").all()
+            (events,) = [box for box in boxes if box.input_value() == "go to ..."]
+            events.click()
+            page.get_by_text("snap cable2").click()
+            wait_until(lambda: abs(viewer._source.picture().time - when) < 0.01)
+            wait_until(lambda: abs(viewer._scrub.value - when) < 0.02)
+            wait_until(lambda events=events: events.input_value() == "go to ...")
+            page.get_by_text("play", exact=True).click()
+
+
+def test_the_camera_keeps_its_distance_and_a_restart_begins_anew(served):
+    """The team flies away and back; what was drawn of the time before is gone, and handles are where their entities are."""
+    address, viewer, server = served("slalom")
+    start = server.initial_camera
+    first = np.array(start.position) - np.array(start.look_at)
+    with open_page(address) as (page, _):
+        wait_until(lambda: is_drawn(page))
+
+        def offset():
+            (client,) = server.get_clients().values()
+            return client.camera.position - client.camera.look_at
+
+        for _ in range(3):
+            wait_until(lambda: viewer._source.picture().time > 3.0)
+            np.testing.assert_allclose(offset(), first, atol=0.02)
+            viewer._on_goal(
+                SimpleNamespace(target=SimpleNamespace(position=(0, 0, 1)), phase="update"),
+                "payload",
+            )
+            assert viewer._moved == {"payload"}
+            page.get_by_text("restart", exact=True).click()
+            wait_until(lambda: viewer._source.picture().time < 2.0)
+        assert not viewer._moved and len(viewer._trails["payload"]) < 60 * 4
+        handle, row = viewer._controls["payload"], viewer._scene._poses.names.index("payload")
+        page.get_by_text("pause", exact=True).click()
+        wait_until(lambda: "paused" in page.inner_text("body"))
+        time.sleep(0.2)
+        there = viewer._source.picture().states[row, :3]
+        np.testing.assert_allclose(handle.position, there, atol=1e-6)
+
+
+class Live:
+    """A flight of others."""
+
+    is_live, is_over, remark, duration = True, False, "", float("inf")
+
+    def __init__(self, flight: Flight) -> None:
+        self._recorded, self.scenario = RecordedFlight(flight), flight.scenario
+
+    def advance(self, seconds: float) -> None:
+        self._recorded.advance(seconds)
+
+    def picture(self):
+        return self._recorded.picture()
+
+
+def test_a_flight_of_others_is_held_and_not_stopped(flight):
+    """Its page has no controls that would do nothing, and says what holding it means."""
+    from rotor_viewer.browser.app import Viewer
+    from rotor_viewer.browser.serve import serve
+
+    server = serve(Live(flight), "127.0.0.1", 8140)
+    try:
+        viewer = Viewer(server, Live(flight), None)
+        viewer.tick(0.1)
+        viewer._press("pause")
+        viewer.tick(0.1)
+        assert "held; the flight goes on" in viewer._clock.content
+        assert viewer._scrub is viewer._loop is None
+        viewer._press("play")
+        viewer.tick(0.1)
+        assert "playing" in viewer._clock.content
+    finally:
+        server.stop()
 
 
 def test_switching_the_scenario(served):
@@ -336,6 +422,8 @@ def test_a_straight_path_is_one_piece():
         (["export", "{tmp}/nothing", "--png", "{tmp}/a.png"], "no such file"),
         (["view", "no_such_scenario"], "no shipped scenario"),
         (["view", "{bag}", "--live"], "is a recording"),
+        (["view", "{bag}", "--seed", "3"], "of a flight that begins here"),
+        (["view", "slalom", "--live", "--seed", "3"], "of a flight that begins here"),
         (["view", "{bag}", "--host", "203.0.113.7"], "cannot listen"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from rotor_core.config.teams import teams
 from rotor_core.errors import RotorError
 from rotor_core.state import State
 from rotor_viewer.browser import heard
+from rotor_viewer.browser.cameras import Cameras
 from rotor_viewer.browser.plots import Plots
 from rotor_viewer.browser.scene import TRAIL_COLOUR, Scene
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -44,6 +44,7 @@ WAKING = "deque mutated during iteration"
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 NOBODY = "nobody"
+GO_TO = "go to ..."
 
 Opener = Callable[[str], Source]
 """Opens a scenario by name."""
@@ -65,6 +66,7 @@ class Viewer:
         self._goal: tuple[str, np.ndarray] | None = None
         self._plotted = 0.0
         self._page = server.gui
+        self._cameras = Cameras(server)
         self._dark = False
         self._theme()
         self._page.main_panel.dock_right()
@@ -79,13 +81,14 @@ class Viewer:
         self._server.scene.reset()
         self._scene = Scene(self._server, source.scenario)
         self._playing, self._speed, self._follow = True, 1.0, TEAM
-        self._centres: dict[int, np.ndarray] = {}
-        """Place that the camera of each page has followed to."""
         self._rows: deque[Snapshot] = deque(maxlen=int(PLOTTED * RATE))
         self._trails: dict[str, deque[np.ndarray]] = {
             name: deque(maxlen=int(TRAIL * RATE)) for name in planned_names(source.scenario)
         }
-        self._drawn, self._shown = 0, float("nan")
+        self._moved: set[str] = set()
+        """Planned entities whose handles the user has taken: the others stay where their entity is."""
+        self._shown = float("nan")
+        self._scene.darken(self._dark)
         if isinstance(source, RecordedFlight):
             self._scene.draw_paths(source.flight)
         self._add_controls()
@@ -96,14 +99,16 @@ class Viewer:
         gui, source = self._page, self._source
         self._clock = gui.add_markdown("")
         self._message = gui.add_markdown("")
-        buttons = gui.add_button_group("flight", ("play", "pause", "restart"))
+        verbs = ("play", "pause") if source.is_live else ("play", "pause", "restart")
+        buttons = gui.add_button_group("flight", verbs)
         buttons.on_click(lambda _: self._press(heard.chosen(buttons)))
-        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-        speed.on_update(lambda _: setattr(self, "_speed", float(heard.chosen(speed))))
-        self._scrub: Any = None
-        if isinstance(source, RecordedFlight):
-            self._add_timeline(source)
-        self._loop = gui.add_checkbox("again at the end", initial_value=False)
+        self._scrub, self._loop = None, None
+        if not source.is_live:
+            speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+            speed.on_update(lambda _: setattr(self, "_speed", float(heard.chosen(speed))))
+            if isinstance(source, RecordedFlight):
+                self._add_timeline(source)
+            self._loop = gui.add_checkbox("again at the end", initial_value=False)
         entities = [e.name for e in source.scenario.model.entities]
         follow = gui.add_dropdown("camera follows", (TEAM, NOBODY, *entities), initial_value=TEAM)
         follow.on_update(lambda _: self._on_follow(heard.chosen(follow)))
@@ -124,17 +129,20 @@ class Viewer:
         self._scrub.on_update(self._on_scrub)
         if events:
             texts = {f"{when:.2f} s {what}": when for when, what in events}
-            choice = gui.add_dropdown("event", ("go to ...", *texts), initial_value="go to ...")
-            choice.on_update(lambda _: self._go_to(texts.get(choice.value)))
+            choice = gui.add_dropdown("event", (GO_TO, *texts), initial_value=GO_TO)
+            choice.on_update(lambda _: self._go_to(choice, texts))
 
-    def _go_to(self, when: float | None) -> None:
+    def _go_to(self, choice: Any, texts: dict[str, float]) -> None:
+        """Go to the event that was chosen, and let it be chosen again."""
+        when = texts.get(heard.chosen(choice))
         if when is not None:
             self._playing, self._seeking = False, when
+            choice.value = GO_TO
 
     def _darken(self, dark: bool) -> None:
         self._dark = dark
         self._theme()
-        self._scene.world.show(dark=dark)
+        self._scene.darken(dark)
 
     def _theme(self) -> None:
         self._page.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._dark)
@@ -165,9 +173,9 @@ class Viewer:
 
     def _on_follow(self, name: str) -> None:
         self._follow = name
-        self._centres.clear()
 
     def _on_goal(self, event: Any, name: str) -> None:
+        self._moved.add(name)
         goal = heard.place(event.target.position)
         if event.phase == "end" and goal is not None:
             self._goal = name, goal  # sent by the loop, which may be about to open another scene
@@ -209,7 +217,7 @@ class Viewer:
         if self._seeking is not None:
             self._source.seek(self._seeking)
             self._seeking = None
-            self._rows.clear()
+            self._forget()
         elif self._playing and self._source.is_over:
             self._end()
         elif self._playing:
@@ -227,9 +235,19 @@ class Viewer:
             self._shown = picture.time
         self._show_numbers(picture)
 
+    def _forget(self) -> None:
+        """What was shown of the time before a jump, and said of goals."""
+        self._rows.clear()
+        for name, trail in self._trails.items():
+            trail.clear()
+            if not isinstance(self._source, RecordedFlight):
+                self._scene.remove_path(f"{name}_trail")
+        self._moved.clear()
+        self._message.content = ""
+
     def _end(self) -> None:
         """The flight is over: stop, or begin again."""
-        if self._loop.value:
+        if self._loop is not None and self._loop.value:
             self._seeking = 0.0
         else:
             self._playing = False
@@ -248,7 +266,8 @@ class Viewer:
         names = [e.name for e in scenario.model.entities]
         over = " - the end" if self._source.is_over and not self._playing else ""
         playing = f" - {self._source.remark or 'playing'}"
-        state = over or (playing if self._playing else " - paused")
+        paused = " - held; the flight goes on" if self._source.is_live else " - paused"
+        state = over or (playing if self._playing else paused)
         total = f" of {self._source.duration:.2f}" if np.isfinite(self._source.duration) else ""
         self._clock.content = f"**{picture.time:.2f}{total} s**{state}"
         planned = [names.index(t.entity) for t in teams(scenario.model)]
@@ -258,18 +277,24 @@ class Viewer:
         for (name, trail), row in zip(self._trails.items(), planned, strict=True):
             if self._playing:
                 trail.append(places[row].copy())
-            if name in self._controls and self._drawn == 0:
+            if name in self._controls and name not in self._moved:
                 self._controls[name].position = places[row]
-        if self._scrub is not None and self._playing:
-            self._scrub.value = round(picture.time, 2)
+        self._show_time(picture.time)
         if self._follow == TEAM:
-            self._move_cameras(places.mean(axis=0))
+            self._cameras.follow(places.mean(axis=0))
         elif self._follow in names:
-            self._move_cameras(places[names.index(self._follow)])
-        self._drawn += 1
+            self._cameras.follow(places[names.index(self._follow)])
         if time.monotonic() - self._plotted > 1.0 / PLOT_RATE:
             self._plotted = time.monotonic()
             self._update_plots(picture)
+
+    def _show_time(self, time: float) -> None:
+        """Let the slider stand where the picture is; between rows it may stay where the user has put it."""
+        if self._scrub is None:
+            return
+        assert isinstance(self._source, RecordedFlight)
+        if self._playing or abs(self._scrub.value - time) > self._source.spacing:
+            self._scrub.value = round(time, 2)
 
     def _update_plots(self, picture: Snapshot) -> None:
         source = self._source
@@ -280,23 +305,3 @@ class Viewer:
         self._plots.update(rows, max(0.0, picture.time - PLOTTED), picture.time)
         for name, trail in self._trails.items():
             self._scene.draw_path(f"{name}_trail", np.array(trail), TRAIL_COLOUR)
-
-    def _move_cameras(self, place: np.ndarray) -> None:
-        """Cameras keep their distance from whom they follow."""
-        start = self._server.initial_camera
-        first = np.array(start.position) - np.array(start.look_at)
-        clients = self._server.get_clients()
-        for number, client in clients.items():
-            camera = client.camera
-            seen = self._centres.get(number)
-            now = heard.place(camera.position)
-            told = (now, heard.place(camera.look_at), heard.place(camera.up_direction))
-            if now is None or any(v is None for v in told):
-                continue  # a page without a camera that could be moved
-            # one that has just come looks from where everybody begins
-            position = place + first if seen is None else now + place - seen
-            with warnings.catch_warnings():  # a page may be closed at any time
-                warnings.simplefilter("ignore", UserWarning)
-                camera.look_at = place
-                camera.position = position
-        self._centres = {number: place.copy() for number in clients}

@@ -43,6 +43,8 @@ TRAIL_COLOUR: Colour = (0.95, 0.45, 0.10, 1.0)
 GOAL_COLOUR: Colour = (0.10, 0.65, 0.30, 0.6)
 PATH_COLOUR: Colour = (0.35, 0.35, 0.40, 1.0)
 
+TAUT_AT_NIGHT: Colour = (0.85, 0.87, 0.90, 1.0)
+
 CHORD = 1e-3
 """Largest distance of a drawn path from the flown one, in its extent: every piece costs a browser time."""
 
@@ -74,19 +76,24 @@ class Scene:
         server: of the page.
         scenario: what is drawn.
         root: name below which all nodes are.
-
-    Attributes:
-        world: ground, sky and light.
+        has_labels: whether names stand beside what flies; pictures that a program asks for show them too large.
     """
 
-    def __init__(self, server: viser.ViserServer, scenario: Scenario, root: str = "/rotor") -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        scenario: Scenario,
+        root: str = "/rotor",
+        *,
+        has_labels: bool = True,
+    ) -> None:
         self._server, self._scenario, self._root = server, scenario, root
         model = scenario.model
         self._poses = BodyPoses(scenario)
         self._ups = [np.array([0.0, 0.0, 1.0])] * len(model.vehicles)
         scene = server.scene
         grounded = scenario.environment.contact is not None
-        self.world = World(server, root, scenario.environment.ground_m if grounded else 0.0)
+        self._world = World(server, root, scenario.environment.ground_m if grounded else 0.0)
         self._frames = [
             scene.add_frame(self._node(name), show_axes=False) for name in self._poses.names
         ]
@@ -96,6 +103,8 @@ class Scene:
             *(s for v in model.vehicles for s in arm_shapes(v)),
         ]:
             if shape.group == "ground":  # the world has one
+                continue
+            if shape.kind == "text" and not has_labels:
                 continue
             number = counts[shape.body] = counts.get(shape.body, 0) + 1
             place = root if shape.body == "world" else self._node(shape.body)
@@ -255,6 +264,17 @@ class Scene:
             self._server.scene.add_line_segments(
                 f"{self._root}/paths/{name}", segments, rgb(colour), thickness=0.006
             )
+
+    def darken(self, dark: bool) -> None:
+        """Night, in which taut cables are light; or day."""
+        self._world.show(dark=dark)
+        for taut, _ in self._cables:
+            for piece in taut:
+                piece.color = rgb(TAUT_AT_NIGHT if dark else TAUT_COLOUR)
+
+    def remove_path(self, name: str) -> None:
+        """Take the line of this name away, where there is one."""
+        self._server.scene.remove_by_name(f"{self._root}/paths/{name}")
 
     def draw_paths(self, flight: Flight) -> None:
         """Paths of a recorded flight: of all that is planned, and where it should have been."""

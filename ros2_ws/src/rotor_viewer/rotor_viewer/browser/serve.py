@@ -66,6 +66,8 @@ def open_source(
     """
     if namespace and not live:
         raise ConfigError(f"--namespace {namespace}: is of running nodes, which --live shows.")
+    if seed is not None and (live or is_recording(what)):
+        raise ConfigError(f"--seed {seed}: is of a flight that begins here, and {what} has begun.")
     if is_recording(what):
         if live:
             raise ConfigError(

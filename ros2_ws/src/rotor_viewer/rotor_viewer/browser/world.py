@@ -29,7 +29,7 @@ GROUNDS = {
 }
 """Colours of the ground, by day and in the dark: two tiles, and the lines of metres."""
 
-BRIGHT, DIM = 1.2, 0.35
+BRIGHT, DIM = 1.2, 0.8
 """Light of the sky, besides the lamps that cast shadows."""
 
 

@@ -98,7 +98,7 @@ def _page(
     if program is None:
         raise ConfigError("film: needs a browser that draws (apt-get install chromium).")
     with (
-        private_page(source) as (server, scene),
+        private_page(source, has_labels=False) as (server, scene),
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
     ):
         address = f"http://127.0.0.1:{server.get_port()}"

@@ -16,12 +16,14 @@ FIRST_PORT = 18080
 
 
 @contextlib.contextmanager
-def private_page(source: RecordedFlight) -> Iterator[tuple[viser.ViserServer, Scene]]:
-    """Server and scene of a recording at its start, with its paths."""
+def private_page(
+    source: RecordedFlight, *, has_labels: bool = True
+) -> Iterator[tuple[viser.ViserServer, Scene]]:
+    """Server and scene of a recording at its start, with its paths; ``has_labels``: as of :class:`Scene`."""
     with contextlib.redirect_stdout(None):  # it tells of a server that nobody needs
         server = serve(source, "127.0.0.1", FIRST_PORT)
     try:
-        scene = Scene(server, source.scenario)
+        scene = Scene(server, source.scenario, has_labels=has_labels)
         scene.draw_paths(source.flight)
         scene.show(source.at(0))
         yield server, scene

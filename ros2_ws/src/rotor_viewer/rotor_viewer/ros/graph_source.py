@@ -50,6 +50,8 @@ class GraphSource:
         RotorError: ROS cannot be started.
     """
 
+    is_live = True
+
     def __init__(self, scenario: Scenario, namespace: str = "") -> None:
         self.scenario = scenario
         self.duration = float("inf")

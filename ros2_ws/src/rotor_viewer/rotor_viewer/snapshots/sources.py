@@ -33,12 +33,14 @@ class Source(Protocol):
     Attributes:
         scenario: who flies.
         duration: s since the start; infinite: it goes on.
+        is_live: it goes its own way: it cannot be stopped, taken back or hurried.
         is_over: whether all of it has been shown.
         remark: what is to be said about it now; empty: nothing.
     """
 
     scenario: Scenario
     duration: float
+    is_live: bool
     remark: str
 
     @property
@@ -66,6 +68,7 @@ class Source(Protocol):
 class RunningFlight:
     """A scenario that flies here, without ROS."""
 
+    is_live = False
     remark = ""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -143,8 +146,16 @@ class RunningFlight:
 
 
 class RecordedFlight:
-    """A flight that was recorded."""
+    """A flight that was recorded.
 
+    Args:
+        flight: what is shown.
+
+    Attributes:
+        spacing: longest time between two rows, and a hundredth, s.
+    """
+
+    is_live = False
     remark = ""
 
     def __init__(self, flight: Flight) -> None:
@@ -153,6 +164,7 @@ class RecordedFlight:
         self.duration = float(flight.time[-1] - flight.time[0])
         self._at = 0.0
         self._times = flight.time - flight.time[0]
+        self.spacing = 0.01 + float(np.diff(self._times).max(initial=0.0))
         cuts = [
             (e.time - flight.time[0], k) for e in flight.events if e.type == "cut" for k in e.cables
         ]

@@ -1,0 +1,60 @@
+"""Cameras of the pages: each keeps its distance from whom it follows, as its user has turned it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import viser
+
+from rotor_viewer.browser import heard
+
+NEAR = 0.02
+"""A view this near to the first one, over its distance, is that one: what a page tells of its camera is rounded."""
+
+
+class Cameras:
+    """Views of all pages of a server.
+
+    Args:
+        server: of the pages; everybody begins with its initial camera.
+    """
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        start = server.initial_camera
+        self._first = np.array(start.position) - np.array(start.look_at)
+        self._offsets: dict[int, np.ndarray] = {}
+        """From whom it follows to the camera of each page, (3,) m."""
+        self._begun: set[int] = set()
+        """Pages that have told of the first view: before that they tell where they looked from without it."""
+
+    def _hear(self, number: int, camera: viser.CameraHandle) -> None:
+        """Take up how a user has turned the camera of a page."""
+        place, target = heard.place(camera.position), heard.place(camera.look_at)
+        if place is None or target is None:
+            return
+        offset = place - target
+        if number in self._begun:
+            self._offsets[number] = offset
+        elif np.linalg.norm(offset - self._first) < NEAR * np.linalg.norm(self._first):
+            self._begun.add(number)
+
+    def follow(self, place: np.ndarray) -> None:
+        """Let all look at a place, (3,) m, from where they look."""
+        clients = self._server.get_clients()
+        for number, client in clients.items():
+            camera = client.camera
+            told = camera.position, camera.look_at, camera.up_direction
+            if any(heard.place(vector) is None for vector in told):
+                continue  # a page without a camera that could be moved
+            if number not in self._offsets:
+                self._offsets[number] = self._first
+                camera.on_update(lambda camera, number=number: self._hear(number, camera))
+            with warnings.catch_warnings(), client.atomic():  # a page may be closed at any time
+                warnings.simplefilter("ignore", UserWarning)
+                camera.position = place + self._offsets[number]
+                camera.look_at = place  # last: a new position moves what is looked at
+        for number in self._offsets.keys() - clients.keys():
+            del self._offsets[number]
+            self._begun.discard(number)
