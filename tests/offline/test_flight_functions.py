@@ -41,6 +41,9 @@ def test_jacobian_against_differences(function):
     np.testing.assert_allclose(
         jacobian, differences(function), rtol=0, atol=1e-6 * np.abs(jacobian).max()
     )
+    before = value.copy()
+    value[:] = jacobian[:] = 99.0  # what was handed out is the caller's
+    np.testing.assert_array_equal(function(function.start), before)
     with pytest.raises(ContractError, match="needs 2 numbers"):
         function(np.zeros(3))
 

@@ -13,9 +13,11 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import rotor_flight.gym  # noqa: F401
+from rotor_core.config.catalog import locate
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.state import State
 from rotor_flight.gym.worlds import Task, Worlds
+from rotor_sim.simulation import Simulation
 
 SCENARIOS = (
     "hover", "dragonfly_point_mass", "three_dragonflies_triangular_1m", "three_dragonflies_triangular_rigid",
@@ -99,6 +101,46 @@ def test_a_fall_ends_the_episode():
 def test_scenarios_that_cannot_be_learned_are_refused(name):
     with pytest.raises(ConfigError, match="one team of multirotors"):
         gymnasium.make("rotor/Team-v0", scenario=name)
+
+
+CUT_OFF = "changes: [{at_s: 0.2, cut: 1}]\n"
+WEAK = "plant: [{entity: quad1, thrust_gain: 0.8}, {entity: payload, mass_kg: 0.09}]\n"
+
+
+def test_the_plant_is_that_of_the_scenario(tmp_path):
+    """Rotors that give less than they should, against the simulation; what changes on the way is refused."""
+    text = locate("scenarios", "dragonfly_point_mass").read_text()
+    assert "plant:" not in text and "changes:" not in text
+    (tmp_path / "weak.yaml").write_text(text + WEAK)
+    (tmp_path / "cut.yaml").write_text(text + CUT_OFF)
+    task = Task(str(tmp_path / "weak.yaml"), spread_m=0.0, speed_m_s=0.0, tilt_deg=0.0)
+    worlds, simulation = Worlds(task, 1), Simulation(tmp_path / "weak.yaml")
+    worlds.restart(0, np.random.default_rng(0))
+    hover = worlds._hover.copy()
+    for _ in range(20):
+        worlds.step(np.zeros((1, 1, 4)))
+        for _ in range(round(task.period_s / simulation.scenario.time.control_s)):
+            simulation.step(hover)
+    assert simulation.state["quad1"].velocity[2] < -0.3  # it sinks
+    np.testing.assert_allclose(worlds.states[0], simulation.state.array[:, :13], rtol=0, atol=1e-12)
+    with pytest.raises(ConfigError, match="leave out changes"):
+        Worlds(Task(str(tmp_path / "cut.yaml")), 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (
+            {"period_s": 1e-5},
+            r"whole number of steps of hover \(0.001 s\), got 1e-05; the nearest is 0.001",
+        ),
+        ({"period_s": 0.0213}, "the nearest is 0.021"),
+        ({"limit_s": 0.001}, "limit_s: must be at least period_s"),
+    ],
+)
+def test_periods_are_whole_steps(wrong, words):
+    with pytest.raises(ConfigError, match=words):
+        Worlds(Task("hover", **wrong), 1)
 
 
 def test_something_is_learned(capsys, monkeypatch):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotor_core.config import initial
 from rotor_core.config.catalog import shipped
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.errors import ConfigError
@@ -31,13 +32,13 @@ def scenarios() -> list[str]:
     return shipped("scenarios")
 
 
-def initial_states(scenario: Scenario | str) -> States:
+def initial_states(scenario: Scenario | str | Path) -> States:
     """States of all entities at the start, by name, without a simulation.
 
     Raises:
         ConfigError: there is no such scenario.
     """
-    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    scenario = scenario_of(scenario)
     names = [e.name for e in scenario.model.entities]
     return States(names, initial.initial_states(scenario))
 
@@ -56,7 +57,7 @@ def _tell_of_compiling() -> None:
 
 
 def fly(
-    scenario: Scenario | str,
+    scenario: Scenario | str | Path,
     *,
     duration: float | None = None,
     plans: Mapping[str, Plan] | None = None,
@@ -73,20 +74,23 @@ def fly(
             plans are wrong.
         SolverError: the integration cannot go on.
     """
-    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
-    if duration is not None and not duration > 0.0:
-        raise ConfigError(f"duration: must be > 0 s, got {duration:g}.")
+    scenario = scenario_of(scenario)
+    if duration is not None and not (isinstance(duration, Real) and duration > 0.0):
+        raise ConfigError(f"duration: must be a number > 0 s, got {duration!r}.")
     if plans is not None:
         planned = [team.entity for team in teams(scenario.model)]
         if not isinstance(plans, Mapping) or sorted(plans) != sorted(planned):
             given = sorted(plans) if isinstance(plans, Mapping) else type(plans).__name__
             raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
+        for name, plan in plans.items():
+            if not isinstance(plan, Plan):
+                raise ConfigError(f"plans: {name!r} must be a Plan, got {type(plan).__name__}.")
     _tell_of_compiling()
     return flying.fly(scenario, duration=duration, plans=None if plans is None else dict(plans))
 
 
 def sensitivities(
-    scenario: Scenario | str,
+    scenario: Scenario | str | Path,
     parameters: Sequence[str],
     *,
     duration: float | None = None,
@@ -107,7 +111,7 @@ def sensitivities(
     """
     from rotor_flight.sensitivities.flights import sensitivities
 
-    scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    scenario = scenario_of(scenario)
     _tell_of_compiling()
     return sensitivities(
         scenario, parameters, duration, plans=None if plans is None else dict(plans)

@@ -38,8 +38,8 @@ class FunctionLaw:
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the command (1, 4) of the vehicle."""
-        state = State(states[self._row])
-        wrench = self._function(state, Reference(reference), self._vehicle, self._gains)
+        state = State(states[self._row].copy())  # a law may calculate in place
+        wrench = self._function(state, Reference(reference.copy()), self._vehicle, self._gains)
         if not isinstance(wrench, Wrench):
             raise ContractError(
                 f"control law of {self._vehicle.name!r}: must return a rotor.Wrench, got {type(wrench).__name__}."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 
-from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.config.loader import dump_scenario, scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.extras import explained
@@ -72,7 +72,7 @@ class Study:
         options: further keys of the file of a study (docs/how-to/sweep.md).
     """
 
-    scenario: Scenario | str
+    scenario: Scenario | str | Path
     vary: Mapping[str, Varied]
     metrics: Sequence[str]
     method: str = "sobol"
@@ -87,17 +87,26 @@ class Study:
         Args:
             flights: how many.
             out: result folder; must be new or empty. Default: ``results/sweep-NAME-DATE``.
-            workers: processes; default one per core, 0: in this process.
+            workers: processes; default one per core, 0: in this process. Each begins by importing the script that
+                runs the study, which must do so below ``if __name__ == "__main__":``.
 
         Raises:
-            ConfigError: a place, distribution or metric is wrong, or the folder is not empty.
+            ConfigError: a place, distribution, metric or number is wrong, or the folder is not empty.
+            RotorError: the processes do not begin.
         """
         with explained():
             from rotor_flight.studies.run import sweep
 
-        if flights < 1:
-            raise ConfigError(f"study: needs at least one flight, got {flights}.")
-        scenario = load_scenario(self.scenario) if isinstance(self.scenario, str) else self.scenario
+        if not isinstance(flights, int) or flights < 1:
+            raise ConfigError(f"study: flights must be a whole number >= 1, got {flights!r}.")
+        if workers is not None and (not isinstance(workers, int) or workers < 0):
+            raise ConfigError(f"study: workers must be a whole number >= 0, got {workers!r}.")
+        for place, varied in self.vary.items():
+            if not isinstance(varied, Varied):
+                raise ConfigError(
+                    f"study: {place} must vary as rotor.normal, rotor.uniform or rotor.choice, got {varied!r}."
+                )
+        scenario = scenario_of(self.scenario)
         folder = new_folder(None if out is None else str(out), f"sweep-{scenario.name}")
         inputs = folder / "study"
         inputs.mkdir()

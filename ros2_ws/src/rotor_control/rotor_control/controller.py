@@ -6,6 +6,7 @@ One law per team, limits at rotor level, commands for all vehicles.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -19,15 +20,16 @@ from rotor_core.config.controllers import (
     ManipulatorControl,
     OpenLoopControl,
 )
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.yaml.units import rad_s_from_rpm
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.given import numbers
 from rotor_core.plans.plan import Plan, PlannedReference
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import REFERENCE, Reference
-from rotor_core.state import States
+from rotor_core.state import STATE, States
 from rotor_core.vehicles.rotors import asked_of_rotors, rotor_limits, rotor_set
 
 SAME_SPEED = 1e-6
@@ -140,6 +142,7 @@ class Controller:
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.model
         self._names = tuple(v.name for v in model.vehicles)
+        self._entities = [e.name for e in model.entities]
         self.teams = teams(model)
         make = CONTROL_LAWS[scenario.controller.type].maker
         self.laws: list[Law] = [make(scenario, team) for team in self.teams]
@@ -279,8 +282,8 @@ class Controller:
             joints, joint_references: as of :meth:`decide`.
 
         Raises:
-            ContractError: an entity without reference, a law that needs the plan got a bare reference, or a state
-                that is not finite.
+            ContractError: an entity without reference or state, a law that needs the plan got a bare reference, or
+                arrays of another shape or with numbers that are not finite, which integrals would keep.
         """
         given = reference if isinstance(reference, Mapping) else {self.teams[0].entity: reference}
         for i, team in enumerate(self.teams):
@@ -295,12 +298,31 @@ class Controller:
                     f"controller: the law of {team.entity!r} uses the nominal motion (feedforward: nominal), which a "
                     "single reference does not contain. Pass plan.at(t)."
                 )
-            self.references[i] = wanted.array
-        states = measured.array if isinstance(measured, States) else np.asarray(measured)
-        for i in np.flatnonzero(~np.isfinite(states).all(axis=1)):
-            raise ContractError(  # else integrals would keep it
-                f"controller: state {i + 1} of {len(states)} must be finite, got {states[i].tolist()}. Leave out what "
-                "was not measured, and send no command."
+            if not isinstance(wanted, Reference):
+                raise ContractError(
+                    f"controller: the reference for {team.entity!r} must be a rotor.Reference, such as plan.at(t), got "
+                    f"{type(wanted).__name__}."
+                )
+            self.references[i] = numbers(
+                f"reference for {team.entity!r}", wanted.array, int(REFERENCE)
+            )
+        n, n_joints = len(self._entities), len(self.efforts)
+        rows = measured.of(self._entities) if isinstance(measured, States) else measured
+        states = numbers(
+            "controller: states (leave out what was not measured, and send no command)",
+            rows,
+            n,
+            None,
+        )
+        if states.shape[1] < STATE:
+            raise ContractError(
+                f"controller: states must have {int(STATE)} columns or more, got {states.shape[1]}."
+            )
+        if joints is not None:
+            joints = numbers("controller: joints", joints, n_joints, 2)
+        if joint_references is not None:
+            joint_references = numbers(
+                "controller: joint_references", joint_references, n_joints, 3
             )
         wrenches = self.decide(states, self.references, joints, joint_references)
         return Command(self._names, wrenches.copy(), self.efforts.copy())
@@ -398,10 +420,10 @@ def multirotor_law(scenario: Scenario, team: Team) -> Law:
     return team_law(scenario, team)
 
 
-def make_controller(scenario: Scenario | str) -> Controller:
+def make_controller(scenario: Scenario | str | Path) -> Controller:
     """Controllers of a scenario (or of the name or path of one), built from its nominal model.
 
     Raises:
         ConfigError: the controller does not fit the model.
     """
-    return Controller(load_scenario(scenario) if isinstance(scenario, str) else scenario)
+    return Controller(scenario_of(scenario))

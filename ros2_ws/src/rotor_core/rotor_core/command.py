@@ -9,6 +9,7 @@ import numpy as np
 
 from rotor_core.errors import ContractError, UnknownNameError
 from rotor_core.rows import Row
+from rotor_core.state import rows_of
 
 wrench = Row("wrench", "Thrust and moment of a vehicle.")
 THRUST = wrench("N", "along body z")
@@ -91,6 +92,27 @@ class Command:
         if name not in self.names:
             raise UnknownNameError(f"there is no vehicle {name!r}; known: {', '.join(self.names)}")
         return Wrench.of(self.wrenches[..., self.names.index(name), :])
+
+    def of(self, names: Sequence[str]) -> np.ndarray:
+        """Wrenches of vehicles in this order, (..., n, 4).
+
+        Raises:
+            UnknownNameError: one is missing.
+            ContractError: vehicles besides these, or efforts of joints, which are in the order of the vehicles.
+        """
+        if tuple(names) == self.names:
+            return self.wrenches
+        rows = rows_of(names, self.names, "command")
+        if len(rows) < len(self.names):
+            raise ContractError(
+                f"command: is for {', '.join(self.names)}, but only {', '.join(names)} fly here."
+            )
+        if self.efforts.size:
+            raise ContractError(
+                f"command: efforts of joints are vehicle by vehicle, so the vehicles must be in the order "
+                f"{', '.join(names)}, got {', '.join(self.names)}."
+            )
+        return self.wrenches[..., rows, :]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

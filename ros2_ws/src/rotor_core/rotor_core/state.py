@@ -151,6 +151,20 @@ def blended(here: np.ndarray, there: np.ndarray, share: float, attitude: int = Q
     return out
 
 
+def rows_of(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
+    """Where among names the wanted ones are.
+
+    Raises:
+        UnknownNameError: one is missing; ``what`` it is missing in.
+    """
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise UnknownNameError(
+            f"{what}: {', '.join(map(repr, missing))} is missing; there are {', '.join(map(repr, names))}."
+        )
+    return [list(names).index(name) for name in wanted]
+
+
 class States(State):
     """States of several bodies: ``states["payload"].position``; all of them: ``states.position``.
 
@@ -175,6 +189,16 @@ class States(State):
         if name not in self.names:
             raise UnknownNameError(f"there is no entity {name!r}; known: {', '.join(self.names)}")
         return State(self.array[..., self.names.index(name), :])
+
+    def of(self, names: Sequence[str]) -> np.ndarray:
+        """Rows of bodies in this order, (..., n, 13 or 19); those of others are left out.
+
+        Raises:
+            UnknownNameError: one is missing.
+        """
+        if tuple(names) == self.names:
+            return self.array
+        return self.array[..., rows_of(names, self.names, "states"), :]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

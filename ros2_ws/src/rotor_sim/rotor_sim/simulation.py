@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -14,9 +15,10 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.command import Command, Wrench
 from rotor_core.config.initial import initial_states
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import checked_seed, scenario_of
 from rotor_core.config.schema import Change, Grip, Scenario
 from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
+from rotor_core.given import numbers
 from rotor_core.state import FULL_STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.compiled_world import times_at
@@ -47,6 +49,9 @@ START_TIME = 1.0
 FARTHEST = 1e6
 """Positions, velocities and rates beyond this cannot be set, m, m/s, rad/s."""
 
+MOST_GAIN = 2.0
+"""Rotors give at most this much of the thrust that they should."""
+
 INSIDE = 0.02
 """Bodies may begin this deep inside each other, m: what stands sinks in by some millimetres."""
 
@@ -76,13 +81,14 @@ class Simulation:
         seed: of the random streams; default the scenario's.
 
     Raises:
+        ConfigError: there is no such scenario, or the seed is none.
         ModelError: the scenario describes a system that cannot be built.
     """
 
-    def __init__(self, scenario: Scenario | str, *, seed: int | None = None) -> None:
-        scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
+    def __init__(self, scenario: Scenario | str | Path, *, seed: int | None = None) -> None:
+        scenario = scenario_of(scenario)
         self.scenario = scenario
-        self.seed = scenario.seed if seed is None else seed
+        self.seed = scenario.seed if seed is None else checked_seed(seed)
         self.names = [e.name for e in scenario.model.entities]
         self.n_vehicles = len(scenario.model.vehicles)
         self.actuators = KINDS[scenario.actuation.mode](scenario)
@@ -217,7 +223,6 @@ class Simulation:
     def _forget_measurement(self) -> None:
         """The state has jumped: what was measured at this time is void."""
         self._sensed_at, self._sensed = float("nan"), np.zeros(0)
-        self._states: States | None = None
 
     def _with_links(self, states: np.ndarray) -> np.ndarray:
         """States of all bodies from those of the entities; links follow from their joints."""
@@ -285,7 +290,7 @@ class Simulation:
         leaders = [self.names.index(name) for name in states]
         every = self.engine.joints.states.copy()
         if joints is not None:
-            every[: self._n_joints] = joints
+            every[: self._n_joints] = numbers("joints", joints, self._n_joints, 2)
         trial = self.engine.trial(self._with_links(wanted), leaders, every)
         asked = trial.update_kinematics()[: len(self.names)].copy()
         self._check_links(asked, {m: wanted[m] for m in leaders})
@@ -340,11 +345,14 @@ class Simulation:
 
     @property
     def state(self) -> States:
-        """True states and accelerations of all entities, by name."""
-        return States(self.names, self.motion)
+        """True states and accelerations of all entities now, by name; a copy."""
+        return States(self.names, self.motion.copy())
 
     def sense(self) -> States:
-        """States as controllers see them, by name: one sample per control period, the same if it is asked for again."""
+        """States as controllers see them, by name; a copy.
+
+        One sample per control period, the same if it is asked for again.
+        """
         if self._is_ideal:
             measured = self.motion
         else:
@@ -358,9 +366,7 @@ class Simulation:
                 if self.told_errors:
                     self._sensed = self.told_errors.tell(self._sensed)
             measured = self._sensed
-        if self._states is None or self._states.array is not measured:
-            self._states = States(self.names, measured)
-        return self._states
+        return States(self.names, measured.copy())
 
     def believe(self, attitudes: dict[str, np.ndarray]) -> None:
         """Let estimators on board begin with these attitudes (4,), w first; others begin with the truth.
@@ -389,9 +395,31 @@ class Simulation:
         return self._supply.trains
 
     def weaken(self, vehicle: str, rotor: int, thrust_gain: float) -> None:
-        """Let a rotor give this share of its thrust (of a helicopter: its tail)."""
+        """Let a rotor give this share of its thrust (of a helicopter: its engine of its power).
+
+        Args:
+            vehicle: its name.
+            rotor: from 0 (in scenarios from 1).
+            thrust_gain: 0 to 2.
+
+        Raises:
+            UnknownNameError: no entity has this name.
+            ContractError: it has no such rotor, or the share is none.
+        """
         row = self.vehicle(vehicle)
-        if row in self.helicopters.vehicles:
+        if row >= self.n_vehicles:
+            raise ContractError(f"weaken: {vehicle!r} is no vehicle.")
+        if not 0.0 <= thrust_gain <= MOST_GAIN:
+            raise ContractError(
+                f"weaken: the gain must be 0 to {MOST_GAIN:g}, got {thrust_gain:g}."
+            )
+        flies_on_blades = row in self.helicopters.vehicles
+        count = 1 if flies_on_blades else self.actuators.sets[row].count
+        if not 0 <= rotor < count:
+            raise ContractError(
+                f"weaken: {vehicle!r} has {count} rotors, counted from 0, got {rotor}."
+            )
+        if flies_on_blades:
             self.helicopters.weaken(row, thrust_gain)
         else:
             self.actuators.weaken(row, rotor, thrust_gain)
@@ -425,13 +453,19 @@ class Simulation:
             wrenches = np.atleast_2d(wrenches.array)
         if isinstance(wrenches, Command):
             efforts = wrenches.efforts if len(wrenches.efforts) else efforts
-            wrenches = wrenches.wrenches
+            wrenches = wrenches.of(self.names[: self.n_vehicles])
+        if not isinstance(wrenches, np.ndarray):
+            wrenches = numbers("wrenches", wrenches, self.n_vehicles, 4)
         self.engine.check_wrenches(wrenches)
         self._held, self._acted = np.array(wrenches, float), self.time
         if self._wind:
             self._blow(self._wind)
         if efforts is not None and len(efforts) + self._n_joints:
             every = np.zeros(len(self.engine.joints))
+            if np.shape(efforts) != (self._n_joints,):
+                raise ContractError(
+                    f"efforts: must have the shape ({self._n_joints},), got {np.shape(efforts)}."
+                )
             every[: self._n_joints] = efforts
             self.engine.joints.write_efforts(
                 every, at_once=not self._motors_on, only=self._arm_joints
@@ -586,10 +620,15 @@ class Simulation:
         """Let an external wrench act on an entity until it is replaced.
 
         Force and moment in W, (3,) N and N m.
+
+        Raises:
+            UnknownNameError: no entity has this name.
+            ContractError: they are no finite vectors.
         """
         member = self.vehicle(entity)
+        force, moment = numbers("push: force", force, 3), numbers("push: moment", moment, 3)
         if np.any(force) or np.any(moment):
-            self.externals[member] = (np.asarray(force, float), np.asarray(moment, float))
+            self.externals[member] = (force, moment)
         else:
             self.externals.pop(member, None)
         self._apply_externals()

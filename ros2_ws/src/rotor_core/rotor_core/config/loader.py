@@ -9,8 +9,9 @@ import dataclasses
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
+import numpy as np
 from ruamel.yaml import YAML
 
 from rotor_core.config.attachments.cable import CableAttachment
@@ -24,7 +25,7 @@ from rotor_core.config.mission import Mission
 from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.obstacles.files import with_obstacle_files
 from rotor_core.config.obstacles.pegs import with_pegs
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import Scenario, Timing
 from rotor_core.config.trajectories import TRAJECTORIES, Plan
 from rotor_core.config.vehicles.propulsion import Propeller
 from rotor_core.config.vehicles.urdf import read_urdf
@@ -67,10 +68,39 @@ def load_scenario(
     tree = read_tree(path)
     scenario = scenario_from_tree(tree, path.stem)
     if seed is not None:
-        scenario = replace(scenario, seed=seed)
+        scenario = replace(scenario, seed=checked_seed(seed))
     if pacing is not None:
+        known = get_args(get_type_hints(Timing)["pacing"])
+        if pacing not in known:
+            raise ConfigError(f"pacing: must be {' or '.join(known)}, got {pacing!r}.")
         scenario = replace(scenario, time=replace(scenario.time, pacing=pacing))
     return with_autopilot(scenario, autopilot) if autopilot else scenario
+
+
+def scenario_of(what: Scenario | str | Path) -> Scenario:
+    """A scenario itself, or the one of a shipped name or path.
+
+    Raises:
+        ConfigError: it is neither, or cannot be loaded.
+    """
+    if isinstance(what, Scenario):
+        return what
+    if not isinstance(what, (str, Path)):
+        raise ConfigError(
+            f"scenario: must be a Scenario, or the name or path of one, got {type(what).__name__}."
+        )
+    return load_scenario(what)
+
+
+def checked_seed(seed: int) -> int:
+    """A seed of random streams.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ConfigError(f"seed: must be a whole number >= 0, got {seed!r}.")
+    return int(seed)
 
 
 def scenario_heading(name: str) -> tuple[str, str]:

@@ -6,6 +6,8 @@ import copy
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import PlantChange, Scenario
 from rotor_core.config.yaml.tree import Tree, parse_tree, plain, tree_of
@@ -122,6 +124,7 @@ class Variations:
 
         document = copy.deepcopy(self._document)
         holder, key = _holder(document, place)
+        value = value.item() if isinstance(value, np.generic) else value
         holder[key] = list(value) if isinstance(value, tuple) else value
         return scenario_from_tree(tree_of(document, Tree(None, place, 0)), self._name)
 

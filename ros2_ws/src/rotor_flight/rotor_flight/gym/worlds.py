@@ -15,6 +15,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import teams
+from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.plans.plan import hold
@@ -22,7 +23,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.sensitivities.linearization import Transition
-from rotor_sim.plant.system import system_from_scenario
+from rotor_sim.plant.system import system_from_scenario, thrust_gain
 
 SOLID, POINT = 18, 6
 """Numbers of an observation for a body with and without attitude: position, velocity, rotation matrix, rates."""
@@ -94,16 +95,33 @@ class Worlds:
                 f"{task.scenario}: environments for learning have constant plants whose states are seen as they are; "
                 "leave out thrust_gain_per_s, attitude_bias_rad and velocity_gain of plant."
             )
-        self.steps = max(1, round(task.period_s / scenario.time.step_s))
-        self.periods = max(1, round(task.limit_s / task.period_s))
+        if scenario.changes:
+            raise ConfigError(
+                f"{task.scenario}: environments for learning stay as they begin; leave out changes."
+            )
+        step = scenario.time.step_s
+        self.steps, self.periods = round(task.period_s / step), round(task.limit_s / task.period_s)
+        if self.steps < 1 or abs(self.steps * step - task.period_s) > SAME_TIME:
+            raise ConfigError(
+                f"period_s: must be a whole number of steps of {task.scenario} ({step:g} s), got {task.period_s:g}; "
+                f"the nearest is {max(self.steps, 1) * step:g}."
+            )
+        if self.periods < 1:
+            raise ConfigError(
+                f"limit_s: must be at least period_s ({task.period_s:g} s), got {task.limit_s:g}."
+            )
         self.goal = initial_states(scenario)
         self._planned = model.index(found[0].entity)
         self.vehicles = len(model.vehicles)
         self._leans = not found[0].rigid
         self._solid = np.array([e.inertia_kg_m2 is not None for e in model.entities])
         sets = [rotor_set(v.rotors) for v in model.vehicles]
-        limits = rotor_limits(sets * count)
-        self._limits = limits
+        gains = [thrust_gain(scenario, v.name) for v in model.vehicles]
+        self._gain = np.array(gains)[:, None]
+        real = [
+            rotor_set(v.rotors, thrust_gain=k) for v, k in zip(model.vehicles, gains, strict=True)
+        ]
+        self._limits = rotor_limits(real * count)
         controller = make_controller(scenario)
         controller.follow(0, hold(State(self.goal).position[self._planned]), 0.0)
         self._hover = controller.decide(self.goal, controller.references).copy()
@@ -111,7 +129,10 @@ class Worlds:
         self._scale = task.share * np.column_stack([self._hover[:, 0], np.array(largest)])
         tiled = np.tile(self.goal[:, FULL_STATE], (count, 1, 1))
         self.batch = Batch(
-            system_from_scenario(scenario), tiled, wrenches=self._hover, step=scenario.time.step_s
+            system_from_scenario(scenario),
+            tiled,
+            wrenches=self._gain * self._hover,
+            step=scenario.time.step_s,
         )
         self.states = tiled
         self.age = np.zeros(count, np.int64)
@@ -146,7 +167,7 @@ class Worlds:
                 "has diverged."
             )
         actions = np.clip(actions, -1.0, 1.0)
-        wrenches = self._hover + self._scale * actions
+        wrenches = self._gain * (self._hover + self._scale * actions)
         self._limits.apply(wrenches.reshape(-1, 4))
         out = self.batch.rollout(wrenches[:, None], steps=self.steps)
         self.states = out.motion[:, 0, :, FULL_STATE]
@@ -170,7 +191,7 @@ class Worlds:
             SolverError: the integration cannot go on.
         """
         found = self.batch.transition(world, self.steps)
-        scale = self._scale.ravel()
+        scale = (self._gain * self._scale).ravel()
         return replace(found, input=found.input * scale, tension_input=found.tension_input * scale)
 
     @property

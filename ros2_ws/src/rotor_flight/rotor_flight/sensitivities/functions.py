@@ -76,7 +76,7 @@ class FlightFunction:
             value = np.asarray(self._read(found.flight), float)
             jacobian = np.moveaxis(found.jacobian(self._read), 0, -1)
             self._last = values.tobytes(), value, jacobian
-        return self._last[1], self._last[2]
+        return self._last[1].copy(), self._last[2].copy()
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """What is read of the flight with these numbers."""

@@ -264,13 +264,19 @@ def _client(workers: int | None, scheduler: str) -> Iterator[Any]:
                 yield client
             return
         with _deaf_children():
-            cluster = LocalCluster(
-                n_workers=workers or os.cpu_count() or 1,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=None,
-                silence_logs=50,
-            )
+            try:
+                cluster = LocalCluster(
+                    n_workers=workers or os.cpu_count() or 1,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    silence_logs=50,
+                )
+            except RuntimeError as error:
+                raise RotorError(
+                    f"study: its processes do not begin ({error}). A script must run it below "
+                    '`if __name__ == "__main__":`, for every process imports the script first; or give workers=0.'
+                ) from error
         with cluster, Client(cluster) as client:
             yield client
 

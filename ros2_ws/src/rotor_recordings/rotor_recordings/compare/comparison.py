@@ -14,7 +14,8 @@ from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
-from rotor_recordings.compare.alignment import Alignment, align
+from rotor_core.given import numbers
+from rotor_recordings.compare.alignment import KINDS, Alignment, align
 from rotor_recordings.compare.cables import CableComparison, cable_motions
 from rotor_recordings.compare.clock import ClockOffset, clock_offset
 from rotor_recordings.compare.errors import BodyErrors, body_errors
@@ -49,6 +50,10 @@ class CompareOptions:
         fit_markers: bodies for which it is found.
         start, end: part that counts, s since the start of SIM; None: all.
         evo: call it.
+
+    Raises:
+        ConfigError: an option that none of these can be.
+        ContractError: a marker that is no place.
     """
 
     bodies: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +66,21 @@ class CompareOptions:
     start: float | None = None
     end: float | None = None
     evo: bool = True
+
+    def __post_init__(self) -> None:
+        if self.align not in KINDS:
+            raise ConfigError(f"align: must be one of {', '.join(KINDS)}, got {self.align!r}.")
+        for name in ("offset", "start", "end"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, (int, float)) and np.isfinite(value)):
+                raise ConfigError(f"{name}: must be a finite number of seconds, got {value!r}.")
+        for name in ("bodies", "sim_topics", "real_topics", "markers"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ConfigError(
+                    f"{name}: must be a dictionary by name, got {getattr(self, name)!r}."
+                )
+        for body, place in self.markers.items():
+            numbers(f"markers: {body!r}", place, 3)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,8 @@ class Viewer:
         verbs = ("play", "pause") if source.is_live else ("play", "pause", "restart")
         buttons = gui.add_button_group("flight", verbs)
         buttons.on_click(lambda _: self._press(heard.chosen(buttons)))
-        self._scrub, self._loop = None, None
+        self._scrub: Any = None
+        self._loop: Any = None
         if not source.is_live:
             speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
             speed.on_update(lambda _: setattr(self, "_speed", float(heard.chosen(speed))))

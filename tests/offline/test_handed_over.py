@@ -1,0 +1,245 @@
+"""What users hand over by Python: names count, shapes are looked at, nothing that is handed out changes later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rotor
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError, ContractError, RotorError
+from rotor_core.reference import REFERENCE
+
+TEAM = "three_dragonflies_triangular_1m"
+ARM = "arm_coupled"
+
+
+@pytest.fixture
+def team():
+    """Controller, measured states and a reference of a team."""
+    states = rotor.Simulation(TEAM).sense()
+    hover = rotor.trajectories.hover(states["payload"].position.copy()).at(0.0)
+    return rotor.make_controller(TEAM), states, hover
+
+
+def test_states_and_commands_go_by_their_names(team):
+    controller, states, hover = team
+    wrenches = controller(states, hover).wrenches
+    names = ["quad3", "payload", "quad1", "quad2"]
+    turned = rotor.States(names, np.array([states[name].array for name in names]))
+    controller.reset()
+    np.testing.assert_array_equal(controller(turned, hover).wrenches, wrenches)
+    with pytest.raises(
+        RotorError, match=r"'payload' is missing; there are 'quad1', 'quad2', 'quad3'\."
+    ):
+        controller(rotor.States(states.names[:3], states.array[:3]), hover)
+    simulation, other = rotor.Simulation(TEAM), rotor.Simulation(TEAM)
+    pulls = np.array([[1.0, 0, 0, 0], [2.0, 0, 0, 0], [3.0, 0, 0, 0]])
+    simulation.step(rotor.Command(("quad1", "quad2", "quad3"), pulls))
+    other.step(rotor.Command(("quad3", "quad2", "quad1"), pulls[::-1]))
+    np.testing.assert_array_equal(simulation.state.array, other.state.array)
+    with pytest.raises(RotorError, match="'quad1', 'quad2', 'quad3' is missing"):
+        simulation.step(rotor.Command(("a", "b", "c"), pulls))
+    four = rotor.Command(("quad1", "quad2", "quad3", "quad4"), np.ones((4, 4)))
+    with pytest.raises(ContractError, match="only quad1, quad2, quad3 fly here"):
+        simulation.step(four)
+
+
+def test_efforts_are_not_guessed_from_names():
+    simulation = rotor.Simulation(ARM)
+    command = rotor.Command(("am1",), np.zeros((1, 4)), np.zeros(2))
+    simulation.step(command)
+    two = rotor.Command(("b", "a"), np.zeros((2, 4)), np.zeros(2))
+    with pytest.raises(ContractError, match="vehicles must be in the order a, b, got b, a"):
+        two.of(("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda s: s[:2], r"must have the shape \(4, n\), got \(2, 19\)"),
+        (lambda s: s[:, :7], r"13 columns or more, got 7"),
+        (lambda s: s[0], r"must have the shape \(4, n\)"),
+        (lambda s: "states", "must be numbers"),
+        (lambda s: np.where(s == s[0, 2], np.nan, s), r"must be finite"),
+    ],
+)
+def test_a_controller_looks_at_the_shape_of_states(team, change, words):
+    """Kernels would read memory beyond them."""
+    controller, states, hover = team
+    with pytest.raises(ContractError, match=words):
+        controller(change(states.array.copy()), hover)
+
+
+def test_a_reference_that_is_none_does_not_stay_in_a_controller(team):
+    controller, states, hover = team
+    before = controller(states, hover).wrenches
+    controller.reset()
+    for wrong in (
+        rotor.Reference(np.full(int(REFERENCE), np.nan)),
+        np.zeros(28),
+        rotor.trajectories.hover([0, 0, 1]),
+    ):
+        with pytest.raises(ContractError, match=r"must be (finite|a rotor\.Reference)"):
+            controller(states, wrong)
+    np.testing.assert_array_equal(controller(states, hover).wrenches, before)
+
+
+def test_joints_have_their_shapes():
+    simulation, controller = rotor.Simulation(ARM), rotor.make_controller(ARM)
+    states = simulation.sense()
+    at = rotor.trajectories.hover(states["am1"].position).at(0.0)
+    joints, wanted = simulation.joint_states, np.zeros((2, 3))
+    controller(states, at, joints, wanted)
+    for wrong in (
+        (joints[:1], wanted),
+        (joints, wanted[:1]),
+        (joints, wanted[:, :2]),
+        (joints * np.nan, wanted),
+    ):
+        with pytest.raises(
+            ContractError, match=r"controller: joint.*must (have the shape|be finite)"
+        ):
+            controller(states, at, *wrong)
+    for efforts in (np.array([1.0]), np.zeros(3), np.zeros((2, 1))):
+        with pytest.raises(ContractError, match=r"efforts: must have the shape \(2,\)"):
+            simulation.act(np.zeros((1, 4)), efforts)
+    for angles in ([[0.3, 0.0]], [0.3, 0.9]):
+        with pytest.raises(ContractError, match=r"joints: must have the shape \(2, 2\)"):
+            simulation.set_states({}, project=False, joints=np.array(angles))
+
+
+@pytest.mark.parametrize("name", [TEAM, "three_dragonflies_motion_capture"])
+def test_states_that_were_handed_out_stay(name):
+    simulation = rotor.Simulation(name)
+    true, seen = simulation.state, simulation.sense()
+    before = true.array.copy(), seen.array.copy()
+    true.array[0, 0] += 0.0
+    for _ in range(20):
+        simulation.step(np.zeros((3, 4)))
+        simulation.sense()
+    np.testing.assert_array_equal(true.array, before[0])
+    np.testing.assert_array_equal(seen.array, before[1])
+    simulation.state.array[:] = 7.0
+    assert not np.any(simulation.state.position == 7.0)
+
+
+def test_a_law_that_calculates_in_place_flies_and_is_recorded_alike():
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Gains:
+        stiffness: float = 4.0
+
+    def wrench(error, velocity, vehicle, gains):
+        force = vehicle.total_mass * (9.81 - gains.stiffness * error[2] - 3.0 * velocity[2])
+        return rotor.Wrench(force, np.zeros(3))
+
+    @rotor.control_law("test_pure", gains=Gains)
+    def pure(state, reference, vehicle, gains):
+        return wrench(state.position - reference.position, state.velocity, vehicle, gains)
+
+    @rotor.control_law("test_in_place", gains=Gains)
+    def in_place(state, reference, vehicle, gains):
+        error = state.position
+        error -= reference.position
+        return wrench(error, state.velocity, vehicle, gains)
+
+    text = Path(shipped_file("hover")).read_text()
+    one, other = (
+        rotor.fly(scenario_with_law(text, name), duration=1.0)
+        for name in ("test_pure", "test_in_place")
+    )
+    np.testing.assert_array_equal(one.states, other.states)
+    np.testing.assert_array_equal(one.references, other.references)
+
+
+def shipped_file(name: str) -> Path:
+    from rotor_core.config.catalog import locate
+
+    return locate("scenarios", name)
+
+
+def scenario_with_law(text: str, name: str):
+    import re
+
+    from rotor_core.config.loader import scenario_from_text
+
+    changed, n = re.subn(r"controller: .*", f"controller: {{type: {name}}}", text)
+    assert n == 1
+    return scenario_from_text(changed)
+
+
+def test_rotors_are_weakened_within_what_there_is():
+    simulation = rotor.Simulation("hover")
+    simulation.weaken("quad1", 3, 0.5)
+    for rotor_, gain, words in (
+        (0, -1.0, "0 to 2"),
+        (0, float("nan"), "0 to 2"),
+        (4, 0.5, "has 4 rotors"),
+        (-1, 0.5, "has 4"),
+    ):
+        with pytest.raises(ContractError, match=words):
+            simulation.weaken("quad1", rotor_, gain)
+    with pytest.raises(ContractError, match="'payload' is no vehicle"):
+        rotor.Simulation(TEAM).weaken("payload", 0, 0.5)
+
+
+def test_pushes_are_vectors():
+    simulation = rotor.Simulation("hover")
+    for wrong in (1.0, [1.0, 1.0], [np.nan, 0.0, 0.0]):
+        with pytest.raises(ContractError, match="push: force"):
+            simulation.push("quad1", wrong, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: load_scenario("hover", seed=-1), "seed: must be a whole number >= 0"),
+        (lambda: load_scenario("hover", seed="a"), "seed: must be a whole number >= 0"),
+        (lambda: load_scenario("hover", pacing="quick"), "pacing: must be realtime or lockstep"),
+        (lambda: rotor.Simulation("hover", seed=1.5), "seed: must be a whole number >= 0"),
+        (lambda: rotor.fly(None), "must be a Scenario, or the name or path of one, got NoneType"),
+        (lambda: rotor.fly("hover", duration="3"), "duration: must be a number > 0 s, got '3'"),
+        (lambda: rotor.fly("hover", plans={"quad1": 3}), "plans: 'quad1' must be a Plan, got int"),
+        (
+            lambda: rotor.Study("hover", {"plant.quad1.mass_kg": 0.07}, ["rmse_mm"]).run(2),
+            "must vary as rotor.normal",
+        ),
+        (lambda: rotor.Study("hover", {}, ["rmse_mm"]).run("4"), "flights must be a whole number"),
+        (
+            lambda: rotor.Study("hover", {}, ["rmse_mm"]).run(2, workers=-1),
+            "workers must be a whole number",
+        ),
+        (
+            lambda: rotor.CompareOptions(align="rigidd"),
+            "align: must be one of rigid, yaw, translation, none",
+        ),
+        (lambda: rotor.CompareOptions(offset=float("nan")), "offset: must be a finite number"),
+        (lambda: rotor.CompareOptions(bodies=["quad1"]), "bodies: must be a dictionary"),
+    ],
+)
+def test_mistakes_in_calls_are_said(call, words):
+    with pytest.raises(ConfigError, match=words):
+        call()
+
+
+def test_paths_and_numbers_of_numpy_are_what_they_are():
+    path = Path("hover")
+    assert tuple(rotor.Simulation(path).names) == rotor.initial_states(path).names
+    assert (
+        rotor.load_scenario("hover")
+        .changed("plant.quad1.mass_kg", np.float32(0.5))
+        .plant[0]
+        .mass_kg
+        == 0.5
+    )
+    np.testing.assert_array_equal(
+        rotor.fly(path, duration=0.1).states, rotor.fly("hover", duration=0.1).states
+    )
+    simulation, other = rotor.Simulation("hover"), rotor.Simulation("hover")
+    simulation.step([[0.5, 0.0, 0.0, 0.0]])
+    other.step(np.array([[0.5, 0.0, 0.0, 0.0]]))
+    np.testing.assert_array_equal(simulation.state.array, other.state.array)
