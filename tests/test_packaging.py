@@ -104,7 +104,7 @@ def test_every_node_is_installed_where_launch_looks():
 
 
 MODULES = {
-    "ruamel": "ruamel.yaml", "dask": "distributed", "SALib": "salib", "jinja2": "jinja2", "llvmlite": "numba",
+    "ruamel": "ruamel.yaml", "dask": "distributed", "jinja2": "jinja2", "llvmlite": "numba",
     "PIL": "pillow", "mpl_toolkits": "matplotlib",
 }  # fmt: skip
 """Packages whose module is called otherwise (dask comes with distributed, llvmlite with Numba)."""
@@ -114,7 +114,7 @@ KEYS = {"pillow": "python3-pil"}
 
 VENDORED = {
     "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow", "pygeomag",
-    "pymap3d", "pymavlink", "rosbags", "salib", "trimesh", "viser", "websockets",
+    "pymap3d", "pymavlink", "rosbags", "trimesh", "viser", "websockets",
 }  # fmt: skip
 """Packages without a usable rosdep key on Ubuntu 24.04: rotor_vendor brings them."""
 

@@ -59,9 +59,12 @@ def test_efforts_are_not_guessed_from_names():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda s: s[:2], r"must have the shape \(4, n\), got \(2, 19\)"),
-        (lambda s: s[:, :7], r"13 columns or more, got 7"),
-        (lambda s: s[0], r"must have the shape \(4, n\)"),
+        (
+            lambda s: s[:2],
+            r"of the shape \(4, 13 or more\), .*quad3, payload; got the shape \(2, 19\)",
+        ),
+        (lambda s: s[:, :7], r"13 or more\), .*got the shape \(4, 7\)"),
+        (lambda s: s[0], r"got the shape \(19,\)"),
         (lambda s: "states", "must be numbers"),
         (lambda s: np.where(s == s[0, 2], np.nan, s), r"must be finite"),
     ],

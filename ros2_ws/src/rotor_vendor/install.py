@@ -17,7 +17,7 @@ STAMP = ".lock"
 """File in the folder that says which lock it holds."""
 
 MODULES = (
-    "SALib", "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow",
+    "bokeh", "casadi", "cffi", "clarabel", "distributed", "gymnasium", "mcap", "mujoco", "numba", "pyarrow",
     "pygeomag", "pymap3d", "pymavlink", "rosbags", "trimesh", "viser", "websockets",
 )  # fmt: skip
 """Imported once with the NumPy that is there: some refuse one that their metadata allow."""

@@ -308,16 +308,23 @@ class Controller:
             )
         n, n_joints = len(self._entities), len(self.efforts)
         rows = measured.of(self._entities) if isinstance(measured, States) else measured
-        states = numbers(
-            "controller: states (leave out what was not measured, and send no command)",
-            rows,
-            n,
-            None,
-        )
-        if states.shape[1] < STATE:
+        states = np.asarray(rows)
+        if (
+            states.dtype.kind not in "fiu"
+            or states.ndim != 2
+            or len(states) != n
+            or states.shape[1] < STATE
+        ):
             raise ContractError(
-                f"controller: states must have {int(STATE)} columns or more, got {states.shape[1]}."
+                f"controller: states must be numbers of the shape ({n}, {int(STATE)} or more), a row for each of "
+                f"{', '.join(self._entities)}; got the shape {states.shape}."
             )
+        for i in np.flatnonzero(~np.isfinite(states).all(axis=1)):
+            raise ContractError(  # else integrals would keep it
+                f"controller: state {i + 1} of {len(states)} must be finite, got {states[i].tolist()}. Leave out what "
+                "was not measured, and send no command."
+            )
+        states = np.asarray(states, float)
         if joints is not None:
             joints = numbers("controller: joints", joints, n_joints, 2)
         if joint_references is not None:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from rotor_core.errors import ConfigError
 
 EXTRAS = {
-    "SALib": "studies",
     "bokeh": "compare",
     "casadi": "predictive",
     "cffi": "library",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("rotor_msgs", reason="needs the built messages")
@@ -21,6 +21,7 @@ NAMES = ["quad1", "quad2"]
 finite = st.floats(-1e6, 1e6)
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 1e9), st.integers(0, 10**12))
 def test_stamps_are_exact_to_the_nanosecond(seconds, offset):
     stamp = convert.stamp_from_seconds(seconds, offset_ns=offset)
@@ -35,6 +36,7 @@ def test_distances_of_stamps_do_not_depend_on_when():
         assert convert.seconds_between(b, a) == -0.005
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(finite, min_size=4, max_size=4), min_size=2, max_size=2))
 def test_commands_round_trip(rows):
     state = TeamState(epoch=3, step=7)
@@ -58,6 +60,7 @@ def test_states_round_trip_in_any_order():
         convert.states_from_team(TeamState(bodies=bodies), [*NAMES, "quad3"], np.zeros((3, 13)))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4), st.integers(0, 7), st.integers(0, 2**32 - 1))
 def test_plans_round_trip(segments, degree, seed):
     rng = np.random.default_rng(seed)

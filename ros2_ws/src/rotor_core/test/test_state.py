@@ -1,7 +1,7 @@
 """States between two others: an attitude has two quaternions, and which one was written down does not matter."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -16,6 +16,7 @@ def turned(random, attitudes):
     return attitudes * random.choice([-1.0, 1.0], size=(*attitudes.shape[:-1], 1))
 
 
+@settings(deadline=None)
 @given(SEEDS, st.floats(0.0, 1.0))
 def test_between_two_states_whatever_their_signs(seed, share):
     """Close to the turn with constant rate, and the same rotation for every choice of signs."""
@@ -36,6 +37,7 @@ def test_between_two_states_whatever_their_signs(seed, share):
     )
 
 
+@settings(deadline=None)
 @given(SEEDS)
 def test_attitudes_over_time_do_not_leap(seed):
     random = np.random.default_rng(seed)

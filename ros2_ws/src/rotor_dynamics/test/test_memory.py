@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor_core.kernels.jit import kernel
@@ -49,6 +49,7 @@ def test_names_are_unique_across_files():
 sizes = st.lists(st.integers(0, 4), min_size=len(world.SIZES), max_size=len(world.SIZES))
 
 
+@settings(deadline=None)
 @given(shape=sizes)
 def test_tables_tile_both_arrays(shape):
     """Every number of the two arrays belongs to exactly one table."""

@@ -61,6 +61,7 @@ def test_a_rotor_without_blades_feels_nothing():
     assert thrust[0] == torque[0] == 1.0
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 4.0))
 def test_climb_is_the_root_of_a_quadratic(climb):
     c = climb * HOVER
@@ -91,7 +92,7 @@ def test_a_rotor_that_stops_gives_nothing(velocity):
         assert np.allclose(factor[slow], factor[0], rtol=1e-9)
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(st.floats(0.0, 3.0), st.floats(0.0, 6.0))
 def test_forward_climb_is_where_momentum_and_blades_agree(climb, across):
     c, mu = climb * HOVER, across * HOVER
@@ -118,12 +119,14 @@ def induced(thrusts, climbs, across, area=0.05, density=1.2):
     return out
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 50.0), st.floats(0.0, 20.0), st.floats(0.0, 20.0))
 def test_induced_velocity_makes_the_thrust(thrust, climb, across):
     v = induced([thrust], [climb], [across])[0]
     assert 2.0 * 1.2 * 0.05 * v * np.hypot(across, climb + v) == pytest.approx(thrust, rel=1e-10)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 50.0), st.floats(2.0, 10.0))
 def test_a_windmill_makes_the_thrust_too(thrust, descent):
     hover = np.sqrt(thrust / (2.0 * 1.2 * 0.05))
@@ -149,7 +152,7 @@ def test_a_fast_pass_blows_the_ring_away():
     assert 2.0 * 1.2 * 0.05 * v * np.hypot(6.0 * hover, v - hover) == pytest.approx(1.0, rel=1e-9)
 
 
-@settings(max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(shares, st.floats(0.0, 4.0))
 def test_factors_are_finite_and_thrust_never_pulls_down(climb, across):
     thrust, torque = factors(climb, across)
@@ -231,6 +234,7 @@ def test_rotors_without_thrust_are_no_numbers_that_are_none():
     assert np.isfinite(simulation.motion).all()
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 20.0))
 def test_under_a_ceiling_momentum_is_balanced(gap):
     """Thrust less the suction on the ceiling is the momentum of the wake, whose energy is the thrust's (I.7)."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -58,6 +58,7 @@ def test_a_plate_that_turns_is_damped_as_its_integral_says():
     assert moment[0] == pytest.approx(closed, rel=0.01)
 
 
+@settings(deadline=None)
 @given(
     st.tuples(*[st.floats(3.0, 8.0)] * 3),
     st.tuples(*[st.floats(-5.0, 5.0)] * 3),
@@ -85,6 +86,7 @@ def test_moving_faces_against_another_quadrature(air, omega, centre):
     np.testing.assert_allclose(moment, total[1], atol=1e-12 * np.abs(total).max())
 
 
+@settings(deadline=None)
 @given(st.tuples(numbers, numbers, numbers), st.tuples(numbers, numbers, numbers), st.floats(-3, 3))
 def test_a_cylinder_does_not_know_where_x_is(air, omega, angle):
     """Its side is round; its ends, squares of the area of the discs, matter where it tumbles (left out here)."""
@@ -95,6 +97,7 @@ def test_a_cylinder_does_not_know_where_x_is(air, omega, angle):
         np.testing.assert_allclose(turn.apply(a), b, atol=1e-11)
 
 
+@settings(deadline=None)
 @given(st.tuples(numbers, numbers, numbers), st.tuples(numbers, numbers, numbers))
 def test_mirrored_air_gives_the_mirrored_wrench(air, omega):
     """Through the xz plane: vectors change the sign of y, rates and moments those of x and z."""
@@ -106,6 +109,7 @@ def test_mirrored_air_gives_the_mirrored_wrench(air, omega):
         np.testing.assert_allclose(seen_moment, axial * moment, atol=1e-11)
 
 
+@settings(deadline=None)
 @given(st.tuples(numbers, numbers, numbers))
 def test_drag_takes_energy(air):
     for keys in (box(), box((0.2, 0.2, 0.6), shape="cylinder")):

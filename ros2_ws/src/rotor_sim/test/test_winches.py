@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor_core.config.loader import dump_scenario, scenario_from_text
@@ -46,6 +46,7 @@ def run(simulation, seconds):
 # --- the way to a length --------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(
     way=st.floats(-1.5, 1.5),
     period=st.floats(5e-3, 0.05),

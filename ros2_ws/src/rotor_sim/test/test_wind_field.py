@@ -24,6 +24,7 @@ from rotor_sim.environment.wind_grid import WindGrid
 from rotor_sim.simulation import Simulation
 
 
+@settings(deadline=None)
 @given(st.floats(0.05, 50.0))
 def test_energy_below_a_wave_is_the_integral_of_the_spectrum(x):
     exact, _ = quad(lambda y: 16.0 / (3.0 * np.pi) * y**4 / (1.0 + y * y) ** 3, 0.0, x)
@@ -52,7 +53,7 @@ def test_turbulence_has_its_strength_and_the_correlations_of_dryden():
     assert across == pytest.approx(1.5**2 * (1.0 - r / 4.0) * f, abs=0.03 * 1.5**2)
 
 
-@settings(max_examples=20)
+@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 1000))
 def test_turbulence_has_no_sources(seed):
     field = FrozenField(FrozenTurbulence(1.0, 3.0), np.zeros(3), seed)

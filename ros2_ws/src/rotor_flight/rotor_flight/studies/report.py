@@ -21,7 +21,7 @@ from rotor_flight.reports.folder import write_json
 from rotor_flight.reports.html_page import html_page
 from rotor_flight.studies.chunk import ABOUT, FINER
 from rotor_flight.studies.run import Sweep
-from rotor_flight.studies.sensitivity import first_order, rank_correlation
+from rotor_flight.studies.sensitivity import by_chance, first_order, rank_correlation
 from rotor_sim.judging.verdict import Verdict
 
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
@@ -67,6 +67,7 @@ def write_report(sweep: Sweep) -> dict:
         "step_error_flights": len(sweep.step_errors),
         "metrics": spread,
         "sensitivity": decides,
+        "sensitivity_by_chance": by_chance(sweep.table.num_rows),
     }
     summary["worst"] = _write_worst(sweep, columns, varied, measured)
     write_json(folder / "summary.json", summary)
@@ -199,6 +200,9 @@ Step {{ "%g" % (1e3 * summary.step_s) }} ms: {{ summary.step_error_flights }} fl
 ![distributions](distributions.png)
 {% if has_sensitivity %}
 ![sensitivity](sensitivity.png)
+
+Of a number that decides nothing, as many flights show a share of up to \
+{{ "%.2f" % summary.sensitivity_by_chance }} (in one case of twenty more). What numbers do together is in no share.
 {% endif %}{% if worst %}
 ## Worst flights
 

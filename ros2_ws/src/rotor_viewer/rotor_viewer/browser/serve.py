@@ -73,6 +73,9 @@ def open_source(
             raise ConfigError(
                 f"--live: shows a running scenario, but {what} is a recording. Name the scenario."
             )
+        print(
+            f"reading {what} ...", file=sys.stderr, flush=True
+        )  # a bag of minutes takes many seconds
         return RecordedFlight(open_flight(what))
     scenario = load_scenario(what, seed=seed)
     if live:

@@ -39,6 +39,9 @@ SECTIONS = 24
 LIGHT, AMBIENT = np.array([0.35, -0.45, 0.82]), 0.45
 """Direction of the light, and the share of brightness without it."""
 
+TICKS, LABEL_PAD = 5, 10.0
+"""Of an axis: its steps at most, and points between its numbers and its name."""
+
 MARGIN = 0.3
 """Around the places of all bodies at least, m: larger ones need room for themselves."""
 
@@ -162,7 +165,10 @@ class _Drawing:
         ):
             set_limit(low, high)
         axes.set_box_aspect(self._high - self._low, zoom=0.85)
-        axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
+        axes.locator_params(nbins=TICKS)
+        axes.set_xlabel("x, m", labelpad=LABEL_PAD)
+        axes.set_ylabel("y, m", labelpad=LABEL_PAD)
+        axes.set_zlabel("z, m", labelpad=LABEL_PAD)
         axes.set_title(f"{self._flight.scenario.name}   {picture.time:.2f} s", y=0.94)
         return []
 
