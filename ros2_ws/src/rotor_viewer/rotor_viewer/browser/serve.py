@@ -6,6 +6,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import viser
@@ -22,6 +23,9 @@ from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight, Source
 
 VIEW_FROM = np.array([1.9, -2.6, 1.3])
 """Initial camera position, relative to the size of the scene."""
+
+LARGE = 5_000_000
+"""Bytes of a recording that takes many seconds to be read."""
 
 TRIES = 20
 """Ports that are tried, from the one asked for."""
@@ -73,9 +77,10 @@ def open_source(
             raise ConfigError(
                 f"--live: shows a running scenario, but {what} is a recording. Name the scenario."
             )
-        print(
-            f"reading {what} ...", file=sys.stderr, flush=True
-        )  # a bag of minutes takes many seconds
+        path = Path(what)
+        size = sum(f.stat().st_size for f in (path.rglob("*") if path.is_dir() else (path,)))
+        if size > LARGE:
+            print(f"reading {what} ({size / 1e6:.0f} MB) ...", file=sys.stderr, flush=True)
         return RecordedFlight(open_flight(what))
     scenario = load_scenario(what, seed=seed)
     if live:
