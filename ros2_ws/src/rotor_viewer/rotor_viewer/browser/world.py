@@ -29,8 +29,11 @@ GROUNDS = {
 }
 """Colours of the ground, by day and in the dark: two tiles, and the lines of metres."""
 
-BRIGHT, DIM = 1.2, 0.8
+BRIGHT, DIM = 1.2, 3.0
 """Light of the sky, besides the lamps that cast shadows."""
+
+MOON = (200, 208, 220)
+"""Colour of that light at night: of the dark sky itself it would leave everything black."""
 
 
 class World:
@@ -53,7 +56,7 @@ class World:
         scene.configure_default_lights(enabled=True, cast_shadow=True)
         scene.configure_environment_map(None)  # its reflections take half of the time of a picture
         scene.add_light_hemisphere(
-            f"{self._root}/sky", sky_color=horizon, ground_color=GROUNDS[dark][0],
+            f"{self._root}/sky", sky_color=MOON if dark else horizon, ground_color=GROUNDS[dark][0],
             intensity=DIM if dark else BRIGHT,
         )  # fmt: skip
         scene.configure_fog(HAZE[0] * HALF, HAZE[1] * HALF, color=horizon)
