@@ -369,6 +369,11 @@ class Flight:
             if known.any() or not known.size
             else None,
             "joints_rmse": self._joint_errors(),
+            "joint_units": {
+                f"{v.name}/{j.name}": "m" if j.type == "prismatic" else "rad"
+                for v in self.scenario.model.vehicles
+                for j in v.moving_joints
+            },
             "events": counts,
             "limited_periods": self.limited_periods,
             "margins": self._nearest(),

@@ -27,6 +27,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 PERIOD = 0.05
 """Between messages, s of wall time: the simulator forgets a push after 0.5 s."""
 
+PATIENCE = round(3.0 / PERIOD)
+"""Messages after which a simulator must have been found, or the user is told that there is none."""
+
 
 class WrenchTeleop(Node):
     """Sums what keys and sticks ask for, and publishes it while it is not zero (and once more when it becomes so)."""
@@ -38,6 +41,7 @@ class WrenchTeleop(Node):
             raise ConfigError(f"entity: must be a name like payload or quad1, got {entity!r}.")
         self._keys, self._sticks = WrenchKeys(), np.zeros(6)
         self._pushed = False
+        self._ticks = 0
         self._publisher = self.create_publisher(
             WrenchStamped, f"{entity}/wrench_external", qos.COMMAND
         )
@@ -59,12 +63,13 @@ class WrenchTeleop(Node):
             if any([self._keys.press(key) for key in keys]):
                 print(f"\r{self._keys.wrench.tolist()} N, N m   ", end="", flush=True)
         wrench = self._keys.wrench + self._sticks
+        self._ticks += 1
+        if self._ticks > PATIENCE and not self._publisher.get_subscription_count():
+            text = f"nobody listens on {self._publisher.topic_name}: is the simulator running, with an entity so named?"
+            self.get_logger().warning(text, throttle_duration_sec=5.0)
         if not wrench.any() and not self._pushed:
             return
         self._pushed = bool(wrench.any())
-        if not self._publisher.get_subscription_count():
-            text = f"nobody listens on {self._publisher.topic_name}: is the simulator running?"
-            self.get_logger().warning(text, throttle_duration_sec=5.0)
         message = WrenchStamped()
         message.header.frame_id = WORLD_FRAME
         force, torque = message.wrench.force, message.wrench.torque

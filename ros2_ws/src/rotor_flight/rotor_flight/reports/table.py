@@ -49,8 +49,9 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         what, far = " to ".join(margin["between"]), margin["distance_m"]
         near = f"{far:.3f} m" if far > 0.0 else "touched"
         rows.append((f"margin: {what}", f"{near} at {margin['at_s']:.2f} s"))
+    units = summary["joint_units"]
     rows += [
-        (f"{name}: RMSE", _number(e, "rad or m", 4)) for name, e in summary["joints_rmse"].items()
+        (f"{name}: RMSE", _number(e, units[name], 4)) for name, e in summary["joints_rmse"].items()
     ]
     if "mission" in summary:
         mission = summary["mission"]
