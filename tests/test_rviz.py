@@ -150,11 +150,15 @@ def test_displays_and_tools(path):
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
 def test_every_topic_is_published_as_it_is_asked_for(path):
-    """Name and type, and a durability and reliability that match: RViz says nothing where they do not."""
+    """Name and type, and a durability and reliability that match: RViz says nothing where they do not.
+
+    By a team with a payload; what is bound to a helicopter and its load, by those.
+    """
     from rotor_core.config.loader import load_scenario
     from rotor_recordings.formats.topics import recorded_topics
 
-    published = {f"/{t.name}": t for t in recorded_topics(load_scenario("slalom"))}
+    names = "slalom", "helicopter_hover", "helicopter_slung_load"
+    published = {f"/{t.name}": t for name in names for t in recorded_topics(load_scenario(name))}
     for display in displays(load(path)["Visualization Manager"]):
         if "Topic" not in display:
             continue

@@ -117,7 +117,7 @@ def test_wrong_plans_durations_and_names_are_refused():
     plan = rotor.trajectories.hover(np.zeros(3))
     with pytest.raises(rotor.ConfigError, match=r"plans: must name \['quad1'\]"):
         rotor.fly("hover", plans={"quad3": plan})
-    with pytest.raises(rotor.ConfigError, match="duration: must be > 0 s"):
+    with pytest.raises(rotor.ConfigError, match="duration: must be a number > 0 s"):
         rotor.fly("hover", duration=-1.0)
     sim = rotor.Simulation("hover")
     with pytest.raises(rotor.RotorError, match="there is no entity 'quad9'; known: quad1"):
