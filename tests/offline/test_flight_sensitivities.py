@@ -137,6 +137,21 @@ def test_a_cable_that_is_cut():
         assert found[place].event_times.tolist() == [0.0]
 
 
+def test_a_gain_of_zero_with_noise_and_cuts():
+    """There are scenarios to one side of it alone; each has the noise of the flight, through both cuts."""
+    place, cuts = "controller.integral_per_s3.x", (Change(0.5, cut=2), Change(0.8, cut=1))
+    scenario = load_scenario("three_dragonflies_motion_capture")
+    scenario = scenario.changed("controller.integral_per_s3", [0.0, 0.0, 0.0])
+    scenario = replace(scenario, changes=cuts)
+    found = sensitivities(scenario, [place], 1.2)[place].states
+    step, middle = 1e-3, fly(scenario, duration=1.2).states
+    slope = sum(
+        weight * (fly(scenario.changed(place, k * step), duration=1.2).states - middle) / step
+        for weight, k in ABOVE
+    )
+    np.testing.assert_allclose(found, slope, rtol=0, atol=1e-6 * np.abs(found).max())
+
+
 def test_rotors_with_a_lag_in_gusts():
     scenario = with_lag(load_scenario("three_dragonflies_triangular_1m"))
     found = sensitivities(scenario, ["plant.payload.mass_kg"], 2.0)

@@ -66,8 +66,9 @@ class Companions:
     ) -> None:
         self._variations, self._place, self._begin = variations, place, begin
         self.number = variations.value(place)
-        self._calls: dict[float, tuple[Call, Any]] = {}
-        self._has_begun = False
+        self._calls: dict[float, Call] = {}
+        self._trees: dict[float, Any] = {}
+        """What their next calls begin with: asked for once, because it draws from random streams."""
 
     def slopes(self, stretch: Stretch, middle: Any) -> list[np.ndarray]:
         """Derivatives of what the next call begins with, of all arrays of float64 in it, in their order.
@@ -83,18 +84,15 @@ class Companions:
 
         def settings(number: float) -> Any:
             if number not in self._calls:
-                if self._has_begun:
+                if stretch.drawn > 0:  # a flight under way: none begins now
                     raise ConfigError(f"{self._place}: no flight began at {number:g}.")
-                begun = self._begin(self._variations.changed(self._place, number))
-                self._calls[number] = begun, None
-            call, _ = self._calls[number]
-            tree = call.arguments(stretch)[:-1]
-            self._calls[number] = call, tree
-            return tree
+                varied = self._variations.changed(self._place, number)
+                self._calls[number] = self._begin(varied)
+            if number not in self._trees:
+                self._trees[number] = self._calls[number].arguments(stretch)[:-1]
+            return self._trees[number]
 
-        found = slopes_with(self._place, self.number, settings, middle)
-        self._has_begun = True
-        return found
+        return slopes_with(self._place, self.number, settings, middle)
 
     def change(self, packed: Packed, k: int) -> None:
         """Put all where the flight has come to, but for its derivative k, and change them.
@@ -103,6 +101,8 @@ class Companions:
             packed: arguments of the call that has ended.
             k: of the direction of this number.
         """
-        for number, (call, tree) in self._calls.items():
-            packed.put_into(tree, k, number - self.number)
+        self._calls = {number: self._calls[number] for number in self._trees}
+        for number, call in self._calls.items():
+            packed.put_into(self._trees[number], k, number - self.number)
             call.change()
+        self._trees.clear()

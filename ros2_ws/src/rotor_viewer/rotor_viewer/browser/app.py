@@ -88,7 +88,8 @@ class Viewer:
         self._moved: set[str] = set()
         """Planned entities whose handles the user has taken: the others stay where their entity is."""
         self._shown = float("nan")
-        self._scene.darken(self._dark)
+        if self._dark:
+            self._scene.darken(True)
         if isinstance(source, RecordedFlight):
             self._scene.draw_paths(source.flight)
         self._add_controls()
