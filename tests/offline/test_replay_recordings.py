@@ -238,8 +238,10 @@ def test_bags_that_hold_no_flight(tmp_path, flown, bags):
         with pytest.raises(ConfigError, match=str(path)):
             open_flight(str(path))
     # another vehicle's scenario does not fit what was recorded
-    with pytest.raises(ConfigError, match="bag"):
+    with pytest.raises(ConfigError, match="no ground truth of quad2, quad3, payload"):
         read_flight(bags("hover"), load_scenario("three_crazyflies_point_mass"))
+    with pytest.raises(ConfigError, match="the path of 'quad1', which the scenario does not have"):
+        read_flight(bags("hover"), load_scenario("helicopter_hover"))
 
 
 # -- predictions --------------------------------------------------------------------------------------------------

@@ -2,20 +2,19 @@
 
 A message of the graph keeps its texts and list lengths for a whole run; only numbers change. So it is
 serialized once by rclpy, and from then on NumPy writes and reads the numbers at their places in the
-bytes. Rules of the layout: OMG CDR (XCDR1), little-endian, as every RMW of ROS 2 uses it. Profile and
-decision: docs/adr/0005.
+bytes. Profile and decision: docs/adr/0005.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
 
-ENCAPSULATION = 4
-"""Bytes before the data; alignment counts from their end."""
+from rotor_core.messages.layout import ENCAPSULATION, TEXT, Field, Layout
 
 LITTLE_ENDIAN = 1
 
@@ -28,51 +27,14 @@ PRIMITIVES = {
 }  # fmt: skip
 
 
-class _Walk:
-    """Follows the fields of a message through its bytes."""
-
-    def __init__(self) -> None:
-        self.at = 0
-        self.places: dict[str, tuple[int, str]] = {}
-        self.texts: list[tuple[int, int]] = []
-
-    def primitive(self, path: str, code: str) -> None:
-        size = struct.calcsize(code)
-        self.at += -self.at % size
-        self.places[path] = (self.at + ENCAPSULATION, code)
-        self.at += size
-
-    def fixed(self, size: int) -> None:
-        """Bytes that identify the shape: a text, a length."""
-        self.texts.append((self.at + ENCAPSULATION, self.at + ENCAPSULATION + size))
-        self.at += size
-
-    def length(self) -> None:
-        self.at += -self.at % 4
-        self.fixed(4)
-
-    def value(self, path: str, kind: str, value: object) -> None:
-        if kind.startswith("string"):
-            self.length()
-            self.fixed(len(str(value).encode()) + 1)
-        elif kind in PRIMITIVES:
-            self.primitive(path, PRIMITIVES[kind])
-        else:
-            self.message(path, value)
-
-    def message(self, path: str, message: object) -> None:
-        for name, kind in message.get_fields_and_field_types().items():  # type: ignore[attr-defined]
-            value = getattr(message, name)
-            here = f"{path}.{name}" if path else name
-            item, _, rest = kind.partition("[")
-            if kind.startswith("sequence<"):
-                self.length()
-                item = kind[len("sequence<") : -1].partition(",")[0]
-            elif not rest:
-                self.value(here, kind, value)
-                continue
-            for i, element in enumerate(value):
-                self.value(f"{here}[{i}]", item, element)
+def _fields_of(message: object) -> Iterator[Field]:
+    for name, kind in message.get_fields_and_field_types().items():  # type: ignore[attr-defined]
+        item, _, fixed = kind.partition("[")
+        is_counted = kind.startswith("sequence<")
+        if is_counted:
+            item = kind[len("sequence<") : -1].partition(",")[0]
+        code = TEXT if item.startswith("string") else PRIMITIVES.get(item)
+        yield Field(name, code, is_counted or bool(fixed), is_counted)
 
 
 class FrozenMessage:
@@ -86,13 +48,10 @@ class FrozenMessage:
     """
 
     def __init__(self, message: object) -> None:
-        walk = _Walk()
-        walk.message("", message)
+        layout = Layout(message, _fields_of)
         # rclpy sizes its buffer by an upper bound: what is behind the last field means nothing
-        self._bytes = bytearray(serialize_message(message)[: ENCAPSULATION + walk.at])
-        self._places = walk.places
-        spans = [np.arange(a, b) for a, b in walk.texts]
-        self._shape_at = np.concatenate([[1], *spans])
+        self._bytes = bytearray(serialize_message(message)[: layout.size])
+        self._places, self._shape_at = layout.places, layout.shape
         self._shape = np.frombuffer(self._bytes, np.uint8)[self._shape_at]
         self.doubles = doubles_of(self._bytes)
 

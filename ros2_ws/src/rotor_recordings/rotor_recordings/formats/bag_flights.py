@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rosbags.highlevel import AnyReader
-from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
+from rotor_core.config.yaml.structure import word
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_core.messages.asked import asked_from
@@ -20,7 +21,8 @@ from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANG
 from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Commands, Flight
-from rotor_recordings.formats.bags import custom_data, opened
+from rotor_recordings.formats.bags import cable_rows, custom_data, odometry_states, opened
+from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
 from rotor_sim.plant.heavy_cables import heavy_counts
@@ -28,6 +30,12 @@ from rotor_sim.plant.heavy_cables import heavy_counts
 NANO = 1e-9
 SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
+
+COUNTED = ("missed_deadlines", *CAUSES, "stale_commands", "rejected_commands", "control_periods")
+"""What diagnostics count."""
+
+Plans = dict[str, list[tuple[float, Plan]]]
+"""Plans of every entity, with the times at which they begin, s."""
 
 
 def read_flight(
@@ -44,185 +52,205 @@ def read_flight(
         ConfigError: not a bag, not closed, or it lacks what a flight needs.
     """
     with opened(path) as reader:
-        return _flight(reader, path, scenario, states)
+        scenario = scenario or scenario_from_tree(
+            parse_tree(_scenario_text(path), f"{path}: scenario")
+        )
+        heard = _Heard(path, scenario, states)
+        heard.listen(reader)
+        return _flight(heard, path)
 
 
-def _flight(reader: AnyReader, path: Path, scenario: Scenario | None, which: str) -> Flight:
-    scenario = scenario or scenario_from_tree(parse_tree(_scenario_text(path), f"{path}: scenario"))
-    names = [e.name for e in scenario.model.entities]
-    groups = teams(scenario.model)
-    truth: dict[str, dict[int, np.ndarray]] = {n: {} for n in names}
-    cables: dict[int, tuple[list, list]] = {}
-    commands: dict[int, np.ndarray] = {}
-    efforts: dict[int, np.ndarray] = {}
-    sampled: dict[str, dict[int, np.ndarray]] = {t.entity: {} for t in groups}
-    plans: dict[str, list[tuple[float, Plan]]] = {
-        name: [] for t in groups for name in (t.entity, *(t.vehicles if t.cables else ()))
-    }
-    arms = [v.name for v in scenario.model.vehicles if v.moving_joints]
-    joints: dict[str, dict[int, np.ndarray]] = {n: {} for n in arms}
-    joint_names = scenario.model.joint_names
-    fits: dict[str, DiscFit] = {}
-    discs: dict[str, dict[int, np.ndarray]] = {}
-    shapes: dict[str, dict[int, np.ndarray]] = {}
-    events: list[Event] = []
-    extra: dict = {}
-    wall = float("nan")
-    asked = asked_of_rotors(len(scenario.model.vehicles))
-    vehicles = [v.name for v in scenario.model.vehicles]
-    for connection, _, raw in reader.messages():
-        topic = connection.topic
-        kind = topic.rsplit("/", 1)[-1]
-        if kind not in (
-            which,
-            "cables",
-            "team_command",
-            "plan",
-            "events",
-            "diagnostics",
-            "joint_states",
-            "reference",
-            "main_rotor",
-            "shape",
-        ):
-            continue
-        message: Any = reader.deserialize(raw, connection.msgtype)
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        if kind == which:
-            truth[topic.split("/")[-2]][stamp] = _state(message)
-        elif kind == "cables":
-            cables[stamp] = ([c.tension for c in message.cables], [c.taut for c in message.cables])
-        elif kind == "team_command":
-            table = {c.name: _numbers(c) for c in message.commands}
-            commands[stamp] = np.array([table[n] for n in vehicles]).reshape(-1, 4)
-            efforts[stamp] = np.concatenate(
-                [np.zeros(0), *(c.joint_efforts for c in message.commands)]
+class _Heard:
+    """What the topics of a bag told."""
+
+    def __init__(self, path: Path, scenario: Scenario, states: str) -> None:
+        self._path, self.scenario = path, scenario
+        self.vehicles = [v.name for v in scenario.model.vehicles]
+        self.truth: dict[str, Rows] = {e.name: Rows() for e in scenario.model.entities}
+        self.joints: dict[str, Rows] = {
+            v.name: Rows() for v in scenario.model.vehicles if v.moving_joints
+        }
+        self.references: dict[str, Rows] = {t.entity: Rows() for t in teams(scenario.model)}
+        self.plans: Plans = defaultdict(list)
+        self.cables, self.commands, self.efforts = Rows(), Rows(), Rows()
+        self.n_efforts = 0
+        self.discs: dict[str, Rows] = defaultdict(Rows)
+        self._fits: dict[str, DiscFit] = defaultdict(DiscFit)
+        self.shapes: dict[str, Rows] = defaultdict(Rows)
+        self.events: list[Event] = []
+        self.asked = asked_of_rotors(len(self.vehicles))
+        self.extra: dict = {}
+        self._joint_names = scenario.model.joint_names
+        self._tables = {
+            states: self._hear_states,
+            "cables": self._hear_cables,
+            "team_command": self._hear_commands,
+            "reference": self._hear_references,
+            "joint_states": self._hear_joints,
+            "main_rotor": self._hear_disc,
+            "shape": self._hear_shape,
+        }
+        self._messages = {
+            "plan": self._hear_plan,
+            "events": self._hear_event,
+            "diagnostics": self._hear_diagnostics,
+        }
+
+    def listen(self, reader: AnyReader) -> None:
+        """Take up all messages of a bag."""
+
+        def last(topic: str) -> str:
+            return topic.rsplit("/", 1)[-1]
+
+        many = [c for c in reader.connections if last(c.topic) in self._tables]
+        for heard in tables(reader, many):
+            *_, whose, kind = ("", *heard.connection.topic.split("/"))
+            self._tables[kind](whose, heard.table)
+        few = [c for c in reader.connections if last(c.topic) in self._messages]
+        for connection, _, raw in reader.messages(few) if few else ():
+            message: Any = reader.deserialize(raw, connection.msgtype)
+            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+            self._messages[last(connection.topic)](message, stamp * NANO)
+
+    def _hear_states(self, entity: str, table: MessageTable) -> None:
+        if entity not in self.truth:
+            raise ConfigError(
+                f"{self._path}: holds the path of {word(entity)!r}, which the scenario does not have; it has "
+                f"{', '.join(self.truth)}. Name the scenario that was flown."
             )
-        elif kind == "plan":
-            coefficients = message.coefficients.reshape(
-                len(message.durations), AXES, message.degree + 1
-            )
-            plans[message.entity].append(
-                (
-                    stamp * NANO,
-                    Plan(message.durations, coefficients, message.radius, message.rotation),
-                )
-            )
-        elif kind == "reference":
-            if message.entity in sampled:
-                sampled[message.entity][stamp] = _reference(message)
-        elif kind == "events":
-            events.append(_event(message, stamp * NANO, joint_names))
-        elif kind == "main_rotor":
-            name = topic.split("/")[-2]
-            fit = fits.setdefault(name, DiscFit())
-            discs.setdefault(name, {})[stamp] = fit.add(message.azimuth, message.flap)
-        elif kind == "shape":
-            places = [(p.position.x, p.position.y, p.position.z) for p in message.poses]
-            shapes.setdefault(topic.split("/")[-2], {})[stamp] = np.array(places)
-        elif kind == "joint_states":
-            name = topic.split("/")[-2]
-            if name in joints:  # not the rotor of a helicopter, which nobody commands by joints
-                joints[name][stamp] = np.stack([message.position, message.velocity], 1)
-        elif message.status:
-            values = {v.key: v.value for v in message.status[0].values}
-            for k, name in enumerate(vehicles):
-                if (numbers := asked_from(values, name)) is not None:
-                    asked[k] = numbers
-            for key in (
-                "real_time_factor",
-                "missed_deadlines",
-                *CAUSES,
-                "stale_commands",
-                "rejected_commands",
-                "control_periods",
-            ):
-                if key in values:
-                    extra[key] = (
-                        float(values[key]) if key == "real_time_factor" else int(values[key])
-                    )
-    common = sorted(set.intersection(*(set(t) for t in (*truth.values(), *joints.values()))))
-    if not common:
+        self.truth[entity].add(table.stamps(), odometry_states(table))
+
+    def _hear_cables(self, _: str, table: MessageTable) -> None:
+        self.cables.add(table.stamps(), cable_rows(table))
+
+    def _hear_commands(self, _: str, table: MessageTable) -> None:
+        """Four numbers of every vehicle: thrust and moment, or those of a swashplate; and the efforts of joints."""
+        place = {c.name: f"commands[{i}]" for i, c in enumerate(table.first.commands)}
+        rows = np.full((len(table), len(self.vehicles), 4), np.nan)
+        for k, name in enumerate(self.vehicles):
+            if (at := place.get(name)) is None:
+                continue  # a command may leave vehicles out
+            rows[:, k, 0], rows[:, k, 1:] = table[f"{at}.thrust"], table.vector(f"{at}.moment")
+            tilts = table[f"{at}.mode"] == SWASHPLATE
+            rows[tilts, k] = table[f"{at}.swashplate"][tilts]
+        efforts = np.concatenate(
+            [np.zeros((len(table), 0)), *(table[f"{at}.joint_efforts"] for at in place.values())], 1
+        )
+        self.n_efforts = max(self.n_efforts, efforts.shape[1])
+        self.commands.add(table.stamps(), rows)
+        self.efforts.add(table.stamps(), efforts)
+
+    def _hear_references(self, _: str, table: MessageTable) -> None:
+        if table.first.entity not in self.references:
+            return
+        rows = np.zeros((len(table), REFERENCE))
+        for name, first in REFERENCE_VECTORS.items():
+            rows[:, first : first + 3] = table.vector(name)
+        rows[:, ATTITUDE : ATTITUDE + 4] = table.vector("orientation", "wxyz")
+        rows[:, YAW_ANGLE], rows[:, YAW_RATE] = table["yaw"], table["yaw_rate"]
+        self.references[table.first.entity].add(table.stamps(), rows)
+
+    def _hear_joints(self, vehicle: str, table: MessageTable) -> None:
+        if vehicle in self.joints:  # not the rotor of a helicopter, which nobody commands by joints
+            rows = np.stack([table["position"], table["velocity"]], axis=2)
+            self.joints[vehicle].add(table.stamps(), rows)
+
+    def _hear_disc(self, vehicle: str, table: MessageTable) -> None:
+        turns = zip(table["azimuth"].tolist(), table["flap"], strict=True)
+        rows = [self._fits[vehicle].add(azimuth, flap) for azimuth, flap in turns]
+        self.discs[vehicle].add(table.stamps(), np.array(rows))
+
+    def _hear_shape(self, cable: str, table: MessageTable) -> None:
+        n = len(table.first.poses)
+        places = [table.vector(f"poses[{k}].position") for k in range(n)]
+        self.shapes[cable].add(
+            table.stamps(), np.reshape(places, (n, len(table), 3)).swapaxes(0, 1)
+        )
+
+    def _hear_plan(self, message: Any, time: float) -> None:
+        coefficients = message.coefficients.reshape(
+            len(message.durations), AXES, message.degree + 1
+        )
+        plan = Plan(message.durations, coefficients, message.radius, message.rotation)
+        self.plans[message.entity].append((time, plan))
+
+    def _hear_event(self, message: Any, time: float) -> None:
+        self.events.append(_event(message, time, self._joint_names))
+
+    def _hear_diagnostics(self, message: Any, time: float) -> None:
+        if not message.status:
+            return
+        values = {v.key: v.value for v in message.status[0].values}
+        for k, name in enumerate(self.vehicles):
+            if (numbers := asked_from(values, name)) is not None:
+                self.asked[k] = numbers
+        if "real_time_factor" in values:
+            self.extra["real_time_factor"] = float(values["real_time_factor"])
+        self.extra |= {key: int(values[key]) for key in COUNTED if key in values}
+
+
+def _flight(heard: _Heard, path: Path) -> Flight:
+    scenario, names, vehicles = heard.scenario, list(heard.truth), heard.vehicles
+    model = scenario.model
+    common = heard.truth[names[0]].stamps
+    for rows in (*heard.truth.values(), *heard.joints.values()):
+        common = np.intersect1d(common, rows.stamps, assume_unique=True)
+    if not len(common):
+        unheard = [name for name, rows in heard.truth.items() if not rows] or names
         raise ConfigError(
-            f"{path}: holds no ground truth of {', '.join(names)}. Was the run stopped before it began?"
+            f"{path}: holds no ground truth of {', '.join(unheard)}. Was the run stopped before it began, or is "
+            "this not the scenario that was flown?"
         )
-    time = np.array(common) * NANO
-    states = np.array([[truth[n][s] for n in names] for s in common])
-    references = (
-        np.zeros((len(common), 0, REFERENCE))
-        if not groups
-        else np.stack(
-            [
-                _references(plans, team, time)
-                if plans[team.entity]
-                else _sampled(sampled[team.entity], common)
-                for team in groups
-            ],
-            axis=1,
-        )
-    )
-    if not scenario.follows_plans:
-        references[:] = np.nan  # nobody told it of the plans
-    n_cables = len(scenario.model.cables)
-    tensions = np.array(
-        [cables[s][0] if s in cables else [np.nan] * n_cables for s in common]
-    ).reshape(len(common), n_cables)
-    taut = np.array(
-        [cables[s][1] if s in cables else [False] * n_cables for s in common], bool
-    ).reshape(len(common), n_cables)
-    missing = np.full((len(vehicles), 4), np.nan)
-    held = np.array([commands.get(s, missing) for s in common])
-    if "real_time_factor" in extra and extra["real_time_factor"] > 0.0:
-        wall = (time[-1] - time[0]) / extra["real_time_factor"]
+    time, n = common * NANO, len(model.cables)
+    cables = heard.cables.at(common, (n, 2))
+    factor = heard.extra.get("real_time_factor", 0.0)
     flight = Flight(
         scenario,
         time,
-        states,
-        references,
-        held,
-        tensions,
-        taut,
-        events,
-        wall,
-        None,
-        extra,
-        asked=asked,
+        states=np.stack([rows.at(common, (13,)) for rows in heard.truth.values()], axis=1),
+        references=_asked(heard, common, time),
+        commands=heard.commands.at(common, (len(vehicles), 4)),
+        tensions=cables[..., 0],
+        taut=cables[..., 1] == 1.0,
+        events=heard.events,
+        wall_time=(time[-1] - time[0]) / factor if factor > 0.0 else float("nan"),
+        extra=heard.extra,
+        asked=heard.asked,
     )
-    if discs:
-        unknown = np.full(3, np.nan)
-        flight.discs = np.array(
-            [[discs.get(n, {}).get(s, unknown) for n in vehicles] for s in common]
+    if heard.discs:
+        flight.discs = np.stack([heard.discs[name].at(common, (3,)) for name in vehicles], axis=1)
+    if heard.shapes:
+        flight.masses = np.concatenate(
+            [heard.shapes[name].at(common, (count, 3)) for name, count in heavy_counts(model)],
+            axis=1,
         )
-    if shapes:
-        flight.masses = np.array(
-            [
-                np.concatenate(
-                    [
-                        shapes.get(name, {}).get(s, np.full((count, 3), np.nan))
-                        for name, count in heavy_counts(scenario.model)
-                    ]
-                )
-                for s in common
-            ]
-        )
-    if arms and efforts:
-        limp = np.full(max(len(e) for e in efforts.values()), np.nan)
-        flight.efforts = np.array([efforts.get(s, limp) for s in common])
-    sent = sorted(commands)
+    sent = heard.commands.stamps
+    if heard.joints and heard.efforts:
+        flight.efforts = heard.efforts.at(common, (heard.n_efforts,))
     if len(sent) > len(common):
-        flight.sent = Commands(
-            np.array(sent) * NANO,
-            np.array([commands[s] for s in sent]),
-            np.array([efforts[s] for s in sent]),
+        efforts = heard.efforts.at(sent, (heard.n_efforts,))
+        flight.sent = Commands(sent * NANO, heard.commands.at(sent, (len(vehicles), 4)), efforts)
+    if heard.joints:
+        moving = {v.name: len(v.moving_joints) for v in model.vehicles}
+        flight.joints = np.concatenate(
+            [rows.at(common, (moving[name], 2)) for name, rows in heard.joints.items()], axis=1
         )
-    if arms:
-        flight.joints = np.array([np.concatenate([joints[n][s] for n in arms]) for s in common])
     return flight
 
 
-def _references(
-    plans: dict[str, list[tuple[float, Plan]]], team: Team, time: np.ndarray
-) -> np.ndarray:
+def _asked(heard: _Heard, stamps: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """References of all teams, (n, n_teams, 28): of the plans, where there are some; else as they were published."""
+    out = np.full((len(time), len(heard.references), REFERENCE), np.nan)
+    if heard.scenario.follows_plans:  # else nobody told it of the plans
+        for k, team in enumerate(teams(heard.scenario.model)):
+            if heard.plans[team.entity]:
+                out[:, k] = _references(heard.plans, team, time)
+            else:
+                out[:, k] = heard.references[team.entity].at(stamps, (REFERENCE,))
+    return out
+
+
+def _references(plans: Plans, team: Team, time: np.ndarray) -> np.ndarray:
     """References of a team, (n, 28); NaN while all its vehicles follow later plans of their own."""
     out = np.full((len(time), REFERENCE), np.nan)
     members = team.vehicles if team.cables else ()
@@ -238,43 +266,11 @@ def _references(
     return out
 
 
-def _sampled(references: dict[int, np.ndarray], stamps: list[int]) -> np.ndarray:
-    """References as they were published, (n, 28); NaN where none was."""
-    missing = np.full(REFERENCE, np.nan)
-    return np.array([references.get(s, missing) for s in stamps])
-
-
-def _reference(message: Any) -> np.ndarray:
-    out = np.zeros(REFERENCE)
-    for name, first in REFERENCE_VECTORS.items():
-        vector = getattr(message, name)
-        out[first : first + 3] = vector.x, vector.y, vector.z
-    q = message.orientation
-    out[ATTITUDE : ATTITUDE + 4] = q.w, q.x, q.y, q.z
-    out[YAW_ANGLE], out[YAW_RATE] = message.yaw, message.yaw_rate
-    return out
-
-
 def _scenario_text(path: Path) -> str:
     text = custom_data(path, "scenario")
     if not text:
         raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
     return text
-
-
-def _numbers(command: Any) -> tuple[float, ...]:
-    """The four numbers of a command: thrust and moment, or those of a swashplate."""
-    if command.mode == SWASHPLATE:
-        return tuple(command.swashplate)
-    return command.thrust, command.moment.x, command.moment.y, command.moment.z
-
-
-def _state(message: Any) -> np.ndarray:
-    p, q = message.pose.pose.position, message.pose.pose.orientation
-    v, w = message.twist.twist.linear, message.twist.twist.angular
-    attitude = np.array([q.w, q.x, q.y, q.z])
-    velocity = quat2mat(attitude) @ np.array([v.x, v.y, v.z])
-    return np.concatenate([[p.x, p.y, p.z], attitude, velocity, [w.x, w.y, w.z]])
 
 
 def _event(message: Any, time: float, joints: list[str]) -> Event:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-from transforms3d.quaternions import quat2mat
+from rosbags.typesys.store import Typestore
 
 from rotor_core import reference as columns
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import leave_from_b, teams
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.errors import ConfigError
-from rotor_core.state import Pose, State
-from rotor_dynamics.hybrid.events import EVENT_NAMES
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.state import Pose, State, V
+from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
+from rotor_recordings.formats.message_table import MessageTable
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
 from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
@@ -30,8 +34,11 @@ ALL_VALID = 511
 WORLD = "world"
 SWASHPLATE = 3
 
-Entry = tuple[int, str, Any]
-"""Time ns, topic, message."""
+AT_ONCE = 2000
+"""Rows whose messages are in memory at once."""
+
+Entries = tuple[str, np.ndarray, np.ndarray]
+"""Topic, times (n,) ns, and serialized messages (n, size)."""
 
 
 def write_bag(flight: Flight, path: Path) -> None:
@@ -59,9 +66,14 @@ def write_bag(flight: Flight, path: Path) -> None:
             )
             for name, topic in topics.items()
         }
-        messages = sorted(_Messages(flight, store.types).all(), key=lambda entry: entry[0])
-        for stamp, name, message in messages:
-            writer.write(connections[name], stamp, store.serialize_cdr(message, topics[name].type))
+        for entries in _Messages(flight, store).parts():
+            times = np.concatenate([stamps for _, stamps, _ in entries])
+            places = [
+                (e, i) for e, (_, stamps, _) in enumerate(entries) for i in range(len(stamps))
+            ]
+            for k in np.argsort(times, kind="stable").tolist():
+                (name, stamps, messages), i = entries[places[k][0]], places[k][1]
+                writer.write(connections[name], int(stamps[i]), messages[i].data)
 
 
 def _state_topics(scenario: Scenario) -> tuple[str, ...]:
@@ -95,177 +107,256 @@ def _topics(flight: Flight) -> list[Topic]:
     return out
 
 
+class _Bodies:
+    """Where bodies are in some rows of a flight."""
+
+    def __init__(self, flight: Flight, rows: np.ndarray) -> None:
+        self._flight, self._rows = flight, rows
+        self._entities = {e.name: i for i, e in enumerate(flight.scenario.model.entities)}
+
+    def _poses(self, body: str) -> np.ndarray:
+        if body in self._entities:
+            return self._flight.states[self._rows, self._entities[body]]
+        return self._of_parts[body]
+
+    @cached_property
+    def _of_parts(self) -> dict[str, np.ndarray]:
+        """Poses of links, and of the masses of heavy cables, (n, 7)."""
+        flight, bodies = self._flight, BodyPoses(self._flight.scenario)
+        joints = flight.joints if flight.joints.size else np.zeros((len(flight.time), 0, 2))
+        masses = flight.masses if flight.masses.size else [None] * len(flight.time)
+        poses = [bodies.at(flight.states[i], joints[i], masses[i]).copy() for i in self._rows]
+        placed = np.reshape(poses, (len(poses), len(bodies.names), V))
+        return dict(zip(bodies.names, placed.swapaxes(0, 1), strict=True))
+
+    def path(self, cable: CableAttachment, name: str) -> np.ndarray:
+        """The points of :func:`drawn_path` in W, (n, m, 3)."""
+        path = drawn_path(cable, name)
+        out = np.empty((len(self._rows), len(path), 3))
+        for k, (body, point) in enumerate(path):
+            out[:, k] = point
+            if body != WORLD and len(out):
+                pose = Pose(self._poses(body)[:, :V])
+                out[:, k] = pose.position + rotation_from(pose.attitude).apply(point)
+        return out
+
+
+def _span(paths: np.ndarray, cable: CableAttachment, from_b: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths of the ways of a cable, (n,) m, and unit vectors in which it leaves its vehicle, (n, 3).
+
+    Args:
+        paths: points as of :func:`drawn_path` in W, (n, m, 3).
+        cable: which one.
+        from_b: its vehicle is at its end b.
+    """
+    lengths, directions = np.zeros(len(paths)), np.tile([0.0, 0.0, -1.0], (len(paths), 1))
+    ways = [laid(path, cable)[None] for path in paths] if cable.cylinders else [paths]
+    rows = np.split(np.arange(len(paths)), len(paths)) if cable.cylinders and len(paths) else [...]
+    for at, way in zip(rows, ways, strict=True):
+        parts = np.diff(way, axis=1)
+        if from_b:
+            parts = -parts[:, ::-1]
+        spans = np.linalg.norm(parts, axis=2)
+        lengths[at] = spans.sum(axis=1)
+        begins = spans[:, :1] > 0.0
+        first = np.divide(parts[:, 0], spans[:, :1], out=directions[at].copy(), where=begins)
+        directions[at] = first
+    return lengths, directions
+
+
 class _Messages:
-    """Messages of a flight; ``types`` as of a store of rosbags."""
+    """Messages of a flight; ``store``: definitions of their types."""
 
-    def __init__(self, flight: Flight, types: dict[str, Any]) -> None:
-        self._flight, self._model, self._types = flight, flight.scenario.model, types
+    def __init__(self, flight: Flight, store: Typestore) -> None:
+        self._flight, self._model, self._store = flight, flight.scenario.model, store
         self._from_b = leave_from_b(self._model)
-        self._states = _state_topics(flight.scenario)
-        self._poses = BodyPoses(flight.scenario)
-        self._stamps = [nanoseconds(float(t)) for t in flight.time]
+        self._stamps = np.array([nanoseconds(float(t)) for t in flight.time], np.int64)
 
-    def all(self) -> Iterator[Entry]:
-        for i, stamp in enumerate(self._stamps):
-            yield from self._bodies(i, stamp)
-            yield from self._commands(i, stamp)
-            yield from self._references(i, stamp)
-            if self._model.cables and np.isfinite(self._flight.states[i]).all():
-                yield stamp, "cables", self._cables(i, stamp)
-            yield from self._joints(i, stamp)
-            yield from self._shapes(i, stamp)
-        for event in self._flight.events:
-            stamp = nanoseconds(event.time)
-            yield stamp, "rotor/events", self._event(event, stamp)
+    def parts(self) -> Iterator[list[Entries]]:
+        """Messages of the flight, part by part; in each of every topic, and of one time in this order."""
+        events = sorted(self._flight.events, key=lambda event: event.time)
+        told = 0
+        for first in range(0, len(self._stamps), AT_ONCE):
+            rows = np.arange(len(self._stamps))[first : first + AT_ONCE]
+            entries = [
+                *self._bodies(rows),
+                *self._commands(rows),
+                *self._references(rows),
+                *self._cables(rows),
+                *self._joints(rows),
+                *self._shapes(rows),
+            ]
+            end = self._stamps[first + AT_ONCE] if first + AT_ONCE < len(self._stamps) else np.inf
+            while told < len(events) and nanoseconds(events[told].time) < end:
+                entries.append(self._event(events[told]))
+                told += 1
+            yield entries
 
     def _make(self, kind: str, *values: Any) -> Any:
-        return self._types[kind](*values)
+        return self._store.types[kind](*values)
 
-    def _header(self, stamp: int, frame: str = WORLD) -> Any:
+    def _header(self, stamp: int = 0, frame: str = WORLD) -> Any:
         time = self._make("builtin_interfaces/msg/Time", *divmod(stamp, NANOSECONDS_PER_SECOND))
         return self._make("std_msgs/msg/Header", time, frame)
 
-    def _vector(self, values: np.ndarray, kind: str = "Vector3") -> Any:
-        return self._make(f"geometry_msgs/msg/{kind}", *values.tolist())
+    def _vector(self, kind: str = "Vector3") -> Any:
+        return self._make(f"geometry_msgs/msg/{kind}", 0.0, 0.0, 0.0)
 
-    def _quaternion(self, q: np.ndarray) -> Any:
-        w, x, y, z = q.tolist()
-        return self._make("geometry_msgs/msg/Quaternion", x, y, z, w)
+    def _pose(self) -> Any:
+        upright = self._make("geometry_msgs/msg/Quaternion", 0.0, 0.0, 0.0, 1.0)
+        return self._make("geometry_msgs/msg/Pose", self._vector("Point"), upright)
 
-    def _bodies(self, i: int, stamp: int) -> Iterator[Entry]:
+    def _table(self, message: Any, rows: np.ndarray) -> MessageTable:
+        """Copies of a message for these rows of the flight, with their stamps."""
+        table = MessageTable.like(self._store, message, len(rows))
+        table.set_stamps(self._stamps[rows])
+        return table
+
+    def _bodies(self, rows: np.ndarray) -> Iterator[Entries]:
         zeros = np.zeros(36)
-        for entity, state in zip(self._model.entities, self._flight.states[i], strict=True):
-            if np.isnan(state).any():
-                continue
-            pose = self._make(
-                "geometry_msgs/msg/Pose",
-                self._vector(State(state).position, "Point"),
-                self._quaternion(State(state).attitude),
-            )
-            linear = (
-                quat2mat(State(state).attitude).T @ State(state).velocity
-            )  # the twist is in the child frame
-            twist = self._make(
-                "geometry_msgs/msg/Twist",
-                self._vector(linear),
-                self._vector(State(state).body_rate),
-            )
+        for entity, states in zip(
+            self._model.entities, self._flight.states.swapaxes(0, 1), strict=True
+        ):
+            known = rows[~np.isnan(states[rows]).any(axis=1)]
+            state = State(states[known])
             message = self._make(
-                "nav_msgs/msg/Odometry", self._header(stamp), f"{entity.name}/base_link",
-                self._make("geometry_msgs/msg/PoseWithCovariance", pose, zeros),
-                self._make("geometry_msgs/msg/TwistWithCovariance", twist, zeros),
+                "nav_msgs/msg/Odometry", self._header(), f"{entity.name}/base_link",
+                self._make("geometry_msgs/msg/PoseWithCovariance", self._pose(), zeros),
+                self._make(
+                    "geometry_msgs/msg/TwistWithCovariance",
+                    self._make("geometry_msgs/msg/Twist", self._vector(), self._vector()), zeros,
+                ),
             )  # fmt: skip
-            for topic in self._states:
-                yield stamp, f"{entity.name}/{topic}", message
+            table = self._table(message, known)
+            table.set_vector("pose.pose.position", state.position)
+            table.set_vector("pose.pose.orientation", state.attitude, "wxyz")
+            in_body = rotation_from(state.attitude).inv().apply(state.velocity)
+            table.set_vector("twist.twist.linear", in_body)  # the twist is in the child frame
+            table.set_vector("twist.twist.angular", state.body_rate)
+            for topic in _state_topics(self._flight.scenario):
+                yield f"{entity.name}/{topic}", self._stamps[known], table.data
 
-    def _commands(self, i: int, stamp: int) -> Iterator[Entry]:
-        row = self._flight.commands[i]
-        if np.isnan(row).any():
-            return
-        efforts = self._flight.efforts[i] if self._flight.efforts.size else None
-        commands, first = [], 0
-        for vehicle, command in zip(self._model.vehicles, row, strict=True):
-            swashplate, joints = vehicle.helicopter is not None, len(vehicle.moving_joints)
-            mode, numbers = (SWASHPLATE, np.zeros(4)) if swashplate else (0, command)
-            own = np.zeros(0) if efforts is None else efforts[first : first + joints].copy()
-            first += joints
+    def _commands(self, rows: np.ndarray) -> Iterator[Entries]:
+        flight, first = self._flight, 0
+        rows = rows[~np.isnan(flight.commands[rows]).any(axis=(1, 2))]
+        commands, of_joints = [], []
+        for vehicle in self._model.vehicles:
+            mode, n = SWASHPLATE if vehicle.helicopter else 0, len(vehicle.moving_joints)
+            of_joints.append(slice(first, first + n if flight.efforts.size else first))
+            first += n
+            efforts = np.zeros(len(range(*of_joints[-1].indices(first))))
             commands.append(
                 self._make(
-                    "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, float(numbers[0]), self._vector(numbers[1:]),
-                    np.zeros(0), own, command if swashplate else np.zeros(4),
+                    "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, 0.0, self._vector(), np.zeros(0), efforts,
+                    np.zeros(4),
                 )
             )  # fmt: skip
-        yield (
-            stamp,
-            TEAM_COMMAND,
-            self._make("rotor_msgs/msg/TeamCommand", self._header(stamp), 0, i, commands),
-        )
+        message = self._make("rotor_msgs/msg/TeamCommand", self._header(), 0, 0, commands)
+        table = self._table(message, rows)
+        table["step"] = rows
+        for k, vehicle in enumerate(self._model.vehicles):
+            at, numbers = f"commands[{k}]", flight.commands[rows, k]
+            if vehicle.helicopter:
+                table[f"{at}.swashplate"] = numbers
+            else:
+                table[f"{at}.thrust"] = numbers[:, 0]
+                table.set_vector(f"{at}.moment", numbers[:, 1:])
+            if flight.efforts.size:
+                table[f"{at}.joint_efforts"] = flight.efforts[rows, of_joints[k]]
+        yield TEAM_COMMAND, self._stamps[rows], table.data
 
-    def _references(self, i: int, stamp: int) -> Iterator[Entry]:
-        for team, row in zip(teams(self._model), self._flight.references[i], strict=True):
-            if np.isnan(row).any():
-                continue
-            vectors = {
-                name: self._vector(row[k : k + 3]) for name, k in columns.REFERENCE_VECTORS.items()
-            }
-            message = self._types["rotor_msgs/msg/Reference"](
-                header=self._header(stamp),
+    def _references(self, rows: np.ndarray) -> Iterator[Entries]:
+        references = self._flight.references.swapaxes(0, 1)
+        for team, of_team in zip(teams(self._model), references, strict=True):
+            known = rows[~np.isnan(of_team[rows]).any(axis=1)]
+            numbers = of_team[known]
+            message = self._store.types["rotor_msgs/msg/Reference"](
+                header=self._header(),
                 entity=team.entity,
                 valid=ALL_VALID,
-                orientation=self._quaternion(row[columns.ATTITUDE : columns.ATTITUDE + 4]),
-                yaw=float(row[columns.YAW_ANGLE]),
-                yaw_rate=float(row[columns.YAW_RATE]),
-                **vectors,
+                orientation=self._pose().orientation,
+                yaw=0.0,
+                yaw_rate=0.0,
+                **{name: self._vector() for name in columns.REFERENCE_VECTORS},
             )
-            yield stamp, f"{team.entity}/reference", message
+            table = self._table(message, known)
+            for name, k in columns.REFERENCE_VECTORS.items():
+                table.set_vector(name, numbers[:, k : k + 3])
+            attitudes = numbers[:, columns.ATTITUDE : columns.ATTITUDE + 4]
+            table.set_vector("orientation", attitudes, "wxyz")
+            table["yaw"], table["yaw_rate"] = numbers[:, [columns.YAW_ANGLE, columns.YAW_RATE]].T
+            yield f"{team.entity}/reference", self._stamps[known], table.data
 
-    def _shapes(self, i: int, stamp: int) -> Iterator[Entry]:
-        if not self._flight.masses.size:
-            return
-        upright, first = self._quaternion(np.array([1.0, 0.0, 0.0, 0.0])), 0
-        for name, count in heavy_counts(self._model):
-            places = self._flight.masses[i, first : first + count]
+    def _shapes(self, rows: np.ndarray) -> Iterator[Entries]:
+        first = 0
+        for name, count in heavy_counts(self._model) if self._flight.masses.size else ():
+            places = self._flight.masses[rows, first : first + count]
             first += count
-            poses = [
-                self._make("geometry_msgs/msg/Pose", self._vector(place, "Point"), upright)
-                for place in places
-            ]
-            yield stamp, shape_topic(name), self._make(SHAPE, self._header(stamp), poses)
+            message = self._make(SHAPE, self._header(), [self._pose() for _ in range(count)])
+            table = self._table(message, rows)
+            for k in range(count):
+                table.set_vector(f"poses[{k}].position", places[:, k])
+            yield shape_topic(name), self._stamps[rows], table.data
 
-    def _cables(self, i: int, stamp: int) -> Any:
-        flight, rows = self._flight, []
-        joints = flight.joints[i] if flight.joints.size else np.zeros((0, 2))
-        masses = flight.masses[i] if flight.masses.size else None
-        placed = self._poses.at(flight.states[i], joints, masses)
-        poses = dict(zip(self._poses.names, placed, strict=True))
-
-        def end(entity: str, point: np.ndarray) -> np.ndarray:
-            if entity == WORLD:
-                return point
-            return Pose(poses[entity]).position + quat2mat(Pose(poses[entity]).attitude) @ point
-
-        for k, (name, cable) in enumerate(
-            zip(self._model.cable_names, self._model.cables, strict=True)
-        ):
-            points = np.array([end(entity, point) for entity, point in drawn_path(cable, name)])
-            parts = np.diff(laid(points, cable), axis=0)
-            if self._from_b[k]:
-                parts = -parts[::-1]
-            spans = np.linalg.norm(parts, axis=1)
-            distance = float(spans.sum())
-            direction = parts[0] / spans[0] if spans[0] > 0.0 else np.array([0.0, 0.0, -1.0])
-            length = cable.length_m
+    def _cables(self, rows: np.ndarray) -> Iterator[Entries]:
+        flight, cables = self._flight, self._model.cables
+        if not cables:
+            return
+        rows = rows[np.isfinite(flight.states[rows]).all(axis=(1, 2))]
+        kind = "rotor_msgs/msg/CableState"
+        states = [
+            self._make(kind, name, False, 0.0, cable.length_m, 0.0, self._vector())
+            for name, cable in zip(self._model.cable_names, cables, strict=True)
+        ]
+        message = self._make("rotor_msgs/msg/CableStates", self._header(), states)
+        table = self._table(message, rows)
+        bodies = _Bodies(flight, rows)
+        for k, (name, cable) in enumerate(zip(self._model.cable_names, cables, strict=True)):
+            at, taut = f"cables[{k}]", flight.taut[rows, k]
+            table[f"{at}.taut"], table[f"{at}.tension"] = taut, flight.tensions[rows, k]
+            distances, directions = _span(bodies.path(cable, name), cable, self._from_b[k])
+            table[f"{at}.distance"] = distances
+            table.set_vector(f"{at}.direction", directions)
             if cable.winch is not None:  # what it has left shows where it pulls
-                length = distance if flight.taut[i, k] else np.nan
-            rows.append(
-                self._make(
-                    "rotor_msgs/msg/CableState", name, bool(flight.taut[i, k]), float(flight.tensions[i, k]),
-                    length, distance, self._vector(direction),
-                )
-            )  # fmt: skip
-        return self._make("rotor_msgs/msg/CableStates", self._header(stamp), rows)
+                table[f"{at}.rest_length"] = np.where(taut, distances, np.nan)
+        yield "cables", self._stamps[rows], table.data
 
-    def _joints(self, i: int, stamp: int) -> Iterator[Entry]:
+    def _joints(self, rows: np.ndarray) -> Iterator[Entries]:
         first = 0
         for vehicle in self._model.vehicles:
             names = [j.name for j in vehicle.moving_joints]
             if names and self._flight.joints.size:
-                rows = self._flight.joints[i, first : first + len(names)]
+                joints = self._flight.joints[rows, first : first + len(names)]
                 first += len(names)
-                yield stamp, f"{vehicle.name}/joint_states", self._make(
-                    "sensor_msgs/msg/JointState", self._header(stamp, ""), names, rows[:, 0].copy(),
-                    rows[:, 1].copy(), np.zeros(0),
-                )  # fmt: skip
+                zeros = np.zeros(len(names))
+                message = self._make(
+                    "sensor_msgs/msg/JointState",
+                    self._header(frame=""),
+                    names,
+                    zeros,
+                    zeros,
+                    np.zeros(0),
+                )
+                table = self._table(message, rows)
+                table["position"], table["velocity"] = joints[..., 0], joints[..., 1]
+                yield f"{vehicle.name}/joint_states", self._stamps[rows], table.data
 
-    def _event(self, event: Any, stamp: int) -> Any:
+    def _event(self, event: Event) -> Entries:
         codes = {name: code for code, name in EVENT_NAMES.items()}
         joints = self._model.joint_names
 
         def names(indices: tuple[int, ...]) -> list[str]:
             return [self._model.cable_names[k] for k in indices]
 
-        return self._make(
-            "rotor_msgs/msg/HybridEvent", self._header(stamp), codes[event.type], event.cause, names(event.cables),
-            names(event.at_length), np.array(event.impulses, float), np.array(event.closing_speeds, float),
-            [joints[k] for k in event.joints], list(event.bodies), np.array(event.place, float),
+        message = self._make(
+            "rotor_msgs/msg/HybridEvent", self._header(nanoseconds(event.time)), codes[event.type], event.cause,
+            names(event.cables), names(event.at_length), np.array(event.impulses, float),
+            np.array(event.closing_speeds, float), [joints[k] for k in event.joints], list(event.bodies),
+            np.array(event.place, float),
         )  # fmt: skip
+        raw = self._store.serialize_cdr(message, message.__msgtype__)
+        return (
+            "rotor/events",
+            np.array([nanoseconds(event.time)]),
+            np.frombuffer(raw, np.uint8)[None],
+        )

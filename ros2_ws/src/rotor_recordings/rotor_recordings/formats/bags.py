@@ -12,16 +12,20 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 from ruamel.yaml import YAML, YAMLError
-from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.yaml.structure import word
 from rotor_core.errors import ConfigError, RotorError
+from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
+from rotor_recordings.formats.message_table import Heard, MessageTable, Rows, tables
 from rotor_recordings.motion.recording import CableRows, Recording
 from rotor_recordings.motion.track import LEAST, Samples, Track, ordered
 
-Row = tuple[str, Any, str, np.ndarray]
-"""Body, stamp of the message, frame, and 13 numbers as in a state; NaN where a message does not say."""
+Row = tuple[str, np.ndarray, str, np.ndarray]
+"""Body, stamps of messages (n,) ns, frame, and states (n, 13); NaN where a message does not say."""
+
+_Part = tuple[np.ndarray, np.ndarray, str, np.ndarray]
+"""Places in the bag (n,), times (n,) ns, frame, and states (n, 13)."""
 
 GENERIC = frozenset(
     "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
@@ -74,38 +78,42 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
     Raises:
         ConfigError: it is not a bag, or holds no topic with poses.
     """
-    rows: dict[tuple[str, str, str], list[tuple[int, str, np.ndarray]]] = {}
+    rows: dict[tuple[str, str, str], list[_Part]] = {}
     children: set[str] = set()
     with opened(path) as reader:
         known = [
             c for c in reader.connections if _reader_of(c.msgtype) and is_wanted(c.topic) == wanted
         ]
         types = sorted({c.msgtype for c in reader.connections})
-        for connection, received, raw in reader.messages(known) if known else ():
-            message = reader.deserialize(raw, connection.msgtype)
-            read = _reader_of(connection.msgtype)
+        for heard in tables(reader, known):
+            topic, message = heard.connection.topic, heard.table.first
+            read = _reader_of(heard.connection.msgtype)
             assert read is not None
             for transform in getattr(message, "transforms", ()):
                 children.add(transform.child_frame_id.strip("/"))
-            for body, stamp, frame, numbers in read(message, connection.topic):
-                time = stamp.sec * 10**9 + stamp.nanosec
-                time = received if clock == "receive" or time == 0 else time
+            for body, stamps, frame, numbers in read(heard.table, topic):
                 # one TF topic shows many pairs of frames
                 parent = frame.strip("/") if hasattr(message, "transforms") else ""
-                rows.setdefault((body, connection.topic, parent), []).append((time, frame, numbers))
+                part = heard.order, _times(heard, stamps, clock), frame, numbers
+                rows.setdefault((body, topic, parent), []).append(part)
         kind = "ROS 2 bag" if reader.is2 else "ROS 1 bag"
         cables = _cables(reader, clock)
     tracks = tuple(
         _track(body, topic, found)
         for (body, topic, parent), found in rows.items()
         # what is seen from a body that moves itself is no path
-        if parent not in children and sum(_is_known(n) for _, _, n in found) >= LEAST
+        if parent not in children and sum(int(_is_known(n).sum()) for *_, n in found) >= LEAST
     )
     if not tracks:
         raise ConfigError(
             f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."
         )
     return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables)
+
+
+def _times(heard: Heard, stamps: np.ndarray, clock: str) -> np.ndarray:
+    """Times of messages, (n,) ns: their stamps; by another clock, or where these are zero, of their reception."""
+    return np.where((stamps == 0) | (clock == "receive"), heard.received, stamps)
 
 
 def custom_data(path: Path, key: str) -> str:
@@ -137,47 +145,46 @@ def _custom_data_of_file(path: Path, key: str) -> str:
     return ""
 
 
-def _is_known(numbers: np.ndarray) -> bool:
-    """True if a row is a pose, and not a dropout."""
-    attitude = State(numbers).attitude
-    turned = bool(np.isnan(attitude).all()) or bool(np.isfinite(attitude).all() and attitude.any())
-    return bool(np.isfinite(numbers[:3]).all()) and turned
+def _is_known(numbers: np.ndarray) -> np.ndarray:
+    """True where a row is a pose, and not a dropout, (n,)."""
+    attitudes = State(numbers).attitude
+    turned = np.isnan(attitudes).all(1) | np.isfinite(attitudes).all(1) & attitudes.any(1)
+    return np.asarray(np.isfinite(State(numbers).position).all(1) & turned)
 
 
 def _cables(reader: AnyReader, clock: str) -> CableRows | None:
     found = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/CableStates"]
-    rows: dict[int, tuple[list[float], list[bool]]] = {}
     names: tuple[str, ...] = ()
-    for connection, received, raw in reader.messages(found) if found else ():
-        message: Any = reader.deserialize(raw, connection.msgtype)
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        if clock == "receive" or stamp == 0:
-            stamp = received
-        names = names or tuple(c.name for c in message.cables)
-        if tuple(c.name for c in message.cables) != names:
-            continue  # of another team
-        rows[stamp] = [c.tension for c in message.cables], [c.taut for c in message.cables]
-    if len(rows) < 2:
+    rows = Rows()
+    for heard in tables(reader, found):
+        here = tuple(c.name for c in heard.table.first.cables)
+        names = names or here
+        if here == names:  # not of another team
+            rows.add(_times(heard, heard.table.stamps(), clock), cable_rows(heard.table))
+    if len(rows.stamps) < 2:
         return None
-    stamps = sorted(rows)
-    return CableRows(
-        np.array(stamps, np.int64),
-        np.array([rows[s][0] for s in stamps]),
-        np.array([rows[s][1] for s in stamps], bool),
-        names,
-    )
+    numbers = rows.at(rows.stamps, (len(names), 2))
+    return CableRows(rows.stamps, numbers[..., 0], numbers[..., 1] == 1.0, names)
 
 
-def _track(body: str, topic: str, found: list[tuple[int, str, np.ndarray]]) -> Track:
-    values = np.array([numbers for _, _, numbers in found])
-    stamps = np.array([time for time, _, _ in found], np.int64)
+def cable_rows(table: MessageTable) -> np.ndarray:
+    """Tensions of ``rotor_msgs/CableStates`` and whether they are taut, (n, n_cables, 2)."""
+    n = len(table.first.cables)
+    columns = [[table[f"cables[{k}].{of}"] for of in ("tension", "taut")] for k in range(n)]
+    return np.reshape(columns, (n, 2, len(table))).transpose(2, 0, 1)
+
+
+def _track(body: str, topic: str, found: list[_Part]) -> Track:
+    order = np.argsort(np.concatenate([part[0] for part in found]))
+    stamps = np.concatenate([part[1] for part in found])[order]
+    values = np.concatenate([part[3] for part in found])[order]
 
     def column(start: int, width: int) -> np.ndarray | None:
         part = values[:, start : start + width]
         return None if np.isnan(part).all() else part
 
     samples = Samples(values[:, :3], column(3, 4), column(7, 3), column(10, 3))
-    return ordered(body, topic, stamps, samples, found[0][1])
+    return ordered(body, topic, stamps, samples, found[0][2])
 
 
 def is_wanted(topic: str) -> bool:
@@ -200,76 +207,79 @@ def _body(frame: str, topic: str) -> str:
     return named[0] if named else body_of_topic(topic)
 
 
-def _numbers(position: Any, q: Any = None) -> np.ndarray:
-    out = np.full(13, np.nan)
-    out[:3] = position.x, position.y, position.z
-    if q is not None:
-        State(out).attitude[:] = q.w, q.x, q.y, q.z
+def _poses(table: MessageTable, position: str, attitude: str = "") -> np.ndarray:
+    """States, (n, 13), of which the pose is known."""
+    out = np.full((len(table), 13), np.nan)
+    State(out).position[:] = table.vector(position)
+    if attitude:
+        State(out).attitude[:] = table.vector(attitude, "wxyz")
     return out
 
 
-def _pose_stamped(m: Any, topic: str) -> Iterator[Row]:
-    yield (
-        body_of_topic(topic),
-        m.header.stamp,
-        m.header.frame_id,
-        _numbers(m.pose.position, m.pose.orientation),
-    )
+def _pose_stamped(table: MessageTable, topic: str) -> Iterator[Row]:
+    numbers = _poses(table, "pose.position", "pose.orientation")
+    yield body_of_topic(topic), table.stamps(), table.first.header.frame_id, numbers
 
 
-def _pose_with_covariance(m: Any, topic: str) -> Iterator[Row]:
-    pose = m.pose.pose
-    yield (
-        body_of_topic(topic),
-        m.header.stamp,
-        m.header.frame_id,
-        _numbers(pose.position, pose.orientation),
-    )
+def _pose_with_covariance(table: MessageTable, topic: str) -> Iterator[Row]:
+    numbers = _poses(table, "pose.pose.position", "pose.pose.orientation")
+    yield body_of_topic(topic), table.stamps(), table.first.header.frame_id, numbers
 
 
-def _point_stamped(m: Any, topic: str) -> Iterator[Row]:
-    yield body_of_topic(topic), m.header.stamp, m.header.frame_id, _numbers(m.point)
+def _point_stamped(table: MessageTable, topic: str) -> Iterator[Row]:
+    numbers = _poses(table, "point")
+    yield body_of_topic(topic), table.stamps(), table.first.header.frame_id, numbers
 
 
-def _transform_stamped(m: Any, topic: str) -> Iterator[Row]:
-    numbers = _numbers(m.transform.translation, m.transform.rotation)
-    yield _body(m.child_frame_id, topic), m.header.stamp, m.header.frame_id, numbers
+def _transform(table: MessageTable, message: Any, topic: str, at: str = "") -> Row:
+    numbers = _poses(table, f"{at}transform.translation", f"{at}transform.rotation")
+    body, stamps = _body(message.child_frame_id, topic), table.stamps(f"{at}header.stamp")
+    return body, stamps, message.header.frame_id, numbers
 
 
-def _tf(m: Any, topic: str) -> Iterator[Row]:
-    for transform in m.transforms:
+def _transform_stamped(table: MessageTable, topic: str) -> Iterator[Row]:
+    yield _transform(table, table.first, topic)
+
+
+def _tf(table: MessageTable, topic: str) -> Iterator[Row]:
+    for k, transform in enumerate(table.first.transforms):
         if topic.endswith("tf_static") or "/" in transform.header.frame_id.strip("/"):
             continue  # fixed to a body, or seen from one
-        yield from _transform_stamped(transform, topic)
+        yield _transform(table, transform, topic, f"transforms[{k}].")
 
 
-def _odometry(m: Any, topic: str) -> Iterator[Row]:
-    out = _numbers(m.pose.pose.position, m.pose.pose.orientation)
-    v, w = m.twist.twist.linear, m.twist.twist.angular
-    State(out).velocity[:] = quat2mat(State(out).attitude) @ np.array(
-        [v.x, v.y, v.z]
-    )  # the twist is in the child frame
-    State(out).body_rate[:] = w.x, w.y, w.z
-    yield _body(m.child_frame_id, topic), m.header.stamp, m.header.frame_id, out
+def odometry_states(table: MessageTable) -> np.ndarray:
+    """States of ``nav_msgs/Odometry``, (n, 13): its twist is in the axes of the body."""
+    out = _poses(table, "pose.pose.position", "pose.pose.orientation")
+    q = State(out).attitude
+    q = np.where(q.any(axis=1, keepdims=True), q, [1.0, 0.0, 0.0, 0.0])  # zeros: a dropout
+    State(out).velocity[:] = rotation_from(q).apply(table.vector("twist.twist.linear"))
+    State(out).body_rate[:] = table.vector("twist.twist.angular")
+    return out
 
 
-def _named_poses(m: Any, topic: str) -> Iterator[Row]:
-    for named in m.poses:
-        yield (
-            named.name,
-            m.header.stamp,
-            m.header.frame_id,
-            _numbers(named.pose.position, named.pose.orientation),
-        )
+def _odometry(table: MessageTable, topic: str) -> Iterator[Row]:
+    first = table.first
+    body, numbers = _body(first.child_frame_id, topic), odometry_states(table)
+    yield body, table.stamps(), first.header.frame_id, numbers
 
 
-def _rigid_bodies(m: Any, topic: str) -> Iterator[Row]:
-    for body in m.rigidbodies:
-        numbers = _numbers(body.pose.position, body.pose.orientation)
-        yield body.rigid_body_name, m.header.stamp, m.header.frame_id, numbers
+def _named_poses(table: MessageTable, topic: str) -> Iterator[Row]:
+    first = table.first
+    for k, named in enumerate(first.poses):
+        numbers = _poses(table, f"poses[{k}].pose.position", f"poses[{k}].pose.orientation")
+        yield named.name, table.stamps(), first.header.frame_id, numbers
 
 
-READERS: dict[str, Callable[[Any, str], Iterator[Row]]] = {
+def _rigid_bodies(table: MessageTable, topic: str) -> Iterator[Row]:
+    first = table.first
+    for k, body in enumerate(first.rigidbodies):
+        at = f"rigidbodies[{k}].pose"
+        numbers = _poses(table, f"{at}.position", f"{at}.orientation")
+        yield body.rigid_body_name, table.stamps(), first.header.frame_id, numbers
+
+
+READERS: dict[str, Callable[[MessageTable, str], Iterator[Row]]] = {
     "geometry_msgs/PoseStamped": _pose_stamped,
     "geometry_msgs/PoseWithCovarianceStamped": _pose_with_covariance,
     "geometry_msgs/PointStamped": _point_stamped,
@@ -283,5 +293,5 @@ READERS: dict[str, Callable[[Any, str], Iterator[Row]]] = {
 """Reader of every message type, by package and name of the type (ROS 1 and ROS 2 differ only in ``/msg/``)."""
 
 
-def _reader_of(kind: str) -> Callable[[Any, str], Iterator[Row]] | None:
+def _reader_of(kind: str) -> Callable[[MessageTable, str], Iterator[Row]] | None:
     return READERS.get(kind.replace("/msg/", "/"))

@@ -8,7 +8,8 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 
-from rotor_core.messages.cdr import ENCAPSULATION, FrozenMessage
+from rotor_core.messages.cdr import FrozenMessage
+from rotor_core.messages.layout import ENCAPSULATION
 
 WORD = 8
 """Bytes of a number, to which messages are aligned."""
