@@ -202,6 +202,21 @@ trajectory: {type: line, waypoints_m: [[0.0, 0.0, -0.1], [0.3, 0.0, -0.1]], spee
 """
 
 
+@pytest.mark.parametrize("part", ["friction_n_m", "damping_n_m_s"])
+def test_parts_that_are_not_there_yet(part):
+    """What is exactly zero is left out of a flight, and counts in its derivatives all the same."""
+    scenario, place = load_scenario("arm_coupled"), f"model.vehicles.am1.joints.joint1.{part}"
+    assert value_of(scenario, place) == 0.0
+    found = sensitivities(scenario, [place], duration=2.0)[place].states
+    step = 1e-4  # only to one side: differences of second order
+    none, one, two = (
+        fly(scenario.changed(place, k * step), duration=2.0).states for k in (0, 1, 2)
+    )
+    slope = (-3.0 * none + 4.0 * one - two) / (2.0 * step)
+    assert np.abs(found).max() > 0.1
+    assert np.abs(slope - found).max() < 1e-5 * np.abs(found).max()
+
+
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_load_that_is_set_down_on_rigid_ground(restitution):
     """Through touch, slack, bounces and snaps, under the law: the touch is later the lighter the load."""

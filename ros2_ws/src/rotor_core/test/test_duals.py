@@ -27,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor_core.kernels.jit import COMPILED, kernel
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.duals import DIRECTIONS, WIDTH, constant_duals, duals, empty_duals
 from rotor_core.numbers.lanes import choose
 from rotor_core.numbers.packing import Packed
@@ -114,6 +115,21 @@ def decide(x, y, out):
 def decide_duals(given, out):
     given, out = duals((given, out))
     decide(given[0], given[1], out)
+
+
+@kernel
+def ask(given, out):
+    given, out = duals((given, out))
+    for i in range(4):
+        out[i] = 1.0 if counts(given[i]) else 0.0
+
+
+@pytest.mark.parametrize("direction", range(1, WIDTH))
+def test_a_zero_with_a_derivative_counts(direction):
+    given_, out = empty_duals((4,)), empty_duals((4,))
+    given_[1, 0], given_[2, direction], given_[3, direction] = 2.0, -1e-300, np.nan
+    ask(given_, out)
+    assert out[:, 0].tolist() == [0.0, 1.0, 1.0, 1.0]
 
 
 @settings(max_examples=200, deadline=None)

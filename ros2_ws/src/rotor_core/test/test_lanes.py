@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from rotor_core.kernels.jit import COMPILED, kernel
 from rotor_core.kernels.tables import Place, Size, make_views
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.lanes import WIDTH, bits, certainly, choose, possibly
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="lanes are of compiled kernels")
 
-RESULTS = 22
+RESULTS = 23
 VIEWS = make_views(
     lambda head, given, out: (head, given, out),
     {
@@ -44,6 +45,7 @@ def work(ints, floats):
     out[20, 0] = total
     out[21, 0] = 1.0
     out[21, 0] *= y
+    out[22, 0] = choose(counts(x), 1.0, 0.0)
     return bits(x < y), certainly(x < y), possibly(x < y)
 
 

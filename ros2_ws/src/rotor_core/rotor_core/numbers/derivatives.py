@@ -33,6 +33,11 @@ def size_of(number: Any) -> float:
     return abs(number)
 
 
+def counts(number: Any) -> Any:
+    """True if a number is not zero, or a derivative of it is not: what it is a factor of cannot be left out."""
+    return number != 0.0
+
+
 def rate_between(before: Any, after: Any) -> float:
     """Rate of a quantity with a variable, from its derivatives without and with :func:`as_variable`."""
     return 0.0
@@ -62,6 +67,9 @@ if COMPILED:
     type_callable(without_derivatives)(lambda context: lambda number: _like_first(number))
     type_callable(as_variable)(lambda context: lambda number: _like_first(number))
     type_callable(size_of)(lambda context: lambda number: types.float64)
+    type_callable(counts)(
+        lambda context: lambda number: types.boolean if isinstance(number, types.Float) else None
+    )
     type_callable(rate_between)(lambda context: lambda before, after: types.float64)
     type_callable(root_of)(lambda context: lambda variable, before, rate: _like_first(variable))
 
@@ -74,6 +82,11 @@ if COMPILED:
         return builder.call(
             builder.module.declare_intrinsic("llvm.fabs", [arguments[0].type]), arguments
         )
+
+    @lower_builtin(counts, types.Float)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = context.get_constant(signature.args[0], 0.0)
+        return builder.fcmp_unordered("!=", arguments[0], zero)
 
     @lower_builtin(rate_between, types.Number, types.Number)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

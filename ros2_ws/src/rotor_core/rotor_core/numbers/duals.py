@@ -64,6 +64,7 @@ if COMPILED:
     from rotor_core.kernels.link import add_kind
     from rotor_core.numbers.derivatives import (
         as_variable,
+        counts,
         has_derivatives,
         rate_between,
         root_of,
@@ -348,6 +349,13 @@ if COMPILED:
             largest = builder.select(builder.fcmp_ordered(">", size, largest), size, largest)
         value = _intrinsic(builder, "fabs", _value(builder, arguments[0]))
         return builder.fadd(value, builder.fmul(ir.Constant(DOUBLE, SEEN), largest))
+
+    def _counts(context: Any, builder: Any, a: Any) -> Any:
+        flags = builder.fcmp_unordered("!=", a, NOTHING)
+        word = builder.bitcast(flags, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+
+    teach(DUAL, counts, 1, types.boolean, _counts)
 
     @lower_builtin(rate_between, Dual, Dual)
     def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -49,6 +49,7 @@ if COMPILED:
     from numba.core.typeconv.castgraph import Conversion
     from numba.extending import lower_builtin, lower_cast, models, register_model, type_callable
 
+    from rotor_core.numbers.derivatives import counts
     from rotor_core.numbers.vectors import (
         VectorNumber,
         as_kind,
@@ -187,6 +188,11 @@ if COMPILED:
         return builder.fcmp_ordered("<", size, ir.Constant(VECTOR, [math.inf] * WIDTH))
 
     teach(LANES, math.isfinite, 1, LANE_FLAGS, _is_finite)
+
+    def _counts(context: Any, builder: Any, a: Any) -> Any:
+        return builder.fcmp_unordered("!=", a, ir.Constant(VECTOR, [0.0] * WIDTH))
+
+    teach(LANES, counts, 1, LANE_FLAGS, _counts)
 
     def _teach_question(function: Any, emit: Callable) -> None:
         @type_callable(function)

@@ -26,6 +26,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import counts
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.polyhedra import lay_polyhedron
 from rotor_dynamics.constraints.polyhedron_changes import turn_polyhedron
@@ -99,7 +100,7 @@ def wind(world, r, t):
     rate = route[memory.WOUND_RATE] + s * acceleration
     length = route[memory.WOUND_LENGTH] + s * (route[memory.WOUND_RATE] + 0.5 * s * acceleration)
     wave, w = route[memory.WAVE], route[memory.WAVE_FREQUENCY]
-    if wave != 0.0:
+    if counts(wave):
         angle = w * t + route[memory.WAVE_PHASE]
         length += wave * sin(angle)
         rate += w * wave * cos(angle)
@@ -441,7 +442,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
             * (world.constraint_int[k, memory.STRETCHED])
         )
         stretch_measures(world, r)
-        if c[memory.TENSION] != 0.0:
+        if counts(c[memory.TENSION]):
             for g in range(
                 world.route_int[r, memory.FIRST_GRIP], world.route_int[r, memory.END_GRIP]
             ):

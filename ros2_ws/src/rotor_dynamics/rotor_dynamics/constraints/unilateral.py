@@ -25,6 +25,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.lanes import bits, certainly, choose, possibly
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.capstans import (
@@ -294,7 +295,9 @@ def move(world, state):
         d = world.slopes[memory.CORRECTION, b]
         put3(state[b], memory.P, add(get3(state[b], memory.P), get3(d, memory.D_P)))
         theta = get3(d, memory.D_THETA)
-        if possibly(dot(theta, theta) != 0.0):  # cables without arms do not turn it
+        if (
+            possibly(counts(theta[0])) or possibly(counts(theta[1])) or possibly(counts(theta[2]))
+        ):  # cables without arms do not turn it
             q = so3.product(so3.get4(state[b], memory.Q), so3.exp(theta))
             so3.put4(state[b], memory.Q, q)
 

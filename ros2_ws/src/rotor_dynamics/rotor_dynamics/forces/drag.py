@@ -20,6 +20,7 @@ from rotor_core.math.vec3 import (
     sub,
     times,
 )
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.lanes import possibly
 from rotor_dynamics import memory
 
@@ -59,7 +60,7 @@ def drag_wrench(world, state, b, R):
         omega = get3(state[b], memory.OMEGA)
         if not aligned:
             air = add(air, cross(omega, get3(d, memory.PLACE)))
-            if possibly(d[memory.SURFACE_LOAD] != 0.0):
+            if possibly(counts(d[memory.SURFACE_LOAD])):
                 air = sub(air, wake(world, b, k))
             air = apply_transposed(get9(d, memory.TURN), air)
         per_speed = get3(d, memory.LINEAR)
@@ -67,7 +68,7 @@ def drag_wrench(world, state, b, R):
         if not only_linear:
             per_speed = add(per_speed, scale(sqrt(dot(air, air)), get3(d, memory.QUADRATIC)))
         force = scale(-1.0, times(per_speed, air))
-        if possibly(d[memory.SURFACE_LOAD] != 0.0):
+        if possibly(counts(d[memory.SURFACE_LOAD])):
             force = (0.0, 0.0, surface_force(d, air))
         moment = (0.0, 0.0, 0.0)
         if rotates and not only_linear:

@@ -11,6 +11,7 @@ from math import cos, exp, sin
 
 from rotor_core.kernels.jit import inlined
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, put3, scale, sub
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.lanes import certainly, possibly
 from rotor_dynamics import memory
 
@@ -61,7 +62,7 @@ def set_speeds(world, t):
         rotor = world.rotors[k]
         speed = rotor[memory.SPEED_BIAS]
         speed_dot = 0.0
-        if possibly(rotor[memory.SPEED_AMPLITUDE] != 0.0):
+        if possibly(counts(rotor[memory.SPEED_AMPLITUDE])):
             angle = rotor[memory.SPEED_FREQUENCY] * t + rotor[memory.SPEED_PHASE]
             speed += rotor[memory.SPEED_AMPLITUDE] * sin(angle)
             speed_dot += rotor[memory.SPEED_AMPLITUDE] * rotor[memory.SPEED_FREQUENCY] * cos(angle)
@@ -102,7 +103,7 @@ def extra_wrench(world, state, b, R, k):
         height = state[b, memory.P + 2] + apply(R, hub)[2] - world.scalars[memory.GROUND]
         more = ground_factor(height, rotor[memory.RADIUS]) - 1.0
         force = scale(more * speed * abs(speed), get3(rotor, memory.PER_SPEED2))
-    if possibly(rotor[memory.ROTOR_DRAG] != 0.0):
+    if possibly(counts(rotor[memory.ROTOR_DRAG])):
         wind = get3(world.bodies[b], memory.WIND)
         air = add(
             apply_transposed(R, sub(get3(state[b], memory.V), wind)),

@@ -12,6 +12,7 @@ from rotor_core.kernels.jit import inlined
 from rotor_core.kernels.link import INT, WORLD, linked
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, get9, put3, put9, scale
+from rotor_core.numbers.derivatives import counts
 from rotor_dynamics import memory
 
 
@@ -45,7 +46,7 @@ def driven_motion(joint, t):
         rate += offset * fading
         acceleration -= offset * lag_rate * fading
     amplitude = joint[memory.EFFORT_AMPLITUDE]
-    if amplitude != 0.0:
+    if counts(amplitude):
         w = joint[memory.EFFORT_FREQUENCY]
         wave = amplitude * sin(w * t + joint[memory.EFFORT_PHASE])
         angle += wave

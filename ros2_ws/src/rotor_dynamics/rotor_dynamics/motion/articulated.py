@@ -25,6 +25,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import counts
 from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import begin_discs, blade_forces
 from rotor_dynamics.forces.rotors import take_joint_speeds
@@ -55,7 +56,7 @@ def motor_effort(joint, t):
         effort += joint[memory.EFFORT_OFFSET] * exp(
             -(t - joint[memory.EFFORT_SINCE]) * joint[memory.EFFORT_LAG_RATE]
         )
-    if joint[memory.EFFORT_AMPLITUDE] != 0.0:
+    if counts(joint[memory.EFFORT_AMPLITUDE]):
         effort += joint[memory.EFFORT_AMPLITUDE] * sin(
             joint[memory.EFFORT_FREQUENCY] * t + joint[memory.EFFORT_PHASE]
         )
@@ -66,7 +67,7 @@ def motor_effort(joint, t):
 def passive_effort(joint, angle, rate):
     """Spring, damping and friction of a joint (T.7)."""
     effort = joint[memory.STIFFNESS] * (joint[memory.REST] - angle) - joint[memory.DAMPING] * rate
-    if joint[memory.FRICTION] != 0.0:
+    if counts(joint[memory.FRICTION]):
         effort -= joint[memory.FRICTION] * tanh(rate / joint[memory.FRICTION_SPEED])
     return effort
 
