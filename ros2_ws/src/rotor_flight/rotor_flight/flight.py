@@ -63,7 +63,7 @@ class Commands:
         return int(np.searchsorted(self.time, t + SAME_TIME, side="right")) - 1
 
 
-@dataclass
+@dataclass(repr=False)
 class Flight:
     """A recorded flight, one row per control period.
 
@@ -108,6 +108,10 @@ class Flight:
     masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
     asked: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        names, n = ", ".join(self.names), len(self.events)
+        return f"Flight({self.scenario.name or 'unnamed'}: {names}; {self.elapsed[-1]:g} s, {len(self.time)} rows, {n} events)"
 
     @property
     def names(self) -> tuple[str, ...]:

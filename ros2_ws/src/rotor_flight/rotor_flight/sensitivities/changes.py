@@ -47,7 +47,7 @@ class StateChange:
         return self._change.body_rate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FlightChange:
     """Derivative of a flight with one number of its scenario; rows are those of the flight.
 
@@ -71,6 +71,9 @@ class FlightChange:
     event_times: np.ndarray
     number: float
     scenario_with: Callable[[float], Scenario]
+
+    def __repr__(self) -> str:
+        return f"FlightChange(at {self.number:g}, of {self.flight!r})"
 
     def __getitem__(self, entity: str) -> StateChange:
         """Of the states of an entity.
