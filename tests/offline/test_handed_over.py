@@ -11,6 +11,8 @@ import rotor
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError, RotorError
 from rotor_core.reference import REFERENCE
+from rotor_flight.fly import fly
+from rotor_flight.loop import ClosedLoop
 
 TEAM = "three_dragonflies_triangular_1m"
 ARM = "arm_coupled"
@@ -157,6 +159,30 @@ def test_a_law_that_calculates_in_place_flies_and_is_recorded_alike():
     )
     np.testing.assert_array_equal(one.states, other.states)
     np.testing.assert_array_equal(one.references, other.references)
+
+
+def test_laws_of_packages_may_write_into_what_they_get():
+    """A law that is a class of its own writes into state and reference: neither the flight nor its errors change."""
+    loops = [ClosedLoop(load_scenario("quadrotor_circle")) for _ in range(2)]
+    law = loops[1].controller.laws[0]
+
+    def careless(states, reference, out):
+        law(states, reference, out)
+        reference[:] = 0.0
+
+    loops[1].controller._only = careless
+    one, other = (fly(loop.simulation.scenario, duration=1.0, loop=loop) for loop in loops)
+    np.testing.assert_array_equal(one.states, other.states)
+    np.testing.assert_array_equal(one.references, other.references)
+
+
+def test_headings_go_the_short_way_round():
+    t = np.linspace(0.0, 8.0, 33)
+    turns = np.column_stack([np.sin(t), np.cos(t) - 1.0, 0.0 * t])
+    whole, cut = (
+        rotor.Plan.from_samples(t, turns, yaw=yaw) for yaw in (t, np.arctan2(np.sin(t), np.cos(t)))
+    )
+    np.testing.assert_allclose(cut.coefficients, whole.coefficients, atol=1e-12)
 
 
 def shipped_file(name: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from rotor.cli import main
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario
-from rotor_core.config.sensing import Sensing
+from rotor_core.config.sensing import KalmanEstimator, Sensing
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import hold
 from rotor_core.state import State
@@ -30,9 +30,10 @@ TEAMS = [
 SMALL = 1e-5
 
 
-def simulated(loop, periods, by):
+def simulated(loop, periods, by, sensing):
     """Position of what is planned over time, after all has been moved along x from where it should be."""
-    simulation, controller = Simulation(loop.scenario), make_controller(loop.scenario)
+    simulation = Simulation(replace(loop.scenario, sensing=sensing))
+    controller = make_controller(loop.scenario)
     row = loop.scenario.model.index(controller.teams[0].entity)
     start = loop.states.copy()
     home = State(start).position[row].copy()
@@ -42,31 +43,46 @@ def simulated(loop, periods, by):
     out = []
     for _ in range(periods):
         out.append(State(simulation.motion).position[row] - home)
-        simulation.act(controller.decide(simulation.motion, controller.references))
+        simulation.act(controller.decide(simulation.sense().array, controller.references))
         simulation.step()
     return np.array(out)
 
 
-@pytest.mark.parametrize("name", TEAMS)
-def test_the_linear_loop_moves_as_the_simulator(name):
-    """To the second order in the displacement: SMALL times what it is."""
-    loop = LinearLoop(load_scenario(name))
-    F = loop.transition(loop.gains(loop.scenario))
+@pytest.mark.parametrize(
+    ("name", "sensing", "every", "delay"),
+    [
+        *((name, Sensing(), 1, 0) for name in TEAMS),
+        ("quadrotor_circle", Sensing(delay_s=0.0125), 1, 3),
+        ("quadrotor_circle", Sensing(delay_s=0.015), 1, 3),
+        ("quadrotor_circle", Sensing(rate_hz=50.0), 4, 0),
+        ("three_dragonflies_triangular_1m", Sensing(rate_hz=100.0, delay_s=0.006), 2, 2),
+        ("three_dragonflies_triangular_1m", Sensing(rate_hz=40.0, delay_s=0.005), 5, 1),
+    ],
+)
+def test_the_linear_loop_moves_as_the_simulator(name, sensing, every, delay):
+    """To the second order in the displacement: SMALL times what it is. At the start there was time to measure."""
+    loop = LinearLoop(replace(load_scenario(name), sensing=sensing))
+    assert (loop.every, loop.delay) == (every, delay)
+    K = loop.gains(loop.scenario)
+    F = loop.transition(K)
     kept, basis = loop._kept, loop._basis
     error = np.zeros((len(kept) // ERRORS, ERRORS))
     error[:, 0] = SMALL
     x = np.zeros(len(F))
     x[: basis.shape[1]] = basis.T @ error.ravel()[kept]
+    known = K @ x[: K.shape[1]]
+    x[len(loop._phi) :] = np.tile(known, (len(F) - len(loop._phi)) // len(known))
     np.testing.assert_allclose(basis @ x[: basis.shape[1]], error.ravel()[kept], atol=1e-12)
     entity = make_controller(loop.scenario).teams[0].entity
     group = next(i for i, g in enumerate(loop._groups) if entity in g)
     row = int(np.cumsum(kept)[ERRORS * group]) - 1
     linear = []
-    for _ in range(200):
+    for _ in range(200 // every):
         linear.append((basis @ x[: basis.shape[1]])[row])
         x = F @ x
-    there = 0.5 * (simulated(loop, 200, SMALL) - simulated(loop, 200, -SMALL))[:, 0]
-    np.testing.assert_allclose(there, linear, atol=1e-3 * SMALL)
+    ahead, behind = (simulated(loop, 200, by, sensing)[:, 0] for by in (SMALL, -SMALL))
+    there = 0.5 * (ahead - behind)
+    np.testing.assert_allclose(there[::every], linear, atol=1e-3 * SMALL)
 
 
 def test_the_delay_margin_is_where_flights_begin_to_swing():
@@ -133,6 +149,9 @@ def test_what_cannot_be_tuned_is_refused():
     ):
         with pytest.raises(ConfigError, match=words):
             LinearLoop(load_scenario(name))
+    estimated = Sensing(estimator=KalmanEstimator(type="kalman"))
+    with pytest.raises(ConfigError, match=r"sensing\.estimator"):
+        LinearLoop(replace(load_scenario("quadrotor_circle"), sensing=estimated))
 
 
 def test_the_command_writes_a_scenario_that_loads(tmp_path, capsys):

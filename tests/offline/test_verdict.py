@@ -140,6 +140,21 @@ def test_motors_off_in_the_air_is_no_landing():
     assert see(slice(70, len(time))).kind == "landed"
 
 
+@pytest.mark.parametrize("stops", [0.0, 1.0])
+def test_motors_that_stop_in_the_air_lose_the_vehicle(stops):
+    """As of a program that crashes, or never begins: it falls 5 m in a second, and there it is lost."""
+    hover = load_scenario("hover")
+    flight = fly(hover, duration=3.0)
+    late = flight.elapsed >= stops
+    fall = flight.elapsed[late] - stops
+    flight.commands[late] = 0.0
+    State(flight.states).position[late, 0, 2] -= 0.5 * 9.81 * fall**2
+    State(flight.states).velocity[late, 0, 2] -= 9.81 * fall
+    verdict = flight.verdict()
+    assert verdict.kind == "lost" and verdict.exit_code == 1
+    assert verdict.time == pytest.approx(stops + np.sqrt(2.0 * 5.0 / 9.81), abs=0.01)
+
+
 @pytest.mark.parametrize("size", [1, 7, 100000])
 def test_blocks_of_any_length_give_the_same_verdict(size):
     """As the node feeds it, and as files do: hybrid events, slack and errors across the borders of blocks."""

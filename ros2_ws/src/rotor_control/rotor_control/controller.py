@@ -252,6 +252,7 @@ class Controller:
             (n_vehicles, 4), N and N m; the same array at every call.
         """
         states = np.ascontiguousarray(states)  # laws are compiled for this layout alone
+        references = references.copy()  # what a law of somebody's writes into it is not asked for
         if joint_references is None and len(self.efforts):
             zero = np.zeros(len(self.efforts))
             joint_references = np.stack([self._joint_starts, zero, zero], axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,13 @@ class Commands:
         return int(np.searchsorted(self.time, t + SAME_TIME, side="right")) - 1
 
 
+BY_ROW = (
+    "time", "states", "references", "commands", "tensions", "taut", "joints", "joint_references", "efforts", "discs",
+    "masses",
+)  # fmt: skip
+"""Arrays of a flight with a row per recorded instant; those of what is not recorded are empty."""
+
+
 @dataclass(repr=False)
 class Flight:
     """A recorded flight, one row per control period.
@@ -110,13 +117,19 @@ class Flight:
     asked: np.ndarray | None = None
 
     def __repr__(self) -> str:
-        names, n = ", ".join(self.names), len(self.events)
-        return f"Flight({self.scenario.name or 'unnamed'}: {names}; {self.elapsed[-1]:g} s, {len(self.time)} rows, {n} events)"
+        end = self.elapsed[-1] if len(self.time) else 0.0
+        size = f"{end:g} s, {len(self.time)} rows, {len(self.events)} events"
+        return f"Flight({self.scenario.name or 'unnamed'}: {', '.join(self.names)}; {size})"
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the entities, in the order of their columns."""
         return tuple(e.name for e in self.scenario.model.entities)
+
+    def at(self, rows: np.ndarray) -> Flight:
+        """The flight at some of its rows; events and figures are those of the whole."""
+        by_row = {name: getattr(self, name) for name in BY_ROW}
+        return replace(self, **{name: a[rows] if len(a) else a for name, a in by_row.items()})
 
     @property
     def elapsed(self) -> np.ndarray:

@@ -116,7 +116,8 @@ class Simulation:
         sensing = scenario.sensing
         self.told_errors = ToldErrors.of(scenario)
         """Constant errors of the states that controllers are told; None: there are none."""
-        self._is_ideal = sensing.is_ideal and self.told_errors is None
+        self.tells_truth = sensing.is_ideal and self.told_errors is None
+        """What controllers are told is the true state."""
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
         self._on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
@@ -353,7 +354,7 @@ class Simulation:
 
         One sample per control period, the same if it is asked for again.
         """
-        if self._is_ideal:
+        if self.tells_truth:
             measured = self.motion
         else:
             if self._sensed_at != self.time:

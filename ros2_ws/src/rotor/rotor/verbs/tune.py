@@ -55,7 +55,7 @@ def _tune(options: argparse.Namespace) -> int:
         print(f"{out}: the scenario with the proposed gains. Fly it: ./rotor fly {out}")
     else:
         print("--out FILE.yaml writes the scenario with the proposed gains.")
-    return 0 if after.decay > 0.0 else 1
+    return 1 if after.decay <= 0.0 else flights[1].verdict().exit_code
 
 
 def _numbers(values: tuple[float, ...]) -> str:

@@ -93,7 +93,7 @@ class Plan:
         Args:
             t: increasing times; the plan starts at the first, (m,) s.
             positions: (m, 3) m.
-            yaw: headings without jumps by turns, (m,) rad; default zero.
+            yaw: headings, (m,) rad, from each to the next the short way round; default zero.
 
         Raises:
             ContractError: fewer than two samples, times that do not increase, or shapes that do not fit.
@@ -102,7 +102,7 @@ class Plan:
         if len(t) < 2:
             raise ContractError(f"plan: needs at least two samples, got {len(t)}.")
         positions = numbers("plan: positions", positions, len(t), 3)
-        heading = np.zeros(len(t)) if yaw is None else numbers("plan: yaw", yaw, len(t))
+        heading = np.zeros(len(t)) if yaw is None else np.unwrap(numbers("plan: yaw", yaw, len(t)))
         values = np.column_stack([positions, heading])
         at_rest = [(order, np.zeros(4)) for order in (1, 2)]
         spline = make_interp_spline(t, values, k=5, bc_type=(at_rest, at_rest))

@@ -74,18 +74,7 @@ def flown(scenario: Scenario, duration: float, every: int) -> Flight:
         return flight
     whole = fly(scenario, duration=duration, loop=ClosedLoop(scenario))
     rows = np.unique(np.append(np.arange(0, len(whole.time), every), len(whole.time) - 1))
-    return replace(
-        whole,
-        time=whole.time[rows],
-        states=whole.states[rows],
-        references=whole.references[rows],
-        commands=whole.commands[rows],
-        tensions=whole.tensions[rows],
-        taut=whole.taut[rows],
-        joints=whole.joints[rows],
-        joint_references=whole.joint_references[rows],
-        efforts=whole.efforts[rows],
-    )
+    return whole.at(rows)
 
 
 def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]:

@@ -62,6 +62,13 @@ ACCURACY = ("substeps", "error_rate_max", "energy_error_share")
 """Figures of :class:`rotor_dynamics.accuracy.Accuracy` that every flight of a study has."""
 
 
+def _slack_share(flight: Flight) -> float:
+    """Share of the time in which cables are slack, while they are known and not cut."""
+    slack = flight.slack
+    known = slack | flight.taut
+    return float(slack.sum() / known.sum()) if known.any() else float("nan")
+
+
 def _integration(flight: Flight, *, figure: str) -> float:
     """A figure of error control; NaN in recordings, which do not have it."""
     value = flight.extra.get("integration", {}).get(figure)
@@ -79,7 +86,7 @@ _OURS: dict[str, Metric] = {
     "thrust_max_n": lambda f: largest(f.commands[:, :, 0]),
     "tension_min_n": lambda f: smallest(_tensions(f)),
     "tension_max_n": lambda f: largest(_tensions(f)),
-    "slack_share": lambda f: float(1.0 - f.taut.mean()) if f.taut.size else float("nan"),
+    "slack_share": _slack_share,
     "snaps": lambda f: float(sum(e.type == "snap" for e in f.events)),
     "limited_periods": lambda f: float("nan") if (n := f.limited_periods) is None else float(n),
     "vehicle_distance_min_m": _least_distance,

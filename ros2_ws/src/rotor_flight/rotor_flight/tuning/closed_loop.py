@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
 import numpy as np
 from scipy.linalg import expm, null_space
@@ -27,6 +28,9 @@ from rotor_core.plans.plan import hold
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.sensitivities.linearization import ERRORS, OMEGA, THETA, V, linearize
 from rotor_sim.simulation import Simulation
+
+ROUNDING = 1e-9
+"""Of a control period: what is a whole number of them but for rounding is one."""
 
 DIFFERENCE = 1e-6
 """Half step of differences of the law."""
@@ -66,6 +70,9 @@ class LinearLoop:
         scenario: teams of multirotors; ``initial`` is left out.
 
     Attributes:
+        period: of control, s.
+        delay: of sensing, in whole periods.
+        every: periods per sample; a rate that is no whole number of them counts as the next slower one.
         scenario: nominal, at rest.
         states: of all entities at rest, (n, 13).
 
@@ -82,10 +89,17 @@ class LinearLoop:
                 "tune: knows rotors in air at rest; leave out environment.wakes, ground_effect (with wrenches) and "
                 "ceiling_effect, and inflow of rotors."
             )
+        if scenario.sensing.estimator is not None:
+            raise ConfigError(
+                "tune: does not know sensing.estimator. Leave it out, and fly what is proposed with it."
+            )
         lags = [v.rotors.lag_s for v in model.vehicles]
         self.lag = max(lags) if scenario.actuation.mode != "wrench" else 0.0
         self.period = scenario.time.control_s
-        self.delay = round(scenario.sensing.delay_s / self.period)
+        # a sample acts from the next period on
+        self.delay = ceil(scenario.sensing.delay_s / self.period - ROUNDING)
+        rate = scenario.sensing.rate_hz
+        self.every = 1 if rate is None else max(1, ceil(1.0 / (rate * self.period) - ROUNDING))
         self.scenario = _at_rest(scenario)
         self._names = [e.name for e in model.entities]
         simulation = Simulation(self.scenario)
@@ -183,7 +197,7 @@ class LinearLoop:
     def transition(
         self, K: np.ndarray, *, scale: np.ndarray | float = 1.0, delay: int = 0
     ) -> np.ndarray:
-        """Map of the state from one control period to the next (C.39).
+        """Map of the state from one sample to the next: over :attr:`every` control periods (C.39).
 
         Args:
             K: as of :meth:`gains`.
@@ -194,19 +208,29 @@ class LinearLoop:
         feedback = np.zeros((m, n))
         feedback[:, :errors] = np.reshape(scale, (-1, 1)) * K
         wait = self.delay + delay
-        if wait == 0:
+        if wait == 0 and self.every == 1:
             return self._phi + self._gamma @ feedback
-        F = np.zeros((n + wait * m, n + wait * m))
-        F[:n, :n], F[:n, -m:] = self._phi, self._gamma
-        F[n : n + m, :n] = feedback
-        F[n + m :, n : n + (wait - 1) * m] = np.eye((wait - 1) * m)
-        return F
+        kept = max(wait, 1)  # commands on their way, the latest first; or the one that is held
+        size = n + kept * m
+        acts = np.zeros((m, size))
+        acts[:, -m:] = np.eye(m)
+        later = np.zeros((size, size))
+        later[:n, :n], later[n : n + m, n : n + m] = self._phi, np.eye(m)
+        later[n + m :, n : size - m] = np.eye(size - n - m)
+        sampled = later.copy()
+        sampled[n : n + m, : n + m] = 0.0
+        sampled[n : n + m, :n] = feedback
+        at_once = np.zeros((m, size))
+        at_once[:, :n] = feedback
+        later[:n] += self._gamma @ acts
+        sampled[:n] += self._gamma @ (acts if wait else at_once)
+        return np.linalg.matrix_power(later, self.every - 1) @ sampled
 
     def modes(self, K: np.ndarray, **options: object) -> np.ndarray:
         """Poles of the closed loop, 1/s, the slowest first."""
         eigenvalues = np.linalg.eigvals(self.transition(K, **options))  # type: ignore[arg-type]
         known = eigenvalues[np.abs(eigenvalues) > 1e-12]
-        poles = np.log(known.astype(complex)) / self.period
+        poles = np.log(known.astype(complex)) / (self.period * self.every)
         return poles[np.argsort(-poles.real)]
 
     def _is_stable(self, K: np.ndarray, **options: object) -> bool:

@@ -114,7 +114,7 @@ def propose(loop: LinearLoop, scenario: Scenario) -> Design:
 
 def _start(loop: LinearLoop, scenario: Scenario) -> np.ndarray:
     """Bandwidths to begin with, rad/s, the fastest loop first: each a third of the one inside."""
-    wait = loop.period * (1.0 + loop.delay) + loop.lag
+    wait = loop.period * (loop.every + loop.delay) + loop.lag
     authority = min(_authority(v) for v in scenario.model.vehicles)
     fastest = min(PHASE / wait, authority)
     control = scenario.controller

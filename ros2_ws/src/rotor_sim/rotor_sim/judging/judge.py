@@ -19,6 +19,9 @@ TOUCH_WINDOW = 0.1
 """Speed of a touchdown: the largest downwards within this time before it, s."""
 
 
+FALLS = 2.0
+"""Downwards faster than this what has never had its motors on is not put down somewhere, but falls, m/s."""
+
 PASSES_THROUGH = "passes_through"
 """Cause of a touch that nothing resists."""
 
@@ -75,7 +78,7 @@ class Judge:
         if np.isnan(self._begin):
             self._begin = float(time[0])
         runs = np.any(wrenches != 0.0, axis=2)
-        self._see_errors(time, states, references, np.any(runs, axis=1))
+        self._see_errors(time, states, references, np.any(runs, axis=1), events)
         self._see_tilt(time, states)
         self._see_touches(time, states, events)
         self._see_slack(time, references, runs, slack, events)
@@ -88,11 +91,21 @@ class Judge:
             self._lost = time, text, team
 
     def _see_errors(
-        self, time: np.ndarray, states: np.ndarray, references: np.ndarray, runs: np.ndarray
+        self,
+        time: np.ndarray,
+        states: np.ndarray,
+        references: np.ndarray,
+        runs: np.ndarray,
+        events: Sequence[Event],
     ) -> None:
-        for i, row in enumerate(self._planned):
+        """Errors count while motors run, and where they have stopped in the air; not before a start or on the ground."""
+        flew = self._flew | np.logical_or.accumulate(runs)
+        for i, (row, team) in enumerate(zip(self._planned, self._teams, strict=True)):
+            stands = [self._stands(v, time, events) for v in team.vehicles]
+            falls = State(states).velocity[:, row, 2] < -FALLS
+            counts = runs | ((flew | falls) & ~np.any(stands, axis=0))
             apart = Reference(references[:, i]).position - State(states).position[:, row]
-            error = np.where(runs, np.linalg.norm(apart, axis=1), np.nan)
+            error = np.where(counts, np.linalg.norm(apart, axis=1), np.nan)
             known = np.flatnonzero(~np.isnan(error))  # an infinite one is one
             if not len(known):
                 continue

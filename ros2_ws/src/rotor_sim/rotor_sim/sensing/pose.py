@@ -233,6 +233,9 @@ class PoseSensor:
         was time to measure.
         """
         if self._is_ideal:
+            if self._held.shape != motion.shape:
+                self._make_room(*motion.shape)
+            self._fresh[:], self._clocks[CAPTURED] = PLACED, time
             return motion
         sense_pose(np.ascontiguousarray(motion), time, *self.ahead(motion, 1))
         return self._held

@@ -89,19 +89,18 @@ class Outputs:
 
         Called at the end of every control period; samples wait until the topics have been due.
         """
-        sensing = self._simulation.scenario.sensing
-        if sensing.is_ideal:
+        if self._simulation.tells_truth:
             return
         fresh = self._simulation.pose_sensor.fresh
         self.waiting = fresh if self.waiting is None else self.waiting | fresh
         self.topics_due |= "topics" in self._schedule.due(step)
-        if sensing.rate_hz is not None or self.topics_due:
+        if self._simulation.scenario.sensing.rate_hz is not None or self.topics_due:
             self._world.measured(measured, self.waiting)
             self.waiting, self.topics_due = None, False
 
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""
-        if self._simulation.scenario.sensing.is_ideal:
+        if self._simulation.tells_truth:
             self._world.truth()
         else:
             self._world.measured(measured, None)
@@ -118,7 +117,7 @@ class Outputs:
         self._world.clock()
         self.team_state(measured, epoch, period)
         self._world.truth()
-        if not self._simulation.scenario.sensing.is_ideal:
+        if not self._simulation.tells_truth:
             self._world.measured(measured, None)
         self._cables.publish(self._time.stamp())
         self._scene.publish(self._time.stamp(), epoch)

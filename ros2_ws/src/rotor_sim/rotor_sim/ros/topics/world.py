@@ -106,8 +106,8 @@ class WorldPublisher:
 
         self._odom = odometry("odom", scenario.sensing.noise)
         truth = odometry("ground_truth", None)
-        self._copies = 2 if scenario.sensing.is_ideal else 1
-        """Where sensing is ideal, odometry is the truth."""
+        self._copies = 2 if simulation.tells_truth else 1
+        """Odometry is what controllers are told: where that is the truth, both are one."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
         counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
         self._has_joints = any(counts)
