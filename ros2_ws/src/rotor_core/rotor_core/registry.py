@@ -58,6 +58,13 @@ def points_of(group: str) -> list[EntryPoint]:
     return sorted(_all_points().select(group=group), key=lambda p: p.name)
 
 
+@functools.cache
+def guests() -> frozenset[str]:
+    """Packages of others that add something to the suite, by the first part of their modules' names."""
+    groups = (group for group in _all_points().groups if group.startswith("rotor."))
+    return frozenset(p.module.partition(".")[0] for group in groups for p in points_of(group))
+
+
 def resolve(place: str) -> Any:
     """The object at ``module:name``."""
     module, name = place.split(":")

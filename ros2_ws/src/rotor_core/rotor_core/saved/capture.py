@@ -1,7 +1,8 @@
 """State of a tree of objects as named arrays and plain values, and back into a tree that was built anew.
 
 What an object is made of stays what its constructor made it; only arrays, numbers, texts, random streams and
-collections of these are taken. Names are paths of attributes, such as ``simulation.engine.floats``.
+collections of these are taken, of our objects and of those of packages that add something to the suite.
+Names are paths of attributes, such as ``simulation.engine.floats``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
+
+from rotor_core import registry
+from rotor_core.errors import ConfigError
 
 PLAIN = (bool, int, float, str, type(None))
 CONSTANT = ("rotor_core.config.", "rotor_dynamics.model.")
@@ -49,11 +53,8 @@ class Capture:
 
     def _is_ours(self, value: Any) -> bool:
         module = type(value).__module__
-        return (
-            module.startswith(self._ours)
-            and not module.startswith(CONSTANT)
-            and hasattr(value, "__dict__")
-        )
+        ours = module.startswith(self._ours) and not module.startswith(CONSTANT)
+        return (ours or _is_guest(value)) and hasattr(value, "__dict__")
 
     def take_parts(
         self, parts: Mapping[str, Any], arrays: Keep, aside: Iterable[object] = ()
@@ -78,7 +79,11 @@ class Capture:
         }
 
     def take(self, owner: Any, arrays: Keep, path: str = "", seen: set[int] | None = None) -> dict:
-        """Plain values of an object by attribute; arrays go into ``arrays`` under their path."""
+        """Plain values of an object by attribute; arrays go into ``arrays`` under their path.
+
+        Raises:
+            ConfigError: an object of another package keeps what cannot be taken.
+        """
         seen = set() if seen is None else seen
         seen.add(id(owner))
         out = {}
@@ -86,6 +91,11 @@ class Capture:
             kept = self._encoded(value, arrays, f"{path}.{name}" if path else name, seen)
             if kept is not None:
                 out[name] = kept
+            elif _is_guest(owner) and not (callable(value) or _is_constant(value)):
+                raise ConfigError(
+                    f"{type(owner).__name__} cannot be saved: its {name!r} is of {type(value).__name__}. Numbers, "
+                    "texts, arrays, random streams, collections and objects of these can be."
+                )
         return out
 
     def _encoded(self, value: Any, arrays: Keep, path: str, seen: set[int]) -> list | None:
@@ -197,6 +207,15 @@ class Capture:
             parts.append(found if part is None else self._decoded(part, found, arrays))
         make: Callable = {"list": list, "tuple": tuple, "deque": deque, "set": set}[kind]
         return make(parts)
+
+
+def _is_guest(value: Any) -> bool:
+    """True for objects of packages that add something to the suite: a law may have a memory."""
+    return type(value).__module__.partition(".")[0] in registry.guests()
+
+
+def _is_constant(value: Any) -> bool:
+    return type(value).__module__.startswith(CONSTANT)
 
 
 def _members(value: Any) -> list:

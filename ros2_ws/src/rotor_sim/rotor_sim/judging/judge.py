@@ -98,7 +98,7 @@ class Judge:
         runs: np.ndarray,
         events: Sequence[Event],
     ) -> None:
-        """Errors count while motors run, and where they have stopped in the air; not before a start or on the ground."""
+        """Errors count while motors run and where they have stopped in the air, not before a start or on the ground."""
         flew = self._flew | np.logical_or.accumulate(runs)
         for i, (row, team) in enumerate(zip(self._planned, self._teams, strict=True)):
             stands = [self._stands(v, time, events) for v in team.vehicles]
