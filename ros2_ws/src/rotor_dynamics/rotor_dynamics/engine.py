@@ -8,6 +8,7 @@ This is the only place where the flat arrays of :mod:`rotor_dynamics.memory` mee
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from weakref import WeakMethod
 
 import numpy as np
@@ -35,7 +36,7 @@ from rotor_dynamics.kinematics.members import member_motion
 from rotor_dynamics.kinematics.trees import move_links
 from rotor_dynamics.model.assembly import assemble, fill_principal_axes
 from rotor_dynamics.model.solid import CORE_MARGIN
-from rotor_dynamics.model.system import System
+from rotor_dynamics.model.system import CUT_LENGTH, System
 
 RUN = entry(stepper.run)
 LOGGED = int(memory.N_LOGGED)  # a plain integer: it is asked for in every call
@@ -97,6 +98,7 @@ class Engine(EngineState):
         self.groups, self.topology, self.world = built.groups, built.topology, built.world
         self.member_body, self.member_pose = built.member_body, built.member_pose
         self.ints, self.floats = built.ints, built.floats
+        self.laid = self.world.constraint_int[:, memory.ALIVE] != 0
         self.ints[memory.METHOD], self.ints[memory.VARIANT] = code, found.variant
         self.ints[memory.ADAPTIVE] = int(found.adaptive)
         self.ints[memory.ESTIMATED] = int(found.controlled)
@@ -388,9 +390,14 @@ class Engine(EngineState):
         self.world.constraint_int[sorted(cables), memory.ALIVE] = 0
 
     def cut(self, k: int) -> None:
-        """Cut cable k now."""
+        """Cut cable k now; one between two parts of one body does not hold once these are released."""
         if self.world.constraint_int[k, memory.ALIVE]:
             self._restart(impact.CABLE_CUT, k)
+        elif not self.is_cut[k]:
+            cables = list(self.system.cables)
+            cables[k] = replace(cables[k], length=CUT_LENGTH)
+            self.system = replace(self.system, cables=tuple(cables))
+            self._events.append(Event(self.time, "cut", (k,)))
 
     def _restart(self, what: int, cable: int = 0) -> None:
         self.ints[memory.WHAT], self.ints[memory.WHICH] = what, cable

@@ -10,7 +10,7 @@ import numpy as np
 from rotor_dynamics import memory
 from rotor_dynamics.accuracy import Accuracy, accuracy_of
 from rotor_dynamics.actuation.joints import JointDrive
-from rotor_dynamics.model.system import System
+from rotor_dynamics.model.system import CUT_LENGTH, System
 from rotor_dynamics.model.topology import Topology
 
 
@@ -25,6 +25,8 @@ class EngineState:
     system: System
     n_cables: int
     names_of: Callable[[int], list[str]]
+    laid: np.ndarray
+    """Constraints that could pull when this world was laid out: others are between two parts of one body."""
     earlier_accuracy: Accuracy | None = None
     """Of the worlds that this one goes on from."""
 
@@ -36,8 +38,21 @@ class EngineState:
 
     @property
     def alive(self) -> np.ndarray:
-        """True for cables that are not cut, (n_cables,) bool."""
+        """True for cables that can pull: not cut, nor between two parts of one body, (n_cables,) bool."""
         return self.world.constraint_int[: self.n_cables, memory.ALIVE] != 0
+
+    @property
+    def is_cut(self) -> np.ndarray:
+        """True for cables that have been cut, (n_cables,) bool."""
+        return self.cut_constraints[: self.n_cables]
+
+    @property
+    def cut_constraints(self) -> np.ndarray:
+        """The same of all constraints, with the pieces of heavy cables and the stops, (n_constraints,) bool."""
+        cut = self.laid & (self.world.constraint_int[:, memory.ALIVE] == 0)
+        for k, cable in enumerate(self.system.cables):
+            cut[k] |= cable.length >= CUT_LENGTH
+        return cut
 
     @property
     def tensions(self) -> np.ndarray:

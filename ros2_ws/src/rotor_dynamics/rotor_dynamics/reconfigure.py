@@ -16,10 +16,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.joint import Joint
-from rotor_dynamics.model.system import System, Weld
-
-CUT_LENGTH = 1e6
-"""Length of cables that have been cut, m."""
+from rotor_dynamics.model.system import CUT_LENGTH, System, Weld
 
 
 def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarray) -> Engine:
@@ -42,7 +39,10 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     other.world.inputs[:, : memory.MAP] = engine.world.inputs[:, : memory.MAP]
     other.ints[memory.SINUSOIDS] = engine.ints[memory.SINUSOIDS]
     n = engine.first_stop
-    other.world.constraint_int[:n, memory.ALIVE] &= engine.world.constraint_int[:n, memory.ALIVE]
+    alive, cut = other.world.constraint_int[:n, memory.ALIVE], engine.cut_constraints[:n]
+    was = engine.world.constraint_int[:n, memory.ALIVE]
+    # one between two parts of one body did not pull, and does once they are parted
+    alive[:] = np.where(cut, 0, np.where(engine.laid[:n], alive & was, alive))
     other.rotors.take_over(engine.rotors)
     other.joints.take_over(engine.joints)
     other.swash.take_over(engine.swash)
@@ -97,9 +97,9 @@ def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarra
         ),
     )
     # a cable that has been cut pulls nothing, however far apart its ends are now
-    alive = engine.world.constraint_int[:, memory.ALIVE] != 0
+    cut = engine.cut_constraints
     cables = tuple(
-        c if alive[k] or c.rod else replace(c, length=CUT_LENGTH)
+        replace(c, length=CUT_LENGTH) if cut[k] and not c.rod else c
         for k, c in enumerate(system.cables)
     )
     new = replace(system, welds=(*system.welds, weld), cables=cables)

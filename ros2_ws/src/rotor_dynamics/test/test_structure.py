@@ -314,6 +314,42 @@ def test_motion_goes_on_through_a_capture_and_release():
     assert not through.world.constraint_int[1, 0] or not through.taut[1]
 
 
+def latched(cut):
+    """A load on a cable of 0.5 m below a vehicle that hovers: latched after 0.1 s, let go after 0.2 s."""
+    bodies = (Body("base", 3.0, np.diag([0.02, 0.02, 0.03])), Body("load", 0.5))
+    system = System(bodies, (Cable(0, 1, 0.5),), (), (0,))
+    engine = Engine(system)
+    engine.set_state(np.array([state(), state((0, 0, -0.5))]))
+    engine.set_wrenches(np.array([[3.5 * 9.81, 0.0, 0.0, 0.0]]))
+    for when, change in (
+        ("before", lambda e: e),
+        ("held", lambda e: capture(e, 0, 1)),
+        ("after", lambda e: let_go(e, 1)),
+    ):
+        engine = change(engine)
+        if cut == when:
+            engine.cut(0)
+        engine.run(100)
+        assert engine.is_cut[0] == (
+            cut in ("before", "held", "after")[: ("before", "held", "after").index(when) + 1]
+        )
+    return engine
+
+
+def test_a_cable_to_a_load_that_was_latched_holds_again():
+    engine = latched(None)
+    assert engine.alive[0] and engine.taut[0] and engine.tensions[0] == pytest.approx(0.5 * 9.81)
+    assert not [e for e in engine.take_events() if e.type == "cut"]
+
+
+@pytest.mark.parametrize("cut", ["before", "held", "after"])
+def test_a_cut_cable_does_not_hold_again(cut):
+    engine = latched(cut)
+    assert engine.is_cut[0] and engine.tensions[0] == 0.0
+    assert engine.distances[0] > 0.52
+    assert capture(engine, 0, 1).is_cut[0] and let_go(capture(engine, 0, 1), 1).is_cut[0]
+
+
 def test_a_parcel_on_a_driven_joint_at_rest_is_held():
     """A joint whose motion is prescribed, and which rests, is rigid in a capture."""
     J = np.diag([0.1, 0.1, 0.1])

@@ -279,12 +279,23 @@ class Flight:
 
     @property
     def slack(self) -> np.ndarray:
-        """True where a cable that is not cut is known to be slack, (N, n_cables)."""
+        """True where a cable is known to be slack, (N, n_cables): not once it is cut, or between two that hold on."""
         slack = ~self.taut & np.isfinite(self.tensions)
+        ends = [{c.a, c.b} for c in self.scenario.model.cables]
         for event in self.events:
             if event.type == "cut":
                 for k in event.cables:
                     slack[self.time >= event.time, k] = False
+            elif event.type == "attach":
+                let_go = (
+                    e.time
+                    for e in self.events
+                    if e.type == "release" and e.time > event.time and e.bodies == event.bodies[1:]
+                )
+                held = (self.time >= event.time) & (self.time < next(let_go, np.inf))
+                for k, pair in enumerate(ends):
+                    if pair == set(event.bodies):
+                        slack[held, k] = False
         return slack
 
     def gradient(

@@ -249,7 +249,7 @@ class Simulation:
                 states[rows] = before[rows]
                 now, then = (ends_of(system, strand, s) for s in (states, before))
                 stays = [np.array_equal(a, b) for a, b in zip(now, then, strict=True)]
-                cut = not self.engine.alive[strand.cable]
+                cut = bool(self.engine.is_cut[strand.cable])
                 if stays[1] and (cut or stays[0]):
                     continue
                 if cut:

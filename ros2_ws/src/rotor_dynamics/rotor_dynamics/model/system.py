@@ -21,6 +21,9 @@ from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.solid import RigidContact, Solid, check_solids
 from rotor_dynamics.model.strand import Strand
 
+CUT_LENGTH = 1e6
+"""Length of cables that have been cut, m, in worlds that are laid out anew."""
+
 
 @dataclass(frozen=True)
 class Weld:

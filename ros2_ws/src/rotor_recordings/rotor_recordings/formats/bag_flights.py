@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANG
 from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Commands, Flight
-from rotor_recordings.formats.bags import cable_rows, custom_data, odometry_states, opened
+from rotor_recordings.formats.bags import FIGURES, cable_rows, custom_data, odometry_states, opened
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
@@ -56,6 +57,7 @@ def read_flight(
             parse_tree(_scenario_text(path), f"{path}: scenario")
         )
         heard = _Heard(path, scenario, states)
+        heard.extra |= _figures(path)
         heard.listen(reader)
         return _flight(heard, path)
 
@@ -271,6 +273,14 @@ def _scenario_text(path: Path) -> str:
     if not text:
         raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
     return text
+
+
+def _figures(path: Path) -> dict:
+    """What a flight that was not recorded from a graph told beside its messages."""
+    found = json.loads(custom_data(path, FIGURES) or "{}")
+    if not isinstance(found, dict):
+        raise ValueError(f"custom data {FIGURES}: must be a table")
+    return found
 
 
 def _event(message: Any, time: float, joints: list[str]) -> Event:

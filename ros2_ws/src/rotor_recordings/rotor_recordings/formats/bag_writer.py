@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State, V
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Flight
+from rotor_recordings.formats.bags import FIGURES
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_recordings.formats.message_table import MessageTable
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
@@ -45,7 +47,7 @@ def write_bag(flight: Flight, path: Path) -> None:
     """Write a flight; :func:`rotor_recordings.formats.bag_flights.read_flight` reads it back.
 
     Ground truth as it is, and as odometry where sensing is ideal (what a controller had); commands, references, cables,
-    events, joints. What is NaN is left out.
+    events, joints; the figures of :attr:`Flight.extra`, with the end of a mission. What is NaN is left out.
 
     Raises:
         ConfigError: the folder exists.
@@ -60,6 +62,7 @@ def write_bag(flight: Flight, path: Path) -> None:
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
         writer.set_custom_data("scenario", dump_scenario(flight.scenario))
+        writer.set_custom_data(FIGURES, json.dumps(flight.extra, default=str))
         connections = {
             name: writer.add_connection(
                 f"/{name}", topic.type, typestore=store, offered_qos_profiles=[offered_qos(topic)]

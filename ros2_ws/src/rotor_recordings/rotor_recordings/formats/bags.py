@@ -27,6 +27,9 @@ Row = tuple[str, np.ndarray, str, np.ndarray]
 _Part = tuple[np.ndarray, np.ndarray, str, np.ndarray]
 """Places in the bag (n,), times (n,) ns, frame, and states (n, 13)."""
 
+FIGURES = "figures"
+"""Custom data of a bag: further figures of a flight, such as how its mission ended."""
+
 GENERIC = frozenset(
     "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
     "base_link root".split()

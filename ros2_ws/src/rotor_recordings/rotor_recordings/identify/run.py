@@ -20,8 +20,8 @@ def run(options: argparse.Namespace) -> int:
     nominal = load_scenario(options.scenario) if options.scenario else None
     flight = open_flight(options.recording, nominal, states=options.states)
     warm(flight.scenario)
-    # what the simulator had been told apart from the model is what is to be found
-    scenario = replace(flight.scenario, plant=())
+    # what a recording's own scenario told the simulator apart from the model is what is to be found
+    scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
     windows = make_windows(flight, scenario, options.horizon, options.start, is_exact=is_exact)

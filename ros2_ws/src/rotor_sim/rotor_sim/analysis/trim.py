@@ -83,9 +83,16 @@ class Trim:
 
 
 def _check_air(scenario: Scenario) -> None:
-    wind = scenario.environment.wind
+    air, wind = scenario.environment, scenario.environment.wind
+    batteries = (v.battery for v in scenario.model.vehicles)
     for key, there in (
-        ("environment.wakes", scenario.environment.wakes),
+        ("environment.wakes", air.wakes),
+        ("environment.ceiling_effect", air.ceiling_effect),
+        (
+            "environment.ground_effect with actuation: wrench (it does with rotors)",
+            air.ground_effect and scenario.actuation.mode == "wrench",
+        ),
+        ("battery.assumed_v", any(b is not None and b.assumed_v is not None for b in batteries)),
         ("environment.wind.profile", wind.profile),
         ("environment.wind.obstacle_wakes", wind.obstacle_wakes),
         ("environment.wind.field_file", wind.field_file),

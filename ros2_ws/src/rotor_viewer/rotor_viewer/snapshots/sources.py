@@ -110,7 +110,7 @@ class RunningFlight:
             thrusts,
             loop.controller.references[:, POSITION : POSITION + 3].copy(),
             discs,
-            ~engine.alive,
+            engine.is_cut,
             simulation.masses,
         )
 

@@ -89,7 +89,7 @@ class Services:
         if name not in names:
             known = ", ".join(names) or "none"
             raise ContractError(f"there is no cable {name!r}; known: {known}")
-        if not self.session.simulation.engine.alive[names.index(name)]:
+        if self.session.simulation.engine.is_cut[names.index(name)]:
             raise ContractError(f"{name} is cut already")
         return names.index(name)
 

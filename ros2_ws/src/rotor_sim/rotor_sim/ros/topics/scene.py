@@ -33,7 +33,7 @@ def scene_of(simulation: Simulation) -> Scene:
         pushes,
         simulation.applied[:, 0],
         engine.tensions,
-        np.where(engine.alive, engine.taut.astype(float), CUT),
+        np.where(engine.is_cut, CUT, engine.taut.astype(float)),
         discs,
     )
 
