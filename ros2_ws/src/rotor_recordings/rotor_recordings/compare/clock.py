@@ -39,11 +39,14 @@ REMEDY = "Give the offset: --time-offset SECONDS (of REAL behind SIM; 0 for cloc
 class ClockOffset:
     """``seconds`` to add to the stamps of the real recording; ``correlation`` of the speeds there (NaN: it was given).
 
+    ``is_refined``: the positions fit best there, too.
+
     An offset between epochs is large: as a float it is still exact to 0.3 us.
     """
 
     seconds: float
     correlation: float
+    is_refined: bool = True
 
 
 def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
@@ -53,19 +56,8 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
         ConfigError: the speeds do not determine it: nobody moves, the motion repeats, or the flights differ.
     """
     begins = min(int(s.stamps[0]) for s, _ in pairs), min(int(r.stamps[0]) for _, r in pairs)
-    total = None
-    for sim, real in pairs:
-        a, b = _speeds(sim, begins[0]), _speeds(real, begins[1])
-        total = _add(total, _products(a, b))
-    assert total is not None
-    lags, n, ab, aa, bb, sa, sb = total
-    lengths = [min(len(_grid(s, begins[0])), len(_grid(r, begins[1]))) for s, r in pairs]
-    enough = n >= min(SHORTEST / STEP, 0.5 * min(lengths)) * len(pairs)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (aa - sa**2 / n) * (bb - sb**2 / n)
-        correlation = np.where(
-            enough & (variance > 1e-12), (ab - sa * sb / n) / np.sqrt(variance), -1.0
-        )
+    speeds = [(_speeds(s, begins[0]), _speeds(r, begins[1])) for s, r in pairs]
+    lags, correlation = _correlated(speeds)
     best = int(np.argmax(correlation))
     peak = float(correlation[best])
     if peak < LEAST_PEAK:
@@ -81,8 +73,26 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
             f"time offset: the motion repeats: offsets {STEP * float(lags[other] - lags[best]):+.2f} s apart "
             f"fit equally well (correlation {peak:.3f} and {rest[other]:.3f}). {REMEDY}"
         )
-    shift = _top(lags, correlation, best)
+    # noise lifts small speeds more than large ones, which moves the peak of a flight that speeds up once; to their
+    # squares it adds the same in the mean
+    _, of_squares = _correlated([(np.square(a), np.square(b)) for a, b in speeds])
+    shift = _top(lags, of_squares, low + int(np.argmax(of_squares[low : high + 1])))
     return ClockOffset(shift * STEP + (begins[0] - begins[1]) * NANO, peak)
+
+
+def _correlated(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Correlation of two signals of all bodies for all shifts: lags, and values; -1 where too little overlaps."""
+    total = None
+    for a, b in pairs:
+        total = _add(total, _products(a, b))
+    assert total is not None
+    lags, n, ab, aa, bb, sa, sb = total
+    lengths = [min(len(a), len(b)) for a, b in pairs]
+    enough = n >= min(SHORTEST / STEP, 0.5 * min(lengths)) * len(pairs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (aa - sa**2 / n) * (bb - sb**2 / n)
+        values = np.where(enough & (variance > 1e-12), (ab - sa * sb / n) / np.sqrt(variance), -1.0)
+    return lags, values
 
 
 def _peak_around(best: int, correlation: np.ndarray) -> tuple[int, int]:

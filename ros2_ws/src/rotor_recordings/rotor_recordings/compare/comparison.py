@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -178,6 +178,11 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
         evo = {body: call.result() for body, call in calls.items() if call.result()}
     sources = {b: (s.source, r.source) for b, (s, r) in pairs.items()}
     notes += turned(errors, sources)
+    if not clock.is_refined:
+        notes += (
+            f"the time offset of {clock.seconds:.3f} s is where the speeds fit best; the positions would fit better "
+            "more than 0.05 s beside it. Noise, or another flight? --time-offset SECONDS states it.",
+        )
     return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario, notes)
 
 
@@ -250,7 +255,7 @@ def _refined(
         misfit, bounds=(-within, within), method="bounded", options={"xatol": 1e-5}
     )
     if abs(found.x) > 0.98 * within:
-        return coarse
+        return replace(coarse, is_refined=False)
     return ClockOffset((start + round(float(found.x) / NANO)) * NANO, coarse.correlation)
 
 
