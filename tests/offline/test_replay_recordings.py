@@ -10,7 +10,7 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from rotor.cli import main
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError
 from rotor_core.reference import YAW_ACCELERATION
 from rotor_flight.flight import Commands
@@ -420,6 +420,30 @@ def test_what_is_not_recorded_cannot_be_fed(flown, feed, spoil, message):
 def test_a_beginning_outside_the_recording(flown, at):
     with pytest.raises(ConfigError, match="--at"):
         predict(flown("hover"), at)
+
+
+BLOWN = """
+schema: 1
+description: what went before counts
+model: {vehicles: [{use: hummingbird, drag: {linear_n_s_per_m: [0.1, 0.1, 0.1]}}]}
+controller: {use: quadrotor}
+trajectory: {type: figure_eight, width_m: 1.5, height_m: 0.8, period_s: 6.0}
+"""
+
+
+def test_weak_motors_are_weak_in_later_parts_too():
+    fault = "changes: [{at_s: 1.0, motor: {vehicle: quad1, rotor: 1, thrust_gain: 0.8}}]\n"
+    flight = fly(scenario_from_text(BLOWN + fault), duration=3.0)
+    check_same(flight, predict(flight, 2.0, 0.5), 1e-9)
+
+
+def test_turbulence_is_replayed_from_the_start_to_the_bit_and_from_nowhere_else():
+    air = "environment: {wind: {turbulence: {wind_at_6m_m_s: 8.0, altitude_m: 6.0, airspeed_m_s: 5.0}}}\n"
+    flight = fly(scenario_from_text(BLOWN + air), duration=1.0)
+    again = predict(flight, 0.0, 1.0).flight
+    np.testing.assert_allclose(again.states, flight.states[: len(again.time)], atol=1e-12)
+    with pytest.raises(ConfigError, match="turbulence: how it blows depends on all"):
+        predict(flight, 0.5, 0.2)
 
 
 def test_helicopters_begin_at_the_start(flown):

@@ -11,11 +11,16 @@ from rotor_core.config.yaml.units import SAME_TIME
 
 
 class Schedule:
-    """Changes that are still to come after ``elapsed`` seconds, in the order of time."""
+    """Changes that are still to come after ``elapsed`` seconds, in the order of time.
+
+    Attributes:
+        past: those before, in the order of time.
+    """
 
     def __init__(self, changes: Iterable[Change], elapsed: float) -> None:
-        coming = [c for c in changes if c.at_s >= elapsed]
-        self._coming = sorted(coming, key=lambda change: change.at_s)
+        ordered = sorted(changes, key=lambda change: change.at_s)
+        self.past = [c for c in ordered if c.at_s < elapsed]
+        self._coming = ordered[len(self.past) :]
         self._next = 0
 
     def places(self, elapsed: np.ndarray) -> list[int]:

@@ -162,7 +162,7 @@ class Simulation:
         """Start again from ``states`` (n, 13), default the scenario's.
 
         Uncuts cables, repeats the random streams. ``elapsed``: time of the scenario that has passed by
-        then, s; what it changes before that is skipped.
+        then, s; what it cuts or weakens before that is so from the start, what it grips, lets go or winds is skipped.
 
         Returns:
             The motion of all entities, (n, 19).
@@ -219,6 +219,11 @@ class Simulation:
                     f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is allowed. Put it "
                     "elsewhere (initial: position_m)."
                 )
+        for change in self._changes.past:
+            if change.cut is not None:
+                self.engine.cut(change.cut - 1)
+            self._weaken(change)
+        self.engine.take_events()
         return self.motion
 
     def _forget_measurement(self) -> None:
@@ -556,6 +561,10 @@ class Simulation:
             self.release(change.release)
         if change.attach is not None:
             self._grip(change.attach)
+        self._weaken(change)
+
+    def _weaken(self, change: Change) -> None:
+        """What a change does to motors and batteries."""
         if (fault := change.motor) is not None:
             self.weaken(fault.vehicle, fault.rotor - 1, fault.thrust_gain)
         if change.battery is not None:

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 
 from rotor_core.config.loader import dump_scenario, load_scenario
+from rotor_core.errors import ConfigError
 from rotor_flight.reports.folder import new_folder, write_json
 from rotor_flight.reports.table import format_table
 from rotor_flight.warm import warm
@@ -13,6 +14,7 @@ from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.identify.fit import CONFIDENCE, Identified, identify
 from rotor_recordings.identify.parameters import chosen, default_names
 from rotor_recordings.identify.windows import make_windows
+from rotor_recordings.predict.predict import untold_past
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,6 +24,8 @@ def run(options: argparse.Namespace) -> int:
     warm(flight.scenario)
     # what a recording's own scenario told the simulator apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
+    if untold := untold_past(scenario):
+        raise ConfigError(f"{untold}. Leave it out: --scenario with a nominal model without it.")
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
     windows = make_windows(flight, scenario, options.horizon, options.start, is_exact=is_exact)

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from rotor_control.controller import Controller, make_controller
+from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
 from rotor_core.state import FULL_STATE, State, States, blended
@@ -85,6 +86,8 @@ def predict(
         raise ConfigError(
             "--at: how the masses of heavy cables move is not recorded; it can be replayed from its start only."
         )
+    if begin and (untold := untold_past(scenario)):
+        raise ConfigError(f"--at: {untold}; it can be replayed from its start only.")
     simulation = Simulation(scenario)
     simulation.reset(time=start, elapsed=start - float(record.time[0]))
     _make_past(record, simulation, start)
@@ -106,10 +109,16 @@ def predict(
             raise ConfigError(
                 "--feed commands: the recording has no efforts of the joints. Use --feed reference."
             )
-    if controller is None:
-        first = commands.at(start)
-        simulation.act(commands.wrenches[first], _efforts(commands.efforts, first))
     return _run(record, simulation, controller, (start, end), shift, hook)
+
+
+def untold_past(scenario: Scenario) -> str:
+    """What makes a later part of a flight depend on what nobody records; empty: nothing does."""
+    if scenario.environment.wind.turbulence is not None:
+        return "environment.wind.turbulence: how it blows depends on all that it has blown before"
+    if any(v.battery and v.battery.assumed_v is not None for v in scenario.model.vehicles):
+        return "battery.assumed_v: motors depend on the charge, which is not recorded"
+    return ""
 
 
 def _run(
