@@ -22,7 +22,7 @@ from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
-from rotor_sim.judging.verdict import Verdict
+from rotor_sim.judging.verdict import Verdict, with_mission
 
 WRITERS: Registry[Callable[[Flight, Path], None]] = Registry(
     "rotor.recording_writers",
@@ -39,9 +39,6 @@ AGAIN = 1e-6
 
 SHOWN_MARGINS = 3
 """Smallest distances that the table of a flight tells."""
-
-SLOW = 0.3
-"""Speed below which a vehicle stands or hovers at the end of its mission, m/s."""
 
 
 @dataclass(frozen=True)
@@ -344,17 +341,11 @@ class Flight:
             judge.demand.take(self.asked)
         verdict = judge.verdict()
         mission = self.extra.get("mission")
-        if mission is None or verdict.kind == "lost":
+        if mission is None:
             return verdict
-        if mission["status"] in ("failed", "unfinished"):
-            return Verdict("unfinished", f"mission {mission['status']}: {mission['message']}")
         vehicles = [v.name for v in self.scenario.model.vehicles]
-        speeds = np.linalg.norm(State(self.states).velocity[-1, : len(vehicles)], axis=1)
-        if speeds.max() > SLOW:
-            fastest = int(speeds.argmax())
-            text = f"{vehicles[fastest]} still moves at {speeds[fastest]:.2f} m/s at the end"
-            return Verdict("unfinished", text)
-        return verdict
+        velocities = State(self.states).velocity[-1, : len(vehicles)]
+        return with_mission(verdict, mission, vehicles, velocities)
 
     def summary(self) -> dict:
         """Figures of the flight as plain data; keys carry their units."""

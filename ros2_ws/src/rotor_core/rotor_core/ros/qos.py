@@ -15,7 +15,10 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 
 
 STATE = _reliable(10)
-"""Odometry, cables, clock, diagnostics."""
+"""Clock, diagnostics, and what is for people."""
+
+RECORDED = _reliable(200)
+"""Odometry, joints and cables at the rate of topics: a recorder that gets no core for two seconds loses nothing."""
 
 TEAM = _reliable(1000)
 """Team states and commands: every one counts, also for a recorder that has to wait for 0.2 s."""

@@ -6,6 +6,7 @@ import time as wall
 from collections.abc import Callable
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import RCLError, ServerGoalHandle
 from rclpy.client import Client
@@ -92,6 +93,7 @@ class MissionFlight:
         self._leaves = ""
         self._accepted = 0
         self._node = node
+        self._publisher = node.create_publisher(DiagnosticStatus, "rotor/mission", qos.LATCHED)
         self._server = Missions(
             node,
             FlyMission,
@@ -152,6 +154,7 @@ class MissionFlight:
 
     def _take_up(self, runner: MissionRunner) -> None:
         self._runner, self._told, self._next_feedback = runner, 0, 0
+        self._tell()
 
     def go_on(self, now: int, states: np.ndarray, taut: np.ndarray, lengths: np.ndarray) -> None:
         """Go on with a new state at ``now``, ns, and cables that are taut and so long (m)."""
@@ -163,12 +166,30 @@ class MissionFlight:
         runner.update(View(now, states, taut, self._board, lengths, dict(self._batteries)))
         for _, text in runner.log[self._told :]:
             self._logger.info(f"mission: {text}")
-        self._told = len(runner.log)
+        if self._told < len(runner.log) or runner.status is not Status.RUNNING:
+            self._told = len(runner.log)
+            self._tell()
         if self._goal is not None and now >= self._next_feedback:
             self._next_feedback = now + FEEDBACK_PERIOD
             self._goal.publish_feedback(self._feedback(runner))
         if runner.status is not Status.RUNNING:
             self._finish()
+
+    def _tell(self) -> None:
+        """Say how the mission is under way, for the verdict and for recordings."""
+        assert self._runner is not None
+        status, progress = self._runner.status, self._runner.progress
+        failed = status in (Status.FAILED, Status.CANCELLED, Status.ABORTED)
+        told = {"status": status.value, "step": str(progress.step), "kind": str(progress.kind)}
+        self._publisher.publish(
+            DiagnosticStatus(
+                level=DiagnosticStatus.ERROR if failed else DiagnosticStatus.OK,
+                name="mission",
+                message=str(progress.text),
+                hardware_id=self._node.get_fully_qualified_name(),
+                values=[KeyValue(key=key, value=value) for key, value in told.items()],
+            )
+        )
 
     def _feedback(self, runner: MissionRunner) -> FlyMission.Feedback:
         progress = runner.progress
@@ -188,6 +209,7 @@ class MissionFlight:
             if why:
                 self._runner.progress.text += f" ({why})"
             self._logger.info(f"mission: {self._runner.progress.text}")
+            self._tell()
             self._finish()
 
     def _finish(self) -> None:

@@ -17,6 +17,7 @@ from rotor_core.config.yaml.structure import word
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_core.messages.asked import asked_from
+from rotor_core.messages.told_mission import mission_from_message
 from rotor_core.plans.plan import AXES, Plan
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
 from rotor_core.vehicles.rotors import asked_of_rotors
@@ -108,9 +109,12 @@ class _Heard:
         for heard in tables(reader, many):
             *_, whose, kind = ("", *heard.connection.topic.split("/"))
             self._tables[kind](whose, heard.table)
-        few = [c for c in reader.connections if last(c.topic) in self._messages]
+        few = [c for c in reader.connections if last(c.topic) in (*self._messages, "mission")]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
+            if last(connection.topic) == "mission":
+                self.extra["mission"] = mission_from_message(message)
+                continue
             stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
             self._messages[last(connection.topic)](message, stamp * NANO)
 
@@ -203,6 +207,10 @@ def _flight(heard: _Heard, path: Path) -> Flight:
             f"{path}: holds no ground truth of {', '.join(unheard)}. Was the run stopped before it began, or is "
             "this not the scenario that was flown?"
         )
+    steps = np.diff(common)
+    usual = np.median(steps) if len(steps) else np.inf
+    if missing := int(np.sum(np.rint(steps / usual) - 1.0)):
+        heard.extra["missing_rows"] = missing
     time, n = common * NANO, len(model.cables)
     cables = heard.cables.at(common, (n, 2))
     factor = heard.extra.get("real_time_factor", 0.0)

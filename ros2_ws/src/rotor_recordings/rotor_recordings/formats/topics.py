@@ -108,6 +108,9 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
             out.append(
                 Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner")
             )
+    if scenario.mission is not None:
+        kind = "diagnostic_msgs/msg/DiagnosticStatus"
+        out.append(Topic("rotor/mission", kind, latched=True, source="planner", stamp_at=None))
     path = "nav_msgs/msg/Path"
     for team in teams(model):
         name = team.entity

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 EXIT_CODES = {"flown": 0, "landed": 0, "lost": 1, "unfinished": 1, "limits": 4}
 """Exit codes of commands by kind of verdict; 2 is a user's mistake, 3 a simulation that could not go on."""
+
+
+SLOW = 0.3
+"""Speed of a vehicle below which it rests at the end of a mission, m/s."""
 
 
 @dataclass(frozen=True)
@@ -52,3 +59,26 @@ class Verdict:
             "time_s": self.time,
             "exit_code": self.exit_code,
         }
+
+
+def with_mission(
+    verdict: Verdict, mission: Mapping[str, str], vehicles: Sequence[str], velocities: np.ndarray
+) -> Verdict:
+    """A verdict that also says how a mission has ended.
+
+    Args:
+        verdict: on everything else.
+        mission: its ``status`` and ``message`` at the end of the flight.
+        vehicles: names.
+        velocities: of the vehicles at the end, (n_vehicles, 3) m/s.
+    """
+    if verdict.kind == "lost":
+        return verdict
+    if mission["status"] in ("failed", "unfinished"):
+        return Verdict("unfinished", f"mission {mission['status']}: {mission['message']}")
+    speeds = np.linalg.norm(velocities, axis=1)
+    if speeds.max(initial=0.0) > SLOW:
+        fastest = int(speeds.argmax())
+        text = f"{vehicles[fastest]} still moves at {speeds[fastest]:.2f} m/s at the end"
+        return Verdict("unfinished", text)
+    return verdict

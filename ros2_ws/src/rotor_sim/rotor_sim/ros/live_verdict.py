@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
 from rotor_msgs.msg import PolynomialTrajectory
 
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
+from rotor_core.messages.told_mission import mission_from_message
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import REFERENCE
 from rotor_core.ros import qos
-from rotor_core.state import FULL_STATE
+from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.judge import Judge
-from rotor_sim.judging.verdict import Verdict
+from rotor_sim.judging.verdict import Verdict, with_mission
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.simulation import Simulation
@@ -48,7 +50,10 @@ class LiveVerdict:
         self._planned = [team.entity for team in teams(scenario.model)]
         self._references = np.zeros((rows, len(self._planned), REFERENCE))
         self._plans = PlanRegistry(scenario.model)
+        self._mission: dict[str, str] = {}
         self.begin(epoch)
+        if scenario.mission is not None:
+            entities.subscribe(DiagnosticStatus, "rotor/mission", self._on_mission, qos.LATCHED)
         entities.subscribe(PolynomialTrajectory, "rotor/plan", self._on_plan, qos.PLAN)
 
     def begin(self, epoch: int) -> None:
@@ -57,7 +62,11 @@ class LiveVerdict:
         self._events: list[Event] = []
         self._judge = Judge(self._simulation.scenario)
         self._plans.clear()
+        self._mission = {}
         self.now = Verdict("flown")
+
+    def _on_mission(self, message: DiagnosticStatus) -> None:
+        self._mission = mission_from_message(message)
 
     def _on_plan(self, message: PolynomialTrajectory) -> None:
         if message.epoch != self._epoch or message.entity not in self._plans.queues:
@@ -107,3 +116,12 @@ class LiveVerdict:
         self._events = []
         was, self.now = self.now, self._judge.verdict()
         return was.kind != self.now.kind
+
+    def conclude(self) -> None:
+        """The flight is over: judge it with how its mission has ended, as far as that is known."""
+        self.look()
+        if self._mission:
+            simulation = self._simulation
+            vehicles = simulation.names[: simulation.n_vehicles]
+            velocities = State(simulation.motion).velocity[: len(vehicles)]
+            self.now = with_mission(self.now, self._mission, vehicles, velocities)

@@ -365,7 +365,7 @@ class Session:
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
         self._verdict.heard(self._tell_events(complete=True))
-        self._verdict.look()
+        self._verdict.conclude()
         self._entities.flush(FLUSH_LIMIT)
         self._report()
 
@@ -373,7 +373,7 @@ class Session:
         """Tell the verdict on what has been flown, and return it; None where nothing was."""
         if self.period == 0 or self.machine.failure:
             return None
-        self._verdict.look()
+        self._verdict.conclude()
         self._tell_verdict()
         return self._verdict.now
 

@@ -74,9 +74,9 @@ class LaboratoryTopics:
         make = node.create_publisher
         self._team = make(TeamState, "rotor/team_state", qos.TEAM)
         self._clock = make(Clock, "clock", qos.STATE)
-        self._truth = [make(Odometry, f"laboratory/{n}/ground_truth", qos.STATE) for n in names]
+        self._truth = [make(Odometry, f"laboratory/{n}/ground_truth", qos.RECORDED) for n in names]
         self._vrpn = [make(PoseStamped, f"vrpn_mocap/{n}/pose", qos.SENSOR) for n in names]
-        self._vicon = [make(TransformStamped, f"vicon/{n}/{n}", qos.STATE) for n in names]
+        self._vicon = [make(TransformStamped, f"vicon/{n}/{n}", qos.RECORDED) for n in names]
         self._poses = NamedPoseArray and make(NamedPoseArray, "poses", qos.STATE)
 
     @property

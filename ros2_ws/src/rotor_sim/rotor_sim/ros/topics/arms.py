@@ -54,7 +54,7 @@ class ArmPublisher:
             paths = [
                 f"{what}[{i}]" for what in ("position", "velocity", "effort") for i in range(n)
             ]
-            publisher = entities.publisher(JointState, f"{vehicle.name}/joint_states", qos.STATE)
+            publisher = entities.publisher(JointState, f"{vehicle.name}/joint_states", qos.RECORDED)
             self._states.append((FrozenTopic(publisher, message, paths), own))
         self._rows = np.array(rows, int).reshape(-1, 2)
         self._description = entities.publisher(String, "robot_description", qos.LATCHED)

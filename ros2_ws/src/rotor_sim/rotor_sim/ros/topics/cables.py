@@ -51,7 +51,7 @@ def _shape(entities: Entities, name: str, masses: int) -> FrozenTopic:
     """Topic of a heavy cable: places of its masses from end a to end b."""
     message = PoseArray(poses=[Pose() for _ in range(masses)])
     message.header.frame_id = WORLD_FRAME
-    publisher = entities.publisher(PoseArray, shape_topic(name), qos.STATE)
+    publisher = entities.publisher(PoseArray, shape_topic(name), qos.RECORDED)
     paths = [p for i in range(masses) for p in vector_paths(f"poses[{i}].position")]
     return FrozenTopic(publisher, message, paths)
 

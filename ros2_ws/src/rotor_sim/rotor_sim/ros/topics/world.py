@@ -97,7 +97,7 @@ class WorldPublisher:
         def odometry(kind: str, noise: Noise | None) -> list[FrozenTopic]:
             return [
                 FrozenTopic(
-                    entities.publisher(Odometry, f"{n}/{kind}", qos.STATE),
+                    entities.publisher(Odometry, f"{n}/{kind}", qos.RECORDED),
                     _odometry(frame_of(n), noise),
                     ODOMETRY_PATHS,
                 )
@@ -117,7 +117,7 @@ class WorldPublisher:
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
-            self._send_cables = sender(entities.publisher(CableStates, "cables", qos.STATE))
+            self._send_cables = sender(entities.publisher(CableStates, "cables", qos.RECORDED))
             message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
             message.header.frame_id = WORLD_FRAME
             self._cable_frame = FrozenMessage(message)

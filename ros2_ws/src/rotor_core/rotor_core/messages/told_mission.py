@@ -1,0 +1,19 @@
+"""How a mission is under way, as the planner tells it on ``rotor/mission`` (``diagnostic_msgs/DiagnosticStatus``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RUNNING, SUCCEEDED = "running", "succeeded"
+
+
+def mission_from_message(message: Any) -> dict[str, str]:
+    """Status and message of a mission if the flight ended now: one that runs is unfinished."""
+    values = {v.key: v.value for v in message.values}
+    status, text = values.get("status", ""), str(message.message)
+    if status == RUNNING:
+        text = (
+            f"step {values.get('step')} ({values.get('kind')}) was under way when the flight ended"
+        )
+        status = "unfinished"
+    return {"status": status, "message": text}
