@@ -164,7 +164,7 @@ class Flight:
         return Command(vehicles, self.commands, self.efforts)
 
     def tension(self, cable: str) -> np.ndarray:
-        """Tension of a cable over time, (N,) N; cables are called ``cable1`` and so on unless the scenario names them.
+        """Tension of a cable over time, (N,) N; cables are called ``cable1`` and so on, in the order of the scenario.
 
         Raises:
             UnknownNameError: there is no such cable.
@@ -190,8 +190,11 @@ class Flight:
             raise ConfigError(
                 f"{path}: exists already. Name a new file, so that nothing is overwritten."
             )
-        with explained():
-            WRITERS[kind](self, path)
+        try:
+            with explained():
+                WRITERS[kind](self, path)
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be written ({error.strerror}).") from error
         return path
 
     @property

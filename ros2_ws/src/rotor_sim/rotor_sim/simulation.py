@@ -578,8 +578,8 @@ class Simulation:
         apart = float(np.linalg.norm(State(m).position[b] - hand))
         if apart > grip.within_m:
             raise SolverError(
-                f"attach at t = {self.time:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of {grip.to!r}, "
-                f"more than within_m ({grip.within_m:g} m). Bring them together first.",
+                f"attach at {self.time - self._begin:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of "
+                f"{grip.to!r}, more than within_m ({grip.within_m:g} m). Bring them together first.",
                 time=self.time,
                 state=m[:, FULL_STATE].copy(),
             )

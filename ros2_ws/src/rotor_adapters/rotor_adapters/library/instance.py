@@ -67,7 +67,13 @@ class Instance:
         for name, value in parameters.items():
             if self._lib.rotor_set(self._self, name.encode(), value):
                 raise LibraryFault(f"refuses the parameter {name!r} = {value:g}.")
-        self._is_asynchronous = all(self._has(name) for name in ASYNCHRONOUS)
+        lacks = [name for name in ASYNCHRONOUS if not self._has(name)]
+        if lacks and len(lacks) < len(ASYNCHRONOUS):
+            there = ", ".join(name for name in ASYNCHRONOUS if name not in lacks)
+            raise LibraryFault(
+                f"has {there} but lacks {', '.join(lacks)}: work beside the control period needs all of them."
+            )
+        self._is_asynchronous = not lacks
         self._begun: float | None = None
         self._count_logs()
 

@@ -159,7 +159,10 @@ class PlannerNode(Node):
             self._mission.go_on(now, self._states, *self._wire.cables(data))
         time = seconds_from_stamp(heading.stamp)
         if again or time >= self._next_reference:
-            self._next_reference = time + 1.0 / self.scenario.time.topics_hz - 1e-6
+            # on from when it was due: periods of 4 ms and 100 Hz are 8, 12, 8, 12 ms, not 12 each
+            late = max(0.0, time - self._next_reference)
+            spacing = 1.0 / self.scenario.time.topics_hz
+            self._next_reference = time + spacing - (late if late < spacing else 1e-6)
             for entity, (kind, start, duration) in self._flown.items():
                 reference = self._board.queues[entity].sample(now)
                 self._publisher.reference(entity, reference, heading.stamp)

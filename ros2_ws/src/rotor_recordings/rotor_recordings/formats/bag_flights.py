@@ -54,9 +54,7 @@ def read_flight(
         ConfigError: not a bag, not closed, or it lacks what a flight needs.
     """
     with opened(path) as reader:
-        scenario = scenario or scenario_from_tree(
-            parse_tree(_scenario_text(path), f"{path}: scenario")
-        )
+        scenario = scenario or _scenario(path)
         heard = _Heard(path, scenario, states)
         heard.extra |= _figures(path)
         heard.listen(reader)
@@ -276,11 +274,18 @@ def _references(plans: Plans, team: Team, time: np.ndarray) -> np.ndarray:
     return out
 
 
-def _scenario_text(path: Path) -> str:
+def _scenario(path: Path) -> Scenario:
+    """The scenario in a bag."""
     text = custom_data(path, "scenario")
     if not text:
         raise ConfigError(f"{path}: holds no scenario. Record it with `./rotor`.")
-    return text
+    try:
+        return scenario_from_tree(parse_tree(text, f"{path}: scenario"))
+    except ConfigError as error:
+        raise ConfigError(
+            f"{error} That is what was flown: install or register what it needs, or say what flew in its place "
+            "(--scenario NAME, where the command has it)."
+        ) from error
 
 
 def _figures(path: Path) -> dict:

@@ -210,7 +210,7 @@ class Judge:
         if team is not None:
             name, far = self._teams[team].entity, _length(self._farthest[team])
             text = f"{name} up to {far} from its reference"
-        return Verdict("lost", text, when - self._begin)
+        return Verdict("lost", text, max(0.0, when - self._begin))
 
     def _limits(self) -> Verdict | None:
         demand, limit = self.demand, self._criteria.limited_s
