@@ -224,6 +224,30 @@ def test_compiled_predictions_are_those_of_the_simulation(name):
     assert np.abs(drifting).max() < 1e-12
 
 
+def lagging(lag_s):
+    """A vehicle whose rotors follow with a lag, on a figure of three seconds."""
+    scenario = load_scenario("quadrotor_circle")
+    vehicle = scenario.model.vehicles[0]
+    vehicle = replace(vehicle, rotors=replace(vehicle.rotors, lag_s=lag_s))
+    return replace(
+        scenario,
+        model=replace(scenario.model, vehicles=(vehicle,)),
+        actuation=replace(scenario.actuation, mode="rotors"),
+        trajectory=load_scenario("slalom").trajectory,
+    )
+
+
+@pytest.mark.parametrize("horizon", [0.25, 0.5])
+def test_windows_begin_with_motors_where_commands_have_left_them(horizon):
+    """A lag is found from exact states to 1e-6 of it, from a start that is off by a half; it was off by a half, +- 10 %."""
+    windows = make_windows(fly(lagging(0.05), duration=8.0), lagging(0.03), horizon, is_exact=True)
+    residuals = prediction_residuals(windows, lagging(0.05), 0.0)
+    assert np.abs(residuals).max() < 1e-6  # a thousandth of what came before is left
+    np.testing.assert_array_equal(residuals, stepped_residuals(windows, lagging(0.05), 0.0))
+    (found,) = identify(windows, chosen(lagging(0.03), ["lag_s"])).estimates
+    assert found.value == pytest.approx(0.05, rel=1e-4)
+
+
 def test_short_windows_lose_no_point():
     """Instants that fall into one control period, or before the first, count as period by period."""
     scenario = load_scenario(NAME)

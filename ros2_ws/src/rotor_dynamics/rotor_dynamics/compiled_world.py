@@ -90,6 +90,12 @@ def hold_efforts(ints, floats, rows, efforts, limits, at_once):
 
 
 @inlined
+def put_time(ints, floats, t):
+    """Set the time, s: for inputs that came before a world begins. Nothing moves."""
+    memory.views(ints, floats).scalars[memory.TIME] = t
+
+
+@inlined
 def hold_swash(ints, floats, angles, at_once):
     """Command the angles of all swashplates, (n_discs, 3) rad; the next run with no step takes it up."""
     world = memory.views(ints, floats)

@@ -6,6 +6,7 @@ From any state, for as long as is asked: what predictions of short parts of a fl
 from __future__ import annotations
 
 import hashlib
+from math import ceil, log2
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rotor_core.kernels.jit import COMPILED, inlined, kernel_without_gil
 from rotor_core.numbers.duals import duals
 from rotor_core.state import FULL_STATE
 from rotor_dynamics import projection
-from rotor_dynamics.compiled_world import hold_efforts
+from rotor_dynamics.compiled_world import hold_efforts, put_time, time_of
 from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
@@ -35,14 +36,16 @@ def note_places(ints, floats, member_body, member_pose, motion, places):
 
 @kernel_without_gil
 def replay_world(
-    ints, floats, member_body, member_pose, motion, held, efforts, gains, plant_limits, rotors, drift, of_joints,
-    most_effort, command, steps, looks, places,
+    ints, floats, member_body, member_pose, motion, held, efforts, times, past, gains, plant_limits, rotors, drift,
+    of_joints, most_effort, command, steps, looks, places,
 ):  # fmt: skip
     """Hold commands for a period each, and note where things are; returns the status of the engine.
 
     Args:
         motion: of all members, (n, 19).
         held, efforts: commands, (periods, n_vehicles, 4) and (periods, n_joints).
+        times: at which they act, from the start, (periods,) s.
+        past: periods before the start, in which only motors come to what they are asked for.
         gains, plant_limits, rotors: as of :func:`rotor_flight.compiled.plant.plant_arguments`.
         drift: what is left of the thrust in every period, (periods, n_vehicles).
         of_joints, most_effort: rows of the joints of arms, and limits of their efforts.
@@ -51,7 +54,7 @@ def replay_world(
         looks: after how many periods to note places, in order; -1 behind the last.
         places: written, (n_looks, n_entities, 3) m; what is not reached stays as it is.
     """
-    look = 0
+    look, begins = 0, time_of(floats)
     while looks[look] == 0:
         note_places(ints, floats, member_body, member_pose, motion, places[look])
         look += 1
@@ -63,15 +66,19 @@ def replay_world(
         for k in range(command.shape[0]):
             for channel in range(4):
                 command[k, channel] *= drift[i, k]
+        if i <= past:
+            put_time(ints, floats, begins + times[i])
         if efforts.shape[1] > 0:
             hold_efforts(ints, floats, of_joints, efforts[i], most_effort, i == 0)
         hold_commands(ints, floats, command, plant_limits, rotors, i == 0)
+        if i < past:
+            continue
         status = run(ints, floats, 0)
         if status == OK:
             status = run(ints, floats, steps)
         if status != OK:
             return status
-        while looks[look] == i + 1:
+        while looks[look] == i + 1 - past:
             note_places(ints, floats, member_body, member_pose, motion, places[look])
             look += 1
     return OK
@@ -82,6 +89,12 @@ def replay_duals(arguments):
     """:func:`replay_world` with derivatives."""
     return replay_world(*duals(arguments))
 
+
+REMEMBERED = 7.0
+"""Time constants after which a thousandth is left of what motors were asked for before."""
+
+MOST_REMEMBERED = 512
+"""Periods, at most."""
 
 WRITTEN = 1
 """Last arguments of :func:`replay_world`, which are written."""
@@ -168,26 +181,46 @@ class Replayer:
             found = known[key.digest()] = engine.ints.copy(), engine.floats.copy()
         engine.ints[:], engine.floats[:] = found
 
+    @property
+    def memory(self) -> int:
+        """Periods over which motors remember what they were asked for: of what came before, a thousandth is left.
+
+        A power of two, so that a lag that is a little other has the same.
+        """
+        model, lags = self._scenario.model, [0.0]
+        if not acts_simply(self._actuators, self.engine):
+            return 0
+        lags += [j.lag_s for v in model.vehicles for j in v.moving_joints]
+        if self._scenario.actuation.mode == "rotors":
+            rotors = [v.rotors.lag_s for v in model.vehicles]
+            if not all(rotors):
+                return 0  # what follows at once has no memory, and would react to what came before
+            lags += rotors
+        periods = REMEMBERED * max(lags) / self.period
+        return min(2 ** ceil(log2(periods)), MOST_REMEMBERED) if periods > 0.0 else 0
+
     def arguments(
-        self, held: np.ndarray, efforts: np.ndarray, since: np.ndarray, looks: np.ndarray
+        self, held: np.ndarray, efforts: np.ndarray, elapsed: float, past: int, looks: np.ndarray
     ) -> tuple:
         """Arguments of :func:`replay_world`, from the state as it is.
 
         Args:
             held: commands, (periods, n_vehicles, 4).
             efforts: of the joints, (periods, n_joints).
-            since: time of the scenario at which every period begins, (periods,) s.
-            looks: after how many periods to note places, in order.
+            elapsed: time of the scenario at the start, s.
+            past: so many of the periods come before it.
+            looks: after how many periods from the start to note places, in order.
         """
+        times = self.period * np.arange(-past, len(held) - past)
         engine, actuators = self.engine, self._actuators
         drift = np.ones((len(held), len(actuators.sets)))
-        for row, elapsed in zip(drift, since if actuators.drifts else (), strict=False):
-            actuators.age(elapsed)
+        for row, t in zip(drift, times if actuators.drifts else (), strict=False):
+            actuators.age(elapsed + t)
             row[:] = actuators.drifted
         every = np.full(len(engine.joints), True)
         return (
             engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion, held, efforts,
-            *plant_arguments(actuators, engine), drift, engine.joints.rows(every), engine.joints.limits,
+            times, past, *plant_arguments(actuators, engine), drift, engine.joints.rows(every), engine.joints.limits,
             np.zeros(held.shape[1:]), self._steps, np.append(looks, -1),
             np.full((len(looks), self._n_entities, 3), np.nan),
         )  # fmt: skip

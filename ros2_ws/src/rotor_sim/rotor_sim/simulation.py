@@ -498,6 +498,27 @@ class Simulation:
         if len(self.winches):
             self.winches.act(self.engine)
 
+    def recall(self, times: np.ndarray, wrenches: np.ndarray, efforts: np.ndarray) -> None:
+        """Let motors that follow with a lag be where commands before now have left them; nothing moves.
+
+        For states in the middle of a flight, before the first command acts.
+
+        Args:
+            times: of the commands, ascending, (m,) s.
+            wrenches: (m, n_vehicles, 4) N and N m.
+            efforts: of the joints of arms, (m, n_joints).
+        """
+        joints = self.engine.joints
+        for t, own in zip(times, efforts, strict=True):
+            if self._n_joints:
+                every = np.zeros(len(joints))
+                every[: self._n_joints] = own
+                joints.write_efforts(
+                    every, at_once=not self._motors_on, only=self._arm_joints, time=float(t)
+                )
+                self._motors_on = True
+        self.actuators.recall(self.engine, times, wrenches)
+
     def _hold_on(self) -> None:
         """Begin a control period without a new command."""
         if self._held is not None:

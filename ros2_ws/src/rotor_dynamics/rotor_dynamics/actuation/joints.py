@@ -130,12 +130,17 @@ class JointDrive:
         self._restart(impact.INPUT_CHANGED)
 
     def write_efforts(
-        self, efforts: np.ndarray, *, at_once: bool = False, only: np.ndarray | None = None
+        self,
+        efforts: np.ndarray,
+        *,
+        at_once: bool = False,
+        only: np.ndarray | None = None,
+        time: float | None = None,
     ) -> None:
         """:meth:`act` without taking it up; the next change of inputs does.
 
         ``at_once``: motors have been at these efforts for long. ``only``: the joints whose motors are
-        commanded, (n_joints,) bool; others go on as they were told before.
+        commanded, (n_joints,) bool; others go on as they were told before. ``time``: of a command that came before, s.
         """
         if np.shape(efforts) != (len(self),) or not np.isfinite(efforts).all():
             raise ContractError(
@@ -145,7 +150,7 @@ class JointDrive:
         command_efforts(
             self._world.joints,
             self.rows(motors),
-            float(self._world.scalars[memory.TIME]),
+            float(self._world.scalars[memory.TIME]) if time is None else time,
             np.ascontiguousarray(efforts[motors], float),
             self.limits[motors],
             at_once,

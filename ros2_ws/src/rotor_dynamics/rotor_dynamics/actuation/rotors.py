@@ -88,6 +88,25 @@ class RotorDrive:
         self._write(memory.SPEED_OFFSET, 0.0)
         self._restart(impact.INPUT_CHANGED)
 
+    @property
+    def all_lag(self) -> bool:
+        """True if every rotor follows its commands with a lag."""
+        return bool((self._rows[:, memory.LAG_RATE] > 0.0).all())
+
+    def recall(self, times: np.ndarray, speeds: np.ndarray) -> None:
+        """Let rotors, which :attr:`all_lag`, turn as commands before now have left them; nothing else happens.
+
+        The first command found them at speed. The next change of inputs takes it up.
+
+        Args:
+            times: of the commands, ascending, (m,) s.
+            speeds: commanded, (m, n_rotors) rad/s.
+        """
+        self._write(memory.SPEED_BIAS, speeds[0])
+        self._write(memory.SPEED_OFFSET, 0.0)
+        for t, asked in zip(times[1:], speeds[1:], strict=True):
+            command_speeds(self._ints, self._floats, self.order, float(t), asked)
+
     def prescribe(
         self, i: int, mean: float, amplitude: float, frequency_hz: float, phase: float
     ) -> None:

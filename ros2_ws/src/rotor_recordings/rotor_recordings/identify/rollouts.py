@@ -46,9 +46,13 @@ def all_lost(windows: Windows, scenario: Scenario) -> np.ndarray:
 def stepped_residuals(windows: Windows, scenario: Scenario, latency: float) -> np.ndarray:
     """:func:`prediction_residuals` of what has Python between its steps."""
     simulation, period = Simulation(scenario), scenario.time.control_s
+    replayer = Replayer(scenario)
     out = all_lost(windows, scenario)
     for w, window in enumerate(windows.each()):
-        held, efforts = window.held(latency, period)
+        past = window.past(replayer)
+        held, efforts = window.held(latency, period, past)
+        before, held = np.split(held, [past])
+        efforts_before, efforts = np.split(efforts, [past])
         steps = iter(zip(held, efforts if efforts.shape[1] else [None] * len(held), strict=True))
 
         def next_held(_: States, steps: Iterator = steps) -> Decision:
@@ -60,6 +64,9 @@ def stepped_residuals(windows: Windows, scenario: Scenario, latency: float) -> n
             true = simulation.told_errors.undo(told) if simulation.told_errors else told
             states = dict(zip(simulation.names, true, strict=True))
             simulation.set_states(states, project=True, joints=window.joints)
+            if past:
+                times = window.start + period * np.arange(-past, 0)
+                simulation.recall(times, before, efforts_before)
             done = 0
             for c, look in enumerate(window.looks(period)):
                 for _ in range(look - done):

@@ -89,9 +89,12 @@ class Window:
         """Control periods up to each instant, (POINTS,)."""
         return np.ceil(self.instants / period - 0.5 - SAME_TIME).astype(int)
 
-    def held(self, latency: float, period: float) -> tuple[np.ndarray, np.ndarray]:
-        """Means of the held commands over every control period: wrenches, (n, n_vehicles, 4), and efforts."""
-        times = self.start - latency + period * np.arange(self.looks(period)[-1])
+    def held(self, latency: float, period: float, past: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Means of the held commands over every control period: wrenches, (n, n_vehicles, 4), and efforts.
+
+        ``past``: with so many periods before the start.
+        """
+        times = self.start - latency + period * np.arange(-past, self.looks(period)[-1])
         commands = self.commands
         first = np.maximum(np.searchsorted(commands.time, times + SAME_TIME, side="right") - 1, 0)
         later = np.minimum(first + 1, len(commands.time) - 1)
@@ -104,6 +107,11 @@ class Window:
 
         return mean(commands.wrenches), mean(commands.efforts)
 
+    def past(self, replayer: Replayer) -> int:
+        """Control periods before the start that motors remember, and whose commands are known."""
+        known = int((self.start - self.commands.time[0]) / replayer.period)
+        return max(0, min(replayer.memory, known))
+
     def arguments(self, replayer: Replayer, latency: float, known: dict[bytes, tuple]) -> tuple:
         """Of :func:`rotor_flight.replayed.replay_world`, from its start.
 
@@ -111,9 +119,10 @@ class Window:
             RotorError: the plant cannot begin so.
         """
         replayer.begin(self.start, self.states, self.joints, known)
-        held, efforts = self.held(latency, replayer.period)
-        since = self.elapsed + replayer.period * np.arange(len(held))
-        return replayer.arguments(held, efforts, since, self.looks(replayer.period))
+        past = self.past(replayer)
+        held, efforts = self.held(latency, replayer.period, past)
+        looks = self.looks(replayer.period)
+        return replayer.arguments(held, efforts, self.elapsed, past, looks)
 
 
 def make_windows(

@@ -104,12 +104,24 @@ def predict(
             f"--feed commands: no command had been recorded at {start - float(record.time[0]):.3f} s. Begin "
             "later (--at), or use --feed reference."
         )
-    if feed == "commands" and any(v.moving_joints for v in scenario.model.vehicles):
-        if not commands.efforts.shape[1]:
-            raise ConfigError(
-                "--feed commands: the recording has no efforts of the joints. Use --feed reference."
-            )
+    joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
+    if feed == "commands" and joints and not commands.efforts.shape[1]:
+        raise ConfigError(
+            "--feed commands: the recording has no efforts of the joints. Use --feed reference."
+        )
+    if begin and commands.efforts.shape[1] == joints:
+        # motors are where the commands before have left them
+        before = slice(
+            int(np.searchsorted(commands.time, start - REMEMBERED)), max(0, commands.at(start))
+        )
+        simulation.recall(
+            commands.time[before], commands.wrenches[before], commands.efforts[before]
+        )
     return _run(record, simulation, controller, (start, end), shift, hook)
+
+
+REMEMBERED = 1.0
+"""What motors were asked for longer before the start of a replay has no effect, s."""
 
 
 def untold_past(scenario: Scenario) -> str:

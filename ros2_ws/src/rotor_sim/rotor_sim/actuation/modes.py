@@ -105,6 +105,11 @@ class Actuators(ABC):
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
 
+    def recall(  # noqa: B027 (most have nothing to do)
+        self, engine: Engine, times: np.ndarray, wrenches: np.ndarray
+    ) -> None:
+        """Let rotors that lag turn as commands before now have left them, (m,) s and (m, n_vehicles, 4)."""
+
     @abstractmethod
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds of the rotors of every vehicle, rad/s."""
@@ -183,13 +188,7 @@ class RotorActuators(Actuators):
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        speeds = engine.rotors.targets
-        if self.are_free:
-            self._apply(wrenches)
-            layouts = self.layouts
-            rotor_speeds(layouts.unmixing, layouts.counts, self.per_speed2, self.applied, speeds)
-        elif wanted := self._wanted(wrenches):
-            speeds[: self._ends[-1]] = np.concatenate(wanted)
+        speeds = self._asked(engine, wrenches)
         if self.is_running:
             engine.rotors.act(speeds)
         else:
@@ -199,6 +198,23 @@ class RotorActuators(Actuators):
             now = engine.rotors.speeds[: self._ends[-1]]
             self.rotor_air.look(engine, self.rotor_air.thrusts(now))
             self.renew(engine)
+
+    def _asked(self, engine: Engine, wrenches: np.ndarray) -> np.ndarray:
+        """Speeds of all rotors that commands ask for, (n_rotors,) rad/s; those of others stay."""
+        speeds = engine.rotors.targets
+        if self.are_free:
+            self._apply(wrenches)
+            layouts = self.layouts
+            rotor_speeds(layouts.unmixing, layouts.counts, self.per_speed2, self.applied, speeds)
+        elif wanted := self._wanted(wrenches):
+            speeds[: self._ends[-1]] = np.concatenate(wanted)
+        return speeds
+
+    def recall(self, engine: Engine, times: np.ndarray, wrenches: np.ndarray) -> None:
+        """See :class:`Actuators`."""
+        if engine.rotors.all_lag and len(times):  # others react to a command at once
+            engine.rotors.recall(times, np.array([self._asked(engine, w) for w in wrenches]))
+            self.is_running = True
 
     def renew(self, engine: Engine) -> None:
         """Let the rotors of an engine give what the air at the last look leaves them."""
