@@ -325,6 +325,74 @@ def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
         bench.until(lambda: len(paths[-1].poses) < 10, "a new path")
 
 
+TOLD = """
+schema: 1
+description: what controllers are told is not the truth
+model: {vehicles: [{use: dragonfly}]}
+controller: {use: quadrotor}
+trajectory: {use: circle_6s}
+seed: 2
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "plant: [{entity: quad1, velocity_gain: 0.7, attitude_bias_rad: [0.05, 0.0, 0.0]}]\n",
+        "sensing: {noise: {position_m: 0.01}, estimator: {type: kalman}, imu: {accelerometer_density_m_s2_sqrt_hz: 0.016,"
+        " gyroscope_density_rad_s_sqrt_hz: 0.0032}}\n",
+    ],
+    ids=["errors of the plant", "an estimator"],
+)
+def test_odometry_is_what_controllers_are_told(tmp_path, more):
+    """Not the truth; with an estimator, its covariances are those of its errors."""
+    path = tmp_path / "told.yaml"
+    path.write_text(TOLD + more)
+    deep = QoSProfile(depth=1000)
+    with graph.bench(tmp_path) as bench:
+        odom, truth = (
+            bench.collect(Odometry, f"/quad1/{n}", deep) for n in ("odom", "ground_truth")
+        )
+        states = bench.collect(TeamState, "/rotor/team_state", deep)
+        for name in ("planner", "controller"):
+            bench.start(name, scenario=str(path))
+        bench.start(
+            "simulator",
+            scenario=str(path),
+            pacing="lockstep",
+            duration_s=4.0,
+            linger=True,
+            paused=True,
+        )
+        bench.until(lambda: bool(states), "a state")
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
+        bench.spin(0.3)
+
+    def rows(messages):
+        return {
+            round(stamp_of(m), 4): np.array([getattr(m.twist.twist.linear, axis) for axis in "xyz"])
+            for m in messages
+        }
+
+    told, true = rows(odom), rows(truth)
+    common = sorted(set(told) & set(true))[150:]
+    assert len(common) > 200
+    told, true = (np.array([of[t] for t in common]) for of in (told, true))
+    covariance = np.reshape(odom[-1].twist.covariance, (6, 6))
+    if "plant" in more:  # the attitude is told wrongly, too: lengths are those in any axes
+        shares = np.linalg.norm(told, axis=1) / np.linalg.norm(true, axis=1)
+        np.testing.assert_allclose(shares, 0.7, atol=1e-9)
+        assert not covariance.any()
+        return
+    deviations = np.sqrt(np.diag(covariance)[:3])
+    np.testing.assert_allclose(covariance, covariance.T, atol=1e-15)
+    assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+    errors = np.sqrt(np.mean((told - true) ** 2, axis=0))
+    # correlated over some tenths of a second: two seconds tell a deviation to a factor of two
+    assert (errors < 2.5 * deviations).all() and (errors > 0.2 * deviations).all()
+
+
 def test_imperfect_sensing_reaches_the_graph(tmp_path):
     """Noise, delay, rate and dropouts of ``sensing``: stamps are those of the samples, arrivals are late, some are lost."""
     scenario = replace(

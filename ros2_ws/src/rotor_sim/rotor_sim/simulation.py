@@ -120,7 +120,8 @@ class Simulation:
         """What controllers are told is the true state."""
         self._forget_measurement()
         self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
-        self._on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
+        self.on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
+        """Estimators of the vehicles; None: controllers are told measured states."""
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
         self.engine = self._new_engine(START_TIME)
@@ -195,8 +196,8 @@ class Simulation:
             self.rotor_air.reset()
         if self._wind:
             self._wind.reset()
-        if self._on_board:
-            self._on_board.reset()
+        if self.on_board:
+            self.on_board.reset()
         initial = initial_states(self.scenario) if states is None else states
         joints = self.helicopters.joint_states(len(self.engine.joints))
         arms = [j.initial for v in self.scenario.model.vehicles for j in v.moving_joints]
@@ -315,8 +316,8 @@ class Simulation:
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.reset()  # what was on its way belongs to another state
-        if self._on_board:
-            self._on_board.reset()
+        if self.on_board:
+            self.on_board.reset()
         self._forget_measurement()
         return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
@@ -365,8 +366,8 @@ class Simulation:
             if self._sensed_at != self.time:
                 self._sensed_at = self.time
                 self._sensed = self.pose_sensor.sense(self.motion, self.time)
-                if self._on_board:
-                    self._sensed = self._on_board.estimate(
+                if self.on_board:
+                    self._sensed = self.on_board.estimate(
                         self.time, self.motion, self._sensed, self.pose_sensor.placed
                     )
                 if self.told_errors:
@@ -384,7 +385,7 @@ class Simulation:
         """
         vehicles = self.names[: self.n_vehicles]
         unknown = [name for name in attitudes if name not in vehicles]
-        if self._on_board is None or unknown:
+        if self.on_board is None or unknown:
             raise ContractError(
                 "believe: attitudes are of vehicles with an estimator (sensing.estimator)"
                 + (f", got {', '.join(unknown)}." if unknown else ", which this scenario has not.")
@@ -392,7 +393,7 @@ class Simulation:
         first = State(self.motion[: self.n_vehicles]).attitude.copy()
         for name, attitude in attitudes.items():
             first[vehicles.index(name)] = attitude
-        self._on_board.believe(first)
+        self.on_board.believe(first)
         self._forget_measurement()
 
     @property

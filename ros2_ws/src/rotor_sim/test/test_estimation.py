@@ -75,6 +75,31 @@ def turned(told, true):
     return (rotation_from(told.attitude).inv() * rotation_from(true.attitude)).magnitude()
 
 
+def test_covariances_in_messages_are_of_the_same_errors():
+    """Errors drawn from the filter's covariance, turned as messages have them, have the covariances that are told."""
+    text = """
+schema: 1
+description: a filter in flight
+model: {vehicles: [{use: dragonfly}]}
+controller: {use: quadrotor}
+sensing: {noise: {position_m: 0.01}, estimator: {type: kalman}}
+"""
+    simulation = Simulation(scenario_from_text(text))
+    on_board = simulation.on_board
+    kalman = on_board._filter
+    q = np.array([[0.8, 0.3, -0.4, 0.33]])
+    kalman.attitude = q / np.linalg.norm(q)
+    root = np.random.default_rng(0).normal(size=(9, 9))
+    kalman.covariance = (root @ root.T)[None]
+    R = rotation_from(kalman.attitude[0]).as_matrix()
+    turn = np.zeros((6, 9))  # of position and rotation in W
+    turn[:3, :3], turn[3:, 6:] = np.eye(3), R
+    pose, twist = on_board.covariances()[0]
+    np.testing.assert_allclose(pose, turn @ kalman.covariance[0] @ turn.T, rtol=1e-12)
+    np.testing.assert_allclose(twist[:3, :3], R.T @ kalman.covariance[0, 3:6, 3:6] @ R, rtol=1e-12)
+    assert twist[3, 3] == pytest.approx(0.0032**2 / 0.005) and not twist[:3, 3:].any()
+
+
 def test_ideal_sensors_are_believed():
     """Nothing acts that the sensors do not feel: the estimate is the truth, to second order in the period.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator
-from rotor_core.math.rotations import body_axes
+from rotor_core.math.rotations import body_axes, rotation_matrices
 from rotor_core.state import State
 from rotor_sim.estimation.kalman import Kalman
 from rotor_sim.sensing.inertial import InertialModel
@@ -29,6 +29,7 @@ class OnBoard:
         self._n, gravity = len(scenario.model.vehicles), scenario.environment.gravity_m_s2
         self._gravity = np.array([0.0, 0.0, gravity])
         self._filter = Kalman(keys, gravity, self._n)
+        self._rate_variance = keys.gyroscope_density_rad_s_sqrt_hz**2 / scenario.time.control_s
         self._units = InertialModel(
             scenario.sensing.imu,
             self._n,
@@ -77,6 +78,23 @@ class OnBoard:
         self._before = motion[:n].copy()
         mine.position[:], mine.velocity[:] = self._filter.position, self._filter.velocity
         mine.attitude[:] = self._filter.attitude
+        return out
+
+    def covariances(self) -> np.ndarray:
+        """What the filters believe of their errors, (n, 2, 6, 6): of pose and twist, as messages have them.
+
+        Position and rotation about the axes of W; velocity and rate in body axes. A rate is that of a gyroscope, in one
+        control period.
+        """
+        P, R = self._filter.covariance, rotation_matrices(self._filter.attitude)
+        back = R.transpose(0, 2, 1)
+        out = np.zeros((self._n, 2, 6, 6))
+        out[:, 0, :3, :3] = P[:, :3, :3]
+        out[:, 0, :3, 3:] = P[:, :3, 6:] @ back
+        out[:, 0, 3:, :3] = out[:, 0, :3, 3:].transpose(0, 2, 1)
+        out[:, 0, 3:, 3:] = R @ P[:, 6:, 6:] @ back
+        out[:, 1, :3, :3] = back @ P[:, 3:6, 3:6] @ R
+        out[:, 1, 3:, 3:] = self._rate_variance * np.eye(3)
         return out
 
     def _felt(self, now: State, dt: float) -> np.ndarray:

@@ -56,8 +56,11 @@ ODOMETRY_PATHS = [
 ]  # fmt: skip
 
 
+COVARIANCES = [f"{of}.covariance[{i}]" for of in ("pose", "twist") for i in range(36)]
+
+
 def _odometry(child: str, noise: Noise | None) -> Odometry:
-    """Message of an entity; the covariances are those of the noise."""
+    """Message of an entity; the covariances are those of the noise. With estimators, those of vehicles change."""
     message = Odometry(child_frame_id=child)
     message.header.frame_id = WORLD_FRAME
     if noise is not None:
@@ -105,6 +108,7 @@ class WorldPublisher:
             ]
 
         self._odom = odometry("odom", scenario.sensing.noise)
+        self._covariance_at = self._odom[0].frozen.index(*COVARIANCES)
         truth = odometry("ground_truth", None)
         self._copies = 2 if simulation.tells_truth else 1
         """Odometry is what controllers are told: where that is the truth, both are one."""
@@ -228,7 +232,10 @@ class WorldPublisher:
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
-        captured = self.simulation.pose_sensor.captured
+        captured, on_board = self.simulation.pose_sensor.captured, self.simulation.on_board
+        if on_board is not None:
+            for topic, covariances in zip(self._odom, on_board.covariances(), strict=False):
+                topic.frozen.doubles[self._covariance_at] = covariances.ravel()
         for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
             if which is None or which[i]:
                 topic.send(self._time.stamp(captured[i]), row)
