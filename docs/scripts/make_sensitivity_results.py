@@ -28,7 +28,7 @@ from rotor_core.numbers.duals import DIRECTIONS
 from rotor_core.numbers.packing import Packed
 from rotor_core.state import FULL_STATE
 from rotor_dynamics.sensitivities.shooting import Shooting
-from rotor_flight.compiled.flights import fly_world, periods_of, stretches
+from rotor_flight.compiled.flights import Call, fly_world, periods_of, stretches
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
@@ -36,7 +36,6 @@ from rotor_flight.optimal.ddp import Solution
 from rotor_flight.optimal.planning import Planning, Report
 from rotor_flight.optimal.results import write
 from rotor_flight.optimal.task import load_task
-from rotor_flight.sensitivities.companions import Call
 from rotor_flight.sensitivities.flights import fly_duals, sensitivities
 from rotor_recordings.identify.parameters import applied, chosen, default_names
 from rotor_recordings.identify.rollouts import prediction_residuals

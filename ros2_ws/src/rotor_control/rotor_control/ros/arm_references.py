@@ -34,6 +34,7 @@ class ArmReferences:
 
     def __init__(self, node: Node, scenario: Scenario) -> None:
         self._logger = node.get_logger()
+        self._commands_all = scenario.command_input == "team"
         self._vehicles = {
             v.name: [j.name for j in v.moving_joints]
             for v in scenario.model.vehicles
@@ -69,8 +70,14 @@ class ArmReferences:
         except ContractError as error:
             self._logger.warning(f"ignored: {name}/cmd/joints: {error}", throttle_duration_sec=1.0)
             return
-        if command.positions is None:
-            return  # efforts are for the simulator
+        if command.positions is None:  # efforts are for the simulator
+            if self._commands_all:
+                self._logger.warning(
+                    f"ignored: {name}/cmd/joints: efforts go to joints with command_input: wrench or motor_speed; here "
+                    "the controller commands them. Send positions.",
+                    throttle_duration_sec=1.0,
+                )
+            return
         stamp = seconds_from_stamp(message.header.stamp)
         before, row = self._streams.get(name, (-np.inf, self._starts[name]))
         if name not in self._streams and name in self._plans and self._seen is not None:

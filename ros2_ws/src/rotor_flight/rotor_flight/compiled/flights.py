@@ -202,42 +202,57 @@ def stretches(loop: ClosedLoop, periods: int, *, at_once: int) -> Iterator[Stret
         first, drawn = end if is_flown else end - 1, end
 
 
-def arguments_of(
-    loop: ClosedLoop, rows: Rows, stretch: Stretch, *, periods: int, every: int
-) -> tuple:
-    """Arguments of :func:`fly_world` for a stretch of a loop that :func:`can_compile`.
+class Call:
+    """A flight between two compiled calls.
 
     Args:
-        loop: has flown to the start of the stretch.
-        rows: to be written.
-        stretch: what is flown.
+        loop: at its start; one that :func:`can_compile`.
         periods: of the whole flight.
         every: periods per row.
+
+    Attributes:
+        loop: as it goes on.
+        rows: to be written.
     """
-    simulation, controller = loop.simulation, loop.controller
-    scenario, engine = simulation.scenario, simulation.engine
-    first, end, drawn, stops = stretch
-    n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
-    limits = controller.limits
-    truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
-    sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - drawn)
-    aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
-    references = controller.references if controller.laws else np.zeros((1, REFERENCE))
-    return (
-        (engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion),
-        (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
-        packed_teams(loop),
-        references,
-        (engine.joints.rows(np.arange(len(engine.joints)) < n_joints), engine.joints.limits[:n_joints],
-         np.zeros((n_joints, 2)), controller.efforts, aims),
-        np.zeros((n, 4)),
-        (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
-        plant_arguments(simulation.actuators, engine),
-        helicopter_arguments(simulation.helicopters, engine),
-        (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64)),
-        (START_TIME, periods, scenario.time.steps_per_control, every, first, end, drawn, stops),
-        tuple(rows),
-    )  # fmt: skip
+
+    def __init__(self, loop: ClosedLoop, periods: int, every: int) -> None:
+        self.loop, self.rows = loop, Rows.of(loop, periods, every)
+        self._periods, self._every = periods, every
+
+    def arguments(self, stretch: Stretch) -> tuple:
+        """Of :func:`fly_world` for the next stretch; the last one are the rows."""
+        loop, periods = self.loop, self._periods
+        simulation, controller = loop.simulation, loop.controller
+        scenario, engine = simulation.scenario, simulation.engine
+        first, end, drawn, stops = stretch
+        n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
+        limits = controller.limits
+        truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
+        sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - drawn)
+        aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
+        references = controller.references if controller.laws else np.zeros((1, REFERENCE))
+        return (
+            (engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion),
+            (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
+            packed_teams(loop),
+            references,
+            (engine.joints.rows(np.arange(len(engine.joints)) < n_joints), engine.joints.limits[:n_joints],
+             np.zeros((n_joints, 2)), controller.efforts, aims),
+            np.zeros((n, 4)),
+            (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
+            plant_arguments(simulation.actuators, engine),
+            helicopter_arguments(simulation.helicopters, engine),
+            (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64)),
+            (START_TIME, periods, scenario.time.steps_per_control, self._every, first, end, drawn, stops),
+            tuple(self.rows),
+        )  # fmt: skip
+
+    def end(self, stretch: Stretch) -> None:
+        """Take up what a stretch has left, and let the scenario change what it changes then."""
+        simulation = self.loop.simulation
+        simulation.engine.run(0)  # takes up the events of the log
+        if stretch.stops:
+            simulation.make_changes()
 
 
 def fly_compiled(
@@ -260,21 +275,18 @@ def fly_compiled(
     Raises:
         SolverError: what the scenario attaches is out of reach.
     """
-    simulation, periods = loop.simulation, periods_of(loop, duration)
-    rows = Rows.of(loop, periods, every)
+    periods = periods_of(loop, duration)
+    call = Call(loop, periods, every)
     began, limited = wall.perf_counter(), 0
     for stretch in stretches(loop, periods, at_once=AT_ONCE):
-        arguments = arguments_of(loop, rows, stretch, periods=periods, every=every)
-        status, beyond = fly_world(*arguments)
+        status, beyond = fly_world(*call.arguments(stretch))
         if status != OK:
             return None
         limited += beyond
-        simulation.engine.run(0)  # takes up the events of the log
-        if stretch.stops:
-            simulation.make_changes()
+        call.end(stretch)
         if progress is not None:
-            progress(simulation.time - START_TIME, duration)
-    return flight_of(loop, rows, wall.perf_counter() - began, limited)
+            progress(loop.simulation.time - START_TIME, duration)
+    return flight_of(loop, call.rows, wall.perf_counter() - began, limited)
 
 
 def periods_of(loop: ClosedLoop, duration: float) -> int:

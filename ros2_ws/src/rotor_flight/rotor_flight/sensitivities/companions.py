@@ -15,38 +15,8 @@ from rotor_core.config.parameters import Variations
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.numbers.packing import Packed
-from rotor_flight.compiled.flights import Stretch, arguments_of
-from rotor_flight.compiled.rows import Rows
-from rotor_flight.loop import ClosedLoop
+from rotor_flight.compiled.flights import Call, Stretch
 from rotor_flight.sensitivities.settings import slopes_with
-
-
-class Call:
-    """A flight between two compiled calls.
-
-    Args:
-        loop: at its start.
-        periods: of the whole flight.
-        every: periods per row.
-
-    Attributes:
-        loop: as it goes on.
-        rows: to be written.
-    """
-
-    def __init__(self, loop: ClosedLoop, periods: int, every: int) -> None:
-        self.loop, self.rows = loop, Rows.of(loop, periods, every)
-        self._periods, self._every = periods, every
-
-    def arguments(self, stretch: Stretch) -> tuple:
-        """Of the next call; the last one are the rows."""
-        return arguments_of(self.loop, self.rows, stretch, periods=self._periods, every=self._every)
-
-    def change(self) -> None:
-        """Let the scenario change what it changes now."""
-        simulation = self.loop.simulation
-        simulation.engine.run(0)  # takes up the events of the log
-        simulation.make_changes()
 
 
 class Companions:
@@ -94,15 +64,16 @@ class Companions:
 
         return slopes_with(self._place, self.number, settings, middle)
 
-    def change(self, packed: Packed, k: int) -> None:
-        """Put all where the flight has come to, but for its derivative k, and change them.
+    def end(self, stretch: Stretch, packed: Packed, k: int) -> None:
+        """Put all where the flight has come to at the end of a stretch, but for its derivative k, and change them.
 
         Args:
-            packed: arguments of the call that has ended.
+            stretch: at whose end the scenario changes something.
+            packed: arguments of its call.
             k: of the direction of this number.
         """
         self._calls = {number: self._calls[number] for number in self._trees}
         for number, call in self._calls.items():
             packed.put_into(self._trees[number], k, number - self.number)
-            call.change()
+            call.end(stretch)
         self._trees.clear()

@@ -25,13 +25,13 @@ from rotor_dynamics.sensitivities.propagation import (
     doubt_of,
     logged_times,
 )
-from rotor_flight.compiled.flights import can_compile, fly_world, periods_of, stretches
+from rotor_flight.compiled.flights import Call, can_compile, fly_world, periods_of, stretches
 from rotor_flight.compiled.rows import Rows, flight_of
 from rotor_flight.flight import Flight
 from rotor_flight.fly import LONGEST, fly, whole_duration
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.changes import FlightChange
-from rotor_flight.sensitivities.companions import Call, Companions
+from rotor_flight.sensitivities.companions import Companions
 from rotor_flight.sensitivities.settings import FOURTH, SHARE, with_neighbours
 
 KINK = 1e-5
@@ -242,11 +242,9 @@ def _fly(call: Call, periods: int, companions: list[Companions]) -> _Flown | Non
         doubt = doubt or doubt_of(engine.world)
         if stretch.stops:
             for k, companion in enumerate(companions, start=1):
-                companion.change(packed, k)
+                companion.end(stretch, packed, k)
             times[engine.time] = np.zeros(DIRECTIONS)  # of the change, whatever is so large
-            call.change()
-        else:
-            engine.run(0)
+        call.end(stretch)
     assert packed is not None
     return _Flown(call.loop, call.rows, packed, times, limited, doubt)
 
