@@ -109,16 +109,22 @@ def _cables(flight: Flight, rows: np.ndarray, plots: LinkedPlots) -> None:
 
 
 def _vehicles(flight: Flight, rows: np.ndarray, plots: LinkedPlots) -> None:
-    """Tilt, and commanded thrust with what the rotors can give, of every vehicle."""
+    """Tilt, and commanded thrust with what the rotors can give, of every vehicle; of helicopters the collective."""
     vehicles, time = flight.scenario.model.vehicles, flight.elapsed[rows]
     if not vehicles:
         return
-    tilt, thrust = plots.over_time("vehicles: tilt", "deg"), None
+    tilt, thrust, collective = plots.over_time("vehicles: tilt", "deg"), None, None
     if np.isfinite(flight.commands).any():
-        thrust = plots.over_time("vehicles: commanded thrust (dotted: most)", "N")
+        if not all(v.helicopter for v in vehicles):
+            thrust = plots.over_time("vehicles: commanded thrust (dotted: most)", "N")
+        if any(v.helicopter for v in vehicles):
+            collective = plots.over_time("helicopters: commanded collective", "deg")
     for k, vehicle in enumerate(vehicles):
         colour, angle = COLOURS[k % 10], State(flight.states[rows, k]).tilt
         tilt.line(time, np.degrees(angle), color=colour, legend_label=vehicle.name)
+        if collective is not None and vehicle.helicopter:
+            pitch = np.degrees(flight.commands[rows, k, 0])
+            collective.line(time, pitch, color=colour, legend_label=vehicle.name)
         if thrust is None or vehicle.helicopter:
             continue
         rotors = rotor_set(vehicle.rotors)
