@@ -381,6 +381,12 @@ def test_a_film_by_the_renderer_of_the_browser(bag, tmp_path):
     assert main(["export", str(bag), f"--film={path}", "--rate", "2"]) == 0
     with Image.open(path) as film:
         assert film.n_frames == 7 and film.size == (640, 400)  # 3 s at 2 Hz, and the first
+        for picture in range(film.n_frames):
+            film.seek(picture)
+            top = np.asarray(film.convert("RGB"), int)[0]
+            assert (
+                top.max(axis=1) - top.min(axis=1) > 5
+            ).all()  # a blue sky up to the edge, not the page
         first = np.asarray(film.convert("RGB"), int)
         film.seek(6)
         last = np.asarray(film.convert("RGB"), int)

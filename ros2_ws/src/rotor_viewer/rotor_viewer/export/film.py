@@ -48,6 +48,9 @@ SETTLE = 2.0
 FIELD = np.radians(50.0)
 """Vertical field of view."""
 
+WIDE = 1.4
+"""Field of the page's camera over that of a picture: the sky, which comes a picture late, fills it all the same."""
+
 
 def browser() -> str | None:
     """Program that draws; None: there is none."""
@@ -76,7 +79,9 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
             scene.show(source.at(int(row)))
             server.flush()
             places = State(flight.states[int(row)]).position
-            eye = places.mean(axis=0) + offset
+            middle = places.mean(axis=0)
+            eye = middle + offset
+            _look(client, eye, middle)
             drawn = client.get_render(
                 HEIGHT, WIDTH, wxyz=_towards(-offset), position=eye, fov=FIELD,
                 transport_format="jpeg",
@@ -87,6 +92,12 @@ def draw_film(flight: Flight, rate: float, path: Path) -> None:
     ends = np.round(1000.0 * np.cumsum(shown_for(flight, rows, rate)) / unit)
     shown = (unit * np.diff(ends, prepend=0.0)).astype(int).tolist()
     first.save(path, save_all=True, append_images=others, duration=shown, loop=0)
+
+
+def _look(client: viser.ClientHandle, eye: np.ndarray, at: np.ndarray) -> None:
+    """Turn the camera of the page to where a picture is taken: Viser hangs the sky behind that one."""
+    client.camera.position, client.camera.look_at = eye, at
+    client.camera.fov = WIDE * FIELD
 
 
 @contextlib.contextmanager
