@@ -387,6 +387,7 @@ def test_a_film_by_the_renderer_of_the_browser(bag, tmp_path):
             assert (
                 top.max(axis=1) - top.min(axis=1) > 5
             ).all()  # a blue sky up to the edge, not the page
+        film.seek(0)
         first = np.asarray(film.convert("RGB"), int)
         film.seek(6)
         last = np.asarray(film.convert("RGB"), int)
