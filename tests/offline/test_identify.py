@@ -248,6 +248,28 @@ def test_windows_begin_with_motors_where_commands_have_left_them(horizon):
     assert found.value == pytest.approx(0.05, rel=1e-4)
 
 
+def test_what_windows_cannot_know_is_refused(tmp_path, capsys):
+    """Turbulence that went on, a charge that was used, a load that was gripped: they were taken as at the start."""
+    air = "environment: {wind: {turbulence: {wind_at_6m_m_s: 8.0, altitude_m: 6.0, airspeed_m_s: 5.0}}}"
+    plain = "model: {vehicles: [{use: hummingbird, drag: {linear_n_s_per_m: [0.1, 0.1, 0.1]}}]}"
+    blown = f"schema: 1\ndescription: gusts\n{plain}\ncontroller: {{use: quadrotor}}\n{air}\n"
+    flights = (
+        fly(scenario_from_text(blown), duration=1.0),
+        fly(load_scenario("pick_and_place"), duration=0.5),
+    )
+    for flight, words in zip(
+        flights, ("turbulence: how it blows", "gripped, let go or wound"), strict=True
+    ):
+        path = flight.save(tmp_path / f"{flight.scenario.name or 'gusts'}.mcap")
+        assert (
+            main(
+                ["identify", str(path), "--states", "ground_truth", "--out", str(tmp_path / "out")]
+            )
+            == 2
+        )
+        assert words in capsys.readouterr().err
+
+
 def test_short_windows_lose_no_point():
     """Instants that fall into one control period, or before the first, count as period by period."""
     scenario = load_scenario(NAME)

@@ -15,6 +15,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 from rotor_dynamics.hybrid.events import Event
 from rotor_flight.fly import fly
+from rotor_recordings.formats.flights import open_flight
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.slack_times import SlackTimes
 
@@ -58,7 +59,7 @@ def test_what_falls_is_lost_when_it_passes_the_limit():
     assert verdict.text == f"quad1 up to {metres:.3g} m from its reference"
 
 
-def test_at_the_limits_of_its_rotors():
+def test_at_the_limits_of_its_rotors(tmp_path):
     """A little too heavy: it sinks slowly; the verdict names what was asked and what there is."""
     rotors = dragonfly_rotors()
     most = rotors.count * rotors.thrust_limits[1]
@@ -70,6 +71,10 @@ def test_at_the_limits_of_its_rotors():
     assert asked > most and flight.asked[0, 3] == flight.limited
     assert verdict.text.startswith(f"quad1 asked for {asked:.3g} N of {most:.3g} N from ")
     assert f"{flight.limited} periods" in verdict.text
+    back = open_flight(
+        str(flight.save(tmp_path / "flight.mcap"))
+    )  # its commands are limited already
+    assert str(back.verdict()) == str(verdict)
     off = replace(flight, scenario=replace(limited, verdict=Criteria(None, None, None, None, None)))
     assert off.verdict().kind == "flown"
     rare = slice(None, None, 50)  # rows between which commands were limited count too

@@ -89,6 +89,8 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
             ):
                 most = max(CAUSES, key=lambda cause: summary.get(cause, 0))
                 rows.append(("", REMEDIES[most]))
+    if summary.get("missing_rows"):
+        rows.append(("not recorded", f"{summary['missing_rows']} instants between the others"))
     if summary.get("limited_periods"):
         rows.append(
             ("commands beyond rotor limits", f"{summary['limited_periods']} control periods")

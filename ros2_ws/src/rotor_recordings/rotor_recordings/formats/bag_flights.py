@@ -23,7 +23,14 @@ from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANG
 from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Commands, Flight
-from rotor_recordings.formats.bags import FIGURES, cable_rows, custom_data, odometry_states, opened
+from rotor_recordings.formats.bags import (
+    ASKED,
+    FIGURES,
+    cable_rows,
+    custom_data,
+    odometry_states,
+    opened,
+)
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
@@ -57,6 +64,8 @@ def read_flight(
         scenario = scenario or _scenario(path)
         heard = _Heard(path, scenario, states)
         heard.extra |= _figures(path)
+        if asked := heard.extra.pop(ASKED, None):
+            heard.asked[:] = asked
         heard.listen(reader)
         return _flight(heard, path)
 

@@ -23,7 +23,7 @@ from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State, V
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Flight
-from rotor_recordings.formats.bags import FIGURES
+from rotor_recordings.formats.bags import ASKED, FIGURES
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_recordings.formats.message_table import MessageTable
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
@@ -62,7 +62,8 @@ def write_bag(flight: Flight, path: Path) -> None:
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
         writer.set_custom_data("scenario", dump_scenario(flight.scenario))
-        writer.set_custom_data(FIGURES, json.dumps(flight.extra, default=str))
+        asked = {} if flight.asked is None else {ASKED: flight.asked.tolist()}
+        writer.set_custom_data(FIGURES, json.dumps(flight.extra | asked, default=str))
         connections = {
             name: writer.add_connection(
                 f"/{name}", topic.type, typestore=store, offered_qos_profiles=[offered_qos(topic)]

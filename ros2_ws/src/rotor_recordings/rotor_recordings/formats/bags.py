@@ -30,6 +30,9 @@ _Part = tuple[np.ndarray, np.ndarray, str, np.ndarray]
 FIGURES = "figures"
 """Custom data of a bag: further figures of a flight, such as how its mission ended."""
 
+ASKED = "asked_of_rotors"
+"""Among them: what controllers asked of rotors, as of :attr:`rotor_flight.flight.Flight.asked`."""
+
 GENERIC = frozenset(
     "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
     "base_link root".split()

@@ -26,6 +26,11 @@ def run(options: argparse.Namespace) -> int:
     scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
     if untold := untold_past(scenario):
         raise ConfigError(f"{untold}. Leave it out: --scenario with a nominal model without it.")
+    if any(c.attach or c.release or c.wind for c in scenario.changes):
+        raise ConfigError(
+            "changes: windows do not know what is gripped, let go or wound on the way. Record a flight without, and "
+            "leave it out of the scenario."
+        )
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
     windows = make_windows(flight, scenario, options.horizon, options.start, is_exact=is_exact)
