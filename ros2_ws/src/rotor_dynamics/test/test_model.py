@@ -172,6 +172,8 @@ def test_driving_efforts_are_those_without_cables():
         if pulls:
             with pytest.raises(ContractError, match="not known while a cable pulls"):
                 _ = engine.joints.driving_efforts
+            assert np.isnan(engine.joints.told_efforts).all()
         else:
             efforts = engine.joints.driving_efforts
             np.testing.assert_allclose(efforts, [0.0, -0.2 * 0.1 * 9.81], atol=1e-12)
+            np.testing.assert_array_equal(engine.joints.told_efforts, efforts)

@@ -223,12 +223,28 @@ class JointDrive:
         Raises:
             ContractError: a cable pulls, or a joint is at its stop; what it adds is not known.
         """
-        world = self._world
-        pulls = world.constraint_int[:, memory.TAUT] + world.constraint_int[:, memory.STRETCHED]
-        if self.is_driven.any() and pulls.any():
+        if self.is_driven.any() and self._is_pulled:
             raise ContractError(
                 "driving_efforts: are not known while a cable pulls or a joint is at its stop."
             )
+        return np.where(self.is_driven, self._driving, 0.0)
+
+    @property
+    def told_efforts(self) -> np.ndarray:
+        """:attr:`efforts`, (n_joints,); of driven joints what their motion needs, NaN while that is not known (T.15)."""
+        if not self.is_driven.any():
+            return self.efforts
+        driving = np.nan if self._is_pulled else self._driving
+        return np.where(self.is_driven, driving, self.efforts)
+
+    @property
+    def _is_pulled(self) -> bool:
+        rows = self._world.constraint_int
+        return bool((rows[:, memory.TAUT] + rows[:, memory.STRETCHED]).any())
+
+    @property
+    def _driving(self) -> np.ndarray:
+        world = self._world
         rows = world.joints[self._order]
         link = world.articulated[world.joint_int[self._order, memory.LINK_BODY]]
         motion = link[:, memory.ALPHA : memory.ALPHA + 6]
@@ -236,7 +252,7 @@ class JointDrive:
         screw, reaction = rows[:, memory.S : memory.S + 6], rows[:, memory.U : memory.U + 6]
         efforts = np.sum(reaction * motion + screw * bias, axis=1)
         efforts += rows[:, memory.ARMATURE] * rows[:, memory.DRIVE]
-        return np.where(self.is_driven, efforts, 0.0)
+        return np.asarray(efforts)
 
     def hold(self, i: int, angle: float) -> None:
         """Hold a driven joint at ``angle``; before the state is set."""

@@ -68,7 +68,7 @@ class ArmPublisher:
         if not self._states:
             return
         joints = self._simulation.engine.joints
-        table = np.stack([joints.angles, joints.rates, joints.efforts])
+        table = np.stack([joints.angles, joints.rates, joints.told_efforts])
         for topic, own in self._states:
             topic.send(stamp, table[:, own].ravel())
 
