@@ -231,7 +231,7 @@ class JointDrive:
 
     @property
     def told_efforts(self) -> np.ndarray:
-        """:attr:`efforts`, (n_joints,); of driven joints what their motion needs, NaN while that is not known (T.15)."""
+        """:attr:`efforts`, (n_joints,); of driven joints what their motion needs, NaN while it is not known (T.15)."""
         if not self.is_driven.any():
             return self.efforts
         driving = np.nan if self._is_pulled else self._driving
