@@ -332,12 +332,17 @@ def test_tasks_that_cannot_be_are_told(tmp_path, keys, words):
         load_task(str(path))
 
 
-def test_worlds_that_are_not_shot_are_refused():
+def test_worlds_that_are_not_shot_are_refused(tmp_path, capsys):
     task = climb()
     with pytest.raises(ContractError, match="joints"):
         Planning(task, load_scenario("arm_coupled"))
     with pytest.raises(ContractError, match="rigid links"):
         Planning(task, load_scenario("three_dragonflies_triangular_rigid"))
+    path = write_task(
+        tmp_path, scenario="arm_coupled", goals=[], entity="am1", rest_at=[1.0, 0.0, 2.0]
+    )
+    assert main(["optimize", str(path)]) == 2
+    assert f"{path}: scenario arm_coupled: shooting: knows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", shipped("tasks"))

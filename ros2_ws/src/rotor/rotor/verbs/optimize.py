@@ -8,7 +8,7 @@ import sys
 import time
 
 from rotor.verb import VERBS, Verb
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ContractError
 
 UNSOLVED = 1
 """Exit code where what must hold does not, or too few disturbed flights arrive."""
@@ -25,7 +25,12 @@ def _optimize(options: argparse.Namespace) -> int:
 
     task, scenario, name = load_task(options.task)
     folder = new_folder(options.out, name) if options.out else None
-    planning = Planning(task, scenario)
+    try:
+        planning = Planning(task, scenario)
+    except ContractError as error:
+        raise ConfigError(
+            f"{options.task}: scenario {scenario.name}: {error} Name a scenario of multirotors with cables."
+        ) from error
     began = last = time.monotonic()
 
     def report(iteration: int, cost: float, violation: float, damping: float) -> None:
