@@ -21,7 +21,7 @@ from rotor_msgs.srv import Preview
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
-from rotor_core.config.yaml.units import rpy_from_wxyz
+from rotor_core.config.yaml.units import SAME_TIME, rpy_from_wxyz
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import (
     nanoseconds_from_stamp,
@@ -158,11 +158,10 @@ class PlannerNode(Node):
         if not again:
             self._mission.go_on(now, self._states, *self._wire.cables(data))
         time = seconds_from_stamp(heading.stamp)
-        if again or time >= self._next_reference:
+        if again or time >= self._next_reference - SAME_TIME:
             # on from when it was due: periods of 4 ms and 100 Hz are 8, 12, 8, 12 ms, not 12 each
-            late = max(0.0, time - self._next_reference)
-            spacing = 1.0 / self.scenario.time.topics_hz
-            self._next_reference = time + spacing - (late if late < spacing else 1e-6)
+            spacing, late = 1.0 / self.scenario.time.topics_hz, time - self._next_reference
+            self._next_reference = time + spacing - (late if 0.0 < late < spacing else 0.0)
             for entity, (kind, start, duration) in self._flown.items():
                 reference = self._board.queues[entity].sample(now)
                 self._publisher.reference(entity, reference, heading.stamp)
