@@ -325,6 +325,21 @@ def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
         bench.until(lambda: len(paths[-1].poses) < 10, "a new path")
 
 
+def fly_four_seconds(bench, path, ready=lambda: True):
+    """Fly a scenario in lockstep once its states, and what is ``ready``, have been heard; returns the states."""
+    states = bench.collect(TeamState, "/rotor/team_state", QoSProfile(depth=1000))
+    for name in ("planner", "controller"):
+        bench.start(name, scenario=str(path))
+    bench.start(
+        "simulator", scenario=str(path), pacing="lockstep", duration_s=4.0, linger=True, paused=True
+    )
+    bench.until(lambda: bool(states) and ready(), "everything")
+    assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+    bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
+    bench.spin(0.3)
+    return states
+
+
 TOLD = """
 schema: 1
 description: what controllers are told is not the truth
@@ -353,21 +368,7 @@ def test_odometry_is_what_controllers_are_told(tmp_path, more):
         odom, truth = (
             bench.collect(Odometry, f"/quad1/{n}", deep) for n in ("odom", "ground_truth")
         )
-        states = bench.collect(TeamState, "/rotor/team_state", deep)
-        for name in ("planner", "controller"):
-            bench.start(name, scenario=str(path))
-        bench.start(
-            "simulator",
-            scenario=str(path),
-            pacing="lockstep",
-            duration_s=4.0,
-            linger=True,
-            paused=True,
-        )
-        bench.until(lambda: bool(states), "a state")
-        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
-        bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
-        bench.spin(0.3)
+        fly_four_seconds(bench, path)
 
     def rows(messages):
         return {
@@ -409,21 +410,7 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
         odom = bench.collect(Odometry, "/quad1/odom", deep)
         truth = bench.collect(Odometry, "/quad1/ground_truth", deep)
         scenes = bench.collect(Scene, "/rotor/scene", deep)
-        states = bench.collect(TeamState, "/rotor/team_state", deep)
-        for name in ("planner", "controller"):
-            bench.start(name, scenario=str(path))
-        bench.start(
-            "simulator",
-            scenario=str(path),
-            pacing="lockstep",
-            duration_s=4.0,
-            linger=True,
-            paused=True,
-        )
-        bench.until(lambda: bool(states and scenes), "everything")
-        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
-        bench.until(lambda: states and stamp_of(states[-1]) > 4.99, "flight")
-        bench.spin(0.3)
+        states = fly_four_seconds(bench, path, lambda: bool(scenes))
     stamps = np.array(sorted({round(stamp_of(m), 6) for m in odom}))[1:]
     assert np.allclose(
         np.round((stamps - 1.0) * 50.0), (stamps - 1.0) * 50.0
@@ -442,7 +429,7 @@ def test_imperfect_sensing_reaches_the_graph(tmp_path):
     assert errors.std() == pytest.approx(0.002, rel=0.2)
     assert odom[-1].pose.covariance[0] == pytest.approx(0.002**2)
     # a controller's state at t holds the newest sample that is 30 ms old; of odometry a slow reader
-    # may miss some (ten are kept), so a state whose sample is not among ours tells nothing
+    # may miss some (200 are kept), so a state whose sample is not among ours tells nothing
     stamp_at = {tuple(vector_from(m.pose.pose.position)): round(stamp_of(m), 6) for m in odom}
     arrived = np.array(sorted(stamp_at.values()))
     held = []
