@@ -244,6 +244,23 @@ def test_bags_that_hold_no_flight(tmp_path, flown, bags):
         read_flight(bags("hover"), load_scenario("helicopter_hover"))
 
 
+@pytest.mark.parametrize(
+    "figures",
+    [
+        "{", "[]", "5", '{"mission": 5}', '{"mission": {"status": "failed"}}', '{"power": []}', '{"power": {"quad1": 3}}',
+        '{"power": {"quad1": {"charge": 0.5}}}', '{"integration": "good"}', '{"asked_of_rotors": [[1.0, 2.0]]}',
+    ],
+)  # fmt: skip
+def test_figures_of_a_bag_that_are_none_are_refused(flown, tmp_path, monkeypatch, figures):
+    """They are text beside the messages, which anybody may have written."""
+    from rotor_recordings.formats import bag_writer
+
+    monkeypatch.setattr(bag_writer.json, "dumps", lambda *_, **__: figures)
+    write_bag(flown("hover"), tmp_path / "bag")
+    with pytest.raises(ConfigError, match="is not a readable bag"):
+        read_flight(tmp_path / "bag")
+
+
 # -- predictions --------------------------------------------------------------------------------------------------
 
 

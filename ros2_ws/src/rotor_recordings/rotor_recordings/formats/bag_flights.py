@@ -40,6 +40,9 @@ NANO = 1e-9
 SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
 
+TOLD = ("mission", "power", "integration", "redundant_cables")
+"""Figures of a flight that its bag keeps beside the messages."""
+
 COUNTED = ("missed_deadlines", *CAUSES, "stale_commands", "rejected_commands", "control_periods")
 """What diagnostics count."""
 
@@ -298,11 +301,23 @@ def _scenario(path: Path) -> Scenario:
 
 
 def _figures(path: Path) -> dict:
-    """What a flight that was not recorded from a graph told beside its messages."""
+    """What a flight that was not recorded from a graph told beside its messages.
+
+    Raises:
+        ValueError: it is of another kind.
+    """
     found = json.loads(custom_data(path, FIGURES) or "{}")
     if not isinstance(found, dict):
         raise ValueError(f"custom data {FIGURES}: must be a table")
-    return found
+    told = {name: found[name] for name in (ASKED, *TOLD) if name in found}
+    tables = [told.get(name, {}) for name in ("mission", "power", "integration")]
+    if not all(isinstance(table, dict) for table in (*tables, *tables[1].values())):
+        raise ValueError(f"custom data {FIGURES}: must hold tables")
+    if "mission" in told and not {"status", "message"} <= set(tables[0]):
+        raise ValueError(f"custom data {FIGURES}: a mission needs status and message")
+    if not all({"energy_wh", "charge"} <= set(train) for train in tables[1].values()):
+        raise ValueError(f"custom data {FIGURES}: power needs energy_wh and charge")
+    return told
 
 
 def _event(message: Any, time: float, joints: list[str]) -> Event:
