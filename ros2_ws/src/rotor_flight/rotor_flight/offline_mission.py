@@ -10,6 +10,7 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import RotorError
+from rotor_core.messages.told_mission import under_way
 from rotor_core.plans.plan import Plan
 from rotor_core.plans.registry import PlanRegistry
 from rotor_planning.missions.conditions import View
@@ -45,10 +46,11 @@ class OfflineMission:
     def summary(self) -> dict:
         """Outcome of the mission, as plain data; times from the start."""
         runner, progress = self.runner, self.runner.progress
-        under_way = f"step {progress.step} ({progress.kind}) was under way when the flight ended"
+        is_running = runner.status is Status.RUNNING
+        unfinished = under_way(progress.step, progress.kind)
         return {
-            "status": "unfinished" if runner.status is Status.RUNNING else runner.status.value,
-            "message": under_way if runner.status is Status.RUNNING else progress.text,
+            "status": "unfinished" if is_running else runner.status.value,
+            "message": unfinished if is_running else progress.text,
             "log": [f"{t - START_TIME:.3f} s: {text}" for t, text in runner.log],
         }
 

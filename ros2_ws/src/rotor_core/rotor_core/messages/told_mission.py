@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-RUNNING, SUCCEEDED = "running", "succeeded"
+RUNNING = "running"
+
+
+def under_way(step: object, kind: object) -> str:
+    """What is said of a mission that had not ended when its flight did."""
+    return f"step {step} ({kind}) was under way when the flight ended"
 
 
 def mission_from_message(message: Any) -> dict[str, str]:
@@ -12,8 +17,5 @@ def mission_from_message(message: Any) -> dict[str, str]:
     values = {v.key: v.value for v in message.values}
     status, text = values.get("status", ""), str(message.message)
     if status == RUNNING:
-        text = (
-            f"step {values.get('step')} ({values.get('kind')}) was under way when the flight ended"
-        )
-        status = "unfinished"
+        status, text = "unfinished", under_way(values.get("step"), values.get("kind"))
     return {"status": status, "message": text}

@@ -107,6 +107,7 @@ class _Heard:
             "plan": self._hear_plan,
             "events": self._hear_event,
             "diagnostics": self._hear_diagnostics,
+            "mission": self._hear_mission,
         }
 
     def listen(self, reader: AnyReader) -> None:
@@ -119,14 +120,10 @@ class _Heard:
         for heard in tables(reader, many):
             *_, whose, kind = ("", *heard.connection.topic.split("/"))
             self._tables[kind](whose, heard.table)
-        few = [c for c in reader.connections if last(c.topic) in (*self._messages, "mission")]
+        few = [c for c in reader.connections if last(c.topic) in self._messages]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
-            if last(connection.topic) == "mission":
-                self.extra["mission"] = mission_from_message(message)
-                continue
-            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-            self._messages[last(connection.topic)](message, stamp * NANO)
+            self._messages[last(connection.topic)](message)
 
     def _hear_states(self, entity: str, table: MessageTable) -> None:
         if entity not in self.truth:
@@ -183,17 +180,20 @@ class _Heard:
             table.stamps(), np.reshape(places, (n, len(table), 3)).swapaxes(0, 1)
         )
 
-    def _hear_plan(self, message: Any, time: float) -> None:
+    def _hear_plan(self, message: Any) -> None:
         coefficients = message.coefficients.reshape(
             len(message.durations), AXES, message.degree + 1
         )
         plan = Plan(message.durations, coefficients, message.radius, message.rotation)
-        self.plans[message.entity].append((time, plan))
+        self.plans[message.entity].append((_seconds(message), plan))
 
-    def _hear_event(self, message: Any, time: float) -> None:
-        self.events.append(_event(message, time, self._joint_names))
+    def _hear_event(self, message: Any) -> None:
+        self.events.append(_event(message, _seconds(message), self._joint_names))
 
-    def _hear_diagnostics(self, message: Any, time: float) -> None:
+    def _hear_mission(self, message: Any) -> None:
+        self.extra["mission"] = mission_from_message(message)
+
+    def _hear_diagnostics(self, message: Any) -> None:
         if not message.status:
             return
         values = {v.key: v.value for v in message.status[0].values}
@@ -318,6 +318,12 @@ def _figures(path: Path) -> dict:
     if not all({"energy_wh", "charge"} <= set(train) for train in tables[1].values()):
         raise ValueError(f"custom data {FIGURES}: power needs energy_wh and charge")
     return told
+
+
+def _seconds(message: Any) -> float:
+    """Stamp of a message, s."""
+    stamp = message.header.stamp
+    return float((stamp.sec * 10**9 + stamp.nanosec) * NANO)
 
 
 def _event(message: Any, time: float, joints: list[str]) -> Event:

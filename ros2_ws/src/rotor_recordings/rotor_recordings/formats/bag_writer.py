@@ -153,19 +153,22 @@ def _span(paths: np.ndarray, cable: CableAttachment, from_b: bool) -> tuple[np.n
         cable: which one.
         from_b: its vehicle is at its end b.
     """
-    lengths, directions = np.zeros(len(paths)), np.tile([0.0, 0.0, -1.0], (len(paths), 1))
-    ways = [laid(path, cable)[None] for path in paths] if cable.cylinders else [paths]
-    rows = np.split(np.arange(len(paths)), len(paths)) if cable.cylinders and len(paths) else [...]
-    for at, way in zip(rows, ways, strict=True):
-        parts = np.diff(way, axis=1)
-        if from_b:
-            parts = -parts[:, ::-1]
-        spans = np.linalg.norm(parts, axis=2)
-        lengths[at] = spans.sum(axis=1)
-        begins = spans[:, :1] > 0.0
-        first = np.divide(parts[:, 0], spans[:, :1], out=directions[at].copy(), where=begins)
-        directions[at] = first
-    return lengths, directions
+    # a way over pegs has as many points as it lies on
+    by_row = cable.cylinders and len(paths)
+    ways = [laid(path, cable)[None] for path in paths] if by_row else [paths]
+    lengths, directions = zip(*(_lengths(way, from_b) for way in ways), strict=True)
+    return np.concatenate(lengths), np.concatenate(directions)
+
+
+def _lengths(ways: np.ndarray, from_b: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The same of ways with equally many points, (n, m, 3)."""
+    parts = np.diff(ways, axis=1)
+    if from_b:
+        parts = -parts[:, ::-1]
+    spans = np.linalg.norm(parts, axis=2)
+    down = np.tile([0.0, 0.0, -1.0], (len(ways), 1))
+    first = np.divide(parts[:, 0], spans[:, :1], out=down, where=spans[:, :1] > 0.0)
+    return spans.sum(axis=1), first
 
 
 class _Messages:
@@ -245,14 +248,14 @@ class _Messages:
         rows = rows[~np.isnan(flight.commands[rows]).any(axis=(1, 2))]
         commands, of_joints = [], []
         for vehicle in self._model.vehicles:
-            mode, n = SWASHPLATE if vehicle.helicopter else 0, len(vehicle.moving_joints)
-            of_joints.append(slice(first, first + n if flight.efforts.size else first))
+            mode = SWASHPLATE if vehicle.helicopter else 0
+            n = len(vehicle.moving_joints) if flight.efforts.size else 0
+            of_joints.append(slice(first, first + n))
             first += n
-            efforts = np.zeros(len(range(*of_joints[-1].indices(first))))
             commands.append(
                 self._make(
-                    "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, 0.0, self._vector(), np.zeros(0), efforts,
-                    np.zeros(4),
+                    "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, 0.0, self._vector(), np.zeros(0),
+                    np.zeros(n),                    np.zeros(4),
                 )
             )  # fmt: skip
         message = self._make("rotor_msgs/msg/TeamCommand", self._header(), 0, 0, commands)
