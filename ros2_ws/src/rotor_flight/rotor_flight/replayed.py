@@ -20,7 +20,7 @@ from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.compiled.plant import acts_simply, hold_commands, limit_to_plant, plant_arguments
-from rotor_sim.actuation.modes import KINDS
+from rotor_sim.actuation.modes import KINDS, Actuators
 from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.system import system_from_scenario
 
@@ -100,6 +100,24 @@ WRITTEN = 1
 """Last arguments of :func:`replay_world`, which are written."""
 
 
+def remembered(scenario: Scenario, actuators: Actuators, engine: Engine) -> int:
+    """Control periods over which motors remember what they were asked for: of what came before, a thousandth is left.
+
+    A power of two, so that a lag that is a little other has the same.
+    """
+    vehicles, lags = scenario.model.vehicles, [0.0]
+    if not acts_simply(actuators, engine):
+        return 0
+    lags += [j.lag_s for v in vehicles for j in v.moving_joints]
+    if scenario.actuation.mode == "rotors":
+        rotors = [v.rotors.lag_s for v in vehicles]
+        if not all(rotors):
+            return 0  # what follows at once has no memory, and would react to what came before
+        lags += rotors
+    periods = REMEMBERED * max(lags) / scenario.time.control_s
+    return min(2 ** ceil(log2(periods)), MOST_REMEMBERED) if periods > 0.0 else 0
+
+
 class Replayer:
     """The plant of a scenario, begun anew as often as one likes.
 
@@ -109,6 +127,7 @@ class Replayer:
     Attributes:
         engine: its world.
         period: of its commands, s.
+        memory: periods that its motors remember.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -121,6 +140,7 @@ class Replayer:
         self.engine.count_events()
         self._blank = self.engine.ints.copy(), self.engine.floats.copy()
         self._actuators = KINDS[scenario.actuation.mode](scenario)
+        self.memory = remembered(scenario, self._actuators, self.engine)
         self._told = ToldErrors.of(scenario)
         arms = [j.initial for v in scenario.model.vehicles for j in v.moving_joints]
         self._angles = np.array([(angle, 0.0) for angle in arms]).reshape(-1, 2)
@@ -180,24 +200,6 @@ class Replayer:
             engine.take_events()
             found = known[key.digest()] = engine.ints.copy(), engine.floats.copy()
         engine.ints[:], engine.floats[:] = found
-
-    @property
-    def memory(self) -> int:
-        """Periods over which motors remember what they were asked for: of what came before, a thousandth is left.
-
-        A power of two, so that a lag that is a little other has the same.
-        """
-        model, lags = self._scenario.model, [0.0]
-        if not acts_simply(self._actuators, self.engine):
-            return 0
-        lags += [j.lag_s for v in model.vehicles for j in v.moving_joints]
-        if self._scenario.actuation.mode == "rotors":
-            rotors = [v.rotors.lag_s for v in model.vehicles]
-            if not all(rotors):
-                return 0  # what follows at once has no memory, and would react to what came before
-            lags += rotors
-        periods = REMEMBERED * max(lags) / self.period
-        return min(2 ** ceil(log2(periods)), MOST_REMEMBERED) if periods > 0.0 else 0
 
     def arguments(
         self, held: np.ndarray, efforts: np.ndarray, elapsed: float, past: int, looks: np.ndarray

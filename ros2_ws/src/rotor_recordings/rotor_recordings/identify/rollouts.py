@@ -10,7 +10,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import RotorError
 from rotor_core.state import State, States
-from rotor_flight.replayed import WRITTEN, Replayer, replay_world
+from rotor_flight.replayed import WRITTEN, Replayer, remembered, replay_world
 from rotor_recordings.identify.windows import Windows
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
@@ -46,10 +46,10 @@ def all_lost(windows: Windows, scenario: Scenario) -> np.ndarray:
 def stepped_residuals(windows: Windows, scenario: Scenario, latency: float) -> np.ndarray:
     """:func:`prediction_residuals` of what has Python between its steps."""
     simulation, period = Simulation(scenario), scenario.time.control_s
-    replayer = Replayer(scenario)
+    memory = remembered(scenario, simulation.actuators, simulation.engine)
     out = all_lost(windows, scenario)
     for w, window in enumerate(windows.each()):
-        past = window.past(replayer)
+        past = window.past(memory, period)
         held, efforts = window.held(latency, period, past)
         before, held = np.split(held, [past])
         efforts_before, efforts = np.split(efforts, [past])

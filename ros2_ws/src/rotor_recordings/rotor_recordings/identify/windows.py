@@ -107,10 +107,9 @@ class Window:
 
         return mean(commands.wrenches), mean(commands.efforts)
 
-    def past(self, replayer: Replayer) -> int:
-        """Control periods before the start that motors remember, and whose commands are known."""
-        known = int((self.start - self.commands.time[0]) / replayer.period)
-        return max(0, min(replayer.memory, known))
+    def past(self, memory: int, period: float) -> int:
+        """Control periods before the start, of ``memory`` that motors remember, whose commands are known."""
+        return max(0, min(memory, int((self.start - self.commands.time[0]) / period)))
 
     def arguments(self, replayer: Replayer, latency: float, known: dict[bytes, tuple]) -> tuple:
         """Of :func:`rotor_flight.replayed.replay_world`, from its start.
@@ -119,7 +118,7 @@ class Window:
             RotorError: the plant cannot begin so.
         """
         replayer.begin(self.start, self.states, self.joints, known)
-        past = self.past(replayer)
+        past = self.past(replayer.memory, replayer.period)
         held, efforts = self.held(latency, replayer.period, past)
         looks = self.looks(replayer.period)
         return replayer.arguments(held, efforts, self.elapsed, past, looks)
