@@ -21,6 +21,7 @@ from rotor_core.plans.plan import Plan
 from rotor_core.saved.file import version
 from rotor_flight import checkpoint as resume
 from rotor_flight.checkpoint import load, save
+from rotor_flight.compiled import ahead
 from rotor_flight.compiled import flights as compiled_flights
 from rotor_flight.compiled.flights import can_compile, fly_compiled
 from rotor_flight.fly import fly
@@ -55,7 +56,7 @@ ARRAYS = (
 )  # fmt: skip
 
 
-def step_by_step(scenario, duration):
+def step_by_step(scenario, duration=None):
     """With Python between the steps."""
     return fly(scenario, duration=duration, loop=ClosedLoop(scenario))
 
@@ -172,6 +173,87 @@ def test_rotors_with_a_lag_and_moving_air_are_flown_alike(limits, monkeypatch):
     for array in ARRAYS:
         np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
     assert whole.events == compiled.events and whole.limited == compiled.limited
+
+
+WORN = """
+schema: 1
+description: a drone whose thrust drifts, whose motor weakens and whose battery sags carries a parcel through gusts
+model:
+  vehicles: [{use: delivery_drone, name: drone, drag: {quadratic_n_s2_per_m2: [0.04, 0.04, 0.04]}%s}]
+%sinitial: [{entity: drone, position_m: [0, 0, 3]}]
+environment: {wind: {gusts: [{start_s: 0.5, duration_s: 1, peak_m_s: [0, 6, 0]}]}}
+actuation: rotors
+controller: {use: %s}
+changes: [{at_s: 1, motor: {vehicle: drone, rotor: 2, thrust_gain: 0.9}}, {at_s: 1.5, battery: {vehicle: drone, voltage_factor: 0.7}}]
+plant: [{entity: drone, thrust_gain_per_s: -0.01}]
+trajectory: {type: waypoints, waypoints_m: [[0, 0, 3], [1, 0, 3]], speed_m_s: 1}
+"""
+
+
+PARCEL = """  payloads: [{use: six_pack, name: parcel}]
+  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [0, 0, 0]}]
+"""
+
+
+@pytest.mark.parametrize(("law", "parcel"), [("cascaded_pid", PARCEL), ("quadrotor", "")])
+@pytest.mark.parametrize(
+    "battery",
+    [
+        "",
+        ", battery: {voltage_v: [38.4, 50.4], capacity_ah: 10, resistance_ohm: 0.02, assumed_v: 50.4}",
+    ],
+)
+def test_motors_and_batteries_are_flown_alike(law, parcel, battery, monkeypatch):
+    """What they admit, what they take, and faults of both, in calls of a fifth of a second."""
+    scenario = scenario_from_text(WORN % (battery, parcel, law))
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", round(0.2 / scenario.time.control_s))
+    whole, loop = step_by_step(scenario, 2.5), ClosedLoop(scenario)
+    assert can_compile(loop)
+    compiled = fly_compiled(loop, 2.5)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    assert whole.extra["power"] == compiled.extra["power"]
+    assert 0.9 < compiled.extra["power"]["drone"]["charge"] < 1.0
+    unworn = fly(replace(scenario, changes=(), plant=()), duration=2.5)
+    assert np.abs(whole.commands - unworn.commands).max() > 0.1
+
+
+MISSIONS = (
+    ("winch_delivery", 250), ("deck_landing", 250), ("courtyard", 37), ("lift_and_set_down", 250),
+    ("delivery_fault_battery", 250), ("delivery_fault_lost_pose", 250), ("hauled_over_ridge", 40),
+)  # fmt: skip
+"""With orders of all kinds, motors off, vehicles that fly alone, a guard, faults; the last one winds without a mission."""
+
+
+@pytest.mark.parametrize(("name", "longest"), MISSIONS)
+def test_missions_are_flown_ahead_alike(name, longest, monkeypatch):
+    """Until they are over: states, commands, events, what the mission said and when, and batteries."""
+    monkeypatch.setattr(ahead, "LONGEST", longest)
+    scenario, skipped, fly_ahead = load_scenario(name), [], ahead.Ahead.fly
+
+    def counted(self, first, last):
+        end = fly_ahead(self, first, last)
+        skipped.append(end - first)
+        return end
+
+    monkeypatch.setattr(ahead.Ahead, "fly", counted)
+    quick, whole = fly(scenario), step_by_step(scenario)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(quick, array), array)
+    assert whole.events == quick.events and whole.limited == quick.limited
+    assert whole.extra == quick.extra
+    # feed-forward of the nominal motion, and states that come late, are no matter of kernels
+    flown = 0.0 if name in ("lift_and_set_down", "delivery_fault_lost_pose") else 0.2
+    assert sum(skipped) >= flown * len(whole.time)
+    assert len(skipped) + sum(skipped) == len(whole.time)
+
+
+def test_a_mission_that_ends_early_is_flown_ahead_to_its_time():
+    """A duration cuts it off; its status is that of then."""
+    scenario = load_scenario("delivery")
+    quick, whole = fly(scenario, duration=2.5), step_by_step(scenario, 2.5)
+    np.testing.assert_array_equal(quick.states, whole.states)
+    assert quick.extra == whole.extra and quick.extra["mission"]["status"] == "unfinished"
 
 
 def test_measurements_with_every_fault_are_flown_alike(monkeypatch):

@@ -137,6 +137,34 @@ def test_a_cable_that_is_cut():
         assert found[place].event_times.tolist() == [0.0]
 
 
+WORN = """
+schema: 1
+description: a drone whose thrust drifts, whose motor weakens and whose battery sags, on shares of its voltage
+model:
+  vehicles:
+    - {use: delivery_drone, name: drone, battery: {voltage_v: [38.4, 50.4], capacity_ah: 10, resistance_ohm: 0.02, assumed_v: 50.4}}
+initial: [{entity: drone, position_m: [0, 0, 3]}]
+actuation: rotors
+controller: {use: %s}
+changes: [{at_s: 0.5, motor: {vehicle: drone, rotor: 2, thrust_gain: 0.9}}, {at_s: 0.8, battery: {vehicle: drone, voltage_factor: 0.7}}]
+plant: [{entity: drone, thrust_gain_per_s: -0.01}]
+trajectory: {type: waypoints, waypoints_m: [[0, 0, 3], [1, 0, 3]], speed_m_s: 1}
+"""
+
+
+@pytest.mark.parametrize("law", ["cascaded_pid", "quadrotor"])
+def test_motors_batteries_and_their_faults(law):
+    """With the faults themselves, the drift of the thrust, and what batteries and motors lose."""
+    scenario = scenario_from_text(WORN % law)
+    places = (
+        "changes.1.motor.thrust_gain", "changes.2.battery.voltage_factor", "plant.drone.thrust_gain_per_s",
+        "model.vehicles.drone.battery.resistance_ohm", "model.vehicles.drone.rotors.motor.resistance_ohm",
+    )  # fmt: skip
+    found = sensitivities(scenario, places, 1.5)
+    for place in places:
+        assert np.all(miss(scenario, found, place, 1.5) < 1e-6), place
+
+
 def test_a_gain_of_zero_with_noise_and_cuts():
     """There are scenarios to one side of it alone; each has the noise of the flight, through both cuts."""
     place, cuts = "controller.integral_per_s3.x", (Change(0.5, cut=2), Change(0.8, cut=1))

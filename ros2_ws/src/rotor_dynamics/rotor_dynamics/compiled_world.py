@@ -5,7 +5,7 @@ from __future__ import annotations
 from rotor_core.kernels.jit import inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import command_efforts
-from rotor_dynamics.actuation.rotors import command_speeds
+from rotor_dynamics.actuation.rotors import command_speeds, speeds_now
 from rotor_dynamics.actuation.swashplates import command_swash
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, RATES_JUMPED
 
@@ -79,6 +79,12 @@ def hold_speeds(ints, floats, order, speeds, begins):
     else:
         jumped = command_speeds(ints, floats, order, time_of(floats), speeds)
     note_change(world, RATES_JUMPED if jumped else INPUT_CHANGED)
+
+
+@inlined
+def read_speeds(ints, floats, order, speeds):
+    """Write the speeds at which rotors turn now, (n,) rad/s. ``order``: their rows, as the user counts them."""
+    speeds_now(memory.views(ints, floats).rotors, order, time_of(floats), speeds)
 
 
 @inlined

@@ -10,8 +10,10 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.plans.plan import Plan
-from rotor_core.state import FULL_STATE, State
+from rotor_core.state import FULL_STATE
+from rotor_flight.compiled.ahead import Ahead
 from rotor_flight.compiled.flights import can_compile, fly_compiled
+from rotor_flight.compiled.rows import Rows, flight_of
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_planning.arms.plans import JointPlans
@@ -87,18 +89,10 @@ def fly(
         )
     simulation.passing.watches = False  # all rows are kept, and looked at in the end
     n = max(1, round(total / scenario.time.control_s))
-    entities, cables = len(simulation.names), len(scenario.model.cables)
-    times = np.empty(n + 1)
-    states = np.empty((n + 1, entities, 13))
-    references = np.empty((n + 1, len(controller.teams), controller.references.shape[1]))
-    commands = np.empty((n + 1, simulation.n_vehicles, 4))
-    tensions, taut = np.empty((n + 1, cables)), np.empty((n + 1, cables), bool)
-    joints, wanted = np.empty((n + 1, arms.n, 2)), np.empty((n + 1, arms.n, 3))
-    efforts = np.empty((n + 1, arms.n))
-    masses = np.empty((n + 1, len(simulation.masses), 3))
-    limited = 0
+    rows, limited, last, i = Rows.of(loop, n, 1), 0, n, 0
+    n_recorded = rows.states.shape[1]
+    ahead = Ahead(loop, rows) if fresh else None
     began = reported = wall.perf_counter()
-    last, i, t = n, 0, simulation.time
 
     def acts() -> bool:
         nonlocal last
@@ -108,61 +102,34 @@ def fly(
 
     def record(command: np.ndarray) -> None:
         nonlocal limited
-        references[i], efforts[i] = controller.references, controller.efforts
-        times[i], states[i], commands[i] = t, simulation.motion[:, FULL_STATE], command
+        engine = simulation.engine
+        rows.references[i], rows.efforts[i] = controller.references, controller.efforts
+        rows.states[i], rows.commands[i] = engine.motion[:n_recorded, FULL_STATE], command
         if arms.n:  # as the state after what has been changed
-            joints[i], wanted[i] = simulation.joint_states, loop.wanted
-        if cables:
-            tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
-        if masses.shape[1]:
-            masses[i] = simulation.masses
+            rows.joints[i], rows.wanted[i] = simulation.joint_states, loop.wanted
+        if engine.n_cables:
+            rows.tensions[i], rows.taut[i] = engine.tensions, engine.taut
         limited += controller.limited > 0
 
     try:
-        for i in range(n + 1):
-            t = simulation.time
+        while True:
+            if ahead is not None:
+                i = ahead.fly(i, last)
+            rows.times[i] = t = simulation.time
             if i == last and checkpoint is not None:
                 checkpoint(loop)
             loop.period(record, acts=acts)
-            if progress is not None and i % 64 == 0 and wall.perf_counter() - reported > 0.1:
+            if progress is not None and wall.perf_counter() - reported > 0.1:
                 reported = wall.perf_counter()
                 progress(t - START_TIME - begun, total)
             if i == last:
                 break
+            i += 1
     finally:
         if owned:
             loop.controller.close()
-    kept = slice(0, last + 1)
-    still = np.zeros((*masses[kept].shape[:2], 13))
-    State(still).position[:], State(still).attitude[:] = masses[kept], (1.0, 0.0, 0.0, 0.0)
-    seen = np.concatenate([states[kept], still], axis=1)
-    passed = simulation.passing.take(times[kept], seen, taut[kept], joints[kept])
-    flight = Flight(
-        scenario,
-        times[kept],
-        states[kept],
-        references[kept],
-        commands[kept],
-        tensions[kept],
-        taut[kept],
-        sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
-        wall.perf_counter() - began,
-        limited,
-        {
-            "redundant_cables": simulation.engine.were_redundant,
-            "integration": simulation.engine.accuracy.figures(),
-        },
-        joints[kept],
-        wanted[kept],
-        efforts[kept],
-        masses=masses[kept],
-        asked=controller.limits.asked,
-    )
-    if simulation.power:
-        flight.extra["power"] = {
-            train.name: {"energy_wh": train.energy / 3600.0, "charge": train.charge}
-            for train in simulation.power.values()
-        }
+    limited += 0 if ahead is None else ahead.limited
+    flight = flight_of(loop, rows.until(last + 1), wall.perf_counter() - began, limited)
     if pilot is not None:
         flight.extra["mission"] = pilot.summary()
     return flight

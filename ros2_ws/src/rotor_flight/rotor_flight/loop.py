@@ -8,7 +8,7 @@ import numpy as np
 
 from rotor_control.controller import make_controller
 from rotor_core.config.schema import Scenario
-from rotor_core.config.yaml.units import nanoseconds
+from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.plans.plan import Plan
 from rotor_core.state import States
 from rotor_flight.offline_mission import OfflineMission
@@ -41,22 +41,58 @@ class ClosedLoop:
         self._running = [(self.plans[name], 0.0) for name in self._entities]
         self.arms = JointPlans(scenario)
         self.wanted = np.zeros((self.arms.n, 3))
+        self._told: np.ndarray | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """True if the mission has been told of the present state, and the next decision is the controller's alone."""
+        return self._told is not None
+
+    def tell(self, states: np.ndarray) -> None:
+        """Say that the mission has been told of the present states, (n, >= 13): the next decision is about these."""
+        self._told = states
+
+    def following(self, times: np.ndarray) -> tuple[list[Plan | None], np.ndarray]:
+        """What teams follow at ascending times, s, from the first on until somebody begins something else.
+
+        Returns:
+            Plan of every team (None: none, or its vehicles fly alone), and the time since its start at each of the
+            times until then, (m, n_teams) s.
+        """
+        n = len(self._entities)
+        if self.pilot is None:
+            since = [times - START_TIME - start for _, start in self._running]
+            return [plan for plan, _ in self._running], np.array(since).reshape(n, len(times)).T
+        board, queues = self.pilot.board, self.pilot.board.queues
+        at = np.rint(times * NANOSECONDS_PER_SECOND).astype(np.int64)
+        now = int(at[0])
+        found = board.running(now)
+        if any(own is None for own in found[:n]) or any(own is not None for own in found[n:]):
+            return [None for _ in self._entities], np.zeros((0, n))
+        waiting = [start for queue in queues.values() for start, _ in queue.plans if start > now]
+        begins = min(waiting, default=int(at[-1]) + 1)
+        starts = np.array([queues[name].began(now) for name in self._entities])
+        since = (at[at < begins, None] - starts) / NANOSECONDS_PER_SECOND
+        return [own[1] for own in found[:n] if own is not None], since
 
     def _decide(self, measured: States) -> Decision:
         """Plan and control."""
         simulation, controller = self.simulation, self.controller
         elapsed = simulation.time - START_TIME
+        states = measured.array if self._told is None else self._told
         if self.pilot is None:
             for k, (plan, start) in enumerate(self._running):
                 controller.follow(k, plan, elapsed - start)
         else:
-            self.pilot.update(measured.array)
+            if self._told is None:
+                self.pilot.update(states)
+            self._told = None
             controller.follow_board(self.pilot.board, nanoseconds(simulation.time))
         if self.arms.n:
             self.wanted = self.arms.sample(elapsed)
         controller.tell_time(elapsed)
         wrenches = controller.decide(
-            measured.array, controller.references, simulation.joint_states, self.wanted
+            states, controller.references, simulation.joint_states, self.wanted
         )
         return wrenches, controller.efforts
 

@@ -30,6 +30,8 @@ class OfflineMission:
     def __init__(self, scenario: Scenario, simulation: Simulation) -> None:
         assert scenario.mission is not None
         self._simulation = simulation
+        self.before_order: Callable[[], None] | None = None
+        """Called once, before the next order."""
         self.board = PlanRegistry(scenario.model)
         self.runner = MissionRunner(scenario, scenario.mission, self)
         start = nanoseconds(simulation.time)
@@ -57,26 +59,35 @@ class OfflineMission:
     def update(self, states: np.ndarray) -> None:
         """Go on with measured states (n, >= 13) at the present time."""
         simulation = self._simulation
-        batteries = {
-            simulation.names[i]: (power.charge, power.battery_voltage)
-            for i, power in simulation.power.items()
-        }
-        now = nanoseconds(simulation.time)
-        self.runner.update(
-            View(
-                now,
-                states,
-                simulation.engine.taut,
-                self.board,
-                simulation.engine.lengths,
-                batteries,
-            )
+        self.look(
+            nanoseconds(simulation.time), states, simulation.engine.taut, simulation.supply.state
         )
+
+    def look(self, now: int, states: np.ndarray, taut: np.ndarray, trains: np.ndarray) -> None:
+        """Go on with a state of the world.
+
+        Args:
+            now: ns.
+            states: measured, (n, >= 13).
+            taut: of all cables, (n_cables,).
+            trains: state of motors and batteries, as of :class:`rotor_sim.actuation.power.PowerSupply`.
+        """
+        simulation = self._simulation
+        batteries = simulation.supply.batteries(trains)
+        self.runner.update(
+            View(now, states, taut, self.board, simulation.engine.lengths, batteries)
+        )
+
+    def _begin_order(self) -> None:
+        if self.before_order is not None:
+            before, self.before_order = self.before_order, None
+            before()
 
     # --- orders -----------------------------------------------------------------------------------
 
     def start_plan(self, entity: str, start: int, plan: Plan, kind: str) -> None:
         """Let an entity follow a plan."""
+        self._begin_order()
         self.board.queues[entity].add(start, plan)
 
     def attach(self, parent: str, child: str) -> Callable[[], str | None]:
@@ -101,6 +112,7 @@ class OfflineMission:
         return self._done(lambda: self._simulation.winches.ask(cable, length=length, rate=rate))
 
     def _done(self, change: Callable[[], None]) -> Callable[[], str | None]:
+        self._begin_order()
         try:
             change()
         except RotorError as error:

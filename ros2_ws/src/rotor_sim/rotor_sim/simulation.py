@@ -94,13 +94,14 @@ class Simulation:
         self.actuators = KINDS[scenario.actuation.mode](scenario)
         """Actuators, which turn commands into wrenches or rotor speeds."""
         self._n_joints = sum(len(v.moving_joints) for v in scenario.model.vehicles)
-        self._supply = PowerSupply(scenario)
+        self.supply = PowerSupply.of(scenario)
+        """Motors and batteries."""
         self.helicopters = Helicopters(scenario, self._n_joints)
         """Rotors of helicopters."""
         self.winches = Winches(scenario.model.cables, scenario.time.control_s)
         """Winches of cables."""
         environment = scenario.environment
-        self._wind = (
+        self.wind_field = (
             None
             if environment.wind.is_calm
             else WindField(
@@ -185,7 +186,7 @@ class Simulation:
             self.pose_sensor,
             self.sensors,
             self.actuators,
-            self._supply,
+            self.supply,
             self.helicopters,
             self.winches,
             self.passing,
@@ -194,8 +195,8 @@ class Simulation:
         self.air[:] = 0.0
         if self.rotor_air:
             self.rotor_air.reset()
-        if self._wind:
-            self._wind.reset()
+        if self.wind_field:
+            self.wind_field.reset()
         if self.on_board:
             self.on_board.reset()
         initial = initial_states(self.scenario) if states is None else states
@@ -399,7 +400,7 @@ class Simulation:
     @property
     def power(self) -> dict[int, PowerTrain]:
         """Motors and batteries, by the row of their vehicle."""
-        return self._supply.trains
+        return self.supply.trains
 
     def weaken(self, vehicle: str, rotor: int, thrust_gain: float) -> None:
         """Let a rotor give this share of its thrust (of a helicopter: its engine of its power).
@@ -465,8 +466,8 @@ class Simulation:
             wrenches = numbers("wrenches", wrenches, self.n_vehicles, 4)
         self.engine.check_wrenches(wrenches)
         self._held, self._acted = np.array(wrenches, float), self.time
-        if self._wind:
-            self._blow(self._wind)
+        if self.wind_field:
+            self._blow(self.wind_field)
         if efforts is not None and len(efforts) + self._n_joints:
             every = np.zeros(len(self.engine.joints))
             if np.shape(efforts) != (self._n_joints,):
@@ -480,7 +481,7 @@ class Simulation:
             self._motors_on = True
         running = self.actuators.is_running
         if self.power and running:
-            self._supply.run(self.time, self.rotor_speeds(), self.actuators)
+            self.supply.run(self.time, np.concatenate(self.rotor_speeds()), self.actuators)
         if self.actuators.drifts:
             self.actuators.age(self.time - self._begin)
         wrenches = self.helicopters.limited(wrenches)
@@ -490,7 +491,7 @@ class Simulation:
         if len(self.helicopters):
             self.helicopters.act(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
-            self._supply.run(self.time, self.rotor_speeds(), self.actuators)
+            self.supply.run(self.time, np.concatenate(self.rotor_speeds()), self.actuators)
         if self.engine.system.contacts:
             self._see_touching(self.time, self.engine.touching)
         if self.passing.watches:
@@ -524,8 +525,8 @@ class Simulation:
         """Begin a control period without a new command."""
         if self._held is not None:
             self.act(self._held)
-        elif self._wind:
-            self._blow(self._wind)
+        elif self.wind_field:
+            self._blow(self.wind_field)
 
     def _blow(self, wind: WindField) -> None:
         """Let the wind of this control period act on every body where it is."""
@@ -706,10 +707,10 @@ class Simulation:
         Returns:
             (end - first, 3) m/s in W, or (0, 3) where it stands still.
         """
-        if not self._wind:
+        if not self.wind_field:
             return np.zeros((0, 3))
         times = self.times(first, end)
-        return np.array([self._wind.sample(t - self._begin) for t in times]).reshape(-1, 3)
+        return np.array([self.wind_field.sample(t - self._begin) for t in times]).reshape(-1, 3)
 
     def times(self, first: int, end: int) -> np.ndarray:
         """Simulation time at the starts of control periods ``first`` to ``end`` since the last reset, s."""
@@ -717,14 +718,17 @@ class Simulation:
         times_at(self.engine.floats, first * every - self._earlier_steps, every, out)
         return out
 
-    def note_touching(self, touching: np.ndarray) -> None:
-        """Take up what a compiled loop has seen of compliant contacts since the last reset.
+    def note_touching(self, touching: np.ndarray, first: int = 0) -> None:
+        """Take up what a compiled loop has seen of compliant contacts.
 
         Args:
-            touching: in every control period, once its command acted, (n_periods, n_contacts) bool.
+            touching: in control periods one after the other, once their commands acted, (n_periods, n_contacts) bool.
+            first: control period since the last reset with which they begin.
         """
+        if not touching.size:
+            return
         differs = np.any(touching[1:] != touching[:-1], axis=1)
-        times = self.times(0, len(touching))
+        times = self.times(first, first + len(touching))
         for i in np.flatnonzero(np.append(True, differs)):
             self._see_touching(float(times[i]), touching[i])
 

@@ -15,7 +15,7 @@ from rotor_core.errors import ConfigError
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_core.warnings import notes
 from rotor_dynamics.engine import Engine
-from rotor_sim.actuation.power import PowerTrain
+from rotor_sim.actuation.power import PowerSupply, PowerTrain
 from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.simulation import Simulation
 
@@ -97,10 +97,14 @@ def test_a_propeller_without_lift_is_refused():
         )
 
 
+def train_of(vehicle) -> PowerTrain:
+    return PowerSupply({0: vehicle}, {0: 1.0}).trains[0]
+
+
 def test_motors_take_what_the_air_takes_and_their_losses():
     """In hover: torque over K_t, voltage of the speed, power; the charge falls by the current."""
     vehicle = load_vehicle("delivery_drone")
-    train = PowerTrain(vehicle)
+    train = train_of(vehicle)
     speeds = np.full(4, OMEGA)
     train.run(speeds, 0.0)
     for _ in range(100):
@@ -119,7 +123,7 @@ def test_motors_take_what_the_air_takes_and_their_losses():
 
 def test_an_empty_or_sagging_battery_bounds_the_speed():
     vehicle = load_vehicle("delivery_drone")
-    train = PowerTrain(vehicle)
+    train = train_of(vehicle)
     drag = rotor_set(vehicle.rotors).thrust_per_speed2 * vehicle.rotors.torque_per_thrust_m
     train.run(np.full(4, OMEGA), 0.0)
     assert train.fastest == pytest.approx(
@@ -160,7 +164,7 @@ def test_motors_that_get_shares_of_the_voltage_slow_down_with_it():
     """The reached speed balances the voltage that is left: against a root of (R.20); without losses the ratio itself."""
     vehicle = load_vehicle("delivery_drone")
     battery = replace(vehicle.battery, assumed_v=50.4, resistance_ohm=0.02)
-    train = PowerTrain(replace(vehicle, battery=battery))
+    train = train_of(replace(vehicle, battery=battery))
     motor = vehicle.rotors.motor
     drag = rotor_set(vehicle.rotors).thrust_per_speed2 * vehicle.rotors.torque_per_thrust_m
 
@@ -180,7 +184,7 @@ def test_motors_that_get_shares_of_the_voltage_slow_down_with_it():
         assert pace * OMEGA == pytest.approx(reached, rel=1e-9)
         assert pace < 1.0
     train.charge = 1e-12
-    free = PowerTrain(
+    free = train_of(
         replace(
             vehicle,
             battery=replace(battery, resistance_ohm=0.0),
@@ -189,7 +193,7 @@ def test_motors_that_get_shares_of_the_voltage_slow_down_with_it():
     )
     free.charge = 0.5
     assert free.pace(np.full(4, OMEGA), 1.0) == pytest.approx(44.4 / 50.4, rel=1e-12)
-    controlled = PowerTrain(vehicle)
+    controlled = train_of(vehicle)
     assert controlled.pace(np.full(4, OMEGA), 1.0) == 1.0
 
 

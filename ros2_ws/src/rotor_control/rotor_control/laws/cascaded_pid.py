@@ -83,9 +83,7 @@ def remember(memory, settings, i, error, grows):
 
 
 @kernel
-def cascaded_pid_command(
-    state, reference, gains, settings, signs, mixing, memory, thrusts, tilts, out
-):
+def cascaded_pid_command(state, reference, gains, settings, signs, mixing, memory, told, out):
     """Thrust and moment of one vehicle.
 
     Args:
@@ -93,8 +91,7 @@ def cascaded_pid_command(
         reference: (28,).
         gains: (6, 3); settings: (SETTINGS,); signs: (n_rotors, 3); mixing: (4, n_rotors).
         memory: of the loops, (6, 4), updated.
-        thrusts: of the rotors, (n_rotors,) N, written.
-        tilts: wanted phi and theta, (2,) rad, written.
+        told: thrusts of the rotors, N, and the wanted phi and theta, rad, (n_rotors + 2,), written.
         out: (1, 4), written: N, N m.
     """
     phi, theta, psi = cardan_angles(so3.get4(state, Q))
@@ -105,7 +102,8 @@ def cascaded_pid_command(
     wanted_roll = -loop(gains, memory, settings, Y_LOOP, e_y)
     theta_ref = min(max(wanted_pitch, -most), most)  # (C.29)
     phi_ref = min(max(wanted_roll, -most), most)
-    tilts[0], tilts[1] = phi_ref, theta_ref
+    n = signs.shape[0]
+    told[n], told[n + 1] = phi_ref, theta_ref
     e_z = reference[POSITION + 2] - state[P + 2]
     e_psi = wrapped(reference[YAW_ANGLE] - psi)
     lift = loop(gains, memory, settings, LIFT, e_z) + settings[FEEDFORWARD]
@@ -119,13 +117,13 @@ def cascaded_pid_command(
     over, under = False, False
     for i in range(4):
         out[0, i] = 0.0
-    for k in range(signs.shape[0]):  # (C.30)
+    for k in range(n):  # (C.30)
         force = lift + signs[k, ASIDE] * roll_B - signs[k, AHEAD] * pitch_B - signs[k, SPIN] * turn
         over = over or force > settings[LARGEST]
         under = under or force < settings[SMALLEST]
-        thrusts[k] = min(max(force, settings[SMALLEST]), settings[LARGEST])
+        told[k] = min(max(force, settings[SMALLEST]), settings[LARGEST])
         for i in range(4):
-            out[0, i] += mixing[i, k] * thrusts[k]
+            out[0, i] += mixing[i, k] * told[k]
     if settings[HOLDS_SUMS] == 0.0:
         over, under = False, False
     limited = over or under
@@ -144,9 +142,10 @@ class CascadedPidLaw:
     Attributes:
         team: whose law it is.
         gains: of the loops of :data:`LOOPS`, (6, 3).
+        row: of the vehicle among all entities.
+        settings, signs, mixing: of :func:`cascaded_pid_command`.
         memory: (6, 4).
-        thrusts: of the rotors, as of the last command, (4,) N.
-        tilts: wanted phi and theta, as of the last command, (2,) rad.
+        told: by the last command: thrusts of the rotors, N, and the wanted phi and theta, rad, (6,).
     """
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
@@ -158,8 +157,8 @@ class CascadedPidLaw:
                 "hangs on cables or on several vehicles. Write `controller: {use: cable_team}` or another."
             )
         self.team = team
-        self._row = scenario.model.index(team.vehicles[0])
-        vehicle = scenario.model.vehicles[self._row]
+        self.row = scenario.model.index(team.vehicles[0])
+        vehicle = scenario.model.vehicles[self.row]
         rotors = rotor_set(vehicle.rotors)
         hubs, spins = vehicle.rotors.positions, vehicle.rotors.spins
         sides = np.stack([np.sign(hubs[:, 1]), np.sign(hubs[:, 0]), spins], axis=1)
@@ -168,10 +167,10 @@ class CascadedPidLaw:
                 f"controller.type: cascaded_pid needs 4 rotors: front left, front right, rear left and rear right; "
                 f"vehicle {vehicle.name!r} has others. Use layout x, or another law."
             )
-        self._signs, self._mixing = sides, rotors.mixing
+        self.signs, self.mixing = sides, np.ascontiguousarray(rotors.mixing)
         self.gains = np.array([_gains(getattr(control, name)) for name in LOOPS])
         self.memory = np.zeros((len(LOOPS), 4))
-        self.thrusts, self.tilts = np.zeros(rotors.count), np.zeros(2)
+        self.told = np.zeros(rotors.count + 2)
         settings = np.zeros(SETTINGS)
         settings[PERIOD], settings[FILTER] = scenario.time.control_s, control.filter_per_s
         settings[SMALLEST], settings[LARGEST] = rotors.thrust_limits
@@ -180,14 +179,24 @@ class CascadedPidLaw:
         if control.gravity_feedforward:
             weight = carried_mass(scenario.model, vehicle) * scenario.environment.gravity_m_s2
             settings[FEEDFORWARD] = weight / rotors.count
-        self._settings = settings
+        self.settings = settings
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the command (1, 4) of the vehicle for ``states`` (N, >= 13) and ``reference`` (28,)."""
         cascaded_pid_command(
-            states[self._row], reference, self.gains, self._settings, self._signs, self._mixing,
-            self.memory, self.thrusts, self.tilts, out,
+            states[self.row], reference, self.gains, self.settings, self.signs, self.mixing, self.memory, self.told,
+            out,
         )  # fmt: skip
+
+    @property
+    def thrusts(self) -> np.ndarray:
+        """Of the rotors, as of the last command, (4,) N."""
+        return self.told[:-2]
+
+    @property
+    def tilts(self) -> np.ndarray:
+        """Wanted phi and theta, as of the last command, (2,) rad."""
+        return self.told[-2:]
 
     def reset(self) -> None:
         """Forget integrals and rates."""

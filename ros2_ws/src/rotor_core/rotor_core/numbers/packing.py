@@ -20,6 +20,15 @@ def numbers_in(tree: Any) -> Iterator[np.ndarray]:
         yield np.asarray(tree)
 
 
+def arrays_in(tree: Any) -> Iterator[np.ndarray]:
+    """All arrays in nested tuples, in their order."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from arrays_in(part)
+    elif isinstance(tree, np.ndarray):
+        yield tree
+
+
 def _owner(array: np.ndarray) -> np.ndarray:
     """Array whose memory a view shows."""
     while isinstance(array.base, np.ndarray):

@@ -28,15 +28,16 @@ from rotor_dynamics.compiled_world import (
     read_touching,
     time_of,
 )
-from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.compiled.plant import (
-    acts_simply,
+    draw_power,
     helicopter_arguments,
     hold_commands,
     hold_helicopters,
+    is_packed,
     limit_to_plant,
+    motor_arguments,
     plant_arguments,
     steering_of,
 )
@@ -44,8 +45,9 @@ from rotor_flight.compiled.rows import Rows, copy_into, flight_of
 from rotor_flight.compiled.teams import command_team, is_known, packed_teams
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
+from rotor_sim.actuation.modes import WrenchActuators, age_rotors
 from rotor_sim.sensing.pose import sense_pose
-from rotor_sim.simulation import START_TIME
+from rotor_sim.simulation import START_TIME, Simulation
 
 AT_ONCE = 2000
 """Control periods between which a flight tells of its progress and hears of Ctrl-C."""
@@ -53,7 +55,20 @@ AT_ONCE = 2000
 
 @kernel_without_gil
 def fly_world(
-    world, sensor, teams, references, arms, command, limits, plant, helicopters, air, timing, rows
+    world,
+    sensor,
+    teams,
+    since,
+    references,
+    arms,
+    command,
+    limits,
+    plant,
+    motors,
+    helicopters,
+    air,
+    timing,
+    rows,
 ):
     """Fly some periods of one world; returns the status of the engine, and how many commands were beyond the rotors.
 
@@ -62,13 +77,15 @@ def fly_world(
         sensor: whether it is imperfect, motion of the entities, what controllers see of it (the same where sensing is
             ideal), and the arrays of :func:`rotor_sim.sensing.pose.sense_pose`.
         teams: of :func:`rotor_flight.compiled.teams.packed_teams`.
+        since: time since the start of the plan of every team, in the periods from ``first`` on, (n, n_teams) s.
         references: of all teams, (n_teams, 28); written.
         arms: rows of their joints in the world, limits of their efforts, room for their states and efforts, and what is
             wanted of them in the periods from ``first`` on, (n, n_joints, 3).
         command: room for those of all vehicles, (n_vehicles, 4).
         limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`, of the controller's
             rotors.
-        plant, helicopters: of :func:`rotor_flight.compiled.plant.plant_arguments` and ``helicopter_arguments`` there.
+        plant, motors, helicopters: of :func:`rotor_flight.compiled.plant.plant_arguments`, ``motor_arguments`` and
+            ``helicopter_arguments`` there.
         air: velocities of the air in the periods from ``drawn`` on, (n, 3) m/s, or none; rows of the bodies in it.
         timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
             where to where are flown now; ``drawn``, the first whose command has not acted yet (the first, or the one
@@ -80,10 +97,14 @@ def fly_world(
     of_joints, most_effort, joints, efforts, wanted = arms
     limits_on, unmixing, counts, thrusts, asked = limits
     gains, plant_limits, rotors = plant
+    drifts, gain_rates, drifted, has_trains, trains = motors
+    train_states = trains[4]
+    _, _, order, speeds, _, _ = rotors
     winds, airy = air
     start, periods, steps, every, first, end, drawn, stops = timing
     (
         times, states, reference_rows, commands, tensions, taut, touching, joint_rows, wanted_rows, effort_rows,
+        seen_taut, train_rows,
     ) = rows  # fmt: skip
     n_joints, n_helicopters = efforts.shape[0], helicopters[0].shape[0]
     limited = 0
@@ -92,6 +113,9 @@ def fly_world(
         t = time_of(floats)
         records = i % every == 0 or i == periods
         row = i // every if i % every == 0 else times.shape[0] - 1
+        if records and seen_taut.shape[0] > 0:  # before anybody decides
+            read_cables(ints, floats, tensions[row], seen_taut[row])
+            copy_into(train_rows[row], train_states)
         if i >= drawn:
             if is_imperfect:
                 sense_pose(truth, t, *sensing)
@@ -99,7 +123,7 @@ def fly_world(
                 read_joints(ints, floats, of_joints, joints)
             for k in range(len(teams)):
                 command_team(
-                    seen, t - start, teams[k], references[k], joints, wanted[i - first], efforts, command
+                    seen, since[i - first, k], teams[k], references[k], joints, wanted[i - first], efforts, command
                 )  # fmt: skip
             if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
                 limited += 1
@@ -113,6 +137,10 @@ def fly_world(
                         return status, limited
                 if n_joints > 0:
                     hold_efforts(ints, floats, of_joints, efforts, most_effort, i == 0)
+                if has_trains and i > 0:
+                    draw_power(ints, floats, order, speeds, trains)
+                if drifts:
+                    age_rotors(t - start, gain_rates, drifted)
                 if n_helicopters > 0:
                     steering_of(command, helicopters)
                 limit_to_plant(command, gains, plant_limits)
@@ -123,6 +151,8 @@ def fly_world(
                     status = run(ints, floats, 0)
                 if status != OK:
                     return status, limited
+                if has_trains and i == 0:  # the first command finds rotors at speed
+                    draw_power(ints, floats, order, speeds, trains)
                 read_touching(ints, floats, touching[i])
                 if stops and i == end - 1:
                     return OK, limited
@@ -143,29 +173,37 @@ def fly_world(
     return OK, limited
 
 
-def is_made_between(change: Change, engine: Engine) -> bool:
-    """True if a change happens at once: it is not a fault, not a winch, and not a grip while contacts are counted."""
-    return change.cut is not None or (
-        (change.attach is not None or change.release is not None) and not engine.system.contacts
-    )
+def is_made_between(change: Change, simulation: Simulation) -> bool:
+    """True if a change happens at once, in a plant that stays packed: no winch, no grip where contacts are counted."""
+    if change.wind is not None:
+        return False
+    if change.attach is not None or change.release is not None:
+        return not simulation.engine.system.contacts
+    return change.motor is None or not isinstance(simulation.actuators, WrenchActuators)
 
 
 def can_compile(loop: ClosedLoop) -> bool:
     """True if :func:`fly_compiled` can fly what :func:`rotor_flight.fly.fly` would."""
+    simulation = loop.simulation
+    return (
+        is_flown_by_kernels(loop)
+        and loop.pilot is None
+        and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
+        and all(is_made_between(change, simulation) for change in simulation.scenario.changes)
+    )
+
+
+def is_flown_by_kernels(loop: ClosedLoop) -> bool:
+    """True if :func:`fly_world` does what a loop does in periods in which nobody but its laws decides."""
     simulation, controller = loop.simulation, loop.controller
     scenario, joints = simulation.scenario, simulation.engine.joints
     return (
         scenario.follows_plans
         and all(is_known(law) for law in controller.laws)
         and sum(len(team.vehicles) for team in controller.teams) == simulation.n_vehicles
-        and loop.pilot is None
         and scenario.sensing.estimator is None
         and simulation.told_errors is None
-        and all(type(plan) is Plan and plan.motors for plan in loop.plans.values())
-        and all(is_made_between(change, simulation.engine) for change in scenario.changes)
-        and acts_simply(simulation.actuators, simulation.engine)
-        and not simulation.actuators.drifts
-        and not simulation.power
+        and is_packed(simulation.actuators, simulation.engine)
         and simulation.rotor_air is None
         and scenario.environment.wind.is_uniform
         and len(joints)
@@ -209,14 +247,17 @@ class Call:
         loop: at its start; one that :func:`can_compile`.
         periods: of the whole flight.
         every: periods per row.
+        rows: to be written; default new ones.
 
     Attributes:
         loop: as it goes on.
-        rows: to be written.
+        rows: as they are written.
     """
 
-    def __init__(self, loop: ClosedLoop, periods: int, every: int) -> None:
-        self.loop, self.rows = loop, Rows.of(loop, periods, every)
+    def __init__(
+        self, loop: ClosedLoop, periods: int, every: int, rows: Rows | None = None
+    ) -> None:
+        self.loop, self.rows = loop, rows or Rows.of(loop, periods, every)
         self._periods, self._every = periods, every
 
     def arguments(self, stretch: Stretch) -> tuple:
@@ -229,18 +270,21 @@ class Call:
         limits = controller.limits
         truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
         sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - drawn)
-        aims = loop.arms.sample(simulation.times(first, end) - START_TIME)
+        times = simulation.times(first, end)
+        aims, (plans, since) = loop.arms.sample(times - START_TIME), loop.following(times)
         references = controller.references if controller.laws else np.zeros((1, REFERENCE))
         return (
             (engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion),
             (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
-            packed_teams(loop),
+            packed_teams(loop, plans),  # type: ignore[arg-type]
+            since if controller.laws else np.zeros((end - first, 1)),
             references,
             (engine.joints.rows(np.arange(len(engine.joints)) < n_joints), engine.joints.limits[:n_joints],
              np.zeros((n_joints, 2)), controller.efforts, aims),
             np.zeros((n, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
             plant_arguments(simulation.actuators, engine),
+            motor_arguments(simulation.actuators, simulation.supply),
             helicopter_arguments(simulation.helicopters, engine),
             (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64)),
             (START_TIME, periods, scenario.time.steps_per_control, self._every, first, end, drawn, stops),
@@ -286,6 +330,7 @@ def fly_compiled(
         call.end(stretch)
         if progress is not None:
             progress(loop.simulation.time - START_TIME, duration)
+    loop.simulation.note_touching(call.rows.touching)
     return flight_of(loop, call.rows, wall.perf_counter() - began, limited)
 
 

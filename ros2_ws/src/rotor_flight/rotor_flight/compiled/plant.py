@@ -13,6 +13,8 @@ from rotor_dynamics.compiled_world import (
     hold_wrench,
     hold_wrenches,
     joint_rate,
+    read_speeds,
+    time_of,
 )
 from rotor_dynamics.engine import Engine
 from rotor_sim.actuation.helicopter import (
@@ -22,7 +24,13 @@ from rotor_sim.actuation.helicopter import (
     limit_steering,
     swash_angles,
 )
-from rotor_sim.actuation.modes import Actuators, RotorActuators, WrenchActuators
+from rotor_sim.actuation.modes import (
+    Actuators,
+    RotorActuators,
+    WrenchActuators,
+    bound_speeds,
+)
+from rotor_sim.actuation.power import PowerSupply, supply
 
 
 @inlined
@@ -43,12 +51,21 @@ def hold_commands(ints, floats, command, plant_limits, rotors, begins):
     ``begins``: rotors have been turning so.
     """
     _, unmixing, counts, _, _ = plant_limits
-    rotors_on, per_speed2, order, speeds = rotors
+    rotors_on, per_speed2, order, speeds, is_bounded, bounds = rotors
     if rotors_on:
         rotor_speeds(unmixing, counts, per_speed2, command, speeds)
+        if is_bounded:
+            bound_speeds(speeds, *bounds)
         hold_speeds(ints, floats, order, speeds, begins)
     else:
         hold_wrenches(ints, floats, command)
+
+
+@inlined
+def draw_power(ints, floats, order, speeds, train):
+    """Let motors and batteries take up the speeds at which rotors turn now, (n_rotors,) rad/s, written."""
+    read_speeds(ints, floats, order, speeds)
+    supply(time_of(floats), speeds, *train)
 
 
 @inlined
@@ -80,25 +97,40 @@ def hold_helicopters(ints, floats, helicopters, begins):
     hold_swash(ints, floats, angles, begins)
 
 
+def is_packed(actuators: Actuators, engine: Engine) -> bool:
+    """True if :func:`plant_arguments` say all about them: wrenches that only limits bound, or speeds of all rotors."""
+    if isinstance(actuators, RotorActuators):
+        return len(actuators.health) == len(engine.system.rotors)
+    return isinstance(actuators, WrenchActuators) and actuators.are_free
+
+
 def acts_simply(actuators: Actuators, engine: Engine) -> bool:
     """True if commands are wrenches, whose thrust may drift, or speeds of all rotors, which nothing bounds."""
     if isinstance(actuators, RotorActuators):
-        rotors = sum(s.count for s in actuators.sets)
-        return actuators.are_free and rotors == len(engine.system.rotors)
+        return actuators.are_free and is_packed(actuators, engine)
     return isinstance(actuators, WrenchActuators)
 
 
 def plant_arguments(actuators: Actuators, engine: Engine) -> tuple[np.ndarray, tuple, tuple]:
-    """Gains, limits and rotors of a plant that :func:`acts_simply`, for :func:`hold_commands`."""
+    """Gains, limits and rotors of a plant that :func:`is_packed` or :func:`acts_simply`, for :func:`hold_commands`."""
     layouts, none = actuators.layouts, np.zeros(0)
     limits = (
         actuators.limits is not None, layouts.unmixing, layouts.counts, layouts.thrusts, layouts.asked,
     )  # fmt: skip
     if isinstance(actuators, RotorActuators):
         order = engine.rotors.order
-        rotors = True, actuators.per_speed2, order, np.zeros(len(order))
+        bounded = not actuators.are_free, actuators.bounds()
+        rotors = True, actuators.per_speed2, order, np.zeros(len(order)), *bounded
         return np.ones(len(actuators.sets)), limits, rotors
-    return actuators.gain[:, 0], limits, (False, none, np.zeros(0, np.int64), none)  # type: ignore[attr-defined]
+    rows = np.zeros(0, np.int64)
+    rotors = False, none, rows, none, False, (rows, none, none, none, none)
+    return actuators.gain[:, 0], limits, rotors  # type: ignore[attr-defined]
+
+
+def motor_arguments(actuators: Actuators, power: PowerSupply) -> tuple:
+    """Whether thrust drifts, its rates, what is left of it; whether there are trains, and arguments of ``supply``."""
+    trains = len(power.trains) > 0, power.arguments(actuators)
+    return actuators.drifts, actuators.gain_rates, actuators.drifted, *trains
 
 
 def helicopter_arguments(helicopters: Helicopters, engine: Engine) -> tuple:

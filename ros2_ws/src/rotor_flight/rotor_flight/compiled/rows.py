@@ -28,6 +28,10 @@ class Rows(NamedTuple):
     joints: np.ndarray
     wanted: np.ndarray
     efforts: np.ndarray
+    seen_taut: np.ndarray
+    """Whether cables were taut before anybody decided; no rows where no mission wants to know."""
+    trains: np.ndarray
+    """Motors and batteries then, as of :class:`rotor_sim.actuation.power.PowerSupply`."""
 
     @classmethod
     def of(cls, loop: ClosedLoop, periods: int, every: int) -> Rows:
@@ -37,13 +41,18 @@ class Rows(NamedTuple):
         n_recorded = max(
             [len(simulation.names), *(r + 1 for r in masses_of(simulation.engine.system))]
         )
-        n_cables = simulation.engine.n_cables
+        n_cables, asked = simulation.engine.n_cables, 0 if loop.pilot is None else rows
         return cls(
             np.empty(rows), np.empty((rows, n_recorded, STATE)), np.empty((rows, n_teams, REFERENCE)),
             np.empty((rows, simulation.n_vehicles, 4)), np.zeros((rows, n_cables)), np.zeros((rows, n_cables), bool),
             np.zeros((periods, len(simulation.engine.system.contacts)), bool),
             np.empty((rows, n_joints, 2)), np.empty((rows, n_joints, 3)), np.empty((rows, n_joints)),
+            np.zeros((asked, n_cables), bool), np.empty((asked, *simulation.supply.state.shape)),
         )  # fmt: skip
+
+    def until(self, row: int) -> Rows:
+        """The rows before one."""
+        return Rows(*(array[:row] for array in self))
 
 
 @inlined
@@ -59,13 +68,15 @@ def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> F
     simulation, engine = loop.simulation, loop.simulation.engine
     heavy, n_entities = masses_of(engine.system), len(simulation.names)
     seen = np.concatenate([rows.states[:, :n_entities], rows.states[:, heavy]], axis=1)
-    simulation.note_touching(rows.touching)
+    extra = {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()}
+    if simulation.power:
+        extra["power"] = simulation.supply.figures()
     passed = simulation.passing.take(rows.times, seen, rows.taut, rows.joints)
     return Flight(
         simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references, rows.commands,
         rows.tensions, rows.taut, sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
         wall_time, limited,
-        {"redundant_cables": engine.were_redundant, "integration": engine.accuracy.figures()},
+        extra,
         rows.joints, rows.wanted, rows.efforts,
         masses=rows.states[:, heavy, :3], asked=loop.controller.limits.asked,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 
 from rotor_control.controller import ArmLaw, Law, OpenLoopLaw
 from rotor_control.laws.cable_team import cable_team_command
+from rotor_control.laws.cascaded_pid import CascadedPidLaw, cascaded_pid_command
 from rotor_control.laws.helicopter import HelicopterLaw, helicopter_command
 from rotor_control.laws.manipulator import arm_command
 from rotor_control.laws.point_mass import point_mass_command
@@ -23,7 +24,9 @@ from rotor_core.kernels.jit import constants, inlined
 from rotor_core.plans.plan import Plan, sample_plan
 from rotor_flight.loop import ClosedLoop
 
-QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM, ARM, HELICOPTER, CONSTANT = constants(*range(7))
+QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM, ARM, HELICOPTER, CONSTANT, CASCADED_PID = constants(
+    *range(8)
+)
 LAWS = {
     QuadrotorLaw: QUADROTOR,
     PointMassLaw: POINT_MASS,
@@ -32,6 +35,7 @@ LAWS = {
     ArmLaw: ARM,
     HelicopterLaw: HELICOPTER,
     OpenLoopLaw: CONSTANT,
+    CascadedPidLaw: CASCADED_PID,
 }
 
 
@@ -68,6 +72,10 @@ def command_team(seen, since, team, reference, joints, wanted, efforts, commands
         )  # fmt: skip
     elif kind == HELICOPTER:
         helicopter_command(seen, reference, load, vehicles[0], who, memory, out)
+    elif kind == CASCADED_PID:
+        cascaded_pid_command(
+            seen[who[0]], reference, vehicles, load, allocation, shares, forces, memory, out
+        )
     for k in range(own.shape[0]):
         for channel in range(4):
             commands[own[k], channel] = out[k, channel]
@@ -82,11 +90,15 @@ def is_known(law: Law) -> bool:
     )
 
 
-def packed_teams(loop: ClosedLoop) -> tuple[tuple, ...]:
-    """Arrays of all teams of a loop, whose laws :func:`is_known`; where there are none, of one without vehicles.
+def packed_teams(loop: ClosedLoop, plans: list[Plan]) -> tuple[tuple, ...]:
+    """Arrays of all teams of a loop, whose laws :func:`is_known`, and what they follow; without teams, of an empty one.
+
+    A team whose motors are off has constant commands: none.
 
     Of each: kind; plan; law: vehicles, load, who, allocation with shares and limits of the team's rotors, tension,
-    memory, forces, ahead (a helicopter has its settings and gains in the places of vehicles and load); arrays of
+    memory, forces, ahead (a helicopter has its settings and gains in the places of vehicles and load; a cascade its
+    gains, settings, signs and mixing in those of vehicles, load, allocation and shares, its memory in that of forces,
+    what it tells in that of memory); arrays of
     :func:`rotor_control.laws.manipulator.arm_command`; rows of its vehicles; its joints from where to where; room for
     its commands. All have the same types, whatever their kind.
     """
@@ -97,15 +109,15 @@ def packed_teams(loop: ClosedLoop) -> tuple[tuple, ...]:
         )
     names = [v.name for v in loop.simulation.scenario.model.vehicles]
     packed = []
-    for team, law in zip(controller.teams, controller.laws, strict=True):
+    for team, law, plan in zip(controller.teams, controller.laws, plans, strict=True):
         own = _rows([names.index(v) for v in team.vehicles])
         joints, arm, out = slice(0, 0), NO_ARM, np.zeros((len(own), 4))
         if isinstance(law, ArmLaw):
             joints, arm = law.joints, tuple(law.law.packed)
         elif isinstance(law, OpenLoopLaw):
-            out[:] = law.wrenches
+            out[:] = law.wrenches if plan.motors else 0.0
         packed.append(
-            (LAWS[type(law)], _packed_plan(loop.plans[team.entity]), _packed_law(law), arm, own,  # type: ignore[index]
+            (LAWS[type(law)] if plan.motors else CONSTANT, _packed_plan(plan), _packed_law(law), arm, own,  # type: ignore[index]
              (joints.start, joints.stop), out)
         )  # fmt: skip
     return tuple(packed)
@@ -124,6 +136,18 @@ def _packed_law(law: Law) -> tuple:
         return *NO_LAW[:2], _rows([law.row]), *NO_LAW[3:]
     if isinstance(law, HelicopterLaw):
         return law.settings[None], law.gains, law.who, *NO_LAW[3:5], law.memory, *NO_LAW[6:]
+    if isinstance(law, CascadedPidLaw):
+        signs = law.signs, law.mixing, NOTHING
+        return (
+            law.gains,
+            law.settings,
+            _rows([law.row]),
+            signs,
+            NO_TENSION,
+            law.told,
+            law.memory,
+            NOTHING,
+        )
     if not isinstance(law, TeamLaw):
         return NO_LAW
     shared, who, tension, forces = NO_SHARES, law.rows, NO_TENSION, NO_FORCES

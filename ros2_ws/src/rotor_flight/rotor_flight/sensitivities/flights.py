@@ -180,6 +180,7 @@ def sensitivities(
             fly(scenario, duration=total, plans=plans)  # says why
             raise ContractError("sensitivities: the flight ends early with derivatives alone.")
         doubt = doubt or flown.doubt
+        flown.loop.simulation.note_touching(flown.rows.touching)
         told = flight_of(flown.loop, flown.rows, wall.perf_counter() - began, flown.limited)
         flight = flight or told
         for k, (place, companion) in enumerate(zip(places, companions, strict=True), start=1):
@@ -255,8 +256,9 @@ def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     if not can_compile(loop):
         raise ContractError(
             f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: a "
-            "mission, faults or winches on the way, driven joints, an estimator, batteries, wakes, wind in space, or "
-            "a law of another package. Differentiate the engine itself (rotor_dynamics.sensitivities)."
+            "mission, winches on the way, driven joints, an estimator, wakes, wind in space, faults of vehicles whose "
+            "wrenches act at once, or a law of another package. Differentiate the engine itself "
+            "(rotor_dynamics.sensitivities)."
         )
     return loop
 

@@ -62,17 +62,20 @@ def every_of(scenario: Scenario, record_hz: float | None) -> int:
     return max(1, round(1.0 / (record_hz * scenario.time.control_s)))
 
 
-def flown(scenario: Scenario, duration: float, every: int) -> Flight:
+def flown(scenario: Scenario, duration: float | None, every: int) -> Flight:
     """Fly a scenario as fast as there is a way to; the same bits either way.
+
+    ``duration``: s; default the trajectory and the scenario's ``settle_s``, or until the mission is over.
 
     Raises:
         RotorError: it cannot be flown, or not to its end.
     """
     loop = ClosedLoop(scenario)
-    flight = fly_compiled(loop, duration, every) if can_compile(loop) else None
-    if flight is not None:
-        return flight
-    whole = fly(scenario, duration=duration, loop=ClosedLoop(scenario))
+    if can_compile(loop):
+        flight = fly_compiled(loop, duration or flight_duration(scenario), every)
+        if flight is not None:
+            return flight
+    whole = fly(scenario, duration=duration)
     rows = np.unique(np.append(np.arange(0, len(whole.time), every), len(whole.time) - 1))
     return whole.at(rows)
 
@@ -100,9 +103,8 @@ def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]
             out["verdict"] = f"failed: {error}"
             continue
         out["seed"] = scenario.seed
-        duration = study.duration_s or flight_duration(scenario)
         try:
-            flight = flown(scenario, duration, every_of(scenario, study.record_hz))
+            flight = flown(scenario, study.duration_s, every_of(scenario, study.record_hz))
         except ConfigError:
             raise
         except RotorError as error:
@@ -123,11 +125,13 @@ def step_error(job: Job, number: int, numbers: np.ndarray) -> float:
         scenario = job.scenario(number, numbers.tolist())
     except ConfigError:
         return float("nan")
-    duration = study.duration_s or flight_duration(scenario)
+    duration = study.duration_s
     every = every_of(scenario, study.record_hz)
     finer = replace(scenario, time=replace(scenario.time, step_s=scenario.time.step_s / FINER))
     try:
         coarse, fine = flown(scenario, duration, every), flown(finer, duration, every)
     except RotorError:
         return float("nan")
-    return float(np.abs(State(coarse.states).position - State(fine.states).position).max())
+    n = min(len(coarse.time), len(fine.time))  # missions end when they do
+    apart = State(coarse.states[:n]).position - State(fine.states[:n]).position
+    return float(np.abs(apart).max())

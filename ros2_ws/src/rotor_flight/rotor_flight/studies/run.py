@@ -81,7 +81,8 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
         scenario = job.scenario(0, numbers[0].tolist())
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from error
-    if study.duration_s is None and not flight_duration(scenario) > 0.0:
+    ends = scenario.mission is not None or flight_duration(scenario) > 0.0
+    if study.duration_s is None and not ends:
         raise ConfigError(
             f"{place}: duration_s: is missing, and nothing in the scenario ends by itself. Add it."
         )

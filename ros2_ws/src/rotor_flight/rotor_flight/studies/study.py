@@ -92,7 +92,7 @@ class Study:
         method: how the numbers are drawn.
         settings: what is different in all flights.
         seed: of the numbers; flight i also gets the scenario's seed plus i where ``vary_seed`` is true.
-        duration_s: of every flight; default the trajectory and the scenario's ``settle_s``.
+        duration_s: of every flight; default the scenario's trajectory and ``settle_s``, or until its mission is over.
         record_hz: rows per second that metrics see; default all control periods.
         worst: metric that selects the flights to keep for inspection; default the first one.
         worst_is: which of its numbers are bad; default: the smallest where ``_min`` is in the name of the metric,

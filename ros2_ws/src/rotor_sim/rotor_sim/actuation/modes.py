@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
 from rotor_core.config.schema import Scenario
+from rotor_core.kernels.jit import kernel
 from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
 from rotor_sim.environment.rotor_air import RotorAir
@@ -22,6 +25,28 @@ def start_internal_rotors(engine: Engine, scenario: Scenario, time: float) -> No
         engine.rotors.prescribe(first + i, r.speed_rad_s, r.amplitude_rad_s, r.frequency_hz, phase)
 
 
+@kernel
+def age_rotors(elapsed, rates, drifted):
+    """Write thrust over what it was at the start, (n_vehicles,), after ``elapsed`` s at its ``rates``, 1/s (R.21)."""
+    for v in range(rates.shape[0]):
+        drifted[v] = max(1.0 + rates[v] * elapsed, 0.0)
+
+
+@kernel
+def bound_speeds(speeds, first, pace, drifted, health, fastest):
+    """Bring wanted speeds of rotors, rad/s, down to those that faults, age and power admit, in place.
+
+    Args:
+        speeds: of all rotors of all vehicles, (>= n_rotors,).
+        first: rotor of each vehicle, and the number of all, (n_vehicles + 1,).
+        pace, drifted, fastest: of every vehicle, (n_vehicles,); health: of every rotor; see :class:`Actuators`.
+    """
+    for v in range(pace.shape[0]):
+        share = pace[v] * sqrt(drifted[v])
+        for k in range(first[v], first[v + 1]):
+            speeds[k] = min(speeds[k] * share * sqrt(health[k]), fastest[v])
+
+
 class Actuators(ABC):
     """Common base of all kinds of actuators.
 
@@ -29,9 +54,11 @@ class Actuators(ABC):
         layouts: rotors of all vehicles, for kernels.
         limits: of the rotors; None: they have none.
         applied: wrenches after limits, (n_vehicles, 4).
-        health: of every rotor of every vehicle, thrust that it gives over what it should.
+        first_rotors: rotor of each vehicle among all, and the number of all, (n_vehicles + 1,).
+        health: of every rotor of all vehicles, thrust that it gives over what it should, (n_rotors,).
         fastest: speed that the power of each vehicle admits, (n_vehicles,) rad/s.
         pace: speed that motors reach over the one they are told, by their batteries, (n_vehicles,).
+        gain_rates: of the thrust of each vehicle, (n_vehicles,) 1/s.
         drifted: thrust over what it was at the start, (n_vehicles,).
         is_running: whether there has been a command since the last reset.
         rotor_air: the air at the rotors; None: it changes nothing.
@@ -44,14 +71,16 @@ class Actuators(ABC):
         self.layouts = rotor_limits(sets)
         self.limits = self.layouts if scenario.actuation.limits else None
         self.applied = np.zeros((len(sets), 4))
-        self.health = [np.ones(s.count) for s in sets]
+        self.per_speed2 = np.array([s.thrust_per_speed2 for s in sets])
+        self.first_rotors = np.concatenate([[0], np.cumsum(self.layouts.counts)]).astype(np.int64)
+        self.health = np.ones(self.first_rotors[-1])
         self.fastest = np.full(len(sets), np.inf)
         self.pace = np.ones(len(sets))
         self.is_running = False
         vehicles = scenario.model.vehicles
-        self._gain_rates = np.array([thrust_gain_rate(scenario, v.name) for v in vehicles])
+        self.gain_rates = np.array([thrust_gain_rate(scenario, v.name) for v in vehicles])
         self.drifted = np.ones(len(sets))
-        self.drifts = bool(self._gain_rates.any())
+        self.drifts = bool(self.gain_rates.any())
         self._is_always_bounded = self.drifts or any(v.rotors.motor is not None for v in vehicles)
         self._is_bounded = self._is_always_bounded
 
@@ -62,18 +91,17 @@ class Actuators(ABC):
 
     def age(self, elapsed: float) -> None:
         """Let thrust gains drift to what they are after ``elapsed`` s of the scenario (R.21)."""
-        self.drifted[:] = np.maximum(1.0 + self._gain_rates * elapsed, 0.0)
+        age_rotors(elapsed, self.gain_rates, self.drifted)
 
     def weaken(self, vehicle: int, rotor: int, gain: float) -> None:
         """Let a rotor of a vehicle (rows) give ``gain`` of the thrust that it should."""
-        self.health[vehicle][rotor] = gain
+        self.health[self.first_rotors[vehicle] + rotor] = gain
         self._is_bounded = True
 
     def reset(self) -> None:
         """Nothing acts, everything is well."""
         self.applied[:] = 0.0
-        for health in self.health:
-            health[:] = 1.0
+        self.health[:] = 1.0
         self.fastest[:] = np.inf
         self.pace[:] = self.drifted[:] = 1.0
         self._is_bounded = self._is_always_bounded
@@ -85,18 +113,21 @@ class Actuators(ABC):
         if self.limits:
             self.limits.apply(self.applied)
 
-    def _wanted(self, wrenches: np.ndarray) -> list[np.ndarray]:
-        """Speeds of all rotors that a command asks for, as far as limits, faults and power admit (A.2), (A.3)."""
+    def split(self, of_rotors: np.ndarray) -> list[np.ndarray]:
+        """What is told of all rotors, (n_rotors,), by vehicles."""
+        return [of_rotors[a:b] for a, b in pairwise(self.first_rotors)]
+
+    def bounds(self) -> tuple[np.ndarray, ...]:
+        """Of :func:`bound_speeds`, after the speeds."""
+        return self.first_rotors, self.pace, self.drifted, self.health, self.fastest
+
+    def _wanted(self, wrenches: np.ndarray, speeds: np.ndarray) -> None:
+        """Write what a command asks of rotors, (>= n_rotors,), as far as limits, faults and power admit (A.2, A.3)."""
         self._apply(wrenches)
-        if not self._is_bounded:
-            return [s.speeds(w) for s, w in zip(self.sets, self.applied, strict=True)]
-        paces = self.pace * np.sqrt(self.drifted)
-        return [
-            np.minimum(s.speeds(w) * pace * np.sqrt(health), fastest)
-            for s, w, pace, health, fastest in zip(
-                self.sets, self.applied, paces, self.health, self.fastest, strict=True
-            )
-        ]
+        layouts = self.layouts
+        rotor_speeds(layouts.unmixing, layouts.counts, self.per_speed2, self.applied, speeds)
+        if self._is_bounded:
+            bound_speeds(speeds, *self.bounds())
 
     def renew(self, engine: Engine) -> None:  # noqa: B027 (most have nothing to do)
         """Go on in an engine that was made anew, whose rotors give what they do in air at rest."""
@@ -150,7 +181,7 @@ class WrenchActuators(Actuators):
 
     def _bound(self) -> None:
         """Limit the wrenches to what faults and power leave of them."""
-        for i, (s, health) in enumerate(zip(self.sets, self.health, strict=True)):
+        for i, (s, health) in enumerate(zip(self.sets, self.split(self.health), strict=True)):
             given = health * self.drifted[i] * self.pace[i] ** 2
             if np.any(given != 1.0) or self.fastest[i] < np.inf:
                 most = s.thrust_per_speed2 * self.fastest[i] ** 2
@@ -183,8 +214,6 @@ class RotorActuators(Actuators):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario, [rotor_set(v.rotors) for v in scenario.model.vehicles])
-        self._ends = np.cumsum([s.count for s in self.sets])
-        self.per_speed2 = np.array([s.thrust_per_speed2 for s in self.sets])
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
@@ -195,19 +224,14 @@ class RotorActuators(Actuators):
             engine.rotors.start(speeds)
             self.is_running = True
         if self.rotor_air is not None:
-            now = engine.rotors.speeds[: self._ends[-1]]
+            now = engine.rotors.speeds[: self.first_rotors[-1]]
             self.rotor_air.look(engine, self.rotor_air.thrusts(now))
             self.renew(engine)
 
     def _asked(self, engine: Engine, wrenches: np.ndarray) -> np.ndarray:
         """Speeds of all rotors that commands ask for, (n_rotors,) rad/s; those of others stay."""
         speeds = engine.rotors.targets
-        if self.are_free:
-            self._apply(wrenches)
-            layouts = self.layouts
-            rotor_speeds(layouts.unmixing, layouts.counts, self.per_speed2, self.applied, speeds)
-        elif wanted := self._wanted(wrenches):
-            speeds[: self._ends[-1]] = np.concatenate(wanted)
+        self._wanted(wrenches, speeds)
         return speeds
 
     def recall(self, engine: Engine, times: np.ndarray, wrenches: np.ndarray) -> None:
@@ -223,7 +247,7 @@ class RotorActuators(Actuators):
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""
-        return np.split(engine.rotors.speeds[: self._ends[-1]], self._ends[:-1])
+        return self.split(engine.rotors.speeds[: self.first_rotors[-1]])
 
 
 class PropellerActuators(Actuators):
@@ -254,9 +278,10 @@ class PropellerActuators(Actuators):
 
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
-        first = self._first
+        first, told = self._first, np.zeros(self.first_rotors[-1])
+        self._wanted(wrenches, told)
         efforts, commanded = np.zeros(len(engine.joints)), np.zeros(len(engine.joints), bool)
-        for i, (wanted, spins) in enumerate(zip(self._wanted(wrenches), self._spins, strict=True)):
+        for i, (wanted, spins) in enumerate(zip(self.split(told), self._spins, strict=True)):
             rates = spins * wanted
             own = slice(first, first + len(rates))
             if self._driven:

@@ -87,6 +87,11 @@ class Winches:
     def __len__(self) -> int:
         return len(self._winches)
 
+    @property
+    def are_idle(self) -> bool:
+        """True if nobody asks for anything, and no brake has to be put on."""
+        return bool(np.isnan(self._rates).all())
+
     def reset(self) -> None:
         """Nothing has been asked for."""
         self._goals[:] = self._rates[:] = self._torques[:] = np.nan
