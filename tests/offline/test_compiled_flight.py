@@ -13,7 +13,7 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario, scenario_from_text
-from rotor_core.config.schema import Actuation, Change, WindTo
+from rotor_core.config.schema import Actuation, Change, MotorFault, WindTo
 from rotor_core.config.sensing import Noise, Outage, Sensing
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError, SolverError
@@ -246,6 +246,15 @@ def test_missions_are_flown_ahead_alike(name, longest, monkeypatch):
     flown = 0.0 if name in ("lift_and_set_down", "delivery_fault_lost_pose") else 0.2
     assert sum(skipped) >= flown * len(whole.time)
     assert len(skipped) + sum(skipped) == len(whole.time)
+
+
+def test_a_fault_where_wrenches_act_at_once_ends_what_is_flown_ahead():
+    """Its bounds are no matter of kernels."""
+    fault = Change(0.5, motor=MotorFault("quad1", 1, 0.8))
+    scenario = replace(load_scenario("hover"), changes=(fault,))
+    quick, whole = fly(scenario, duration=1.5), step_by_step(scenario, 1.5)
+    np.testing.assert_array_equal(quick.states, whole.states)
+    assert np.ptp(whole.states[:, 0, 2]) > 0.01
 
 
 def test_a_mission_that_ends_early_is_flown_ahead_to_its_time():

@@ -127,6 +127,42 @@ def test_the_plant_is_that_of_the_scenario(tmp_path):
         Worlds(Task(str(tmp_path / "cut.yaml")), 1)
 
 
+SPINNING = """
+schema: 1
+description: a vehicle with a flywheel
+model: {vehicles: [{use: dragonfly, internal_rotors: [{axis: [0, 0, 1], inertia_kg_m2: 2.0e-5, speed_rad_s: 800}]}]}
+controller: {use: quadrotor}
+trajectory: {type: hover}
+time: {integrator: %s}
+"""
+
+
+@pytest.mark.parametrize("integrator", ["rkmk4", "euler"])
+def test_internal_rotors_turn_and_the_integrator_is_that_of_the_scenario(integrator, tmp_path):
+    """A flywheel that stood still would lean the vehicle by radians; Euler's steps miss by millimetres."""
+    (tmp_path / "flywheel.yaml").write_text(SPINNING % integrator)
+    task = Task(str(tmp_path / "flywheel.yaml"), spread_m=0.0, speed_m_s=0.0, tilt_deg=0.0)
+    worlds, simulation = Worlds(task, 1), Simulation(tmp_path / "flywheel.yaml")
+    worlds.restart(0, np.random.default_rng(0))
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        actions = random.uniform(-0.3, 0.3, (1, 1, 4))
+        worlds.step(actions)
+        for _ in range(round(task.period_s / simulation.scenario.time.control_s)):
+            simulation.step(worlds._hover + worlds._scale * actions[0])
+    assert np.abs(simulation.state["quad1"].body_rate).max() > 0.1
+    np.testing.assert_allclose(worlds.states[0], simulation.state.array[:, :13], rtol=0, atol=1e-10)
+
+
+def test_cables_that_worlds_cannot_have_are_refused(tmp_path):
+    text = locate("scenarios", "tethered_quadrotor").read_text()
+    assert "mass_kg_per_m" in text
+    still = "\n".join(line for line in text.splitlines() if "wind" not in line)
+    (tmp_path / "heavy.yaml").write_text(still)
+    with pytest.raises(ConfigError, match="cables without mass"):
+        Worlds(Task(str(tmp_path / "heavy.yaml")), 1)
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

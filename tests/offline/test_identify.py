@@ -248,19 +248,38 @@ def test_windows_begin_with_motors_where_commands_have_left_them(horizon):
     assert found.value == pytest.approx(0.05, rel=1e-4)
 
 
+DROPPED = """
+schema: 1
+description: a drone lets its parcel go in the air, as its mission says
+model:
+  vehicles: [{use: delivery_drone, name: drone}]
+  payloads: [{use: six_pack, name: parcel}]
+  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [0, 0, 0]}]
+initial: [{entity: drone, position_m: [0, 0, 3]}]
+controller: {use: quadrotor}
+mission: {steps: [{type: hover, duration_s: 0.6}, {type: release, payload: parcel}, {type: hover, duration_s: 1}]}
+"""
+
+
 def test_what_windows_cannot_know_is_refused(tmp_path, capsys):
-    """Turbulence that went on, a charge that was used, a load that was gripped: they were taken as at the start."""
+    """Turbulence that went on, a load that was gripped, a winch, blades, a wrapped cable: they were as at the start."""
     air = "environment: {wind: {turbulence: {wind_at_6m_m_s: 8.0, altitude_m: 6.0, airspeed_m_s: 5.0}}}"
     plain = "model: {vehicles: [{use: hummingbird, drag: {linear_n_s_per_m: [0.1, 0.1, 0.1]}}]}"
     blown = f"schema: 1\ndescription: gusts\n{plain}\ncontroller: {{use: quadrotor}}\n{air}\n"
     flights = (
         fly(scenario_from_text(blown), duration=1.0),
         fly(load_scenario("pick_and_place"), duration=0.5),
+        fly(load_scenario("winch_delivery"), duration=0.5),
+        fly(load_scenario("helicopter_hover"), duration=0.5),
+        fly(load_scenario("pendulum_on_peg"), duration=0.5),
+        fly(scenario_from_text(DROPPED), duration=1.0),
     )
-    for flight, words in zip(
-        flights, ("turbulence: how it blows", "gripped, let go or wound"), strict=True
-    ):
-        path = flight.save(tmp_path / f"{flight.scenario.name or 'gusts'}.mcap")
+    words_of = (
+        "turbulence: how it blows", "gripped, let go or wound", "cable1 has a winch", "blades of a helicopter",
+        "how cable1 lies on", "release at 0.5",
+    )  # fmt: skip
+    for i, (flight, words) in enumerate(zip(flights, words_of, strict=True)):
+        path = flight.save(tmp_path / f"{i}.mcap")
         assert (
             main(
                 ["identify", str(path), "--states", "ground_truth", "--out", str(tmp_path / "out")]

@@ -479,6 +479,38 @@ def test_helicopters_begin_at_the_start(flown):
     check_same(record, predict(record), 1e-6)
 
 
+DROPPED = """
+schema: 1
+description: a drone lets its parcel go in the air, as its mission says
+model:
+  vehicles: [{use: delivery_drone, name: drone}]
+  payloads: [{use: six_pack, name: parcel}]
+  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [0, 0, 0]}]
+initial: [{entity: drone, position_m: [0, 0, 3]}]
+controller: {use: quadrotor}
+mission: {steps: [{type: take_off, height_m: 0.5, duration_s: 1}, {type: release, payload: parcel}, {type: hover, duration_s: 1}]}
+settle_s: 0
+"""
+
+
+def test_what_a_mission_lets_go_is_let_go_again():
+    """A replay that kept the parcel would miss by metres."""
+    flight = fly(scenario_from_text(DROPPED))
+    (event,) = [e for e in flight.events if e.type == "release"]
+    at = event.time - flight.time[0] - 0.3
+    check_same(flight, predict(flight, at, 0.8), 1e-9)
+    assert np.ptp(flight["parcel"].position[:, 2]) > 1.0
+    with pytest.raises(ConfigError, match=r"release of parcel at .* came before"):
+        predict(flight, at + 0.5)
+
+
+def test_cables_that_may_wrap_around_something_begin_at_the_start():
+    flight = fly(load_scenario("pendulum_on_peg"), duration=1.0)
+    check_same(flight, predict(flight), 1e-9)
+    with pytest.raises(ConfigError, match="how cable1 lies on what it may wrap around"):
+        predict(flight, 0.8)
+
+
 def breaking(when):
     from rotor_core.errors import SolverError
 

@@ -24,6 +24,7 @@ from rotor_dynamics.actuation.swashplates import SwashDrive
 from rotor_dynamics.actuation.winches import WinchDrive
 from rotor_dynamics.collisions.looking import find_overlap
 from rotor_dynamics.constraints.routes import lay_routes
+from rotor_dynamics.constraints.ways import keep_ways, mark_still
 from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
@@ -155,11 +156,16 @@ class Engine(EngineState):
         *,
         joints: np.ndarray | None = None,
         time: float | None = None,
+        after: Engine | None = None,
     ) -> None:
         """Set the state of all members, (n, >= 13), and angles and rates of all joints, (n_joints, 2).
 
         Cables at their length become taut, welded members must agree. Links follow from their root
-        and the joints (default: as they are), whatever ``states`` says of them.
+        and the joints (default: as they are), whatever ``states`` says of them. Cables lie on pulleys and along
+        straight lines, but for those of bodies that stay where they are: these lie as they do.
+
+        Args:
+            after: a world with the same cables and places, in which they lie so.
 
         Raises:
             ContractError: wrong shape or not finite.
@@ -168,6 +174,7 @@ class Engine(EngineState):
         """
         states = checked_states(self.system, states)
         world = self.world
+        places = world.states[memory.START, :, memory.P : memory.Q + 4].copy()
         if joints is not None:
             self.joints.write_state(joints)
         place(self.system, self.groups, self.topology, world, states)
@@ -190,7 +197,12 @@ class Engine(EngineState):
             )
         self.winches.lay_out()
         if len(world.routes):
+            if after is not None:
+                keep_ways(world, after.world)
+            else:
+                mark_still(world, places)
             lay_routes(self.ints, self.floats, True)
+        self.ints[memory.HAS_STATE] = 1
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self._check_moved()
@@ -230,6 +242,9 @@ class Engine(EngineState):
         other.swash.take_over(self.swash)
         other.winches.take_over(self.winches)
         other.winches.lay_out()
+        other.world.states[memory.START] = self.world.states[memory.START]
+        keep_ways(other.world, self.world)
+        other.ints[memory.HAS_STATE] = self.ints[memory.HAS_STATE]
         other.lead(states, leaders, joints)
         return other
 
@@ -241,12 +256,14 @@ class Engine(EngineState):
         Raises:
             ContractError: wrong shape or not finite.
         """
+        places = self.world.states[memory.START, :, memory.P : memory.Q + 4].copy()
         self.joints.write_state(joints)
         place(
             self.system, self.groups, self.topology, self.world, checked_states(self.system, states), leaders
         )  # fmt: skip
         self._move_links()
         if len(self.world.routes):
+            mark_still(self.world, places)
             lay_routes(self.ints, self.floats, True)
 
     def place(self, states: np.ndarray, joints: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     other.winches.take_over(engine.winches)
     wind = slice(memory.WIND, memory.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
-    other.set_state(states, joints=joints, time=engine.time)
+    other.set_state(states, joints=joints, time=engine.time, after=engine)
     other.earlier_accuracy = engine.accuracy
     same = other.world.contact_int[:, memory.CAN_TOUCH] != 0  # what stands stays anchored
     for mine, theirs in (
@@ -121,7 +121,10 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
         blades=(),
         surfaces=(),
         forces=(),
-        joints=tuple(_bare(j) for j in new.joints),
+        joints=tuple(
+            _bare(j, driven=bool(d))
+            for j, d in zip(new.joints, engine.joints.is_driven, strict=True)
+        ),
     )
     other = Engine(bare, max_external=len(bare.bodies))
     states = motion[:, : memory.STATE].copy()
@@ -141,10 +144,10 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
     return states, np.stack([angles, other.joints.accelerations], axis=1)
 
 
-def _bare(joint: Joint) -> Joint:
-    """A joint that neither resists nor stops."""
+def _bare(joint: Joint, *, driven: bool) -> Joint:
+    """A joint that neither resists nor stops, or one that is driven, such as a drum that its brake holds."""
     return replace(
-        joint, damping=0.0, friction=0.0, stiffness=0.0, lower=-np.inf, upper=np.inf, lag=0.0,
+        joint, driven=driven, damping=0.0, friction=0.0, stiffness=0.0, lower=-np.inf, upper=np.inf, lag=0.0,
         effort_limit=np.inf,
     )  # fmt: skip
 

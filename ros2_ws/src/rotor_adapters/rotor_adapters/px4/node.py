@@ -129,10 +129,17 @@ class Px4Node(Adapter):
         yaw, yaw_rate = swap_yaw(float(message.yaw)), -float(message.yawspeed)
 
         def act(autopilot: Autopilot, state: np.ndarray) -> np.ndarray:
-            # NaN: not controlled, which is what being there already comes to
-            position = np.where(np.isnan(parts[0]), State(state).position, parts[0])
+            # NaN: not controlled, which is what being there already, and as fast, comes to; who asks for a place only
+            # asks to be at rest there
+            free = np.isnan(parts[0])
+            if (free & np.isnan(parts[1]) & np.isnan(parts[2])).any():
+                raise ContractError(
+                    "trajectory_setpoint: every axis needs a position, a velocity or an acceleration; the rest is NaN."
+                )
+            position = np.where(free, State(state).position, parts[0])
+            velocity = np.where(free & np.isnan(parts[1]), State(state).velocity, parts[1])
             heading = float(rpy_from_wxyz(State(state).attitude)[2]) if np.isnan(yaw) else yaw
-            reference = reference_of(position, parts[1], parts[2], heading, yaw_rate, parts[3])
+            reference = reference_of(position, velocity, parts[2], heading, yaw_rate, parts[3])
             if not np.isfinite(reference).all():
                 raise ContractError("trajectory_setpoint: numbers must be finite or NaN.")
             return autopilot.follow(state, reference)

@@ -458,7 +458,7 @@ def measure_routes(ints, floats, which_state, which_slope, t):
 
 @linked(*WORLD, FLAG, part=PART)
 def lay_routes(ints, floats, anew):
-    """Measure all routes in the start, outside of steps; ``anew``: a state was set, and cables lie where it says.
+    """Measure all routes in the start, outside of steps; ``anew``: a state was set: all but those that stay are laid.
 
     Straight lines that pass through a peg lie on it then, on the side that they pass.
     """
@@ -468,15 +468,18 @@ def lay_routes(ints, floats, anew):
         put9(world.bodies[b], memory.ROTATION, so3.matrix(so3.get4(state[b], memory.Q)))
     if anew:
         begin_sheaves(world)
-        for p in range(world.head[memory.N_PINS]):
-            if world.pin_int[p, memory.IN_ROW] == 1:
-                begin_row(world, p)
+        for r in range(cable_routes(world)):
+            row = world.route_int[r]
+            for p in range(row[memory.FIRST_PIN], row[memory.END_PIN]):
+                if row[memory.STAYS] == 0 and world.pin_int[p, memory.IN_ROW] == 1:
+                    begin_row(world, p)
     for _ in range(1 + 2 * world.head[memory.N_SHEAVES]):
         turned = False
         for r in range(cable_routes(world)):
             measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         for i in range(world.head[memory.N_SHEAVES]):
-            if anew and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
+            stays = world.route_int[world.sheave_int[i, memory.SHEAVE_ROUTE], memory.STAYS] != 0
+            if anew and not stays and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
                 turn_sheave(ints, floats, world, i)
                 turned = True
                 break

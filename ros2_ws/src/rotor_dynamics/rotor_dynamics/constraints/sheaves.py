@@ -313,15 +313,18 @@ def places_on(world, i):
 
 @inlined
 def begin_sheaves(world):
-    """A state is set: cables lie on pulleys, for less than a turn, and not on pegs."""
+    """A state is set: cables that are laid anew lie on pulleys, for less than a turn, and not on pegs."""
     for i in range(world.head[memory.N_SHEAVES]):
         number = world.sheave_int[i]
+        if world.route_int[number[memory.SHEAVE_ROUTE], memory.STAYS] != 0:
+            continue
         number[memory.LIES_ON] = 1 if number[memory.PULLEY] != 0 else 0
         number[memory.SIDE] = number[memory.PULLEY]
         world.sheaves[i, memory.WRAP_ANGLE] = pi
         number[memory.FRESH] = memory.FROM_START
-    for b in range(world.head[memory.N_POLYHEDRA]):
-        world.polyhedron_int[b, memory.N_BENDS] = world.polyhedron_int[b, memory.WAY_LOST] = 0
+        b = number[memory.POLYHEDRON_AT] - 1
+        if b >= 0:
+            world.polyhedron_int[b, memory.N_BENDS] = world.polyhedron_int[b, memory.WAY_LOST] = 0
 
 
 @inlined

@@ -44,6 +44,9 @@ CAPSTAN_PIN = route_int(
 LAST_PIN = route_int(
     "", "its last one, on the same body; rings and sheaves between them are one capstan"
 )
+STAYS = route_int(
+    "", "1 where its cable goes on to lie as it does when a state is set; else it is laid anew"
+)
 ROUTE_INT = route_int.width
 
 pin = Row("pin", "A point of a route, in the order of its path.")

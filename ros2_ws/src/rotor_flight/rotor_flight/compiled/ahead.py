@@ -43,7 +43,7 @@ class Ahead:
         periods = len(rows.times) - 1
         self._call = Call(loop, periods, 1, rows)
         self._changes = np.array(loop.simulation.change_periods(periods), int)
-        self._can = is_flown_by_kernels(loop) and loop.simulation.scenario.sensing.is_ideal
+        self._sees_all = loop.simulation.scenario.sensing.is_ideal
 
     def fly(self, first: int, last: int) -> int:
         """Fly on from the start of a period; the period before whose decision the loop is then.
@@ -100,7 +100,9 @@ class Ahead:
         """The period up to which nobody but laws and missions decides, from ``first`` on."""
         loop = self._loop
         simulation = loop.simulation
-        if not self._can or first == 0 or loop.is_told or not simulation.winches.are_idle:
+        if not self._sees_all or first == 0 or loop.is_told or not simulation.winches.are_idle:
+            return first
+        if not is_flown_by_kernels(loop):  # asked again: a fault or a brake may have come between
             return first
         end = min(first + LONGEST, last, *self._changes[self._changes >= first][:1])
         if end <= first:

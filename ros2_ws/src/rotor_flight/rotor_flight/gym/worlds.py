@@ -23,6 +23,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_core.vehicles.rotors import rotor_limits, rotor_set
 from rotor_dynamics.batch import Batch
 from rotor_dynamics.sensitivities.linearization import Transition
+from rotor_sim.actuation.modes import start_internal_rotors
 from rotor_sim.plant.system import system_from_scenario, thrust_gain
 
 SOLID, POINT = 18, 6
@@ -99,6 +100,11 @@ class Worlds:
             raise ConfigError(
                 f"{task.scenario}: environments for learning stay as they begin; leave out changes."
             )
+        if any(c.mass_kg_per_m or (c.winch and c.winch.drum) for c in model.cables):
+            raise ConfigError(
+                f"{task.scenario}: environments for learning have cables without mass, and no drums; leave out "
+                "mass_kg_per_m and drum of cables."
+            )
         step = scenario.time.step_s
         self.steps, self.periods = round(task.period_s / step), round(task.limit_s / task.period_s)
         if self.steps < 1 or abs(self.steps * step - task.period_s) > SAME_TIME:
@@ -132,7 +138,10 @@ class Worlds:
             system_from_scenario(scenario),
             tiled,
             wrenches=self._gain * self._hover,
+            prepare=lambda engine, _: start_internal_rotors(engine, scenario, engine.time),
             step=scenario.time.step_s,
+            integrator=scenario.time.integrator,
+            tolerance=scenario.time.tolerance,
         )
         self.states = tiled
         self.age = np.zeros(count, np.int64)

@@ -14,7 +14,7 @@ from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.identify.fit import CONFIDENCE, Identified, identify
 from rotor_recordings.identify.parameters import chosen, default_names
 from rotor_recordings.identify.windows import make_windows
-from rotor_recordings.predict.predict import untold_past
+from rotor_recordings.predict.predict import orders_in, untold_orders, untold_past
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,11 +25,21 @@ def run(options: argparse.Namespace) -> int:
     # what a recording's own scenario told the simulator apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
     if untold := untold_past(scenario):
-        raise ConfigError(f"{untold}. Leave it out: --scenario with a nominal model without it.")
+        raise ConfigError(
+            f"{untold}, and parts of a flight are predicted. Record a flight without it, or leave it out: --scenario "
+            "with a nominal model without it."
+        )
+    if untold := untold_orders(scenario):
+        raise ConfigError(f"{untold}. Record a flight with cables of fixed lengths.")
     if any(c.attach or c.release or c.wind for c in scenario.changes):
         raise ConfigError(
             "changes: windows do not know what is gripped, let go or wound on the way. Record a flight without, and "
             "leave it out of the scenario."
+        )
+    if orders := orders_in(flight):
+        raise ConfigError(
+            f"{orders[0].type} at {orders[0].time - flight.time[0]:.3f} s: windows do not know what a mission or a "
+            "service cuts, grips or lets go on the way. Record a flight without."
         )
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
@@ -84,5 +94,8 @@ def rows_of(found: Identified) -> list[tuple[str, str]]:
         ("fitted windows", found.fit_before, found.fit_after),
         ("windows held back", found.check_before, found.check_after),
     ):
-        rows.append((f"prediction error, {name}", f"{1e3 * before:.2f} -> {1e3 * after:.2f} mm"))
+        worse = "   worse than before: do not use these numbers" if after > before else ""
+        rows.append(
+            (f"prediction error, {name}", f"{1e3 * before:.2f} -> {1e3 * after:.2f} mm{worse}")
+        )
     return rows

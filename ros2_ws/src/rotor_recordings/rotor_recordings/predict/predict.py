@@ -17,6 +17,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
 from rotor_core.state import FULL_STATE, State, States, blended
+from rotor_dynamics.hybrid.events import Event
 from rotor_flight.flight import SAME_TIME, Flight
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
@@ -72,20 +73,8 @@ def predict(
         raise ConfigError(
             f"--at {at:g}: the recording does not hold the state of every entity there. Begin elsewhere."
         )
-    if begin and any(v.helicopter for v in scenario.model.vehicles):
-        raise ConfigError(
-            "--at: the blades of a helicopter are not recorded; it can be replayed from its start only."
-        )
-    if winding := [
-        n for n, c in zip(scenario.model.cable_names, scenario.model.cables, strict=True) if c.winch
-    ]:
-        raise ConfigError(
-            f"{winding[0]} has a winch: recordings do not hold what it was asked for, so it cannot be replayed."
-        )
-    if begin and any(c.mass_kg_per_m for c in scenario.model.cables):
-        raise ConfigError(
-            "--at: how the masses of heavy cables move is not recorded; it can be replayed from its start only."
-        )
+    if winding := untold_orders(scenario):
+        raise ConfigError(f"{winding}, so it cannot be replayed.")
     if begin and (untold := untold_past(scenario)):
         raise ConfigError(f"--at: {untold}; it can be replayed from its start only.")
     simulation = Simulation(scenario)
@@ -124,8 +113,45 @@ REMEMBERED = 1.0
 """What motors were asked for longer before the start of a replay has no effect, s."""
 
 
+def untold_orders(scenario: Scenario) -> str:
+    """What makes a flight depend on orders that nobody records; empty: nothing does."""
+    names = zip(scenario.model.cable_names, scenario.model.cables, strict=True)
+    winding = [name for name, cable in names if cable.winch]
+    return (
+        f"{winding[0]} has a winch: recordings do not hold what it was asked for" if winding else ""
+    )
+
+
+def orders_in(record: Flight) -> list[Event]:
+    """What was cut, attached and released in a flight by somebody else than its scenario, in the order of time."""
+    scenario, start = record.scenario, float(record.time[0])
+    period = scenario.time.control_s
+    own = [
+        (kind, change.at_s)
+        for change in scenario.changes
+        for kind in ("cut", "attach", "release")
+        if getattr(change, kind) is not None
+    ]
+    return [
+        event
+        for event in record.events
+        if event.type in ("cut", "attach", "release")
+        and not any(
+            kind == event.type and abs(event.time - start - at) < 1.5 * period for kind, at in own
+        )
+    ]
+
+
 def untold_past(scenario: Scenario) -> str:
     """What makes a later part of a flight depend on what nobody records; empty: nothing does."""
+    model = scenario.model
+    if any(v.helicopter for v in model.vehicles):
+        return "the blades of a helicopter are not recorded"
+    if any(c.mass_kg_per_m for c in model.cables):
+        return "how the masses of heavy cables move is not recorded"
+    for name, cable in zip(model.cable_names, model.cables, strict=True):
+        if any(part.turn == 0 for part in cable.cylinders):
+            return f"how {name} lies on what it may wrap around is not recorded"
     if scenario.environment.wind.turbulence is not None:
         return "environment.wind.turbulence: how it blows depends on all that it has blown before"
     if any(v.battery and v.battery.assumed_v is not None for v in scenario.model.vehicles):
@@ -167,10 +193,13 @@ def _run(
         if cables:
             tensions[i], taut[i] = simulation.engine.tensions, simulation.engine.taut
 
+    orders = [e for e in orders_in(record) if e.time > span[0] - 0.5 * period]
     for i, t in enumerate(times):
         hook(simulation, float(t))
         references[i] = _reference(record, float(t))
         try:
+            while orders and orders[0].time < t + 0.5 * period:
+                _obey(simulation, orders.pop(0))
             control_period(simulation, decide, record=keep, integrates=i < n)
         except (SolverError, ContractError) as error:
             ended, last = f"after {t - span[0]:.3f} s: {error}", i
@@ -215,6 +244,17 @@ def _scale(state: np.ndarray) -> np.ndarray:
     out = np.ones(13)
     State(out).attitude[:] = np.linalg.norm(State(state).attitude)
     return out
+
+
+def _obey(simulation: Simulation, order: Event) -> None:
+    """Do again what somebody ordered."""
+    if order.type == "cut":
+        for k in order.cables:
+            simulation.engine.cut(k)
+    elif order.type == "attach":
+        simulation.attach(*order.bodies)
+    else:
+        simulation.release(*order.bodies)
 
 
 def _make_past(record: Flight, simulation: Simulation, start: float) -> None:

@@ -1,0 +1,36 @@
+"""How cables lie on what they wrap around, from one state that is set to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_dynamics import memory
+from rotor_dynamics.memory.world import World
+
+STILL = 1e-9
+"""Bodies that move by less, m, and turn by less, in the numbers of their attitude, stay where they are."""
+
+
+def keep_ways(world: World, other: World) -> None:
+    """Let all cables lie as the same cables do in another world, whose bodies are in the same places."""
+    columns = slice(memory.SIDE, memory.BEHIND_PIN + 1)
+    world.sheave_int[:, columns] = other.sheave_int[:, columns]
+    world.sheaves[:, memory.WRAP_ANGLE :] = other.sheaves[:, memory.WRAP_ANGLE :]
+    world.pin_int[:, memory.NEXT_PIN] = other.pin_int[:, memory.NEXT_PIN]
+    world.polyhedra[:], world.polyhedron_int[:] = other.polyhedra, other.polyhedron_int
+    world.route_int[:, memory.STAYS] = 1
+
+
+def mark_still(world: World, places: np.ndarray) -> None:
+    """Let cables lie as they do where all bodies that they touch stay; a first state lays all of them.
+
+    Args:
+        world: whose start is set.
+        places: position and attitude of all rows before, (n, 7).
+    """
+    now = world.states[memory.START, :, memory.P : memory.Q + 4]
+    with np.errstate(invalid="ignore"):  # what was nowhere
+        moved = ~(np.abs(now - places).max(axis=1) <= STILL)
+    for row in world.route_int:
+        bodies = world.grip_int[row[memory.FIRST_GRIP] : row[memory.END_GRIP], memory.GRIP_BODY]
+        row[memory.STAYS] = world.head[memory.HAS_STATE] != 0 and not moved[bodies].any()
