@@ -64,4 +64,6 @@ class VehicleController(Node):
         self.commands.publish(answer)
 
 
+if len(sys.argv) < 3:
+    sys.exit(f"usage: {sys.argv[0]} SCENARIO VEHICLE [--ros-args -r __ns:=/VEHICLE]")
 sys.exit(run(lambda: VehicleController(*sys.argv[1:3]), sys.argv))

@@ -98,6 +98,17 @@ def test_px4_flies(bench, tmp_path):
     keep(bench, trajectory, point, lambda: abs(at(odometry)[1] - 0.3) < 0.05, "the next point")
     assert off() < 0.1
 
+    # an acceleration alone leaves the velocity free: it had settled at 0.3 s times the acceleration
+    push = px4.TrajectorySetpoint(
+        position=[nan[0], nan[0], -1.0], velocity=nan, acceleration=[0.5, 0.0, nan[0]], jerk=nan, yaw=0.5
+    )  # fmt: skip
+
+    def speed():
+        v = odometry[-1].twist.twist.linear
+        return np.hypot(v.x, v.y)
+
+    keep(bench, trajectory, push, lambda: speed() > 0.6, "more speed")
+
     hover = 0.25 * 9.81 / 4.240
     attitude = publisher(px4.VehicleAttitudeSetpoint, "vehicle_attitude_setpoint")
     # nose down in PX4's axes, heading north: flies north, our +y

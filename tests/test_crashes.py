@@ -118,6 +118,39 @@ def test_a_killed_parent_leaves_a_whole_bag_and_no_process(tmp_path, domain):
     assert read_flight(out / "bag").time[-1] > 1.2
 
 
+def test_nothing_flies_on_when_a_node_of_a_run_is_gone(tmp_path, domain):
+    """The end of a controller is seen within a third of a second; time stands while the bag is closed."""
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(scenario=SCENARIO, out=str(out))],
+        env=domain, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    file, end = out / "bag" / "bag.mcap", time.monotonic() + 60.0
+    while not (file.exists() and file.stat().st_size > 50_000):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.1)
+    (controller,) = [
+        p
+        for p in _mentioning(str(out))
+        if b"/controller " in _words(p) or b"/controller\0" in _words(p)
+    ]
+    os.kill(int(controller), signal.SIGKILL)
+    _, said = process.communicate(timeout=60.0)
+    assert process.returncode == 2 and "the controller was killed (SIGKILL)" in said
+    flight = read_flight(out / "bag")
+    commanded = flight.all_commands.time[-1]
+    assert (
+        flight.time[-1] - commanded < 2.0
+    )  # a third of a second, and what a busy machine adds; it was 5 s and more
+
+
+def _words(process: str) -> bytes:
+    try:
+        return (Path("/proc") / process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def _mentioning(text: str) -> list[str]:
     """Processes whose environment or arguments name a folder."""
     found = []

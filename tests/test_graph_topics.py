@@ -1,6 +1,7 @@
 """Every topic, type, QoS, frame and rate that docs/graph.md promises (ecosystem page, 2.3), with real processes over DDS."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,8 +28,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.config.sensing import Noise, Sensing
+from rotor_core.errors import ConfigError
 from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.ros import qos
+from rotor_sim.ros.topics.sensors import message_of, topic_of
+from rotor_sim.sensing.sensor import Channel
 
 SCENARIO = "three_dragonflies_triangular_1m"
 VEHICLES, ENTITIES = ("quad1", "quad2", "quad3"), ("quad1", "quad2", "quad3", "payload")
@@ -308,6 +312,24 @@ def test_sensors_whose_numbers_are_no_doubles_are_told(tmp_path):
         bench.until(lambda: len(heard) > 5, "ranges")
     assert heard[-1].range == pytest.approx(1.5, abs=0.1)
     assert heard[-1].header.frame_id == "quad1/rangefinder"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"message": "sensor_msgs/msg/Temprature"}, "no message 'sensor_msgs/msg/Temprature'"),
+        ({"fields": ("temprature",)}, "Temperature has no number 'temprature'"),
+        ({"constants": {"varience": 1.0}}, "Temperature has no number 'varience'"),
+    ],
+)
+def test_sensor_topics_that_cannot_be_are_named(keys, words):
+    """What a package declares wrongly is said with its topic, not as a defect of ours."""
+    channel = Channel("quad1/air", "quad1", "sensor_msgs/msg/Temperature", ("temperature",))
+    channel = replace(channel, **keys)
+    with pytest.raises(ConfigError, match=f"sensor topic 'quad1/air': .*{words}"):
+        topic_of(
+            channel, SimpleNamespace(handle=SimpleNamespace(publish_raw=None)), message_of(channel)
+        )
 
 
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):

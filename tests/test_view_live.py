@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 from rotor_msgs.msg import TeamState
+from std_srvs.srv import Trigger
 
 from rotor.graph.plan import NodePlan
 from rotor_core.config.loader import load_scenario
@@ -71,6 +72,12 @@ def test_the_viewer_says_when_another_scenario_flies_or_nobody(tmp_path, monkeyp
                     assert source.remark == "the graph flies quad1, not this scenario: view that"
                     continue
                 bench.until(lambda look=look: look() is not None, "a state")
+                assert bench.call(Trigger, "/simulator/pause", Trigger.Request()).success
+                bench.until(
+                    lambda look=look, s=source: look() and s.remark == "paused", "that time stands"
+                )
+                assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+                bench.until(lambda look=look, s=source: look() and not s.remark, "that it passes")
                 bench.until(lambda: len(states) > 200, "a flight that nobody looks at")
                 for child in bench.group.children.values():
                     child.process.send_signal(signal.SIGTERM)

@@ -473,10 +473,10 @@ def test_three_ardupilots_have_ports_ten_apart(tmp_path):
 class Betaflight(threading.Thread):
     """A peer that answers states with throttles; keeps what it was sent."""
 
-    def __init__(self, port, throttle, silent_after=10**9):
+    def __init__(self, port, throttle, silent_after=10**9, may_answer=lambda: True):
         super().__init__(daemon=True)
         self.port, self.throttle, self.silent_after = port, throttle, silent_after
-        self.states, self.sticks, self.runs = [], [], True
+        self.states, self.sticks, self.runs, self.may_answer = [], [], True, may_answer
         self.socket = socket.socket(socket.AF_INET, UDP)
         self.socket.bind(("127.0.0.1", port + 1))
         self.remote = socket.socket(socket.AF_INET, UDP)
@@ -499,7 +499,7 @@ class Betaflight(threading.Thread):
             n = len(self.states)
             if n % 50 == 0:
                 self.socket.sendto(b"rubbish", ("127.0.0.1", self.port))
-            if n <= self.silent_after:
+            if n <= self.silent_after and self.may_answer():
                 self.socket.sendto(
                     MOTORS.pack(*[self.throttle if n > 20 else 0.0] * 4), ("127.0.0.1", self.port)
                 )
@@ -573,6 +573,28 @@ def test_betaflight_attitude_and_signs_by_hand():
             np.testing.assert_allclose(rest[6:10], attitude, atol=1e-12)
         else:
             np.testing.assert_allclose(rest[6:10], swap_attitude(states[0, 3:7]), atol=1e-12)
+
+
+def test_vehicles_of_several_teams_are_held_together():
+    """Each answers only once the other is fed, as a script that arms all when all are there: it had hung."""
+    port, peers = free_port(UDP, 2, 10), []
+    for row in range(2):
+        fed = lambda row=row: len(peers) == 2 and len(peers[1 - row].states) > 5  # noqa: E731
+        peers.append(Betaflight(port + 10 * row, 0.8, may_answer=fed))
+    text = (
+        "schema: 1\ndescription: two that fly alone\nmodel: {vehicles: [{use: x500}, {use: x500}]}\n"
+        "initial: [{entity: quad1, position_m: [0, 0, 3]}, {entity: quad2, position_m: [5, 0, 3]}]\n"
+        "time: {step_s: 0.001, control_s: 0.004}\n"
+        f"controller: {{type: betaflight, port: {port}, patience_s: 0.5, boot_s: 10}}\n"
+    )
+    try:
+        flight = fly(scenario_from_text(text), duration=0.5)
+    finally:
+        for peer in peers:
+            peer.runs = False
+            peer.join()
+    assert (flight.commands[-1, :, 0] > 1.0).all()
+    assert abs(len(peers[0].states) - len(peers[1].states)) < 5
 
 
 def test_betaflight_that_falls_silent_is_lost(capfd):

@@ -146,6 +146,9 @@ class Controller:
         self.teams = teams(model)
         make = CONTROL_LAWS[scenario.controller.type].maker
         self.laws: list[Law] = [make(scenario, team) for team in self.teams]
+        company = [law for law in self.laws if hasattr(law, "join")]
+        for law in company[1:]:  # what they wait for, they wait for together
+            law.join(company[0])  # type: ignore[union-attr]
         self._joint_starts = np.array(
             [j.initial for v in model.vehicles for j in v.moving_joints], float
         )

@@ -29,7 +29,9 @@ def world():
         counts=dict.fromkeys(("rejected_commands", "stale_commands"), 0), answered=lambda: None
     )
     logger = SimpleNamespace(warning=lambda *_, **__: None)
-    intake = CommandIntake(entities, simulation, SimpleNamespace(stamp=lambda: NOW), health, logger)
+    intake = CommandIntake(
+        entities, simulation, SimpleNamespace(stamp=lambda: NOW, seconds=1.0), health, logger
+    )
     return intake, heard["rotor/team_command"], simulation
 
 

@@ -276,6 +276,6 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         plan["controller"] = replace(
             node(adapter.executable, adapter.package),
             needs=(adapter.messages,),
-            remedy="Source a ROS 2 distribution or a workspace that has it (docs/swap.md).",
+            remedy="Source a distribution or a workspace that has it; with the wheels: ROTOR_OVERLAY (docs/swap.md).",
         )
     return plan

@@ -18,6 +18,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
+from std_srvs.srv import Trigger
 
 from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup, how_ended, remedy
@@ -43,6 +44,13 @@ class Watcher(Node):
         self.values: dict[str, str] = {}
         self.text = ""
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATE)
+        self._pause = self.create_client(Trigger, f"{plant}/pause")
+
+    def pause(self, executor: SingleThreadedExecutor) -> None:
+        """Let time stand while the nodes are stopped one after the other; nothing happens where nobody answers."""
+        if self._pause.service_is_ready():
+            answer = self._pause.call_async(Trigger.Request())
+            executor.spin_until_future_complete(answer, timeout_sec=1.0)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -188,7 +196,11 @@ def _watch(
     plant = next(child for name, child in group.children.items() if name in PLANTS)
     while plant.running and watcher.text != FINISHED:
         executor.spin_once(timeout_sec=0.2)
-        _check(group)
+        try:
+            _check(group)
+        except RotorError:
+            watcher.pause(executor)  # nobody flies any more: what falls is not recorded for seconds
+            raise
         if watcher.values != seen:
             seen = watcher.values
             on_progress(seen, watcher.text)

@@ -10,7 +10,7 @@ import numpy as np
 from rotor_adapters.counterparts import tell
 from rotor_adapters.sitl.link import Link
 from rotor_adapters.sitl.pace import Pace
-from rotor_adapters.sitl.senses import Senses
+from rotor_adapters.sitl.senses import Sample
 from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.errors import ConfigError
 from rotor_core.state import FULL_STATE, State
@@ -35,9 +35,14 @@ class Hold:
         self._told = [""] * len(links)
 
     def until_ready(
-        self, states: np.ndarray, senses: Senses, is_stopped: Callable[[], bool]
+        self,
+        states: np.ndarray,
+        sample: Callable[[np.ndarray, int], Sequence[Sample]],
+        is_stopped: Callable[[], bool],
     ) -> bool:
         """Wait with vehicles at rest in ``states`` (N, 19); False if everything should end meanwhile.
+
+        ``sample``: what the vehicles sense in a state, in a period.
 
         One that is ready gets no more samples until all are: with lockstep it stands still too.
 
@@ -55,7 +60,7 @@ class Hold:
             if wall.monotonic() - began > self._control.boot_s:
                 raise ConfigError(self._missing(waiting))
             pace.keep()
-            samples = senses.sample(held, k)
+            samples = sample(held, k)
             k += 1
             for i in waiting:
                 self._links[i].poll()

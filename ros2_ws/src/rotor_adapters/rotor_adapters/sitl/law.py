@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rotor_adapters.counterparts import check_multirotors, tell
-from rotor_adapters.sitl.hold import Hold
+from rotor_adapters.sitl.fleet import Fleet
 from rotor_adapters.sitl.link import Link
 from rotor_adapters.sitl.motors import QUAD_PLUS, QUAD_X, Frame, Motors
 from rotor_adapters.sitl.pace import Pace
@@ -27,9 +27,9 @@ SPIN = 5e-4
 class SitlLaw:
     """The vehicles of a team, each under an autopilot of its own.
 
-    At the first call the vehicles are held where they are until their autopilots are ready; that takes no simulated
-    time. An autopilot that is lost is told once; the rotors of its vehicle stop until it answers again, and
-    the flight goes on at the pace of the wall, so that it can be started again.
+    At the first call the vehicles, those of other teams with them, are held where they are until their autopilots are
+    ready; that takes no simulated time. An autopilot that is lost is told once; the rotors of its vehicle stop until it
+    answers again, and the flight goes on at the pace of the wall, so that it can be started again.
 
     Args:
         scenario: whose controller is an :class:`~rotor_core.config.counterparts.autopilots.Autopilot`.
@@ -42,6 +42,9 @@ class SitlLaw:
         team: whose law it is.
         time: s since the flight began; set before each call.
         links: of the vehicles.
+        fleet: with the laws of other teams of the flight.
+        control, period: settings, and control period, s.
+        senses: of the vehicles.
         is_stopped: asked during waits whether everything should end.
 
     Raises:
@@ -59,7 +62,7 @@ class SitlLaw:
         control = scenario.controller
         assert isinstance(control, Autopilot)
         _check(scenario, team, on_board)
-        self.team, self.time, self._control = team, 0.0, control
+        self.team, self.time, self.control = team, 0.0, control
         self.is_stopped: Callable[[], bool] = lambda: False
         model = scenario.model
         rows = [model.index(name) for name in team.vehicles]
@@ -70,12 +73,18 @@ class SitlLaw:
         ]
         for link in self.links:  # several share the cores with us
             link.spin_s = SPIN if len(self.links) == 1 and (os.cpu_count() or 1) > 1 else 0.0
-        self._senses = Senses(scenario, rows, on_board)
-        self._period = scenario.time.control_s
-        self._pace = Pace(self._period)
-        self._is_open = self._has_started = False
+        self.senses = Senses(scenario, rows, on_board)
+        self.period = scenario.time.control_s
+        self.fleet = Fleet(self)
+        self._pace = Pace(self.period)
+        self._is_open = self._has_started = self._is_asked = False
         self._lost: set[int] = set()
         self._k = 0
+
+    def join(self, other: SitlLaw) -> None:
+        """Fly beside the law of another team from the start on."""
+        self.fleet = other.fleet
+        self.fleet.add(self)
 
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the commands (n, 4) of the team for true ``states`` (N, 19); the reference is not told.
@@ -88,21 +97,16 @@ class SitlLaw:
             raise ContractError(
                 f"controller: autopilots feel accelerations: states need {MOTION} columns, got {states.shape[1]}."
             )
-        if not self._has_started and not self._start(states):
+        if not self._has_started and not self.fleet.start(states):
             out[:] = 0.0
             return
-        if self._lost or not all(link.in_lockstep for link in self.links):
-            self._pace.keep()
-        samples = self._senses.sample(states, self._k)
-        self._k += 1
-        for i, link in enumerate(self.links):
-            if i in self._lost:
-                link.poll()
-            link.ask(samples[i])
+        if not self._is_asked:
+            self.fleet.ask(states)
+        self._is_asked = False
         for i, link in enumerate(self.links):
             # one that is lost, or does not wait for us, has as long as the pace of the wall leaves it
             waits = link.in_lockstep and i not in self._lost
-            patience = self._control.patience_s if waits else self._period
+            patience = self.control.patience_s if waits else self.period
             throttles = link.wait(patience, self.is_stopped)
             self._note(i, throttles)
             if throttles is None:
@@ -119,7 +123,7 @@ class SitlLaw:
         if throttles is None and i not in self._lost and not self.is_stopped():
             self._lost.add(i)
             why = (
-                f"has not answered for {self._control.patience_s:g} s"
+                f"has not answered for {self.control.patience_s:g} s"
                 if link.connected
                 else "is gone"
             )
@@ -132,29 +136,26 @@ class SitlLaw:
             self._lost.discard(i)
             tell(f"{name}: {link.kind} answers again, at t = {self.time:.3f} s.")
 
-    def _start(self, states: np.ndarray) -> bool:
-        """Hold the vehicles until their autopilots are ready; False if everything should end meanwhile.
+    def ask(self, states: np.ndarray) -> None:
+        """Send the autopilots what their vehicles sense in this period; the next call waits for the answers."""
+        if self._lost or not all(link.in_lockstep for link in self.links):
+            self._pace.keep()
+        samples = self.senses.sample(states, self._k)
+        self._k += 1
+        for i, link in enumerate(self.links):
+            if i in self._lost:
+                link.poll()
+            link.ask(samples[i])
+        self._is_asked = True
+
+    def open(self) -> None:
+        """Listen for all autopilots.
 
         Raises:
-            ConfigError: somebody else listens there, or the autopilots do not come in time.
+            ConfigError: somebody else listens there.
         """
-        try:
-            if not self._is_open:
-                self._open()
-            hold = Hold(self._control, self.team.vehicles, self.links, self._period)
-            if not hold.until_ready(states, self._senses, self.is_stopped):
-                return False
-        except ConfigError:
-            self.close()
-            raise
-        self._senses.reset()  # every flight senses the same, however long it was waited
-        self._has_started, self._k = True, 0
-        self._lost.clear()
-        self._pace.begin()
-        return True
-
-    def _open(self) -> None:
-        """Listen for all autopilots."""
+        if self._is_open:
+            return
         for link in self.links:
             link.open()
         self._is_open = True
@@ -163,6 +164,13 @@ class SitlLaw:
             for name, link in zip(self.team.vehicles, self.links, strict=True)
         )
         tell(f"waiting for {self.links[0].kind}: {places}")
+
+    def begin(self) -> None:
+        """All are ready: the flight begins."""
+        self.senses.reset()  # every flight senses the same, however long it was waited
+        self._has_started, self._is_asked, self._k = True, False, 0
+        self._lost.clear()
+        self._pace.begin()
 
     def reset(self) -> None:
         """Hold the vehicles again at the next call; connections and clocks of the autopilots go on."""

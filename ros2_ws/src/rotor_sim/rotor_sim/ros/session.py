@@ -249,9 +249,7 @@ class Session:
             self._anchor()
             if self.machine.state is State.STOPPED:
                 self.reset()
-            self._logger.info(
-                f"{self.machine.state.name.lower()} at t = {self.simulation.time:.3f} s"
-            )
+            self._logger.info(f"{self.machine.state.name.lower()} at t = {self.time.seconds:.3f} s")
             self._report()
         return result
 
@@ -324,7 +322,7 @@ class Session:
         self._verdict.begin(self.epoch)
         self._anchor()
         self._outputs.renew()
-        self._logger.info(f"{what}: epoch {self.epoch} at t = {self.simulation.time:.3f} s")
+        self._logger.info(f"{what}: epoch {self.epoch} at t = {self.time.seconds:.3f} s")
 
     def _finish_steps(self, result: Result) -> None:
         """No more steps; who waits for them learns how it ended."""

@@ -32,6 +32,9 @@ from rotor_sim.plant.heavy_cables import heavy_counts, shape_topic
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 NANO = 1e-9
+STANDS = 1.0
+"""States that tell the same time for longer than this, s, are of a simulator that is paused."""
+
 SILENT = 3.0
 """After so long without a state the page says so, s of the wall."""
 
@@ -62,7 +65,9 @@ class GraphSource:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._raw: dict[str, bytes] = {}
-        self._heard = time.monotonic()
+        self._heard = self._passed = time.monotonic()
+        """When a state came last, and when one came with another time."""
+        self._stamp = (0, 0)
         self._names = [e.name for e in model.entities]
         self.remark = ""
         self._taken = 0
@@ -143,7 +148,11 @@ class GraphSource:
             if self._taken == before:
                 break
         silent = time.monotonic() - self._heard
-        self.remark = f"no state for {silent:.0f} s" if silent > SILENT and self._raw else ""
+        self.remark = ""
+        if silent > SILENT and self._raw:
+            self.remark = f"no state for {silent:.0f} s"
+        elif silent < STANDS < time.monotonic() - self._passed and self._raw:
+            self.remark = "paused"
 
     def picture(self) -> Snapshot | None:
         """The present; None before the first state has come."""
@@ -154,6 +163,9 @@ class GraphSource:
         if flown != self._names:
             self.remark = f"the graph flies {', '.join(flown)}, not this scenario: view that"
             return None
+        stamp = message.header.stamp.sec, message.header.stamp.nanosec
+        if stamp != self._stamp:
+            self._stamp, self._passed = stamp, time.monotonic()
         states = np.array([_state(body) for body in message.bodies])
         joints = [
             np.stack([body.joint_positions, body.joint_velocities], axis=1)

@@ -125,12 +125,11 @@ class CommandIntake:
 
     def decision(self) -> Decision:
         """Newest commands: wrenches and efforts that act from now on."""
-        now = self._simulation.time
-        wrenches, changes = self._watch.wrenches(now)
+        wrenches, changes = self._watch.wrenches(self._simulation.time)
         for i, state in changes:
             if state != FRESH:
                 self._logger.warning(
-                    f"no command for {self._vehicles[i]}: {state} at t = {now:.3f} s"
+                    f"no command for {self._vehicles[i]}: {state} at t = {self._time.seconds:.3f} s"
                 )
         self._health.counts["stale_commands"] += not self.is_answered
         return wrenches, self._acting_efforts()

@@ -7,9 +7,11 @@ import importlib
 from collections.abc import Sequence
 
 import numpy as np
+from rclpy.publisher import Publisher
 from rotor_msgs.msg import MotorState
 from sensor_msgs.msg import BatteryState
 
+from rotor_core.errors import ConfigError
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
 from rotor_sim.ros.inputs.commands import Actuators
@@ -22,20 +24,48 @@ from rotor_sim.simulation import Simulation
 
 
 def message_of(channel: Channel) -> object:
-    """Message of a channel with all that never changes."""
+    """Message of a channel with all that never changes.
+
+    Raises:
+        ConfigError: there is no such message, or it has no such field.
+    """
     package, _, name = channel.message.split("/")
-    message = getattr(importlib.import_module(f"{package}.msg"), name)()
+    kind = getattr(importlib.import_module(f"{package}.msg"), name, None)
+    if kind is None:
+        raise ConfigError(
+            f"sensor topic {channel.topic!r}: there is no message {channel.message!r}."
+        )
+    message = kind()
     frame = WORLD_FRAME if channel.body == WORLD_FRAME else frame_of(channel.body)
     message.header.frame_id = frame if channel.mount is None else channel.topic
     for path, value in channel.constants.items():
         *parents, last = path.split(".")
-        owner = functools.reduce(getattr, parents, message)
         field, _, index = last.partition("[")
-        if index:
-            getattr(owner, field)[int(index[:-1])] = value
-        else:
-            setattr(owner, field, value)
+        try:
+            owner = functools.reduce(getattr, parents, message)
+            if index:
+                getattr(owner, field)[int(index[:-1])] = value
+            else:
+                setattr(owner, field, value)
+        except (AttributeError, IndexError):
+            raise ConfigError(_no_field(channel, path)) from None
     return message
+
+
+def topic_of(channel: Channel, publisher: Publisher, message: object) -> FrozenTopic:
+    """Topic of a channel, whose fields a sample fills.
+
+    Raises:
+        ConfigError: the message has no such field.
+    """
+    try:
+        return FrozenTopic(publisher, message, channel.fields)
+    except KeyError as error:
+        raise ConfigError(_no_field(channel, str(error.args[0]))) from None
+
+
+def _no_field(channel: Channel, path: str) -> str:
+    return f"sensor topic {channel.topic!r}: {channel.message} has no number {path!r}."
 
 
 class SensorPublisher:
@@ -52,7 +82,7 @@ class SensorPublisher:
             for channel in kind.channels(keys, model):
                 message = message_of(channel)
                 publisher = entities.publisher(type(message), channel.topic, qos.SENSOR)
-                topics.append(FrozenTopic(publisher, message, channel.fields))
+                topics.append(topic_of(channel, publisher, message))
             if topics:
                 self.rates[f"sensor {i}"] = keys.rate_hz
                 self._channels[f"sensor {i}"] = i, FrozenTopics(topics)

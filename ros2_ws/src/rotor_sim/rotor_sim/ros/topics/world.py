@@ -42,6 +42,11 @@ class SimTime:
         self.offset_ns = 0
         self._made: tuple[tuple[float, int], Time] = (math.nan, 0), Time()
 
+    @property
+    def seconds(self) -> float:
+        """Time of the graph now, s, as stamps have it."""
+        return self._simulation.time + 1e-9 * self.offset_ns
+
     def stamp(self, time: float | None = None) -> Time:
         """Stamp of a simulation time, default the present; not to be written to."""
         key = self._simulation.time if time is None else time, self.offset_ns
