@@ -317,9 +317,9 @@ def test_sensors_whose_numbers_are_no_doubles_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"message": "sensor_msgs/msg/Temprature"}, "no message 'sensor_msgs/msg/Temprature'"),
-        ({"fields": ("temprature",)}, "Temperature has no number 'temprature'"),
-        ({"constants": {"varience": 1.0}}, "Temperature has no number 'varience'"),
+        ({"message": "sensor_msgs/msg/Warmth"}, "no message 'sensor_msgs/msg/Warmth'"),
+        ({"fields": ("warmth",)}, "Temperature has no number 'warmth'"),
+        ({"constants": {"spread": 1.0}}, "Temperature has no number 'spread'"),
     ],
 )
 def test_sensor_topics_that_cannot_be_are_named(keys, words):
