@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import sqrt
 
 import numpy as np
 from transforms3d.quaternions import qinverse, qmult, quat2mat
@@ -32,15 +33,18 @@ def checked_states(system: System, states: np.ndarray) -> np.ndarray:
             f"state: must have the shape ({n}, {memory.STATE}), got {states.shape}."
         )
     states = states[:, : memory.STATE].copy()
+    for i in np.flatnonzero(~np.isfinite(states).all(axis=1)):
+        raise ContractError(
+            f"state of {system.bodies[i].name!r}: must be finite, got {states[i].tolist()}."
+        )
     for body, state in zip(system.bodies, states, strict=True):
-        if not np.all(np.isfinite(state)):
-            raise ContractError(f"state of {body.name!r}: must be finite, got {state.tolist()}.")
-        length = float(np.linalg.norm(state[memory.Q : memory.Q + 4]))
+        q = state[memory.Q : memory.Q + 4]
+        length = sqrt(q.dot(q))
         if abs(length - 1.0) > UNIT:
             raise ContractError(
                 f"state of {body.name!r}: quaternion must have length 1, got {length:.9g}."
             )
-        state[memory.Q : memory.Q + 4] /= length
+        q /= length
     return states
 
 
@@ -68,6 +72,9 @@ def place(
         able = [i for i, m in enumerate(group.members) if rotates(m)]
         i = (led or able or [0])[0]
         member, place = states[group.members[i]], group.places[i]
+        if place.q[0] == 1.0 and not place.p.any():  # most have one member
+            world.start[g, : memory.STATE] = member
+            continue
         q = qmult(member[memory.Q : memory.Q + 4], qinverse(place.q))
         omega = quat2mat(place.q) @ member[memory.OMEGA :]
         R = quat2mat(q)
