@@ -24,7 +24,7 @@ from rotor_dynamics.actuation.swashplates import SwashDrive
 from rotor_dynamics.actuation.winches import WinchDrive
 from rotor_dynamics.collisions.looking import find_overlap
 from rotor_dynamics.constraints.routes import lay_routes
-from rotor_dynamics.constraints.ways import keep_ways, mark_still
+from rotor_dynamics.constraints.ways import keep_ways, mark_still, note_laid
 from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
@@ -202,7 +202,7 @@ class Engine(EngineState):
             else:
                 mark_still(world, places)
             lay_routes(self.ints, self.floats, True)
-        self.ints[memory.HAS_STATE] = 1
+            note_laid(world)
         mark_taut(world, self.system.cables, self.joints)
         self._restart(impact.STATE_SET)
         self._check_moved()
@@ -244,7 +244,7 @@ class Engine(EngineState):
         other.winches.lay_out()
         other.world.states[memory.START] = self.world.states[memory.START]
         keep_ways(other.world, self.world)
-        other.ints[memory.HAS_STATE] = self.ints[memory.HAS_STATE]
+        other.world.route_int[:, memory.WAY] = self.world.route_int[:, memory.WAY]
         other.lead(states, leaders, joints)
         return other
 

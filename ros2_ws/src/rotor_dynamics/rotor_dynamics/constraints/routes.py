@@ -471,15 +471,15 @@ def lay_routes(ints, floats, anew):
         for r in range(cable_routes(world)):
             row = world.route_int[r]
             for p in range(row[memory.FIRST_PIN], row[memory.END_PIN]):
-                if row[memory.STAYS] == 0 and world.pin_int[p, memory.IN_ROW] == 1:
+                if row[memory.WAY] != memory.STAYS and world.pin_int[p, memory.IN_ROW] == 1:
                     begin_row(world, p)
     for _ in range(1 + 2 * world.head[memory.N_SHEAVES]):
         turned = False
         for r in range(cable_routes(world)):
             measure(ints, floats, world, r, memory.START, memory.FIRST_SLOPE)
         for i in range(world.head[memory.N_SHEAVES]):
-            stays = world.route_int[world.sheave_int[i, memory.SHEAVE_ROUTE], memory.STAYS] != 0
-            if anew and not stays and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
+            way = world.route_int[world.sheave_int[i, memory.SHEAVE_ROUTE], memory.WAY]
+            if anew and way != memory.STAYS and world.sheaves[i, memory.CHANGE_ANGLE] > 0.0:
                 turn_sheave(ints, floats, world, i)
                 turned = True
                 break

@@ -316,7 +316,7 @@ def begin_sheaves(world):
     """A state is set: cables that are laid anew lie on pulleys, for less than a turn, and not on pegs."""
     for i in range(world.head[memory.N_SHEAVES]):
         number = world.sheave_int[i]
-        if world.route_int[number[memory.SHEAVE_ROUTE], memory.STAYS] != 0:
+        if world.route_int[number[memory.SHEAVE_ROUTE], memory.WAY] == memory.STAYS:
             continue
         number[memory.LIES_ON] = 1 if number[memory.PULLEY] != 0 else 0
         number[memory.SIDE] = number[memory.PULLEY]

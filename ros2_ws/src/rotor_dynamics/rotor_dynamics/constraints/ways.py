@@ -18,7 +18,7 @@ def keep_ways(world: World, other: World) -> None:
     world.sheaves[:, memory.WRAP_ANGLE :] = other.sheaves[:, memory.WRAP_ANGLE :]
     world.pin_int[:, memory.NEXT_PIN] = other.pin_int[:, memory.NEXT_PIN]
     world.polyhedra[:], world.polyhedron_int[:] = other.polyhedra, other.polyhedron_int
-    world.route_int[:, memory.STAYS] = 1
+    world.route_int[:, memory.WAY] = memory.STAYS
 
 
 def mark_still(world: World, places: np.ndarray) -> None:
@@ -32,5 +32,12 @@ def mark_still(world: World, places: np.ndarray) -> None:
     with np.errstate(invalid="ignore"):  # what was nowhere
         moved = ~(np.abs(now - places).max(axis=1) <= STILL)
     for row in world.route_int:
-        bodies = world.grip_int[row[memory.FIRST_GRIP] : row[memory.END_GRIP], memory.GRIP_BODY]
-        row[memory.STAYS] = world.head[memory.HAS_STATE] != 0 and not moved[bodies].any()
+        if row[memory.WAY] != memory.NEVER_LAID:
+            bodies = world.grip_int[row[memory.FIRST_GRIP] : row[memory.END_GRIP], memory.GRIP_BODY]
+            row[memory.WAY] = memory.LAID_ANEW if moved[bodies].any() else memory.STAYS
+
+
+def note_laid(world: World) -> None:
+    """A state is set: cables have been laid."""
+    ways = world.route_int[:, memory.WAY]
+    ways[ways == memory.NEVER_LAID] = memory.LAID_ANEW

@@ -44,9 +44,7 @@ CAPSTAN_PIN = route_int(
 LAST_PIN = route_int(
     "", "its last one, on the same body; rings and sheaves between them are one capstan"
 )
-STAYS = route_int(
-    "", "1 where its cable goes on to lie as it does when a state is set; else it is laid anew"
-)
+WAY = route_int("", "NEVER_LAID, or how its cable is laid when a state is set: STAYS or LAID_ANEW")
 ROUTE_INT = route_int.width
 
 pin = Row("pin", "A point of a route, in the order of its path.")
@@ -114,6 +112,9 @@ BEHIND_PIN = sheave_int(
 BALL = sheave_int("", "1: a ball, around which the cable lies in the plane of its neighbours")
 POLYHEDRON_AT = sheave_int("", "1 + its row of polyhedra where it is one, or 0")
 SHEAVE_INT = sheave_int.width
+
+NEVER_LAID, STAYS, LAID_ANEW = constants(0, 1, 2)
+"""Values of WAY."""
 
 FROM_START, FROM_TOUCH = constants(1, 2)
 """Values of FRESH."""

@@ -158,7 +158,6 @@ SUBSTEPS = header("", "steps that were added because the estimated error was too
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(10,))
-HAS_STATE = header("", "1 once a state has been set")
 N_TOUCHING = header("", "points at which hulls touch in the trial step")
 IS_PUSHED = header("", "1 where contacts, registered forces or solids push bodies")
 N_NEAR = header("", "meetings that may touch in the trial step")
