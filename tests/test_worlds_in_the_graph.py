@@ -126,14 +126,16 @@ def test_what_is_asked_during_a_change_of_worlds_is_answered(tmp_path):
     """In the world that goes or in the one that comes: no request is lost with its service."""
     with graph.bench(tmp_path) as bench:
         bench.start("simulator", scenario="hover")
-        entities = bench.ready(GetEntities, "/simulator/get_entities")
+        name = "/simulator/get_entities"
+        entities = bench.node.create_client(GetEntities, name, qos_profile=qos.SERVICE)
+        bench.until(entities.service_is_ready, "the service")
         spawn = bench.ready(Spawn, "/simulator/spawn_entity")
         crate = Spawn.Request(entity_resource=Resource(resource_string=BOX))
         crate.initial_pose.pose.position.z = 5.0
         spawned, asked = spawn.call_async(crate), []
-        for _ in range(50):  # through the change, of some tenths of a second
+        for i in range(100):  # through the change, of some tenths of a second; half of them at once
             asked.append(entities.call_async(GetEntities.Request()))
-            bench.spin(0.02)
+            bench.spin(0.0 if i < 50 else 0.02)
         bench.until(lambda: spawned.done() and all(f.done() for f in asked), "every answer")
         assert spawned.result().result.result == R.RESULT_OK, spawned.result().result.error_message
         assert "crate" in asked[-1].result().entities

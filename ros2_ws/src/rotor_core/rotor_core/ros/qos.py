@@ -35,6 +35,9 @@ PLAN = _reliable(200, DurabilityPolicy.TRANSIENT_LOCAL)
 EVENT = _reliable(1000)
 """Hybrid events come in bursts."""
 
+SERVICE = _reliable(200)
+"""Requests to a simulator, and their answers: they wait while it goes into another world (ROS keeps ten)."""
+
 TF = _reliable(100)
 """As tf2_ros publishes /tf."""
 

@@ -10,6 +10,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
+from rotor_core.ros import qos
 from rotor_core.ros.answers import answer_surely
 
 
@@ -37,7 +38,9 @@ class Entities:
 
     def serve(self, kind: type, name: str, callback: Callable) -> None:
         """Offer a service until :meth:`destroy`."""
-        made = answer_surely(self.node, self.node.create_service(kind, name, callback))
+        made = answer_surely(
+            self.node, self.node.create_service(kind, name, callback, qos_profile=qos.SERVICE)
+        )
         self._undo.append(lambda: self.node.destroy_service(made))
 
     def serve_later(self, kind: type, name: str, begin: Callable) -> None:
@@ -52,7 +55,9 @@ class Entities:
             waiting.append(request)
             return response
 
-        made = answer_surely(self.node, self.node.create_service(kind, name, callback))
+        made = answer_surely(
+            self.node, self.node.create_service(kind, name, callback, qos_profile=qos.SERVICE)
+        )
         send = made.send_response
 
         def hold(response: object, header: object) -> None:
