@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dropping import DROPPED
 
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario, scenario_from_text
@@ -246,19 +247,6 @@ def test_windows_begin_with_motors_where_commands_have_left_them(horizon):
     np.testing.assert_array_equal(residuals, stepped_residuals(windows, lagging(0.05), 0.0))
     (found,) = identify(windows, chosen(lagging(0.03), ["lag_s"])).estimates
     assert found.value == pytest.approx(0.05, rel=1e-4)
-
-
-DROPPED = """
-schema: 1
-description: a drone lets its parcel go in the air, as its mission says
-model:
-  vehicles: [{use: delivery_drone, name: drone}]
-  payloads: [{use: six_pack, name: parcel}]
-  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [0, 0, 0]}]
-initial: [{entity: drone, position_m: [0, 0, 3]}]
-controller: {use: quadrotor}
-mission: {steps: [{type: hover, duration_s: 0.6}, {type: release, payload: parcel}, {type: hover, duration_s: 1}]}
-"""
 
 
 def test_what_windows_cannot_know_is_refused(tmp_path, capsys):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dropping import DROPPED
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
@@ -477,20 +478,6 @@ def test_helicopters_begin_at_the_start(flown):
     with pytest.raises(ConfigError, match="blades of a helicopter are not recorded"):
         predict(record, 0.5)
     check_same(record, predict(record), 1e-6)
-
-
-DROPPED = """
-schema: 1
-description: a drone lets its parcel go in the air, as its mission says
-model:
-  vehicles: [{use: delivery_drone, name: drone}]
-  payloads: [{use: six_pack, name: parcel}]
-  attachments: [{type: rigid_link, parent: drone, child: parcel, position_m: [0, 0, 0]}]
-initial: [{entity: drone, position_m: [0, 0, 3]}]
-controller: {use: quadrotor}
-mission: {steps: [{type: take_off, height_m: 0.5, duration_s: 1}, {type: release, payload: parcel}, {type: hover, duration_s: 1}]}
-settle_s: 0
-"""
 
 
 def test_what_a_mission_lets_go_is_let_go_again():
