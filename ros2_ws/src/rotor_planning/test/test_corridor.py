@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from rotor_core.errors import ContractError
@@ -34,10 +34,14 @@ def path(seed, m):
 @given(st.integers(3, 6), st.integers(1, 8), st.integers(0, 2**32 - 1), st.floats(0.03, 0.3))
 def test_checks_hold_and_narrower_costs_more(k, m, seed, width):
     points = path(seed, m)
-    narrow, wide = (
-        waypoints(points[0], points[1:], derivative=k, corridor=Corridor(w, 10))
-        for w in (width, 3.0 * width)
-    )
+    try:
+        narrow, wide = (
+            waypoints(points[0], points[1:], derivative=k, corridor=Corridor(w, 10))
+            for w in (width, 3.0 * width)
+        )
+    except ContractError as error:  # in a wide one, too, it may swing far between the checks
+        assert "would swing" in str(error)
+        reject()
     assert farthest(points, narrow, 10) <= width + 1e-6
     costs = [integral_cost(p.coefficients[:, :3], p.durations, k) for p in (narrow, wide)]
     best = 0.0
