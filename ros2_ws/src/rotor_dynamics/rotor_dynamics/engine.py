@@ -199,6 +199,7 @@ class Engine(EngineState):
         if len(world.routes):
             if after is not None:
                 keep_ways(world, after.world)
+                world.route_int[:, memory.WAY] = memory.STAYS
             else:
                 mark_still(world, places)
             lay_routes(self.ints, self.floats, True)
@@ -244,7 +245,6 @@ class Engine(EngineState):
         other.winches.lay_out()
         other.world.states[memory.START] = self.world.states[memory.START]
         keep_ways(other.world, self.world)
-        other.world.route_int[:, memory.WAY] = self.world.route_int[:, memory.WAY]
         other.lead(states, leaders, joints)
         return other
 

@@ -12,13 +12,13 @@ STILL = 1e-9
 
 
 def keep_ways(world: World, other: World) -> None:
-    """Let all cables lie as the same cables do in another world, whose bodies are in the same places."""
+    """Let all cables lie, and be laid, as the same cables in another world, whose bodies are in the same places."""
     columns = slice(memory.SIDE, memory.BEHIND_PIN + 1)
     world.sheave_int[:, columns] = other.sheave_int[:, columns]
     world.sheaves[:, memory.WRAP_ANGLE :] = other.sheaves[:, memory.WRAP_ANGLE :]
     world.pin_int[:, memory.NEXT_PIN] = other.pin_int[:, memory.NEXT_PIN]
     world.polyhedra[:], world.polyhedron_int[:] = other.polyhedra, other.polyhedron_int
-    world.route_int[:, memory.WAY] = memory.STAYS
+    world.route_int[:, memory.WAY] = other.route_int[:, memory.WAY]
 
 
 def mark_still(world: World, places: np.ndarray) -> None:

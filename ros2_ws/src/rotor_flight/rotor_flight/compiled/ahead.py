@@ -60,40 +60,35 @@ class Ahead:
         simulation, pilot = self._loop.simulation, self._loop.pilot
         stretch = Stretch(first, end, first, False)
         wind = copy.deepcopy(simulation.wind_field)
-        arguments = self._call.arguments(stretch)
+        *world, (*timing, _, drawn, stops), rows = arguments = self._call.arguments(stretch)
         arrays = list(arrays_in(arguments[:-1]))
         start = [array.copy() for array in arrays]
 
-        def fly_to(period: int) -> bool:
-            """Fly from the start of the stretch to the start of a period."""
-            *world, (*timing, _, drawn, stops), rows = arguments
-            status, limited = 0, 0
-            if period > first:
-                status, limited = fly_world(*world, (*timing, period, drawn, stops), rows)
-            self.limited += limited
-            return status == OK
+        def fly_to(period: int) -> int | None:
+            """Fly from the start to that of a period; commands beyond the rotors, or None: the engine has stopped."""
+            if period == first:
+                return 0
+            status, limited = fly_world(*world, (*timing, period, drawn, stops), rows)
+            return limited if status == OK else None
 
         def put_back() -> None:
             for array, kept in zip(arrays, start, strict=True):
                 array[...] = kept
-
-        before = self.limited
-        if not fly_to(end):  # step by step it will be found out why
-            put_back()
-            simulation.wind_field, self.limited = wind, before
-            return first
+            simulation.wind_field = wind
 
         def go_back(period: int) -> None:
             put_back()
-            self.limited, simulation.wind_field = before, wind
-            fly_to(period)
+            self._take_up(first, period, fly_to(period) or 0)
             simulation.wind_ahead(first, period)
-            self._take_up(first, period)
 
+        limited = fly_to(end)
+        if limited is None:  # step by step it will be found out why
+            put_back()
+            return first
         for period in range(first, end) if pilot is not None else ():
             if not self._waits(period, partial(go_back, period)):
                 return period
-        self._take_up(first, end)
+        self._take_up(first, end, limited)
         return end
 
     def _end(self, first: int, last: int) -> int:
@@ -138,9 +133,10 @@ class Ahead:
             loop.tell(states)
         return not ordered
 
-    def _take_up(self, first: int, end: int) -> None:
-        """Take up the events of periods that have been flown."""
+    def _take_up(self, first: int, end: int, limited: int) -> None:
+        """Take up the events of periods that have been flown, and how many had commands beyond the rotors."""
         simulation = self._loop.simulation
+        self.limited += limited
         simulation.engine.run(0)
         simulation.engine.update_kinematics()
         simulation.note_touching(self._rows.touching[first:end], first)

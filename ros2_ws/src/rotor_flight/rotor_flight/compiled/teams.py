@@ -137,17 +137,8 @@ def _packed_law(law: Law) -> tuple:
     if isinstance(law, HelicopterLaw):
         return law.settings[None], law.gains, law.who, *NO_LAW[3:5], law.memory, *NO_LAW[6:]
     if isinstance(law, CascadedPidLaw):
-        signs = law.signs, law.mixing, NOTHING
-        return (
-            law.gains,
-            law.settings,
-            _rows([law.row]),
-            signs,
-            NO_TENSION,
-            law.told,
-            law.memory,
-            NOTHING,
-        )
+        signs, who = (law.signs, law.mixing, NOTHING), _rows([law.row])
+        return law.gains, law.settings, who, signs, NO_TENSION, law.told, law.memory, NOTHING
     if not isinstance(law, TeamLaw):
         return NO_LAW
     shared, who, tension, forces = NO_SHARES, law.rows, NO_TENSION, NO_FORCES

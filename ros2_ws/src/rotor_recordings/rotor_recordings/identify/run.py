@@ -94,7 +94,7 @@ def rows_of(found: Identified) -> list[tuple[str, str]]:
         ("fitted windows", found.fit_before, found.fit_after),
         ("windows held back", found.check_before, found.check_after),
     ):
-        worse = "   worse than before: do not use these numbers" if after > before else ""
+        worse = "   worse than before" if after > before else ""
         rows.append(
             (f"prediction error, {name}", f"{1e3 * before:.2f} -> {1e3 * after:.2f} mm{worse}")
         )

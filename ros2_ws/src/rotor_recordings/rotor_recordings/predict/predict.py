@@ -263,8 +263,7 @@ def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
         if event.time >= start:
             break
         if event.type == "cut":
-            for k in event.cables:
-                simulation.engine.cut(k)
+            _obey(simulation, event)
         elif event.type in ("attach", "release"):
             raise ConfigError(
                 f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} s "

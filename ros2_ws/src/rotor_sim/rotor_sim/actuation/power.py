@@ -81,9 +81,8 @@ def run_train(speeds, period, torque_factors, settings, state, motors):
         steady = max(steady, drag * per_volt + idle)
         voltage = speed / per_volt + resistance * current
         power = voltage * current
-        if (
-            settings[MOST_POWER] < inf
-        ):  # speed follows with its lag, whatever that takes: no more than this is counted
+        # speed follows with its lag, whatever that takes: no more than this is counted
+        if settings[MOST_POWER] < inf:
             power = min(max(power, -settings[MOST_POWER]), settings[MOST_POWER])
         motor[SPEED], motor[TORQUE], motor[CURRENT] = speed, torque, current
         motor[VOLTAGE], motor[POWER] = voltage, power
