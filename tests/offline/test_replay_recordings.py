@@ -107,6 +107,14 @@ def test_a_flight_comes_back(flown, bags, name):
         assert a.impulses == b.impulses and a.closing_speeds == b.closing_speeds
 
 
+def test_instants_that_are_missing_are_counted(flown, tmp_path):
+    """Those between others; a last one that comes early is none."""
+    rows = [*range(0, 100, 2), 99]
+    for name, kept, missing in (("whole", rows, None), ("torn", [*rows[:10], *rows[13:]], 3)):
+        write_bag(flown("hover").at(np.array(kept)), tmp_path / name)
+        assert read_flight(tmp_path / name).extra.get("missing_rows") == missing
+
+
 def test_events_are_among_what_comes_back(flown):
     """The case above is not empty."""
     assert {"snap", "slack"} <= {e.type for e in flown("collision_point_mass").events} | {"slack"}

@@ -219,7 +219,9 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         )
     steps = np.diff(common)
     usual = np.median(steps) if len(steps) else np.inf
-    if missing := int(np.sum(np.rint(steps / usual) - 1.0)):
+    if missing := int(
+        np.sum(np.maximum(np.rint(steps / usual) - 1.0, 0.0))
+    ):  # the last one may come early
         heard.extra["missing_rows"] = missing
     time, n = common * NANO, len(model.cables)
     cables = heard.cables.at(common, (n, 2))
