@@ -6,8 +6,9 @@ from rigid_worlds import GROUND, SIZE, G, ball, ball_body, box, box_body, energy
 from transforms3d.quaternions import axangle2quat, quat2mat
 
 from rotor_core.errors import ModelError
-from rotor_dynamics.model.body import Body
-from rotor_dynamics.model.solid import RigidContact
+from rotor_core.math.polyhedron import CORNERS
+from rotor_dynamics.model.body import WORLD, Body
+from rotor_dynamics.model.solid import RigidContact, Solid
 from rotor_dynamics.model.system import Cable
 
 TOP = np.array([0.0, 0.0, 0.5 * SIZE[2]])
@@ -40,6 +41,57 @@ def test_a_snap_presses_what_it_pulls_against_the_ground():
     np.testing.assert_allclose(after[7:10], [J / m, 0.0, per_impulse * J / m], atol=pulled)
     np.testing.assert_allclose(after[11], turned * J, atol=pulled / c)
     assert beside[7] == pytest.approx(u - J / M, abs=pulled)
+
+
+def test_what_stands_where_a_state_is_set_presses_at_once():
+    """Accelerations and tensions before the first step are those of bodies in contact (N.14).
+
+    A ball rests, a box slides with mu g, a ball hangs from the edge of a standing box, and a vehicle that pulls at a
+    load on the ground with F has F - M g in its cable. None of it takes a step, an event, or time.
+    """
+    rests = made([ball_body()], [ball(0), GROUND], [state((0, 0, 0.1))])
+    np.testing.assert_allclose(rests.update_kinematics()[0, 13:], 0.0, atol=1e-9)
+    slides = made(
+        [box_body()], [box(0), GROUND], [state((0, 0, 0.5 * SIZE[2]), v=(2.0, 0, 0))], RigidContact(0.3)
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        slides.update_kinematics()[0, 13:], [-0.3 * G, 0, 0, 0, 0, 0], atol=1e-8
+    )
+    falls = made([ball_body()], [ball(0), GROUND], [state((0, 0, 0.1 + 1e-6))])
+    assert falls.update_kinematics()[0, 15] == -G
+
+    m, M, F = 1.0, 0.5, 8.0
+    start = [state((0, 0, 0.5 * SIZE[2])), state((0, 0, SIZE[2] + 1.0))]
+    pulled = made(
+        [box_body(mass=m), ball_body(0.05, mass=M)], [box(0), GROUND], start,
+        cables=(Cable(0, 1, 1.0, TOP, np.zeros(3)),), inputs=(1,),
+    )  # fmt: skip
+    assert not pulled.taut.any()  # the vehicle falls, the load stands
+    pulled.set_wrenches(np.array([[F, 0, 0, 0]]))
+    assert pulled.taut.all()
+    assert pulled.tensions[0] == pytest.approx(F - M * G, abs=1e-9)
+    np.testing.assert_allclose(pulled.update_kinematics()[:, 13:16], 0.0, atol=1e-9)
+    pulled.set_wrenches(np.array([[0.5 * M * G, 0, 0, 0]]))
+    assert not pulled.taut.any()
+    assert pulled.update_kinematics()[1, 15] == pytest.approx(-0.5 * G, abs=1e-12)
+    pulled.set_wrenches(np.array([[F, 0, 0, 0]]))
+    pulled.take_events()
+    pulled.run(1)
+    assert [event.type for event in pulled.take_events()] == ["touch"]
+    assert pulled.tensions[0] == pytest.approx(F - M * G, abs=1e-9)
+
+    # a table whose edge is at x = 0.1
+    table = Solid(WORLD, np.array([1.0, 1.0, 0.5]) * CORNERS + np.array([-0.9, 0.0, 0.45]))
+    edge = np.array([0.5 * SIZE[0], 0.0, 0.0])
+    hangs = made(
+        [box_body(mass=m), ball_body(0.05, mass=M)], [box(0), table],
+        [state((0, 0, 0.95 + 0.5 * SIZE[2])), state((edge[0], 0, 0.5 * SIZE[2] - 0.05))],
+        cables=(Cable(0, 1, 1.0, edge, np.zeros(3)),),
+    )  # fmt: skip
+    assert hangs.taut.all() and hangs.tensions[0] == pytest.approx(M * G, abs=1e-8)
+    np.testing.assert_allclose(hangs.update_kinematics()[:, 13:], 0.0, atol=1e-7)
+    hangs.run(1)
+    assert [event.type for event in hangs.take_events()] == ["touch"]
 
 
 def test_a_cable_lets_go_when_its_load_comes_to_rest():

@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import inf
 
 from rotor_core.kernels.jit import constants, inlined
-from rotor_core.kernels.link import FLOAT, INT, WORLD, linked
+from rotor_core.kernels.link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale
 from rotor_core.numbers.derivatives import has_derivatives
 from rotor_dynamics import memory
-from rotor_dynamics.collisions.features import PART
+from rotor_dynamics.collisions.features import PART, sphere_gap
 from rotor_dynamics.collisions.law import (
     CABLE_IMPULSE,
     CABLE_LEAST,
@@ -26,12 +26,15 @@ from rotor_dynamics.collisions.law import (
     sweep,
     take_changes,
 )
+from rotor_dynamics.collisions.looking import gap_between, place_at
 from rotor_dynamics.collisions.press import (
     CLOSE,
     LEAVES,
+    forget_pushes,
     is_brief,
     list_taut,
     meet,
+    press,
     restart,
 )
 from rotor_dynamics.constraints.unilateral import EVERYTHING, evaluate
@@ -41,6 +44,7 @@ from rotor_dynamics.hybrid.impact import (
     ACCELERATION,
     AT_LENGTH,
     IMPACT,
+    INPUT_JUMP,
     LEAVE,
     NO_CAUSE,
     SETTLE,
@@ -48,6 +52,7 @@ from rotor_dynamics.hybrid.impact import (
     SLACK,
     SNAP,
     TOUCH,
+    begin_step,
     choose_taut,
     closing_speed,
     involve,
@@ -57,11 +62,15 @@ from rotor_dynamics.hybrid.impact import (
     wound_rate,
 )
 from rotor_dynamics.hybrid.pulling import AT_REST, candidates
+from rotor_dynamics.integrators.trial import advance
 
 (NONE_YET,) = constants(0)
 
 TOGETHER = 1e-7
 """Points nearer than this take part in an impact of others of the same two hulls, m: faces that meet almost flush."""
+
+AGREEMENTS = 4
+"""Most trials in which forces of contact and the cables that pull come to agree where a state has been set."""
 
 MENDED = 1e-11
 """Changes of velocities at the end of a step above this are followed by an evaluation, m/s."""
@@ -306,6 +315,79 @@ def resume(ints, floats, t):
     world.scalars[memory.POWER] = world.scalars[memory.POWER_NOW]
 
 
+@inlined
+def keep_forces(world, m):
+    """The forces of meeting m in the trial are the first guess for the next step."""
+    number, row = world.meeting_int[m], world.meetings[m]
+    number[memory.WARM_POINTS] = number[memory.TRIAL_POINTS]
+    for i in range(3 * memory.MOST_POINTS):
+        row[memory.WARM_PLACES + i] = row[memory.TRIAL_PLACES + i]
+        row[memory.WARM_FORCES + i] = row[memory.TRIAL_FORCES + i]
+
+
+@inlined
+def mark_touching(world):
+    """Meetings that are in contact at the start count as in touch; their number."""
+    n = NONE_YET
+    for m in range(world.head[memory.N_MEETINGS]):
+        number = world.meeting_int[m]
+        a, b = number[memory.HULL_ON_A], number[memory.HULL_ON_B]
+        place_at(world, a, 0.0)
+        place_at(world, b, 0.0)
+        touches = sphere_gap(world, a, b) <= CLOSE and gap_between(world, a, b) <= CLOSE
+        number[memory.IN_TOUCH] = 1 if touches else 0
+        n += number[memory.IN_TOUCH]
+    return n
+
+
+@inlined
+def taut_sum(world):
+    """A number that tells two sets of taut cables apart that follow each other in :func:`feel`."""
+    n = NONE_YET
+    for k in range(world.head[memory.N_CONSTRAINTS]):
+        n += (k + 1) * world.constraint_int[k, memory.TAUT]
+    return n
+
+
+@linked(*WORLD, FLOAT, FLAG, part=PART)
+def feel(ints, floats, t, quiet):
+    """What touches where a state has been set, at time t, presses from there on, before any step is taken (N.14).
+
+    Forces of contact are those of steps: a first step tells them, and is not taken. With them it is asked again which
+    cables pull, until both agree; those that let go are logged unless ``quiet``. Accelerations and tensions at t are
+    right to the order of a step, as at the ends of all others.
+    """
+    world = memory.views(ints, floats)
+    h = world.scalars[memory.STEP_LENGTH]
+    if not h > 0.0 or mark_touching(world) == 0:
+        return
+    for _ in range(AGREEMENTS):
+        advance(ints, floats, t, h)
+        pressed = press(ints, floats, t, h)
+        stands = pressed > 0.0 and not is_brief(world, pressed)
+        world.head[memory.PRESSED] = 1 if stands else 0
+        if not stands:  # something hits at once: the step will tell
+            forget_pushes(world)
+            evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+            break
+        for m in range(world.head[memory.N_MEETINGS]):
+            if world.meeting_int[m, memory.IS_NEAR] != 0:
+                keep_forces(world, m)
+        evaluate(ints, floats, memory.START, memory.FIRST_SLOPE, t, EVERYTHING)
+        before = taut_sum(world)
+        if world.head[memory.N_CONSTRAINTS] == 0 or world.head[memory.N_CAPSTANS] != 0:
+            break
+        world.head[memory.PRESSED] = 0  # as if nothing but these forces pressed
+        choose_taut(ints, floats, t, INPUT_JUMP, quiet, False)
+        world.head[memory.PRESSED] = 1
+        if taut_sum(world) == before:
+            break
+    world.scalars[memory.POWER] = world.scalars[memory.POWER_NOW]
+    for m in range(world.head[memory.N_MEETINGS]):
+        world.meeting_int[m, memory.IN_TOUCH] = 0  # the step tells that they touch
+    begin_step(world)
+
+
 @linked(*WORLD, FLOAT, FLOAT, part=PART)
 def end_in_contact(ints, floats, t, h):
     """A trial step of length h with rigid contact is taken, and ends at time t.
@@ -326,10 +408,7 @@ def end_in_contact(ints, floats, t, h):
             number[memory.WARM_POINTS] = 0
             continue
         if not is_brief(world, h):
-            number[memory.WARM_POINTS] = number[memory.TRIAL_POINTS]
-            for i in range(3 * memory.MOST_POINTS):
-                row[memory.WARM_PLACES + i] = row[memory.TRIAL_PLACES + i]
-                row[memory.WARM_FORCES + i] = row[memory.TRIAL_FORCES + i]
+            keep_forces(world, m)
         gap = row[memory.MEETING_GAP]
         touches = gap <= CLOSE or (number[memory.IN_TOUCH] != 0 and gap <= LEAVES)
         if number[memory.ARRIVES] != 0:

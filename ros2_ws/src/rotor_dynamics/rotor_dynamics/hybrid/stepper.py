@@ -23,7 +23,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.collisions.press import is_brief, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
-from rotor_dynamics.hybrid.contact_impact import end_in_contact, resume, strike_hulls
+from rotor_dynamics.hybrid.contact_impact import end_in_contact, feel, resume, strike_hulls
 from rotor_dynamics.hybrid.doubts import (
     PRESSES,
     doubt_anchors,
@@ -401,6 +401,14 @@ def run(ints, floats, n_steps):
         sum_inputs(world, world.scalars[memory.TIME])
         note_energy(ints, floats)
         change(ints, floats, world.scalars[memory.TIME], what, world.head[memory.WHICH])
+        if what == STATE_SET:
+            world.scalars[memory.SET_AT] = world.scalars[memory.TIME]
+        # no step has been taken since the state was set: its forces of contact are not known yet
+        if (
+            world.head[memory.N_MEETINGS] != 0
+            and world.scalars[memory.SET_AT] == world.scalars[memory.TIME]
+        ):
+            feel(ints, floats, world.scalars[memory.TIME], what == STATE_SET)
         book_jump(ints, floats, what == INPUT_CHANGED or what == STATE_SET or what == RATES_JUMPED)
     status = conflict(world)
     if status != OK:

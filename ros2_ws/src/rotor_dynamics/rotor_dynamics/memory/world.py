@@ -224,6 +224,7 @@ ODOMETER = scalar("m", "more than any two points have come nearer since the stat
 TRAVEL = scalar("m", "the same in the trial step")
 NEXT_LOOK = scalar("m", "the least LOOK_AT of all meetings")
 STRUCK_AT = scalar("s", "time of the last impact of hulls")
+SET_AT = scalar("s", "time of the state that was set last")
 REST_SPEED = scalar("m/s", "what comes together more slowly does not bounce")
 scalar.group("derivatives")
 DOUBT_AT = scalar("s", "time of what DOUBT tells")
