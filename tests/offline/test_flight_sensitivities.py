@@ -387,8 +387,48 @@ def test_what_is_read_may_read_the_scenario_too(passing, place):
 
 def test_times_of_events_that_only_the_flight_told_have_no_derivative(passing):
     assert passing.events[0].cause == "passes_through"
-    with pytest.raises(ContractError, match="Times of events that only the flight told"):
+    with pytest.raises(ContractError, match="Events that only the flight told"):
         passing.gradient(lambda flight: flight.events[0].time, ["trajectory.speed_m_s"])
+
+
+EVENT_FIGURES = {
+    "impulse": lambda event: sum(event.impulses),
+    "energy": lambda event: event.energy_change,
+    "closing": lambda event: sum(event.closing_speeds),
+    "before": lambda event: sum(event.tensions_before),
+    "after": lambda event: sum(event.tensions_after),
+    "time": lambda event: event.time,
+}
+
+
+@pytest.mark.parametrize("figure", EVENT_FIGURES)
+def test_figures_of_events_have_derivatives(figure):
+    """What a snap costs, by the mass of the payload and a gain: against differences of whole flights."""
+    scenario = load_scenario("collision_triangular")
+    places = ["plant.payload.mass_kg", "controller.position_per_s2.z"]
+
+    def read(flight):
+        return float(sum(EVENT_FIGURES[figure](event) for event in flight.events))
+
+    flight = fly(scenario, duration=1.5)
+    assert any(event.impulses for event in flight.events)
+    told = flight.gradient(read, places)
+    for place in places:
+        assert told[place] == pytest.approx(
+            differenced(flight, place, read, 1e-5), rel=1e-6, abs=1e-9
+        )
+
+
+def test_summaries_have_no_derivative():
+    flight = fly(load_scenario("collision_triangular"), duration=1.2)
+    for read in (
+        lambda flight: float(flight.extra["redundant_cables"]) + 1.0,
+        lambda flight: (
+            np.where(np.isfinite(flight.asked), flight.asked, 0.0).sum() + flight.asked[0, 0]
+        ),
+    ):
+        with pytest.raises(ContractError, match=r"summaries \(asked, extra\) have no derivative"):
+            flight.gradient(read, ["plant.payload.mass_kg"])
 
 
 @pytest.mark.parametrize("place", ["axis.x", "axis.z", "radius_m"])

@@ -553,9 +553,11 @@ class Engine(EngineState):
         if n == 0:
             return
         self.ints[memory.N_LOGGED] = 0
-        self._events += events_from_log(
-            self.world, n, self.n_cables, self.first_stop, self._solid_names
-        )
+        self._events += self.events_in(self.world.log[:n])
+
+    def events_in(self, rows: np.ndarray) -> list[Event]:
+        """Events that rows of the log tell, (n, EVENT_WIDTH)."""
+        return events_from_log(self.world, rows, self.n_cables, self.first_stop, self._solid_names)
 
 
 def _without_owner(method: Callable[..., None]) -> Callable[..., None]:

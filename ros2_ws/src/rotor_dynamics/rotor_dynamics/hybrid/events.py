@@ -91,9 +91,13 @@ class Event:
 
 
 def events_from_log(
-    world: memory.World, n: int, n_cables: int, first_stop: int, solids: Sequence[str] = ()
+    world: memory.World,
+    rows: np.ndarray,
+    n_cables: int,
+    first_stop: int,
+    solids: Sequence[str] = (),
 ) -> list[Event]:
-    """Events of the first n rows of the log of a world; ``solids``: names of the bodies of its solids.
+    """Events that rows of the log of a world tell; ``solids``: names of the bodies of its solids.
 
     Its first ``n_cables`` constraints are cables, then come the inner pieces of heavy ones, which are not told, from
     ``first_stop`` on stops.
@@ -110,7 +114,7 @@ def events_from_log(
         if joint not in drums
     }
     events = []
-    for row in world.log[:n]:
+    for row in rows:
         event = _event(row, n_cables)
         if sheave := int(row[memory.EVENT_SHEAVE]):
             route = world.sheave_int[:, memory.SHEAVE_ROUTE]

@@ -75,14 +75,14 @@ def doubt_of(world: memory.World) -> Doubt | None:
     return Doubt(at, int(world.head[memory.DOUBTED]), WHY_DOUBTED[code])
 
 
-def logged_times(ints: np.ndarray, log: np.ndarray) -> np.ndarray:
-    """Times of the events in a log, with their derivatives, (n_events, WIDTH) s.
+def logged(ints: np.ndarray, log: np.ndarray) -> np.ndarray:
+    """The rows of a log that tell of events, with their derivatives, (n_events, EVENT_WIDTH, WIDTH).
 
     Args:
         ints: of the world.
         log: its table of events as duals.
     """
-    return log[: int(ints[memory.N_LOGGED]), memory.EVENT_TIME].copy()
+    return log[: int(ints[memory.N_LOGGED])].copy()
 
 
 def check_differentiable() -> None:

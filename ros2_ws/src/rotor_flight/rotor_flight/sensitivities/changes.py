@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import UnknownNameError
 from rotor_core.state import State
+from rotor_dynamics.sensitivities.event_changes import EventChanges
 from rotor_flight.flight import Flight
 
 
@@ -54,7 +56,7 @@ class FlightChange:
     Attributes:
         flight: the flight itself.
         states, references, commands, tensions, joints, joint_references, efforts, masses: derivatives of its arrays.
-        event_times: derivatives of the times of its events, (n_events,) s per unit; NaN where none is known.
+        events: derivatives of its events.
         number: as the scenario has it.
         scenario_with: the scenario with another number.
     """
@@ -68,12 +70,17 @@ class FlightChange:
     joint_references: np.ndarray
     efforts: np.ndarray
     masses: np.ndarray
-    event_times: np.ndarray
+    events: EventChanges
     number: float
     scenario_with: Callable[[float], Scenario]
 
     def __repr__(self) -> str:
         return f"FlightChange(at {self.number:g}, of {self.flight!r})"
+
+    @property
+    def event_times(self) -> np.ndarray:
+        """Of the times of the events, (n_events,) s per unit; NaN where none is known."""
+        return self.events.times
 
     def __getitem__(self, entity: str) -> StateChange:
         """Of the states of an entity.
@@ -92,12 +99,14 @@ class FlightChange:
         return replace(self.flight, tensions=self.tensions).tension(cable)
 
     def moved(self, by: float) -> Flight:
-        """The flight as it would be, to first order, with the number changed by ``by``; with NaN as unknown times."""
+        """The flight as it would be, to first order, with the number changed by ``by``.
+
+        What has no derivative is NaN: figures of events that only the flight told, ``asked`` and ``extra``.
+        """
         flight = self.flight
         states = flight.states + by * self.states
         attitude = State(states).attitude
         attitude /= np.linalg.norm(attitude, axis=-1, keepdims=True)
-        shifts = by * self.event_times
         return replace(
             flight,
             scenario=self.scenario_with(self.number + by),
@@ -109,8 +118,18 @@ class FlightChange:
             joint_references=flight.joint_references + by * self.joint_references,
             efforts=flight.efforts + by * self.efforts,
             masses=flight.masses + by * self.masses,
-            events=[
-                replace(event, time=event.time + float(shift))
-                for event, shift in zip(flight.events, shifts, strict=True)
-            ],
+            events=self.events.moved(by),
+            extra=_unknown(flight.extra),
+            asked=_unknown(flight.asked),
         )
+
+
+def _unknown(summary: Any) -> Any:
+    """A summary with NaN for every number in it."""
+    if isinstance(summary, dict):
+        return {key: _unknown(value) for key, value in summary.items()}
+    if isinstance(summary, (list, tuple)):
+        return type(summary)(_unknown(value) for value in summary)
+    if isinstance(summary, np.ndarray):
+        return np.full(summary.shape, np.nan)
+    return np.nan if isinstance(summary, (int, float, np.number)) else summary

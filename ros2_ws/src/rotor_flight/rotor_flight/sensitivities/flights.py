@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from rotor_core.numbers.duals import DIRECTIONS, duals
 from rotor_core.numbers.packing import Packed, numbers_in
 from rotor_core.plans.plan import Plan
 from rotor_dynamics.hanging import masses_of
+from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.hybrid.stepper import LOG_FULL, OK
+from rotor_dynamics.sensitivities.event_changes import EventChanges
 from rotor_dynamics.sensitivities.propagation import (
     Doubt,
     check_differentiable,
     doubt_of,
-    logged_times,
+    logged,
 )
 from rotor_flight.compiled.flights import Call, can_compile, fly_world, periods_of, stretches
 from rotor_flight.compiled.rows import Rows, flight_of
@@ -110,8 +113,8 @@ def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) 
         bends.append(np.max(np.abs(bend), initial=0.0) / step)
     if not all(np.isfinite(a).all() for a in (middle, *found)):
         raise ContractError(
-            f"gradient with {parameter}: what is read must be finite near the flight. Times of events that only the "
-            "flight told, such as a body that passes through another, have no derivative."
+            f"gradient with {parameter}: what is read must be finite near the flight. Events that only the flight "
+            "told, such as a body that passes through another, and summaries (asked, extra) have no derivative."
         )
     apart = float(np.max(np.abs(found[0] - found[1]), initial=0.0))
     noise = KINK * np.max(np.abs(found), initial=0.0)
@@ -123,6 +126,24 @@ def _slope(read: Callable[[Flight], Any], change: FlightChange, parameter: str) 
             f"{apart:.3g}). Read something smooth, such as a mean in the place of a maximum."
         )
     return found[1]
+
+
+def checked_places(parameters: Sequence[str]) -> tuple[str, ...]:
+    """Places of numbers in a scenario.
+
+    Raises:
+        ContractError: it is no list of such.
+    """
+    places = (
+        ()
+        if isinstance(parameters, str) or not isinstance(parameters, Iterable)
+        else tuple(parameters)
+    )
+    if not places or any(not isinstance(p, str) for p in places):
+        raise ContractError(
+            f"sensitivities: parameters must be a list of places, got {parameters!r}."
+        )
+    return places
 
 
 def sensitivities(
@@ -138,7 +159,7 @@ def sensitivities(
     Args:
         scenario: what flies; one that :func:`rotor_flight.compiled.flights.can_compile`.
         parameters: places of numbers, as of :meth:`Scenario.changed`: masses, lengths, gains, starts, waypoints.
-        duration: s; default the trajectory and the scenario's ``settle_s``.
+        duration: s; default the trajectory and the scenario's ``settle_s``. It stays, whatever is varied.
         plans: in place of the scenario's trajectory.
         every: control periods per row.
 
@@ -147,15 +168,8 @@ def sensitivities(
         ContractError: the flight has Python between its steps, or nothing to differentiate.
         SolverError: the integration cannot go on.
     """
-    if (
-        isinstance(parameters, str)
-        or not parameters
-        or any(not isinstance(p, str) for p in parameters)
-    ):
-        raise ContractError(
-            f"sensitivities: parameters must be a list of places, got {parameters!r}."
-        )
-    if duration is not None and not isinstance(duration, (int, float)):
+    parameters = checked_places(parameters)
+    if duration is not None and not isinstance(duration, Real):
         raise ContractError(
             f"sensitivities: duration must be a number of seconds, got {duration!r}."
         )
@@ -177,7 +191,7 @@ def sensitivities(
         companions = [Companions(variations, place, begin) for place in places]
         flown = _fly(begin(scenario), periods, companions)
         if flown is None:
-            fly(scenario, duration=total, plans=plans)  # says why
+            fly(scenario, duration=float(total), plans=plans)  # says why
             raise ContractError("sensitivities: the flight ends early with derivatives alone.")
         doubt = doubt or flown.doubt
         flown.loop.simulation.note_touching(flown.rows.touching)
@@ -198,7 +212,8 @@ class _Flown:
     Attributes:
         loop, rows: of the flight.
         packed: arguments of its last call.
-        times: derivatives of the times of its events by these, (n_directions,) each.
+        logs: rows of the log of every call, (n_events, EVENT_ROW, WIDTH), with what reads events from such rows.
+        changed_at: times of changes of the scenario, s.
         limited: commands beyond the rotors.
         doubt: where derivatives may not exist.
     """
@@ -206,7 +221,8 @@ class _Flown:
     loop: ClosedLoop
     rows: Rows
     packed: Packed
-    times: dict[float, np.ndarray]
+    logs: list[tuple[Callable[[np.ndarray], list[Event]], np.ndarray]]
+    changed_at: list[float]
     limited: int
     doubt: Doubt | None
 
@@ -214,7 +230,7 @@ class _Flown:
 def _fly(call: Call, periods: int, companions: list[Companions]) -> _Flown | None:
     """Fly with the derivatives by the numbers of companions; None: the integration cannot go on."""
     packed, doubt, limited = None, None, 0
-    times: dict[float, np.ndarray] = {}
+    logs, changed_at = [], []
     for stretch in stretches(call.loop, periods, at_once=periods + 1):
         before, arguments = packed, call.arguments(stretch)
         packed = Packed(arguments)
@@ -237,17 +253,18 @@ def _fly(call: Call, periods: int, companions: list[Companions]) -> _Flown | Non
             return None
         limited += int(beyond)
         engine = call.loop.simulation.engine
-        for row in logged_times(packed.copy_of(engine.ints), packed.of(engine.world.log)):
-            times[float(row[0])] = row[1:]
+        logs.append(
+            (engine.events_in, logged(packed.copy_of(engine.ints), packed.of(engine.world.log)))
+        )
         packed.put_back()
         doubt = doubt or doubt_of(engine.world)
-        if stretch.stops:
+        if stretch.changes:
             for k, companion in enumerate(companions, start=1):
                 companion.end(stretch, packed, k)
-            times[engine.time] = np.zeros(DIRECTIONS)  # of the change, whatever is so large
+            changed_at.append(engine.time)
         call.end(stretch)
     assert packed is not None
-    return _Flown(call.loop, call.rows, packed, times, limited, doubt)
+    return _Flown(call.loop, call.rows, packed, logs, changed_at, limited, doubt)
 
 
 def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
@@ -273,7 +290,7 @@ def _change(
     def slope(array: np.ndarray) -> np.ndarray:
         return flown.packed.of(array)[..., k].copy()
 
-    n, rows, unknown = flight.states.shape[1], flown.rows, np.full(DIRECTIONS, np.nan)
+    n, rows = flight.states.shape[1], flown.rows
     states, heavy = slope(rows.states), masses_of(flown.loop.simulation.engine.system)
     return FlightChange(
         flight,
@@ -285,7 +302,11 @@ def _change(
         slope(rows.wanted),
         slope(rows.efforts),
         states[:, heavy, :3],
-        np.array([flown.times.get(event.time, unknown)[k - 1] for event in flight.events]),
+        EventChanges(
+            flight.events,
+            [(read, log[..., 0], log[..., k]) for read, log in flown.logs],
+            flown.changed_at,
+        ),
         number,
         scenario_with,
     )
