@@ -78,3 +78,47 @@ def test_torch(function):
     assert torch.autograd.gradcheck(flight, (x,), eps=1e-6, atol=1e-4, rtol=1e-4)
     with pytest.raises(RuntimeError, match="twice"):  # no second derivatives, and no zeros either
         torch.autograd.functional.hessian(lambda v: flight(v).sum(), x)
+
+
+def test_the_length_of_the_flight_stays():
+    """A parameter that would make the flight longer: value and Jacobian are those of one function."""
+    place = "trajectory.ramp_rad_s2"
+    function = FlightFunction(
+        "dragonfly_point_mass", [place], lambda flight: np.mean(flight.position_error() ** 2)
+    )
+    _, jacobian = function.value_and_jacobian(function.start)
+    assert jacobian[0] == pytest.approx(differences(function, 1e-4)[0], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "read", "words"),
+    [
+        (PLACES[0], read, "must be a list of places"),
+        ([], read, "must be a list of places"),
+        ([PLACES[0], PLACES[0]], read, "every parameter once"),
+        (PLACES, lambda flight: {}, "what is read must be a number or an array"),
+    ],
+)
+def test_what_is_no_function_is_refused(parameters, read, words):
+    with pytest.raises(ContractError, match=words):
+        FlightFunction("collision_triangular", parameters, read, 0.2)
+
+
+def test_numbers_of_another_kind_are_refused(function):
+    with pytest.raises(ContractError, match="real numbers"):
+        function(function.start + 1j)
+    torch = pytest.importorskip("torch")
+    flight = function.torch()
+    for wrong in (torch.tensor([1, 7]), [0.2, 7.0], function.start):
+        with pytest.raises(ContractError, match="floating-point numbers"):
+            flight(wrong)
+    low = flight(torch.tensor(function.start, dtype=torch.bfloat16))
+    assert low.dtype is torch.bfloat16
+
+
+def test_another_shape_is_refused_while_jax_traces(function):
+    jax = pytest.importorskip("jax")
+    flight = function.jax()
+    for wrong in (np.zeros(3), np.zeros((3, 2)), 1.0):
+        with pytest.raises(ContractError, match=r"needs 2 numbers.*jax\.vmap"):
+            jax.jit(flight)(wrong)

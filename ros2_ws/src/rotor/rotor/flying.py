@@ -56,6 +56,24 @@ def _tell_of_compiling() -> None:
     when_compiling(tell)
 
 
+def _checked(
+    scenario: Scenario, duration: float | None, plans: Mapping[str, Plan] | None
+) -> dict[str, Plan] | None:
+    """The plans of a flight, for all planned entities and no others; the duration is looked at, too."""
+    if duration is not None and not (isinstance(duration, Real) and duration > 0.0):
+        raise ConfigError(f"duration: must be a number > 0 s, got {duration!r}.")
+    if plans is None:
+        return None
+    planned = [team.entity for team in teams(scenario.model)]
+    if not isinstance(plans, Mapping) or sorted(plans) != sorted(planned):
+        given = sorted(plans) if isinstance(plans, Mapping) else type(plans).__name__
+        raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
+    for name, plan in plans.items():
+        if not isinstance(plan, Plan):
+            raise ConfigError(f"plans: {name!r} must be a Plan, got {type(plan).__name__}.")
+    return dict(plans)
+
+
 def fly(
     scenario: Scenario | str | Path,
     *,
@@ -75,18 +93,9 @@ def fly(
         SolverError: the integration cannot go on.
     """
     scenario = scenario_of(scenario)
-    if duration is not None and not (isinstance(duration, Real) and duration > 0.0):
-        raise ConfigError(f"duration: must be a number > 0 s, got {duration!r}.")
-    if plans is not None:
-        planned = [team.entity for team in teams(scenario.model)]
-        if not isinstance(plans, Mapping) or sorted(plans) != sorted(planned):
-            given = sorted(plans) if isinstance(plans, Mapping) else type(plans).__name__
-            raise ConfigError(f"plans: must name {planned} and nothing else, got {given}.")
-        for name, plan in plans.items():
-            if not isinstance(plan, Plan):
-                raise ConfigError(f"plans: {name!r} must be a Plan, got {type(plan).__name__}.")
+    plans = _checked(scenario, duration, plans)
     _tell_of_compiling()
-    return flying.fly(scenario, duration=duration, plans=None if plans is None else dict(plans))
+    return flying.fly(scenario, duration=duration, plans=plans)
 
 
 def sensitivities(
@@ -101,21 +110,20 @@ def sensitivities(
     Args:
         scenario: or the name or path of one.
         parameters: places of numbers, as of :meth:`Scenario.changed`: masses, lengths, gains, starts, waypoints.
-        duration: s; default the trajectory and the scenario's ``settle_s``.
+        duration: s; default the trajectory and the scenario's ``settle_s``. It stays, whatever is varied.
         plans: of the planned entities, in place of the scenario's trajectory.
 
     Raises:
-        ConfigError: there is no such scenario, place, or number.
+        ConfigError: there is no such scenario, place, or number, or the duration or the names of plans are wrong.
         ContractError: the scenario has Python between its steps, or begins otherwise nearby.
         SolverError: the integration cannot go on.
     """
     from rotor_flight.sensitivities.flights import sensitivities
 
     scenario = scenario_of(scenario)
+    plans = _checked(scenario, duration, plans)
     _tell_of_compiling()
-    return sensitivities(
-        scenario, parameters, duration, plans=None if plans is None else dict(plans)
-    )
+    return sensitivities(scenario, parameters, duration, plans=plans)
 
 
 def open_flight(path: str | Path) -> Flight:
