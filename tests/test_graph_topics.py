@@ -28,11 +28,13 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.config.sensing import Noise, Sensing
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
 from rotor_core.ros import qos
-from rotor_sim.ros.topics.sensors import message_of, topic_of
+from rotor_sim.ros.topics.sensors import SensorPublisher, message_of, topic_of
+from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.sensing.sensor import Channel
+from rotor_sim.simulation import Simulation
 
 SCENARIO = "three_dragonflies_triangular_1m"
 VEHICLES, ENTITIES = ("quad1", "quad2", "quad3"), ("quad1", "quad2", "quad3", "payload")
@@ -330,6 +332,22 @@ def test_sensor_topics_that_cannot_be_are_named(keys, words):
         topic_of(
             channel, SimpleNamespace(handle=SimpleNamespace(publish_raw=None)), message_of(channel)
         )
+
+
+@pytest.mark.parametrize(
+    "sample", [np.zeros(1), np.zeros((1, 2)), np.full((1, 6), None), np.full((1, 6), "warm"), None]
+)
+def test_samples_of_another_shape_name_their_sensor(sample):
+    """What a sensor of a package gives is looked at before it is published."""
+    silent = SimpleNamespace(handle=SimpleNamespace(publish_raw=lambda _: None))
+    entities = SimpleNamespace(publisher=lambda *_: silent)
+    simulation = Simulation("hover")
+    publisher = SensorPublisher(entities, simulation, SimTime(simulation))
+    (name, *_) = publisher.rates
+    publisher.sample(name)
+    simulation.sensors[0].sense = lambda: sample
+    with pytest.raises(ContractError, match=r"sensor of 'quad1/imu': .*of the shape \(1, \d+\)"):
+        publisher.sample(name)
 
 
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):

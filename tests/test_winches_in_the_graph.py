@@ -7,8 +7,9 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 import graph
 import numpy as np
 from geometry_msgs.msg import PoseArray
-from rotor_msgs.msg import CableStates, HybridEvent, TeamState
-from rotor_msgs.srv import CutCable, Wind
+from nav_msgs.msg import Odometry
+from rotor_msgs.msg import BodyState, CableStates, HybridEvent, TeamState
+from rotor_msgs.srv import CutCable, SetState, Wind
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
@@ -85,6 +86,36 @@ def test_service_and_rate_wind_a_cable(tmp_path):
         assert not answer.success and "cut already" in answer.message
         assert bench.call(Trigger, "/simulator/reset", Trigger.Request()).success
         bench.until(lambda: length(states) == 0.5, "the length of the beginning")
+
+
+def test_a_state_that_is_set_stops_what_messages_drove(tmp_path):
+    """Who drove the winch of the state before must ask again."""
+    path = tmp_path / "winch.yaml"
+    path.write_text(STANDING)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        truth = bench.collect(Odometry, "/quad/ground_truth", qos.STATE)
+        rate = bench.node.create_publisher(Float64, "/cable1/cmd/rate", qos.COMMAND)
+        for node in ("planner", "controller", "simulator"):
+            bench.start(node, scenario=str(path))
+        bench.until(lambda: truth and states and states[-1].step > 40, "flight")
+        bench.until(lambda: rate.get_subscription_count() > 0, "subscription")
+        rate.publish(Float64(data=0.3))
+        bench.until(lambda: length(states) > 0.52, "paying out")
+        assert bench.call(Trigger, "/simulator/pause", Trigger.Request()).success
+        body = BodyState(name="quad", pose=truth[-1].pose.pose)
+        answer = bench.call(
+            SetState, "/simulator/set_state", SetState.Request(bodies=[body], project=True)
+        )
+        assert answer.success, answer.message
+        epoch = states[-1].epoch
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
+        bench.until(lambda: states[-1].epoch >= epoch and states[-1].step > 100, "flight")
+        bench.spin(1.0)
+        stopped = length(states)
+        assert stopped < 1.0
+        bench.spin(1.0)
+        assert length(states) == stopped
 
 
 def test_a_torque_turns_a_drum(tmp_path):

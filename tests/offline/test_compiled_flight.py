@@ -13,7 +13,7 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario, scenario_from_text
-from rotor_core.config.schema import Actuation, Change, MotorFault, WindTo
+from rotor_core.config.schema import Actuation, Change, MotorFault, Timing, WindTo
 from rotor_core.config.sensing import Noise, Outage, Sensing
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError, SolverError
@@ -248,6 +248,52 @@ def test_missions_are_flown_ahead_alike(name, longest, monkeypatch):
     )  # feed-forward of the nominal motion is no matter of kernels
     assert sum(skipped) >= flown * len(whole.time)
     assert len(skipped) + sum(skipped) == len(whole.time)
+
+
+WINDS = """
+schema: 1
+description: a cable is cut while a mission winds it, and the mission goes on
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{use: point_mass}]
+  attachments:
+    - {type: cable, a: quad1, b: payload, length_m: 0.5, winch: {lengths_m: [0.3, 3.0], rate_m_s: 0.5, acceleration_m_s2: 0.5}}
+initial: [{entity: payload, position_m: [0, 0, 4]}]
+environment: {contact: {}}
+controller: {use: point_mass}
+changes: [{at_s: 1.5, cut: 1}]
+mission:
+  steps: [{type: hover, duration_s: 1.0}, {type: wind, cable: 1, length_m: 2.0}, {type: hover, entity: quad1, duration_s: 1.0}]
+"""
+
+
+def test_a_mission_winds_what_is_left_of_a_cable():
+    """It looks at lengths while they change: nothing is flown ahead then."""
+    scenario = scenario_from_text(WINDS)
+    quick, whole = fly(scenario), step_by_step(scenario)
+    np.testing.assert_array_equal(quick.states, whole.states)
+    assert quick.extra == whole.extra and quick.extra["mission"]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_faults_and_cuts_of_one_instant_act_together(mode):
+    """Whatever the control period, from the row of that instant on; before the first command, too."""
+    scenario = replace(
+        load_scenario("dragonfly_point_mass"),
+        actuation=Actuation(mode),
+        time=Timing(control_s=0.05),
+    )
+    for at, first in ((0.5, 10), (0.0, 0)):
+        changes = (
+            (Change(at, motor=MotorFault("quad1", 1, 0.5)),),
+            (Change(at, cut=1),),
+        )
+        plain = fly(scenario, duration=1.0).states
+        for change in changes:
+            flown = fly(replace(scenario, changes=change), duration=1.0).states
+            apart = np.abs(flown - plain).max(axis=(1, 2))
+            assert apart[: first + 1].max() < 1e-12
+            assert apart[first + 1] > 1e-3, (at, change)
 
 
 def test_a_fault_where_wrenches_act_at_once_ends_what_is_flown_ahead():

@@ -185,6 +185,52 @@ def test_headings_go_the_short_way_round():
     np.testing.assert_allclose(cut.coefficients, whole.coefficients, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.set_states({"quad1": 0.5}, project=False), r"shape \(13\), got \(\)"),
+        (lambda s: s.set_states({"quad1": s.motion[0]}, project=False), r"got \(19,\)"),
+        (lambda s: s.set_states({"quad1": "up"}, project=False), "must be numbers"),
+        (lambda s: s.set_states({"quad1": np.full(13, np.nan)}, project=False), "must be finite"),
+        (lambda s: s.set_states(s.motion, project=True), "must be named"),
+        (lambda s: s.reset(np.zeros(13)), r"states: must have the shape \(4, n\)"),
+        (lambda s: s.reset(np.zeros((4, 7))), r"shape \(4, 13 or more\)"),
+        (lambda s: s.reset(time=np.nan), "time: must be finite"),
+        (lambda s: s.reset(elapsed=np.inf), "elapsed: must be finite"),
+        (lambda s: s.weaken("quad1", 1.5, 0.5), r"counted from 0, got 1\.5"),
+        (lambda s: s.believe([1, 0, 0, 0]), "must be named"),
+    ],
+)
+def test_a_simulation_looks_at_what_it_is_given(call, words):
+    simulation = rotor.Simulation(TEAM)
+    before = simulation.motion.copy()
+    with pytest.raises(ContractError, match=words):
+        call(simulation)
+    np.testing.assert_array_equal(simulation.motion, before)
+    assert simulation.time == 1.0
+
+
+def test_a_simulation_begins_with_states_by_name():
+    simulation = rotor.Simulation(TEAM)
+    first = simulation.motion.copy()
+    for _ in range(5):
+        simulation.step(np.ones((3, 4)))
+    states = rotor.initial_states(TEAM)
+    names = list(reversed(states.names))
+    np.testing.assert_array_equal(simulation.reset(rotor.States(names, states.of(names))), first)
+
+
+def test_sensitivities_look_at_what_they_are_given():
+    place = ["plant.payload.mass_kg"]
+    for wrong in ({"quad7": None}, [3]):
+        with pytest.raises(ConfigError, match=r"plans: must name \['payload'\]"):
+            rotor.sensitivities("collision_triangular", place, plans=wrong)
+    found = rotor.sensitivities(
+        "collision_triangular", (p for p in place), duration=np.float32(0.25)
+    )
+    assert found.parameters == tuple(place)
+
+
 def shipped_file(name: str) -> Path:
     from rotor_core.config.catalog import locate
 

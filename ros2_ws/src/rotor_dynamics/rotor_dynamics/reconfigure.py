@@ -19,14 +19,22 @@ from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import CUT_LENGTH, System, Weld
 
 
-def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarray) -> Engine:
-    """A world of another structure that goes on where ``engine`` stands, with all its inputs.
+def rebuilt(
+    engine: Engine,
+    system: System,
+    states: np.ndarray,
+    joints: np.ndarray,
+    *,
+    after: Engine | None,
+) -> Engine:
+    """A world of another structure that goes on at the time of ``engine``, with all its inputs.
 
     Args:
         engine: whose time, inputs, rotors, motors, wind and cut cables are taken over.
         system: the same bodies, inputs, cables, rotors and joints, connected in another way.
         states: of its bodies, (n, 13).
         joints: (n_joints, 2).
+        after: a world in which cables lie as they shall lie, ``engine`` where nothing moves; None: they are laid anew.
     """
     other = Engine(
         system,
@@ -49,7 +57,7 @@ def rebuilt(engine: Engine, system: System, states: np.ndarray, joints: np.ndarr
     other.winches.take_over(engine.winches)
     wind = slice(memory.WIND, memory.WIND + 3)
     other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
-    other.set_state(states, joints=joints, time=engine.time, after=engine)
+    other.set_state(states, joints=joints, time=engine.time, after=after)
     other.earlier_accuracy = engine.accuracy
     same = other.world.contact_int[:, memory.CAN_TOUCH] != 0  # what stands stays anchored
     for mine, theirs in (

@@ -49,11 +49,11 @@ def drawn(seed):
 
 def capture(engine, parent, child):
     """The world after it."""
-    return rebuilt(engine, *attached(engine, parent, child))
+    return rebuilt(engine, *attached(engine, parent, child), after=engine)
 
 
 def let_go(engine, child):
-    return rebuilt(engine, released(engine.system, child), engine.update_kinematics()[:, :13].copy(), joint_state(engine))  # fmt: skip
+    return rebuilt(engine, released(engine.system, child), engine.update_kinematics()[:, :13].copy(), joint_state(engine), after=engine)  # fmt: skip
 
 
 def momenta(engine):

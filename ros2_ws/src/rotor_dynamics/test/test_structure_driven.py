@@ -40,7 +40,7 @@ def test_a_driven_joint_goes_on_through_a_capture():
     )  # fmt: skip
     engine.set_state(states, joints=np.array([[0.2, 1.5]]))
     before = momenta(engine)
-    after = rebuilt(engine, *attached(engine, 1, 2))
+    after = rebuilt(engine, *attached(engine, 1, 2), after=engine)
     np.testing.assert_allclose(momenta(after), before, atol=1e-13)
     assert after.joints.rates[0] == 1.5
 

@@ -5,7 +5,7 @@ Reset, sense, act, step. The story of a run without ROS and the heart of the sim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -19,7 +19,7 @@ from rotor_core.config.loader import checked_seed, scenario_of
 from rotor_core.config.schema import Change, Grip, Scenario
 from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
 from rotor_core.given import numbers
-from rotor_core.state import FULL_STATE, State, States
+from rotor_core.state import FULL_STATE, STATE, State, States
 from rotor_dynamics import projection
 from rotor_dynamics.compiled_world import times_at
 from rotor_dynamics.engine import Engine
@@ -159,7 +159,11 @@ class Simulation:
         return engine
 
     def reset(
-        self, states: np.ndarray | None = None, *, time: float = START_TIME, elapsed: float = 0.0
+        self,
+        states: States | np.ndarray | None = None,
+        *,
+        time: float = START_TIME,
+        elapsed: float = 0.0,
     ) -> np.ndarray:
         """Start again from ``states`` (n, 13), default the scenario's.
 
@@ -168,7 +172,18 @@ class Simulation:
 
         Returns:
             The motion of all entities, (n, 19).
+
+        Raises:
+            ContractError: states of another shape, or numbers that are not finite.
         """
+        time, elapsed = (float(numbers(*given)) for given in (("time", time), ("elapsed", elapsed)))
+        if states is not None:
+            rows = states.of(self.names) if isinstance(states, States) else states
+            states = numbers("states", rows, len(self.names), None)
+            if states.shape[1] < STATE:
+                raise ContractError(
+                    f"states: must have the shape ({len(self.names)}, {int(STATE)} or more), got {states.shape}."
+                )
         self.engine = self._new_engine(time)
         self._earlier_steps = 0  # of engines before the last change of structure
         self._begin = time - elapsed
@@ -180,7 +195,10 @@ class Simulation:
         )
         self._held = None if self.n_vehicles else np.zeros((0, 4))  # the last command
         self._acted = -np.inf  # when a command acted last
-        self._changes = Schedule(self.scenario.changes, elapsed)
+        self._faults, self._changes = (
+            Schedule([c for c in self.scenario.changes if c.is_fault is wanted], elapsed)
+            for wanted in (True, False)
+        )
         self.externals.clear()
         for stream in (
             self.pose_sensor,
@@ -224,7 +242,9 @@ class Simulation:
         for change in self._changes.past:
             if change.cut is not None:
                 self.engine.cut(change.cut - 1)
-            self._weaken(change)
+        for fault in self._faults.past:
+            self._weaken(fault)
+        self.begin_faults()
         self.engine.take_events()
         return self.motion
 
@@ -267,7 +287,7 @@ class Simulation:
         return states
 
     def set_states(
-        self, states: dict[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
+        self, states: Mapping[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
     ) -> float:
         """Put entities elsewhere; time goes on.
 
@@ -286,10 +306,15 @@ class Simulation:
             SolverError: there are no cable tensions in this state; nothing is changed then.
         """
         wanted = self.motion[:, FULL_STATE].copy()
-        for name, state in states.items():
+        if not isinstance(states, Mapping):
+            raise ContractError(
+                f"set_states: states must be named, {{entity: 13 numbers}}, got {type(states).__name__}."
+            )
+        for name, given in states.items():
             if name not in self.names:
                 raise ContractError(f"there is no entity {name!r}; known: {', '.join(self.names)}.")
-            if np.isfinite(state).all() and np.abs(state).max() > FARTHEST:
+            state = numbers(f"state of {name!r}", given, int(STATE))
+            if np.abs(state).max() > FARTHEST:
                 raise ContractError(
                     f"state of {name!r}: must stay within {FARTHEST:g} m, m/s and rad/s, got "
                     f"{np.abs(state).max():g}."
@@ -385,6 +410,10 @@ class Simulation:
             ContractError: vehicles have no estimators (``sensing.estimator``), or something else is named.
         """
         vehicles = self.names[: self.n_vehicles]
+        if not isinstance(attitudes, Mapping):
+            raise ContractError(
+                f"believe: attitudes must be named, {{vehicle: 4 numbers}}, got {type(attitudes).__name__}."
+            )
         unknown = [name for name in attitudes if name not in vehicles]
         if self.on_board is None or unknown:
             raise ContractError(
@@ -393,7 +422,7 @@ class Simulation:
             )
         first = State(self.motion[: self.n_vehicles]).attitude.copy()
         for name, attitude in attitudes.items():
-            first[vehicles.index(name)] = attitude
+            first[vehicles.index(name)] = numbers(f"attitude of {name!r}", attitude, 4)
         self.on_board.believe(first)
         self._forget_measurement()
 
@@ -423,9 +452,9 @@ class Simulation:
             )
         flies_on_blades = row in self.helicopters.vehicles
         count = 1 if flies_on_blades else self.actuators.sets[row].count
-        if not 0 <= rotor < count:
+        if not isinstance(rotor, (int, np.integer)) or not 0 <= rotor < count:
             raise ContractError(
-                f"weaken: {vehicle!r} has {count} rotors, counted from 0, got {rotor}."
+                f"weaken: {vehicle!r} has {count} rotors, counted from 0, got {rotor!r}."
             )
         if flies_on_blades:
             self.helicopters.weaken(row, thrust_gain)
@@ -451,7 +480,7 @@ class Simulation:
 
         Rotor limits apply where the scenario says. Efforts (n_joints,) stay as they are by default.
 
-        Then what the scenario changes now is attached, released or cut.
+        Faults that begin now bound it already. Then what the scenario changes now is attached, released or cut.
 
         Raises:
             ContractError: wrong shape or not finite; the old command stays.
@@ -479,11 +508,12 @@ class Simulation:
                 every, at_once=not self._motors_on, only=self._arm_joints
             )
             self._motors_on = True
+        self.begin_faults()
         running = self.actuators.is_running
         if self.power and running:
             self.supply.run(self.time, np.concatenate(self.rotor_speeds()), self.actuators)
         if self.actuators.drifts:
-            self.actuators.age(self.time - self._begin)
+            self.actuators.age(self.elapsed)
         wrenches = self.helicopters.limited(wrenches)
         self.actuators.act(self.engine, wrenches)
         if self.rotor_air:
@@ -530,7 +560,7 @@ class Simulation:
 
     def _blow(self, wind: WindField) -> None:
         """Let the wind of this control period act on every body where it is."""
-        since = self.time - self._begin
+        since = self.elapsed
         self.air = np.tile(wind.sample(since), (len(self.body_names), 1))
         if not wind.is_uniform:
             self.air += wind.local(since, State(self.engine.motion).position)
@@ -548,24 +578,38 @@ class Simulation:
         """Speeds of the rotors of every vehicle, rad/s: true ones, or those that give the acting wrench."""
         return self.actuators.speeds(self.engine)
 
+    @property
+    def elapsed(self) -> float:
+        """Time of the scenario that has passed, s."""
+        return self.time - self._begin
+
     def change_periods(self, periods: int) -> list[int]:
         """Those of so many control periods since the last reset that begin with a change, for loops of their own."""
         return self._changes.places(self.times(0, periods) - self._begin)
 
+    def fault_periods(self, periods: int) -> list[int]:
+        """Those that begin with a fault."""
+        return self._faults.places(self.times(0, periods) - self._begin)
+
+    def begin_faults(self) -> None:
+        """Weaken motors and batteries as the scenario says by now, before the command of the period acts."""
+        for fault in self._faults.due(self.elapsed):
+            self._weaken(fault)
+
     def make_changes(self) -> None:
-        """Attach, release, cut or weaken what the scenario changes now, once the command of the period acts.
+        """Attach, release, cut or wind what the scenario changes now, once the command of the period acts.
 
         Raises:
             SolverError: what is to be attached is out of reach.
         """
-        due = list(self._changes.due(self.time - self._begin))
+        due = list(self._changes.due(self.elapsed))
         for change in due:
             self._make(change)
         if due:
             self.engine.update_kinematics()  # what is seen of this instant is what it leaves behind
 
     def _make(self, change: Change) -> None:
-        """Attach, release, cut or weaken what a change says.
+        """Attach, release, cut or wind what a change says.
 
         Raises:
             SolverError: what is to be attached is out of reach.
@@ -584,7 +628,6 @@ class Simulation:
             self.release(change.release)
         if change.attach is not None:
             self._grip(change.attach)
-        self._weaken(change)
 
     def _weaken(self, change: Change) -> None:
         """What a change does to motors and batteries."""
@@ -601,7 +644,7 @@ class Simulation:
         apart = float(np.linalg.norm(State(m).position[b] - hand))
         if apart > grip.within_m:
             raise SolverError(
-                f"attach at {self.time - self._begin:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of "
+                f"attach at {self.elapsed:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of "
                 f"{grip.to!r}, more than within_m ({grip.within_m:g} m). Bring them together first.",
                 time=self.time,
                 state=m[:, FULL_STATE].copy(),
@@ -641,8 +684,25 @@ class Simulation:
         return self.body_names.index(name)
 
     def _change(self, system: System, states: np.ndarray, joints: np.ndarray, event: Event) -> None:
-        other = rebuilt(self.engine, system, states, joints)
-        self._events += [*self.engine.take_events(), event]
+        before = self.engine
+        self.restart_as(system, states, joints, after=before)
+        self._events += [*before.take_events(), event]
+
+    def restart_as(
+        self, system: System, states: np.ndarray, joints: np.ndarray, *, after: Engine | None
+    ) -> None:
+        """Go on at this time with the same bodies, connected in another way, in a state.
+
+        Args:
+            system: the same bodies, inputs, cables, rotors and joints as the present one.
+            states: of all bodies, (n_bodies, 13).
+            joints: (n_joints, 2).
+            after: a world in which cables lie as they shall lie; None: they are laid anew.
+
+        Raises:
+            ContractError: the system does not allow this state.
+        """
+        other = rebuilt(self.engine, system, states, joints, after=after)
         self._earlier_steps += self.engine.steps
         self.engine = other
         self.actuators.renew(other)

@@ -109,9 +109,14 @@ def without_entity(scenario: Scenario, name: str) -> Scenario:
             else (item.parent, item.child)
         )
     )
-    if len(attachments) < len(old.attachments) and any(c.cable for c in scenario.plant):
+    numbered = {
+        "plant": any(c.cable for c in scenario.plant),
+        "changes": any(c.cut is not None or c.wind is not None for c in scenario.changes),
+    }
+    if len(attachments) < len(old.attachments) and any(numbered.values()):
+        key = next(key for key, names in numbered.items() if names)
         raise ConfigError(
-            f"{name}: cannot be deleted: `plant` changes cables by their number. Leave that out."
+            f"{name}: cannot be deleted: `{key}` names cables by their number. Leave that out."
         )
     try:
         model = Model(

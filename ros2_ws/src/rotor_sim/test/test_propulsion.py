@@ -360,7 +360,7 @@ def test_a_motor_comes_to_its_speed_with_its_lag():
 
 def test_faults_weaken_one_rotor_and_are_forgotten_at_a_reset():
     faulty = scenario(
-        "rotors", "changes: [{at_s: 0.0, motor: {vehicle: drone, rotor: 2, thrust_gain: 0.7}}]\n"
+        "rotors", "changes: [{at_s: 0.05, motor: {vehicle: drone, rotor: 2, thrust_gain: 0.7}}]\n"
     )
     simulation = Simulation(faulty)
     weight = np.array([[10.0224 * 9.81, 0.0, 0.0, 0.0]])
@@ -370,7 +370,7 @@ def test_faults_weaken_one_rotor_and_are_forgotten_at_a_reset():
     np.testing.assert_allclose(speeds[[0, 2, 3]], OMEGA, rtol=1e-4)
     assert speeds[1] == pytest.approx(OMEGA * np.sqrt(0.7), rel=1e-4)
     simulation.reset()
-    simulation.act(weight)  # the fault comes at the end of this very command
+    simulation.act(weight)
     np.testing.assert_allclose(simulation.rotor_speeds()[0], OMEGA, rtol=1e-4)
 
 

@@ -1,6 +1,7 @@
 """Registered forces: against closed forms, and against the same wrench pushed from outside, for every kind of body."""
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.config.extensions import FORCES
 from rotor_core.config.loader import load_scenario, scenario_from_tree
 from rotor_core.config.yaml.tree import parse_tree
-from rotor_core.errors import ConfigError, ModelError
+from rotor_core.errors import ConfigError, ContractError, ModelError
 from rotor_core.state import State
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.forces.buoyancy import Buoyancy
@@ -135,3 +136,21 @@ forces: [{type: buoyancy, body: paylod, volume_m3: 2.0}]
         System(body, forces=(Force(0, "buoyancy", np.array([np.nan])),))
     with pytest.raises(ModelError, match=r"body index must be 0\.\.0"):
         System(body, forces=(Force(1, "buoyancy", np.zeros(4)),))
+
+
+@pytest.mark.parametrize("given", [None, 3.0, ["a"], [np.nan]])
+def test_parameters_that_are_no_numbers_name_their_force(given, monkeypatch):
+    """What a package makes of the keys of its force."""
+    text = """
+schema: 1
+model: {payloads: [{use: box}]}
+controller: {type: open_loop}
+forces: [{type: buoyancy, body: payload, volume_m3: 2.0}]
+"""
+    scenario = scenario_from_tree(parse_tree(text, "balloon"))
+    wrong = replace(FORCES["buoyancy"], parameters=lambda keys, environment: given)
+    monkeypatch.setattr("rotor_sim.plant.system.FORCES", {"buoyancy": wrong})
+    with pytest.raises(
+        ContractError, match=r"forces\[0\]: parameters of 'buoyancy' on 'payload'.*must "
+    ):
+        Simulation(scenario)

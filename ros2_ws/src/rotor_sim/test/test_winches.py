@@ -118,13 +118,23 @@ def test_orders_beyond_limits_are_refused(cable, wanted, text):
         simulation.winches.ask(cable, **wanted)
 
 
-def test_a_cut_cable_winds_no_more():
-    simulation = hanging()
+@pytest.mark.parametrize(
+    "drum", ["", ", drum: {radius_m: 0.05, inertia_kg_m2: 1.0e-3, torque_n_m: 0.5}"]
+)
+def test_what_is_left_of_a_cut_cable_winds_as_asked(drum):
+    """A winch whose cable is cut on the way keeps to its order and its limits; one that winds nothing stays."""
+    simulation = hanging(**{"acceleration_m_s2: 0.8": f"acceleration_m_s2: 0.8{drum}"})
     simulation.winches.ask(0, length=2.0)
-    run(simulation, 0.1)
+    run(simulation, 0.3)
     simulation.engine.cut(0)
-    run(simulation, 0.1)
+    lengths, rates = run(simulation, 4.0).T
     assert not simulation.engine.alive[0]
+    assert lengths.max() <= 2.0 + 1e-4 and lengths[-1] == pytest.approx(2.0, abs=1e-4)
+    assert rates.max() <= 0.5 + 1e-3 and rates[-1] == 0.0
+    assert simulation.winches.are_idle and simulation.engine.winches.are_at_rest
+    simulation.winches.ask(0, rate=-0.4)
+    assert not simulation.winches.are_idle
+    assert run(simulation, 6.0)[-1, 0] == pytest.approx(0.2, abs=1e-4)
 
 
 def test_changes_wind():

@@ -180,6 +180,11 @@ class Change:
         if sum(x is not None for x in given) != 1:
             raise ValueError("a change is one of attach, release, cut, wind, motor or battery.")
 
+    @property
+    def is_fault(self) -> bool:
+        """True if it weakens a motor or a battery; all others change what is connected, and how."""
+        return self.motor is not None or self.battery is not None
+
 
 @dataclass(frozen=True)
 class Actuation:

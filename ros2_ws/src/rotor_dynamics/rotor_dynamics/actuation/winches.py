@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class WinchDrive:
         if k not in self.cables:
             raise ContractError(f"cable{k + 1}: has no winch.")
         return self._world.routes[self._rows[k]]
+
+    @property
+    def are_at_rest(self) -> bool:
+        """True if no cable becomes longer or shorter, and none will by itself."""
+        return all(
+            self.rate(k) == 0.0 and self._row(k)[memory.WOUND_ACCELERATION] == 0.0
+            for k in self.cables
+        )
 
     @property
     def _now(self) -> float:
@@ -210,3 +218,14 @@ class WinchDrive:
                 self._hold(k, other.is_locked(k))
             elif k in other.cables:
                 self._row(k)[winding] = other._row(k)[winding]
+
+    def wind_as(self, other: WinchDrive, cables: Mapping[int, int]) -> None:
+        """Before a state is set: lengths and rates of cables of another world now, by their numbers here and there."""
+        for k, j in cables.items():
+            if k not in self.cables:
+                continue
+            self.place(k, other.length(j))
+            row, theirs = self._row(k), other._row(j)
+            if k not in self.drums:
+                row[memory.WOUND_RATE] = other._motion(theirs)[1]
+                row[memory.WOUND_ACCELERATION] = theirs[memory.WOUND_ACCELERATION]

@@ -42,8 +42,11 @@ class Ahead:
         self._loop, self._rows, self.limited = loop, rows, 0
         periods = len(rows.times) - 1
         self._call = Call(loop, periods, 1, rows)
-        self._changes = np.array(loop.simulation.change_periods(periods), int)
-        self._sees_all = loop.simulation.scenario.sensing.is_ideal
+        simulation = loop.simulation
+        self._changes = np.union1d(
+            simulation.change_periods(periods), simulation.fault_periods(periods)
+        ).astype(int)
+        self._sees_all = simulation.scenario.sensing.is_ideal
 
     def fly(self, first: int, last: int) -> int:
         """Fly on from the start of a period; the period before whose decision the loop is then.
@@ -58,7 +61,7 @@ class Ahead:
         if end <= first:
             return first
         simulation, pilot = self._loop.simulation, self._loop.pilot
-        stretch = Stretch(first, end, first, False)
+        stretch = Stretch(first, end, first, False, False)
         wind = copy.deepcopy(simulation.wind_field)
         *world, (*timing, _, drawn, stops), rows = arguments = self._call.arguments(stretch)
         arrays = list(arrays_in(arguments[:-1]))
@@ -95,7 +98,10 @@ class Ahead:
         """The period up to which nobody but laws and missions decides, from ``first`` on."""
         loop = self._loop
         simulation = loop.simulation
-        if not self._sees_all or first == 0 or loop.is_told or not simulation.winches.are_idle:
+        if not self._sees_all or first == 0 or loop.is_told:
+            return first
+        # missions look at lengths of cables: these must not change on the way
+        if not (simulation.winches.are_idle and simulation.engine.winches.are_at_rest):
             return first
         if not is_flown_by_kernels(loop):  # asked again: a fault or a brake may have come between
             return first

@@ -219,12 +219,14 @@ class Stretch(NamedTuple):
         first, end: from where to where.
         drawn: first whose command has not acted yet: ``first``, or the one after it.
         stops: once the command of the last one acts, the scenario changes something.
+        changes: the scenario changes something at its end, then or with a fault.
     """
 
     first: int
     end: int
     drawn: int
     stops: bool
+    changes: bool
 
 
 def stretches(loop: ClosedLoop, periods: int, *, at_once: int) -> Iterator[Stretch]:
@@ -232,11 +234,12 @@ def stretches(loop: ClosedLoop, periods: int, *, at_once: int) -> Iterator[Stret
 
     ``at_once``: periods of the longest.
     """
+    faults = set(loop.simulation.fault_periods(periods))
     cuts = [(i + 1, False) for i in loop.simulation.change_periods(periods)]
-    cuts += [(i, True) for i in (*range(at_once, periods + 1, at_once), periods + 1)]
+    cuts += [(i, True) for i in {*range(at_once, periods + 1, at_once), *faults, periods + 1}]
     first = drawn = 0
     for end, is_flown in sorted(cuts):
-        yield Stretch(first, end, drawn, not is_flown)
+        yield Stretch(first, end, drawn, not is_flown, not is_flown or end in faults)
         first, drawn = end if is_flown else end - 1, end
 
 
@@ -265,7 +268,7 @@ class Call:
         loop, periods = self.loop, self._periods
         simulation, controller = loop.simulation, loop.controller
         scenario, engine = simulation.scenario, simulation.engine
-        first, end, drawn, stops = stretch
+        first, end, drawn, stops, _ = stretch
         n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
         limits = controller.limits
         truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
@@ -297,6 +300,8 @@ class Call:
         simulation.engine.run(0)  # takes up the events of the log
         if stretch.stops:
             simulation.make_changes()
+        elif stretch.changes:
+            simulation.begin_faults()
 
 
 def fly_compiled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -96,6 +96,17 @@ class Winches:
         """Nothing has been asked for."""
         self._goals[:] = self._rates[:] = self._torques[:] = np.nan
         self._profiles.clear()
+
+    def take_over(self, other: Winches, cables: Mapping[int, int]) -> None:
+        """What cables of another world are asked for, by their numbers here and there; profiles end at once."""
+        for k, j in cables.items():
+            if k in self._winches:
+                for mine, theirs in (
+                    (self._goals, other._goals),
+                    (self._rates, other._rates),
+                    (self._torques, other._torques),
+                ):
+                    mine[k] = theirs[j]
 
     def start(self, engine: Engine) -> None:
         """Brakes hold all drums, before a state is set."""
@@ -192,9 +203,6 @@ class Winches:
     def act(self, engine: Engine) -> None:
         """Let every winch that is asked for something accelerate for one control period."""
         for k in np.flatnonzero(~np.isnan(self._rates)).tolist():
-            if not engine.alive[k]:
-                self._rates[k] = np.nan
-                continue
             winch, asked, goal = self._winches[k], float(self._rates[k]), float(self._goals[k])
             length, rate = engine.winches.length(k), engine.winches.rate(k)
             if winch.drum is not None and self._holds(k, length, rate):

@@ -14,6 +14,7 @@ from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
+from rotor_core.given import numbers
 from rotor_core.math.polyhedron import Polyhedron
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
@@ -91,12 +92,12 @@ def system_from_scenario(scenario: Scenario) -> System:
         for i, vehicle in enumerate(model.vehicles):
             first, first_joint = len(bodies), len(joints)
             own = propeller_bodies(vehicle)
-            numbers = range(first, first + len(own))
+            rotor_numbers = range(first, first + len(own))
             bodies = (*bodies[:i], frame_body(vehicle, bodies[i]), *bodies[i + 1 :], *own)
             driven = scenario.actuation.mode == "propellers"
-            joints += propeller_joints(vehicle, i, numbers, driven=driven)
+            joints += propeller_joints(vehicle, i, rotor_numbers, driven=driven)
             gain = thrust_gain(scenario, vehicle.name)
-            propelling += propeller_elements(vehicle, i, numbers, first_joint, gain)
+            propelling += propeller_elements(vehicle, i, rotor_numbers, first_joint, gain)
     rotors: list[tuple[int, RotorParts]] = []
     for i, vehicle in enumerate(model.vehicles):
         if vehicle.helicopter is not None:
@@ -136,9 +137,13 @@ def system_from_scenario(scenario: Scenario) -> System:
             Force(
                 index(keys.body),
                 keys.type,
-                np.array(FORCES[keys.type].parameters(keys, environment), float),
+                numbers(
+                    f"forces[{i}]: parameters of {keys.type!r} on {keys.body!r}",
+                    FORCES[keys.type].parameters(keys, environment),
+                    None,
+                ),
             )
-            for keys in scenario.forces
+            for i, keys in enumerate(scenario.forces)
         ),
         strands,
         solids_from_scenario(scenario, model),

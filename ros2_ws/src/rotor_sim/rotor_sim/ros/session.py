@@ -24,7 +24,6 @@ from rotor_core.ros import qos
 from rotor_core.ros.keeper import VALUES, Messages, put_back
 from rotor_core.ros.node import SPIN_LIMIT, is_running
 from rotor_core.saved.capture import Capture, Keep
-from rotor_core.state import FULL_STATE
 from rotor_core.warnings import notes
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.verdict import Verdict
@@ -41,6 +40,7 @@ from rotor_sim.saving import VALUES as RECORDS
 from rotor_sim.saving import check_size, rebuild, structure
 from rotor_sim.simulation import START_TIME, Simulation
 from rotor_sim.state_machine import Code, Result, State, StateMachine
+from rotor_sim.succession import take_over
 
 REPEAT_STATE = 0.1
 """A state nobody has answered, or at which the simulation stands, is published again after this wall time, s."""
@@ -168,23 +168,7 @@ class Session:
         Raises:
             RotorError: the entities cannot be there.
         """
-        old = before.simulation
-        here = set(self.simulation.names)
-        states = {
-            name: old.motion[row, FULL_STATE].copy()
-            for row, name in enumerate(old.names)
-            if name in here
-        }
-        joints, were = self.simulation.joint_states.copy(), old.scenario.model.joint_names
-        for k, name in enumerate(self.simulation.scenario.model.joint_names):
-            if name in were:
-                joints[k] = old.joint_states[were.index(name)]
-        cables = list(old.scenario.model.cables)
-        for k, cable in enumerate(self.simulation.scenario.model.cables):
-            if cable.winch is not None and cable in cables:
-                length = float(old.engine.lengths[cables.index(cable)])
-                self.simulation.engine.winches.place(k, length)
-        self.simulation.set_states(states, project=False, joints=joints)
+        take_over(self.simulation, before.simulation)
         passed = nanoseconds_from_stamp(before.time.stamp()) - nanoseconds_from_stamp(
             self.time.stamp()
         )

@@ -214,7 +214,11 @@ class WinchOrders:
                 del self._since[k]
 
     def clear(self) -> None:
-        """Forget all, after a reset or another state."""
+        """Stop what they drive, after a reset or another state: whoever sent them must ask again."""
+        winches = self._simulation.winches
+        for k, (_, order) in self._since.items():
+            if winches.orders[k] == order and not winches.are_idle:
+                winches.ask(k, rate=0.0)
         self._since.clear()
 
 

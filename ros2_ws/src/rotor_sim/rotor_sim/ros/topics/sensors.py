@@ -11,7 +11,7 @@ from rclpy.publisher import Publisher
 from rotor_msgs.msg import MotorState
 from sensor_msgs.msg import BatteryState
 
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
 from rotor_sim.ros.inputs.commands import Actuators
@@ -76,7 +76,8 @@ class SensorPublisher:
         model = simulation.scenario.model
         self.rates: dict[str, float] = {}
         """Samples per second of every sensor on board, by the name to :meth:`sample` it with."""
-        self._channels: dict[str, tuple[int, FrozenTopics]] = {}
+        self._channels: dict[str, tuple[int, FrozenTopics, str, tuple[int, int]]] = {}
+        """Number, topics, the last of their names, and the shape of a sample."""
         for i, (kind, keys) in enumerate(sensors_of(simulation.scenario)):
             topics = []
             for channel in kind.channels(keys, model):
@@ -85,7 +86,8 @@ class SensorPublisher:
                 topics.append(topic_of(channel, publisher, message))
             if topics:
                 self.rates[f"sensor {i}"] = keys.rate_hz
-                self._channels[f"sensor {i}"] = i, FrozenTopics(topics)
+                shape = len(topics), len(channel.fields)
+                self._channels[f"sensor {i}"] = i, FrozenTopics(topics), channel.topic, shape
         self._speeds: list[FrozenTopic] = []
         for vehicle in model.vehicles if Actuators is not None else ():
             n = len(vehicle.rotors.spins)
@@ -106,10 +108,19 @@ class SensorPublisher:
             self._power.append((i, motors, battery))
 
     def sample(self, name: str) -> None:
-        """Publish one sample of a sensor on board."""
-        i, topics = self._channels[name]
+        """Publish one sample of a sensor on board.
+
+        Raises:
+            ContractError: a sensor of another package gives something else than its channels and fields.
+        """
+        i, topics, topic, shape = self._channels[name]
         sensor = self._simulation.sensors[i]
         values = np.asarray(sensor.sense())
+        if values.shape != shape or values.dtype.kind not in "fiub":
+            raise ContractError(
+                f"sensor of {topic!r}: sense() must give numbers of the shape {shape}, a row per channel and a "
+                f"number per field; got {values.dtype} of {values.shape}."
+            )
         # what comes late tells when it was measured
         topics.send(self._time.stamp(getattr(sensor, "captured", None)), values)
 

@@ -1,0 +1,85 @@
+"""A world that goes on where another one of other entities stood: what both have keeps what has happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rotor_core.state import FULL_STATE
+from rotor_dynamics.model.system import System
+from rotor_sim.simulation import Simulation
+
+
+def take_over(new: Simulation, old: Simulation) -> None:
+    """Let a new world go on where ``old`` stands.
+
+    Entities of both keep their states, grips, faults and batteries. Cables of both are as long as they were, cut if
+    they were cut, and their winches do what they were asked for. As much time of the scenario has passed: its changes
+    until then are not made again, and its wind goes on. Entities that only the new one has begin as its scenario says.
+
+    Raises:
+        ContractError: the new world does not allow this state.
+    """
+    new.reset(elapsed=old.elapsed)
+    _keep_faults(new, old)
+    cables = _cables_of_both(new, old)
+    for k, j in cables.items():
+        if old.engine.is_cut[j]:
+            new.engine.cut(k)
+    system = _with_grips(new, old, cables)
+    states = new.engine.motion[:, FULL_STATE].copy()
+    for row, name in enumerate(new.body_names):
+        if name in old.body_names:
+            states[row] = old.engine.motion[old.body_names.index(name), FULL_STATE]
+    joints, names = new.engine.joints.states.copy(), old.engine.joints.names
+    for i, name in enumerate(new.engine.joints.names):
+        if name in names:
+            joints[i] = old.engine.joints.states[names.index(name)]
+    new.engine.winches.wind_as(old.engine.winches, cables)
+    new.winches.take_over(old.winches, cables)
+    same_cables = old.scenario.model.cables == new.scenario.model.cables
+    new.restart_as(system, states, joints, after=old.engine if same_cables else None)
+    new.take_events()  # of putting it together
+
+
+def _cables_of_both(new: Simulation, old: Simulation) -> dict[int, int]:
+    """Numbers of the same cables in both worlds."""
+    cables = list(old.scenario.model.cables)
+    return {k: cables.index(c) for k, c in enumerate(new.scenario.model.cables) if c in cables}
+
+
+def _with_grips(new: Simulation, old: Simulation, cables: dict[int, int]) -> System:
+    """The system of the new world with what is attached and released in the old one, and the lengths of its cables."""
+    system, before = new.engine.system, old.engine.system
+    welds = [
+        replace(w, parent=new.body_names.index(a), child=new.body_names.index(b))
+        for w in before.welds
+        for a, b in [(old.body_names[w.parent], old.body_names[w.child])]
+        if a in new.body_names and b in new.body_names
+    ]
+    welds += [w for w in system.welds if new.body_names[w.child] not in old.body_names]
+    lengths = [
+        replace(c, length=before.cables[cables[k]].length) if k in cables else c
+        for k, c in enumerate(system.cables)
+    ]
+    return replace(system, welds=tuple(welds), cables=tuple(lengths))
+
+
+def _keep_faults(new: Simulation, old: Simulation) -> None:
+    """Health of rotors and engines, motors and batteries."""
+    for name in set(new.names[: new.n_vehicles]) & set(old.names[: old.n_vehicles]):
+        here, there = new.vehicle(name), old.vehicle(name)
+        mine, theirs = (s.actuators.split(s.actuators.health) for s in (new, old))
+        mine[here][:] = theirs[there]
+        if here in new.helicopters.vehicles:
+            health = old.helicopters.health[old.helicopters.vehicles.index(there)]
+            new.helicopters.weaken(here, float(health))
+        if here in new.power:
+            i, j = (
+                int(np.flatnonzero(s.supply.vehicles == row)[0])
+                for s, row in ((new, here), (old, there))
+            )
+            new.supply.state[i] = old.supply.state[j]
+            n = len(theirs[there])
+            new.supply.motors[i, :n] = old.supply.motors[j, :n]
