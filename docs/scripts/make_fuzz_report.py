@@ -59,7 +59,7 @@ def main() -> None:
 
 Inputs thrown at every border, and the verdict on each: accepted (and flown on), refused in one clear line, or failed: a
 traceback, a hang, a state that is not finite, a write outside the folder, a line nobody can read. `./rotor test` throws
-some 2,000 each time. These are {whole}, and {more} of them again after what the first run found was mended. The long
+some 1,000 each time. These are {whole}, and {more} of them again after what the first run found was mended. The long
 mode takes 25 minutes on two cores:
 
     ROTOR_FUZZ_INPUTS=100000 ROTOR_FUZZ_REPORT=my/fuzz.json ./rotor test tests/fuzz tests/offline/fuzz

@@ -17,10 +17,10 @@ SHARES = {
 }  # fmt: skip
 """Part of all inputs that a border gets."""
 
-LEAST = {"command_line": 200, "services": 120, "messages": 200, "libraries": 30}
+LEAST = {"command_line": 100, "services": 80, "messages": 120, "libraries": 20}
 """Inputs of borders whose part of a short run would say little."""
 
-TOTAL = int(os.environ.get("ROTOR_FUZZ_INPUTS", "2000"))
+TOTAL = int(os.environ.get("ROTOR_FUZZ_INPUTS", "1000"))
 SEED = int(os.environ.get("ROTOR_FUZZ_SEED", "0"))
 ONLY = os.environ.get("ROTOR_FUZZ_ONLY", "")
 
