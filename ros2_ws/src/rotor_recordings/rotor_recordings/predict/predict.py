@@ -74,7 +74,9 @@ def predict(
             f"--at {at:g}: the recording does not hold the state of every entity there. Begin elsewhere."
         )
     if winding := untold_orders(scenario):
-        raise ConfigError(f"{winding}, so it cannot be replayed.")
+        raise ConfigError(
+            f"{winding}, so it cannot be replayed. Fly it again, and put both beside each other with `./rotor compare`."
+        )
     if begin and (untold := untold_past(scenario)):
         raise ConfigError(f"--at: {untold}; it can be replayed from its start only.")
     simulation = Simulation(scenario)
