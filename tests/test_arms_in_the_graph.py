@@ -148,9 +148,9 @@ def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
         wrench.publish(message)
         bench.spin(0.05)
 
-    for _ in range(400):
+    for _ in range(400):  # they lag by 0.05 s
         send(-2.5, -1.25)
-        if np.allclose(joints[-1].effort, [-2.5, -1.25], rtol=0.0, atol=1e-7):  # behind a lag of 0.05 s
+        if np.allclose(joints[-1].effort, [-2.5, -1.25], rtol=0.0, atol=1e-7):
             break
     np.testing.assert_allclose(joints[-1].effort, [-2.5, -1.25], atol=1e-7)
     for _ in range(5):
