@@ -340,7 +340,10 @@ def test_set_state(tmp_path):
         broken.pose.position.x = float("nan")
         broken.pose.orientation.w = 1.0
         answer = bench.call(SetState, "/simulator/set_state", SetState.Request(bodies=[broken]))
-        assert not answer.success and "state of 'payload'[0]: must be finite, got nan" in answer.message
+        assert (
+            not answer.success
+            and "state of 'payload'[0]: must be finite, got nan" in answer.message
+        )
         unknown = SetState.Request(bodies=[BodyState(name="parcel")])
         assert "no entity 'parcel'" in bench.call(SetState, "/simulator/set_state", unknown).message
         assert trigger(bench, "play").success
