@@ -70,16 +70,16 @@ def _keep_faults(new: Simulation, old: Simulation) -> None:
     """Health of rotors and engines, motors and batteries."""
     for name in set(new.names[: new.n_vehicles]) & set(old.names[: old.n_vehicles]):
         here, there = new.vehicle(name), old.vehicle(name)
-        mine, theirs = (s.actuators.split(s.actuators.health) for s in (new, old))
-        mine[here][:] = theirs[there]
+        health = old.actuators.split(old.actuators.health)[there]
+        for rotor in np.flatnonzero(health != 1.0).tolist():
+            new.actuators.weaken(here, rotor, float(health[rotor]))
         if here in new.helicopters.vehicles:
-            health = old.helicopters.health[old.helicopters.vehicles.index(there)]
-            new.helicopters.weaken(here, float(health))
+            engine = old.helicopters.health[old.helicopters.vehicles.index(there)]
+            new.helicopters.weaken(here, float(engine))
         if here in new.power:
             i, j = (
                 int(np.flatnonzero(s.supply.vehicles == row)[0])
                 for s, row in ((new, here), (old, there))
             )
             new.supply.state[i] = old.supply.state[j]
-            n = len(theirs[there])
-            new.supply.motors[i, :n] = old.supply.motors[j, :n]
+            new.supply.motors[i, : len(health)] = old.supply.motors[j, : len(health)]

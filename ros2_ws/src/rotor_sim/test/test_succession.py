@@ -119,3 +119,24 @@ def test_an_entity_that_goes_takes_its_cables_and_leaves_the_rest():
     changed = replace(old.scenario, changes=(Change(5.0, cut=2),))
     with pytest.raises(ConfigError, match="`changes` names cables by their number"):
         without_entity(changed, "load")
+
+
+def test_a_drum_turns_on_and_who_was_weakened_by_hand_stays_weak():
+    """No brake falls in: the drum keeps its rate, and nothing snaps."""
+    drum = "acceleration_m_s2: 0.8, drum: {radius_m: 0.05, inertia_kg_m2: 1.0e-3, torque_n_m: 0.5}}"
+    text = WORLD.replace("acceleration_m_s2: 0.8}", drum)
+    old = flown(text.split("changes:")[0] + "trajectory: {type: hover, duration_s: 10.0}\n")
+    old.weaken("quad", 1, 0.5)
+    old.winches.ask(1, length=2.0)
+    go_on(old, 0.8)
+    new = Simulation(spawned(old.scenario))
+    take_over(new, old)
+    for simulation in (new, old):
+        go_on(simulation, 0.3)
+    mine, theirs = new.engine.winches, old.engine.winches
+    assert theirs.rate(1) > 0.4
+    assert mine.rate(1) == pytest.approx(theirs.rate(1), abs=1e-6)
+    assert mine.length(1) == pytest.approx(theirs.length(1), abs=1e-6)
+    assert not any(1 in event.cables for event in new.take_events())
+    assert not new.actuators.are_free
+    np.testing.assert_array_equal(new.actuators.health, old.actuators.health)
