@@ -44,9 +44,15 @@ def take_over(new: Simulation, old: Simulation) -> None:
 
 
 def _cables_of_both(new: Simulation, old: Simulation) -> dict[int, int]:
-    """Numbers of the same cables in both worlds."""
-    cables = list(old.scenario.model.cables)
-    return {k: cables.index(c) for k, c in enumerate(new.scenario.model.cables) if c in cables}
+    """Numbers of the same cables in both worlds; of several that are alike in their order."""
+    left, found = list(enumerate(old.scenario.model.cables)), {}
+    for k, cable in enumerate(new.scenario.model.cables):
+        for entry in left:
+            if entry[1] == cable:
+                found[k] = entry[0]
+                left.remove(entry)
+                break
+    return found
 
 
 def _with_grips(new: Simulation, old: Simulation, cables: dict[int, int]) -> System:
