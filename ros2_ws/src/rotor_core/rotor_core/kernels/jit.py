@@ -15,6 +15,7 @@ import functools
 import linecache
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,12 @@ def _keep_kernels(folder: Path) -> None:
 
     class Locator(CacheImpl._locator_classes[0]):
         def __init__(self, py_func: Callable, py_file: str) -> None:
-            super().__init__(py_func, py_file)
+            self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
             name = py_func.__module__
-            self._cache_path = str(folder / f"{name}-{sources.stamp_of(name, Path(py_file))}")
+            self._cache_path = f"{folder}/{name}-{sources.stamp_of(name, py_file)}"
+
+        def ensure_cache_path(self) -> None:
+            made_writable(self._cache_path)
 
         def get_source_stamp(self) -> str:
             return ""  # the name of the folder says it
@@ -104,6 +108,11 @@ def _keep_kernels(folder: Path) -> None:
         @classmethod
         def from_function(cls, py_func: Callable, py_file: str) -> Any:
             return super().from_function(py_func, py_file) if _has_our_kernels(py_file) else None
+
+    @functools.cache  # some ten kernels share a folder
+    def made_writable(path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
 
     CacheImpl._locator_classes = [Locator, *CacheImpl._locator_classes]
 

@@ -20,7 +20,9 @@ from rotor_core.registry import REGISTRIES, points_of
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PACKAGES = ("rotor_core", "rotor_dynamics", "rotor_sim", "rotor_control", "rotor_planning")
+PACKAGES = (
+    "rotor_core", "rotor_dynamics", "rotor_sim", "rotor_control", "rotor_planning", "rotor_flight", "rotor_adapters",
+)  # fmt: skip
 """Packages with kernels."""
 
 GROUPS = ("rotor.forces", "rotor.integrators")
@@ -126,18 +128,28 @@ def _read(module: str, file: Path) -> tuple[bytes, frozenset[str]]:
     return hashlib.sha256(text).digest(), frozenset(named)
 
 
-def _digest(modules: dict[str, Path]) -> str:
-    """Fingerprint of modules and of all that they name, one through the other.
-
-    Where the files lie does not count: a clone, a workspace and a wheel of the same sources share their kernels.
-    """
-    seen, open_ = dict(modules), list(modules)
+@functools.cache
+def _named_by(module: str, file: Path) -> dict[str, Path]:
+    """A module and all that it names, one through the other."""
+    seen, open_ = {module: file}, [module]
     while open_:
         module = open_.pop()
         for named in _read(module, seen[module])[1]:
-            if named not in seen and (file := file_of(named)):
-                seen[named] = file
+            if named not in seen and (found := file_of(named)):
+                seen[named] = found
                 open_.append(named)
+    return seen
+
+
+def _digest(modules: dict[str, Path]) -> str:
+    """Fingerprint of modules and of all that they name.
+
+    Where the files lie does not count: a clone, a workspace and a wheel of the same sources share their kernels.
+    """
+    seen: dict[str, Path] = {}
+    for module, file in modules.items():
+        if module not in seen:
+            seen = _named_by(module, file) | seen
     digest = hashlib.sha256()
     for module in sorted(seen):
         digest.update(module.encode() + b"\0" + _read(module, seen[module])[0])
@@ -151,14 +163,19 @@ def _files(modules: Iterable[str]) -> dict[str, Path]:
 
 
 @functools.cache
-def stamp_of(module: str, file: Path) -> str:
+def _in_every() -> dict[str, Path]:
+    return _files(m for part in IN_EVERY for m in _modules_in(part))
+
+
+@functools.cache
+def stamp_of(module: str, file: str) -> str:
     """Fingerprint of all sources that may be in the kernels of a file.
 
     Args:
         module: its name.
         file: where it lies.
     """
-    return _digest({module: file} | _files(m for part in IN_EVERY for m in _modules_in(part)))
+    return _digest({module: Path(file)} | _in_every())
 
 
 @functools.cache
