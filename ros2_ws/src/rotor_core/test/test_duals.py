@@ -170,9 +170,9 @@ def test_what_stands_still_has_a_drag_whose_slope_is_zero():
 
 def test_arrays_that_share_memory_share_it_as_duals():
     whole, other, flags = np.arange(12.0).reshape(4, 3), np.ones(2), np.array([1, 2])
-    tree = (whole, (whole[1:3, 1:], 5, flags), other, np.zeros((0, 3)))
+    tree = (whole, (whole[1:3], 5, flags), other, np.zeros((0, 3)))
     packed = Packed(tree)
-    part = packed.of(whole[1:3, 1:])
+    part = packed.of(whole[1:3, 1:])  # what is looked at may be cut in any way
     np.testing.assert_array_equal(part[..., 0], whole[1:3, 1:])
     packed.tree[0][2, 1, 3] = 7.0
     assert part[1, 0, 3] == 7.0 and packed.of(whole[2])[1, 3] == 7.0
@@ -181,8 +181,17 @@ def test_arrays_that_share_memory_share_it_as_duals():
     assert whole[2, 1] == 7.0 and flags[0] == 1
     packed.put_back()
     assert whole[2, 1] == -1.0 and flags[0] == 9
-    there = np.zeros((4, 3)), (np.zeros((2, 2)), 5, np.zeros(2, int))
+    there = np.zeros((4, 3)), (np.zeros((2, 3)), 5, np.zeros(2, int))
     packed.put_into(there, 3, 0.5)
-    assert there[0][2, 1] == there[1][0][1, 0] == -1.0 + 0.5 * 7.0
+    assert there[0][2, 1] == there[1][0][1, 1] == -1.0 + 0.5 * 7.0
     assert there[0][3, 2] == 11.0 and there[1][2].tolist() == [9, 2]
     assert packed.tree[3].shape == (0, 3, WIDTH)
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda rows: rows.T, lambda rows: rows[:, 1:], lambda rows: rows[::2]]
+)
+def test_arrays_that_kernels_would_read_in_another_order_are_refused(cut):
+    """Times of several plans came as columns, and were read as rows: derivatives were those of another flight."""
+    with pytest.raises(ValueError, match="must be contiguous"):
+        Packed((cut(np.arange(12.0).reshape(4, 3)),))

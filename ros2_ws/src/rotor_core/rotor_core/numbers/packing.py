@@ -42,6 +42,9 @@ class Packed:
     Args:
         tree: nested tuples of arrays and numbers.
 
+    Raises:
+        ValueError: an array of float64 is not contiguous.
+
     Attributes:
         tree: the same with the copies, for :data:`rotor_core.numbers.duals.duals`.
         numbers: duals of what :func:`numbers_in` tells, in its order, (..., WIDTH) each.
@@ -58,6 +61,11 @@ class Packed:
             return tuple(self._copied(part) for part in tree)
         if isinstance(tree, float) or (isinstance(tree, np.ndarray) and tree.dtype == np.float64):
             number = np.asarray(tree)
+            # kernels on duals would read its rows in another order
+            if not number.flags.c_contiguous:
+                raise ValueError(
+                    f"Packed: arrays must be contiguous, got one with strides {number.strides}."
+                )
             owner = _owner(number)
             if id(owner) not in self._duals:
                 self._duals[id(owner)] = owner, constant_duals(owner)
