@@ -225,6 +225,27 @@ def test_plans_keep_clear_wherever_the_pillar_stands(y):
     assert min(near) > 0.15 - 1e-3  # between the places that the programme looks at
 
 
+@pytest.mark.parametrize("y", [0.0, 0.02, -0.1])
+def test_a_thin_pole_on_a_long_leg_is_not_flown_through(y):
+    """The forty places of a segment lay a metre apart: the plan went straight through, without a word."""
+    text = f"""
+schema: 1
+description: past a pole
+model: {{vehicles: [{{use: hummingbird}}]}}
+initial: [{{entity: quad1, position_m: [0.0, 0.0, 1.0]}}]
+environment: {{obstacles: [{{name: pole, position_m: [10.0, {y}, 1.0], shape: {{type: cylinder, radius_m: 0.05, height_m: 4.0}}}}]}}
+controller: {{use: quadrotor}}
+trajectory: {{type: waypoints, waypoints_m: [[20.0, 0.0, 1.0]], duration_s: 20.0, clearance_m: 0.1}}
+"""
+    scenario = scenario_from_text(text)
+    (plan,) = make_plans(scenario).values()
+    guard = keep_out(scenario, 0.1)
+    times = np.linspace(0.0, plan.duration, 3000)
+    places = np.array([plan.at(t).position for t in times])
+    assert min(n.distance for p in places for n in guard.near(p, 50.0)) > 0.1 * (1.0 - 0.02)
+    assert np.abs(places[:, 1]).max() < 1.0 and places[:, 0].max() < 20.01
+
+
 def test_a_waypoint_in_an_obstacle_is_refused():
     scenario = load_scenario("slalom_gates").changed(
         "environment.obstacles.ball.position_m", [8.0, 0.4, 1.2]

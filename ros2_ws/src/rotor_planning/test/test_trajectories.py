@@ -231,7 +231,7 @@ def test_rotation_in_place_makes_whole_turns():
         pytest.approx(-20, abs=0.01),
         pytest.approx(20, abs=0.01),
     )
-    with pytest.raises(ContractError, match="at least one turn"):
+    with pytest.raises(ContractError, match="whole turns"):
         rotation(np.zeros(3), np.zeros(3), 4.0, 0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.interpolate import BPoly
+import scipy
 
 from rotor_core.errors import ContractError
 from rotor_core.given import increasing, numbers
@@ -31,7 +31,7 @@ class JointPlan:
         self.times, self.points = times, points
         self._pieces = []
         if len(times) > 1 and points.shape[2]:
-            pieces = BPoly.from_derivatives(times, points)
+            pieces = scipy.interpolate.BPoly.from_derivatives(times, points)
             self._pieces = [pieces, pieces.derivative(), pieces.derivative(2)]
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import cos, factorial, sin
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
+import scipy
 
 from rotor_core.errors import ContractError
 from rotor_core.given import increasing, numbers
@@ -105,7 +105,7 @@ class Plan:
         heading = np.zeros(len(t)) if yaw is None else np.unwrap(numbers("plan: yaw", yaw, len(t)))
         values = np.column_stack([positions, heading])
         at_rest = [(order, np.zeros(4)) for order in (1, 2)]
-        spline = make_interp_spline(t, values, k=5, bc_type=(at_rest, at_rest))
+        spline = scipy.interpolate.make_interp_spline(t, values, k=5, bc_type=(at_rest, at_rest))
         durations = np.diff(t)
         coefficients = np.zeros((len(durations), AXES, 6))
         for power in range(6):  # ascending, of the normalised time of each segment
@@ -282,6 +282,10 @@ def sample_around(durations, coefficients, radius, rotation, t, spacing, out):
             sample_segment(coefficients[segment], length, there, False, radius, rotation, out[i])
 
 
+HALF_TURN = np.pi * (1.0 + 1e-9)
+"""Bound of roll and pitch, rad."""
+
+
 def hold(
     position: np.ndarray,
     yaw: float = 0.0,
@@ -291,7 +295,16 @@ def hold(
     duration: float = 1.0,
     motors: bool = True,
 ) -> Plan:
-    """A plan that rests at a pose; position (3,) m, angles rad."""
+    """A plan that rests at a pose; position (3,) m, angles rad.
+
+    Raises:
+        ContractError: a position that is none, or a roll or pitch of more than half a turn.
+    """
+    for name, angle in (("roll", roll), ("pitch", pitch)):
+        if not abs(angle) <= HALF_TURN:
+            raise ContractError(
+                f"plan: {name} must be within half a turn, +-pi rad, got {angle}. Angles are in rad."
+            )
     coefficients = np.zeros((1, AXES, 1))
     coefficients[0, X : Z + 1, 0] = numbers("plan: position", position, 3)
     coefficients[0, ROLL, 0], coefficients[0, PITCH, 0], coefficients[0, YAW, 0] = roll, pitch, yaw

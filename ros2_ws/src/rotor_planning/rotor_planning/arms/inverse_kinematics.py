@@ -6,7 +6,7 @@ A trust-region method that keeps the bounds (Branch, Coleman and Li 1999), of Sc
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from rotor_core.config.model import Vehicle
 from rotor_core.errors import ContractError
@@ -102,7 +102,7 @@ class InverseKinematics:
         inside = np.clip(
             theta[self._carries], np.nextafter(lower, upper), np.nextafter(upper, lower)
         )
-        found = least_squares(
+        found = scipy.optimize.least_squares(
             misses, inside, jacobian, bounds=(lower, upper), xtol=ROUNDING, ftol=ROUNDING, gtol=ROUNDING,
             max_nfev=STEPS,
         )  # fmt: skip

@@ -95,7 +95,12 @@ def _reached(
         base.sample(reach.to_s, reference)
         R = quat2mat(reference[ATTITUDE : ATTITUDE + 4])
         target = R.T @ (target - reference[POSITION : POSITION + 3])
-    return InverseKinematics(vehicle, reach.link, np.array(reach.point_m)).joints(target, start)
+    try:
+        return InverseKinematics(vehicle, reach.link, np.array(reach.point_m)).joints(target, start)
+    except ContractError as error:
+        raise ContractError(
+            f"arms: the reach from {reach.from_s:g} to {reach.to_s:g} s of {error}"
+        ) from error
 
 
 def _check_stops(vehicle: Vehicle, joint: JointConfig, value: float) -> None:

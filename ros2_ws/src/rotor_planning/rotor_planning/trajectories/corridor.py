@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix
+import scipy
 
 from rotor_core.errors import ContractError
 
@@ -112,9 +112,10 @@ def constrained(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+    weights, cone = scipy.sparse.csc_matrix(np.eye(d * f)), clarabel.NonnegativeConeT(len(left))
     solver = clarabel.DefaultSolver(
-        csc_matrix(np.eye(d * f)), q, csc_matrix(inside), left, [clarabel.NonnegativeConeT(len(left))], settings,
-    )  # fmt: skip
+        weights, q, scipy.sparse.csc_matrix(inside), left, [cone], settings
+    )
     solution = solver.solve()
     y = np.array(solution.x).reshape(d, f)
     slack = left - inside @ y.ravel()

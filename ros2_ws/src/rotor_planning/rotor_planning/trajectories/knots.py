@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.polynomial import Polynomial
-from scipy.interpolate import BPoly, CubicSpline, PPoly
 from transforms3d.euler import quat2euler
 
 from rotor_core.errors import ContractError
@@ -44,13 +45,18 @@ BRAKING = 2.0
 TURN_RATE, TURN_BRAKING = 0.5, 2.0
 """Mean rate of turns, rad/s, and what brakes one that is under way, rad/s^2."""
 
+FADE = 1.0
+"""Longest time in which the acceleration of what brakes fades away, s: over a long braking it would make it faster."""
+
 SHORTEST = 1e-9
 """Segments shorter than this are left out, s."""
 
 
 def _pieces(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Hermite pieces in normalised time (m, d, degree + 1) of values (n, derivatives, d) at ``times`` (P.9)."""
-    polynomial = PPoly.from_bernstein_basis(BPoly.from_derivatives(times, list(values)))
+    polynomial = scipy.interpolate.PPoly.from_bernstein_basis(
+        scipy.interpolate.BPoly.from_derivatives(times, list(values))
+    )
     ascending = polynomial.c[::-1]  # (degree + 1, m, d), powers of the time since the knot
     powers = np.arange(len(ascending))[:, None, None]
     return (ascending * np.diff(times)[None, :, None] ** powers).transpose(1, 2, 0)
@@ -89,7 +95,7 @@ def through_knots(
     if yaws is not None:
         yaws = numbers("trajectory: yaws", yaws, n)
     if velocities is None:
-        velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)
+        velocities = scipy.interpolate.CubicSpline(times, positions, bc_type="clamped")(times, 1)
         accelerations = None
     rows = (
         [positions, velocities] if accelerations is None else [positions, velocities, accelerations]
@@ -155,19 +161,50 @@ def _halt(motion: np.ndarray, braking: float) -> float:
     return max(1.5 * float(np.linalg.norm(motion[0])) / braking, STANDSTILL)
 
 
-def _brake(p: float, v: float, a: float, halt: float) -> Polynomial:
-    """Position in time of what comes to rest in ``halt`` s, its velocity cubic."""
+@dataclass(frozen=True)
+class _Braking:
+    """Position in time of what comes to rest.
+
+    Attributes:
+        early, late: until its first acceleration has faded away, and from then on.
+        fade, halt: when it has, and when it rests, s.
+    """
+
+    early: Polynomial
+    late: Polynomial
+    fade: float
+    halt: float
+
+    def moved(self, way: Polynomial) -> _Braking:
+        """On the way of another motion."""
+        return replace(self, early=self.early + way, late=self.late + way)
+
+    def derivative(self, order: int, t: np.ndarray) -> np.ndarray:
+        """At times within the braking."""
+        return np.where(t <= self.fade, self.early.deriv(order)(t), self.late.deriv(order)(t))
+
+
+def _brake(p: float, v: float, a: float, halt: float) -> _Braking:
+    """Comes to rest in ``halt`` s: its velocity is cubic, and that from its acceleration fades sooner (P.10)."""
+    fade = min(halt, FADE)
     if halt == 0.0:
-        return Polynomial([p])
+        return _Braking(Polynomial([p]), Polynomial([p]), fade, halt)
+    late = _cubic_velocity(p, v, a if fade == halt else 0.0, halt)
+    if fade == halt:
+        return _Braking(late, late, fade, halt)
+    by_acceleration = _cubic_velocity(0.0, 0.0, a, fade)
+    return _Braking(late + by_acceleration, late + by_acceleration(fade), fade, halt)
+
+
+def _cubic_velocity(p: float, v: float, a: float, halt: float) -> Polynomial:
     rate = _pieces(np.array([0.0, halt]), np.array([[[v], [a]], [[0.0], [0.0]]]))[0, 0]
     return Polynomial(rate)(Polynomial([0.0, 1.0 / halt])).integ(k=[p])
 
 
-def _peaks(position: list[Polynomial], length: float) -> tuple[float, float]:
+def _peaks(position: list[_Braking], length: float) -> tuple[float, float]:
     """Largest speed and acceleration of x, y, z over 0..length."""
     t = np.linspace(0.0, length, SAMPLES)
-    v = np.array([p.deriv(1)(t) for p in position[:3]])
-    a = np.array([p.deriv(2)(t) for p in position[:3]])
+    v, a = (np.array([p.derivative(order, t) for p in position[:3]]) for order in (1, 2))
     return float(np.linalg.norm(v, axis=0).max()), float(np.linalg.norm(a, axis=0).max())
 
 
@@ -210,7 +247,7 @@ def go_to(
         3,
     )
     brake = [_brake(*motion) for motion in zip(p, v, a, halts, strict=True)]
-    stop = np.array([b(halt) for b, halt in zip(brake, halts, strict=True)])
+    stop = np.array([float(b.late(b.halt)) for b in brake])
     goal = stop[:3] if goal is None else numbers("goal", goal, 3)
     turn = 0.0 if yaw is None else np.remainder(yaw - stop[YAW] + np.pi, 2.0 * np.pi) - np.pi
     way = np.array([*(goal - stop[:3]), *-stop[ROLL:YAW], turn])  # what is tilted comes level
@@ -225,18 +262,20 @@ def go_to(
     duration = max(float(legs[0]), STANDSTILL, turning, halts.max(), least_duration)
     while True:
         rise = Polynomial(QUINTIC)(Polynomial([0.0, 1.0 / duration]))
-        both = [b + w * rise for b, w in zip(brake, way, strict=True)]
+        both = [b.moved(w * rise) for b, w in zip(brake, way, strict=True)]
         after = [Polynomial([s]) + w * rise for s, w in zip(stop, way, strict=True)]
         v_peak, a_peak = _peaks(both, halts[X])
         if v_peak <= LEEWAY * fastest and a_peak <= LEEWAY * hardest:
             break
         duration *= LONGER  # the quintic fades with its length, braking alone is within the limits
-    cuts = np.unique([0.0, *halts, duration])
+    cuts = np.unique([0.0, *(b.fade for b in brake), *halts, duration])
     parts = [(begin, end) for begin, end in pairwise(cuts) if end - begin > SHORTEST]
     coefficients = np.zeros((len(parts), AXES, len(QUINTIC)))
     for i, (begin, end) in enumerate(parts):
-        for axis, halt in enumerate(halts):
-            motion = both[axis] if end <= halt else after[axis]
+        for axis, moving in enumerate(both):
+            motion = moving.late if end <= moving.halt else after[axis]
+            if end <= moving.fade:
+                motion = moving.early
             c = motion(Polynomial([begin, end - begin])).coef
             coefficients[i, axis, : len(c)] = c
     return Plan(np.array([end - begin for begin, end in parts]), coefficients)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.interpolate import BPoly, PPoly
+import scipy
 
 from rotor_core.config.trajectories import MovesPlan
 from rotor_core.config.yaml.units import rad_from_deg
@@ -15,7 +15,9 @@ ROWS = {"x": 0, "y": 1, "z": 2, "roll": ROLL, "pitch": PITCH, "yaw": YAW}
 DEGREE = 5
 
 
-def coordinate(start: float, moves: Sequence[tuple[float, float, float]], end: float) -> BPoly:
+def coordinate(
+    start: float, moves: Sequence[tuple[float, float, float]], end: float
+) -> scipy.interpolate.BPoly:
     """One coordinate over time: rest, and quintics from rest to rest, to the time ``end``.
 
     Args:
@@ -35,7 +37,7 @@ def coordinate(start: float, moves: Sequence[tuple[float, float, float]], end: f
         values.append(values[-1])
     rest = np.zeros((len(times), 3))
     rest[:, 0] = values
-    return BPoly.from_derivatives(times, rest)
+    return scipy.interpolate.BPoly.from_derivatives(times, rest)
 
 
 def moves_plan(config: MovesPlan, start: np.ndarray, yaw: float) -> Plan:
@@ -53,7 +55,7 @@ def moves_plan(config: MovesPlan, start: np.ndarray, yaw: float) -> Plan:
     durations = np.diff(knots)
     coefficients = np.zeros((len(durations), AXES, DEGREE + 1))
     for row, curve in curves.items():
-        pieces = PPoly.from_bernstein_basis(curve)
+        pieces = scipy.interpolate.PPoly.from_bernstein_basis(curve)
         for i, (t, duration) in enumerate(zip(knots, durations, strict=False)):
             derivative, scale = pieces, 1.0
             for power in range(DEGREE + 1):  # Taylor coefficients in normalised time

@@ -50,6 +50,11 @@ def check_tilt(angles: np.ndarray) -> None:
         )
 
 
+def _are_turns(turns: float) -> bool:
+    """True of whole numbers from 1 on: else a motion would end elsewhere than it began."""
+    return turns >= 1 and turns == round(turns)
+
+
 def _pad(rows: list[np.ndarray]) -> np.ndarray:
     width = max(len(r) for r in rows)
     return np.array([np.pad(r, (0, width - len(r))) for r in rows])
@@ -117,12 +122,12 @@ def figure_eight(
     """
     ramp = 0.5 * period if ramp is None else ramp
     if not (
-        width > 0.0 and height >= 0.0 and period >= SHORTEST_PERIOD and turns >= 1
+        width > 0.0 and height >= 0.0 and period >= SHORTEST_PERIOD and _are_turns(turns)
         and 0.0 < ramp <= turns * period
     ):  # fmt: skip
         raise ContractError(
-            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, at least one "
-            f"turn and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
+            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, whole turns "
+            f"(1 or more) and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
         )
     rate, cruise = 2.0 * np.pi / period, turns * period - ramp
     total = 2.0 * ramp + cruise
@@ -183,9 +188,9 @@ def rotation(
         turns: whole periods.
         yaw: heading about which it turns, rad.
     """
-    if not (period >= SHORTEST_PERIOD and turns >= 1):
+    if not (period >= SHORTEST_PERIOD and _are_turns(turns)):
         raise ContractError(
-            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and at least one turn, "
+            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and whole turns (1 or more), "
             f"got {period} and {turns}."
         )
     amplitude = numbers("rotation: amplitude", amplitude, 3)
@@ -264,6 +269,8 @@ def waypoints(
             apart, as where a leg is far shorter than its neighbours.
     """
     _check_limits(speed, acceleration)
+    if duration is not None and not 0.0 < duration < np.inf:
+        raise ContractError(f"waypoints: duration must be > 0 s and finite, got {duration}.")
     points, distances = _legs(start, goals)
     if len(points) == 1:
         return hold(points[0], yaw)

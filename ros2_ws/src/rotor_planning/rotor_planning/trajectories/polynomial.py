@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import factorial
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from rotor_core.errors import ContractError
 from rotor_planning.trajectories.corridor import HELD, Corridor, constrained, in_corridor
