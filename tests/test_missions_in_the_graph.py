@@ -134,7 +134,8 @@ def test_a_mission_is_an_action(tmp_path):
         bench.until(
             lambda: abs(states[-1].bodies[0].twist.linear.x) < 0.01, "hovering", patience=60.0
         )
-        assert 1.0 < states[-1].bodies[0].pose.position.x < 250.0
+        # near where it was when it was stopped: it swings by centimetres
+        assert 0.9 < states[-1].bodies[0].pose.position.x < 250.0
 
         first = send("steps: [{type: hover, duration_s: 500.0}]")
         down = result(send("steps: [{type: land}]"))

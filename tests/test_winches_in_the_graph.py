@@ -60,6 +60,18 @@ def test_service_and_rate_wind_a_cable(tmp_path):
         bench.until(lambda: told and abs(told[-1].cables[0].rest_length - 1.0) < 1e-6, "/cables")
         assert states[-1].cables[0].distance == pytest.approx(1.0, abs=1e-6)
 
+        assert wind(cable="cable1", length=2.0).success
+        bench.until(lambda: length(states) > 1.1, "paying out")
+        answer = wind(cable="cable1", stop=True)
+        assert answer.success and "cable1 stops" in answer.message
+        bench.spin(1.0)
+        stopped = length(states)
+        assert 1.1 < stopped < 1.7
+        bench.spin(0.5)
+        assert length(states) == stopped
+        assert wind(cable="cable1", length=1.0).success
+        bench.until(lambda: abs(length(states) - 1.0) < 1e-6, "the length")
+
         # a rate lasts half a second after its last message
         bench.until(lambda: rate.get_subscription_count() > 0, "subscription")
         log = tmp_path / "log" / "simulator.log"

@@ -12,6 +12,7 @@ from rotor_core.config.loader import (
     dump_scenario,
     load_scenario,
     mission_from_text,
+    scenario_from_text,
     scenario_from_tree,
 )
 from rotor_core.config.yaml.tree import parse_tree
@@ -286,6 +287,10 @@ def test_mistakes_in_missions_are_explained(text, message):
             "{type: wait_until, condition: {entity: x, landed: true}}",
             r"condition\.entity: cannot be 'x'",
         ),
+        (
+            "{type: wait_until, condition: {slack: true}}",
+            "'quad' has no cables that could be slack",
+        ),
     ],
 )
 def test_missions_about_what_there_is_not_are_refused(step, message):
@@ -416,3 +421,82 @@ def test_bags_know_when_vehicles_flew_alone():
     np.testing.assert_array_equal(found[1:3, :3], [[1.0, 2.0, 3.0]] * 2)
     early = _references({"a": [], "b": [], "payload": [(4.0, plan)]}, team, np.array([1.0]))
     assert early[0, 0] == 1.0
+
+
+def changed_delivery(steps, guards=""):
+    """The shipped delivery by a winch with other steps after the release, and guards."""
+    text = (config_directory() / "scenarios" / "winch_delivery.yaml").read_text()
+    begin, _, _ = text.partition("    - {type: go_to, entity: quad1")
+    return scenario_from_tree(parse_tree(begin + steps + guards + "settle_s: 0.5\n", "test"))
+
+
+def test_what_has_been_let_go_is_off_from_nothing():
+    """A guard measured the falling parcel from the plan that it had hung on, and ended the mission."""
+    flight = fly(
+        changed_delivery(
+            "    - {type: hover, entity: quad1, duration_s: 1.0}\n",
+            "  guards: [{when: {entity: parcel, error_above_m: 0.3}, do: hover}]\n",
+        )
+    )
+    assert flight.extra["mission"]["status"] == "succeeded", log_of(flight)
+
+
+def test_a_cable_that_was_let_go_is_not_wound():
+    """Without ROS that succeeded: the vehicle got a plan for what hung on the cable before, and flew away."""
+    wind = "    - {type: wind, cable: 1, length_m: 0.5}\n"
+    with pytest.raises(ConfigError, match="cable 1 is cut when an earlier step releases 'parcel'"):
+        changed_delivery(wind)
+    delivery = load_scenario("winch_delivery")
+    simulation = Simulation(delivery)
+    offline = OfflineMission(delivery, simulation)
+    simulation.engine.cut(0)
+    for order in (offline.wind(0, 0.5, None), offline.cut([0])):
+        assert order() == "cable1 is cut already"
+
+
+HUNG = """
+schema: 1
+description: a load on a winch
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{use: point_mass, name: parcel}]
+  attachments:
+    - {type: cable, a: quad1, b: parcel, length_m: %s, winch: {lengths_m: [0.3, 4.0], rate_m_s: 0.5, acceleration_m_s2: 0.5}}
+initial: [{entity: parcel, position_m: [0, 0, %s]}]
+controller: {use: point_mass}
+mission: {%s}
+settle_s: %s
+"""
+
+
+def test_a_load_is_wound_in_the_first_step():
+    """Before the first command cables carry nothing: the load was left out, and the vehicle sank by a metre."""
+    steps = "steps: [{type: wind, cable: 1, length_m: 0.5}, {type: hover, duration_s: 1.0}]"
+    flight = fly(scenario_from_text(HUNG % (1.5, 1.5, steps, 1.0)))
+    assert flight.extra["mission"]["status"] == "succeeded"
+    moved = flight.states[-1, :, 2] - flight.states[0, :, 2]
+    np.testing.assert_allclose(moved, [0.0, 1.0], atol=0.02)
+
+
+@pytest.mark.parametrize("what", ["{slack: true}", "{taut: true}"])
+def test_cables_are_looked_at_when_somebody_has_thrust(what):
+    """`slack` held at once, of a cable that carries; `taut` did not."""
+    steps = f"steps: [{{type: hover, duration_s: 0.5}}], guards: [{{when: {what}, do: hover}}]"
+    log = fly(scenario_from_text(HUNG % (1.5, 1.5, steps, 0.5))).extra["mission"]["log"]
+    acted = [line for line in log if "guard" in line]
+    assert bool(acted) == ("taut" in what) and (not acted or acted[0].startswith("0.005 s"))
+
+
+def test_a_winch_stops_when_its_mission_ends():
+    """The reaction to a guard let the load hover, and the winch paid out: the vehicle rose by two metres."""
+    steps = (
+        "steps: [{type: hover, duration_s: 1.0}, {type: wind, cable: 1, length_m: 3.5}], "
+        "guards: [{when: {height_below_m: 3.0, entity: parcel}, do: hover}]"
+    )
+    flight = fly(scenario_from_text(HUNG % (0.5, 4.0, steps, 6.0)))
+    assert flight.extra["mission"]["status"] == "aborted"
+    ended = float(flight.extra["mission"]["log"][-1].split(" s:")[0])
+    quad, load = flight.states[:, 0, 2], flight.states[:, 1, 2]
+    assert quad[-1] - load[-1] < 1.8  # from 1.3 at the guard: 0.5 m/s braked with 0.5 m/s^2
+    after = flight.time > 1.0 + ended + 3.0
+    assert np.ptp(quad[after]) < 0.1 and np.ptp(load[after]) < 0.1

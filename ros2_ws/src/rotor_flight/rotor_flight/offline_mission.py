@@ -9,7 +9,7 @@ import numpy as np
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
-from rotor_core.errors import RotorError
+from rotor_core.errors import ContractError, RotorError
 from rotor_core.messages.told_mission import under_way
 from rotor_core.plans.plan import Plan
 from rotor_core.plans.registry import PlanRegistry
@@ -103,13 +103,33 @@ class OfflineMission:
 
         def change() -> None:
             for k in cables:
+                self._check_whole(k)
+            for k in cables:
                 self._simulation.engine.cut(k)
 
         return self._done(change)
 
     def wind(self, cable: int, length: float, rate: float | None) -> Callable[[], str | None]:
         """Wind from now on."""
-        return self._done(lambda: self._simulation.winches.ask(cable, length=length, rate=rate))
+
+        def change() -> None:
+            self._check_whole(cable)
+            self._simulation.winches.ask(cable, length=length, rate=rate)
+
+        return self._done(change)
+
+    def stop(self, cable: int) -> Callable[[], str | None]:
+        """Let a winch come to rest from now on."""
+
+        def change() -> None:
+            self._check_whole(cable)
+            self._simulation.winches.ask(cable, rate=0.0)
+
+        return self._done(change)
+
+    def _check_whole(self, cable: int) -> None:
+        if self._simulation.engine.is_cut[cable]:
+            raise ContractError(f"cable{cable + 1} is cut already")
 
     def _done(self, change: Callable[[], None]) -> Callable[[], str | None]:
         self._begin_order()

@@ -66,6 +66,7 @@ class Conditions:
         self._names = [e.name for e in scenario.model.entities]
         self._ground = scenario.environment.ground_m
         self._slow_since: dict[str, int] = {}
+        self._began: int | None = None
 
     def height_standing(self, entity: str) -> float:
         """Height of an entity when it stands on the ground, m."""
@@ -77,6 +78,8 @@ class Conditions:
 
     def watch(self, view: View) -> None:
         """Take notice of how long everything has been standing; once per state."""
+        if self._began is None:
+            self._began = view.now
         v = State(view.states).velocity
         for name, square in zip(self._names, (v * v).sum(axis=1).tolist(), strict=True):
             if square > STANDS_STILL**2:
@@ -90,6 +93,10 @@ class Conditions:
         state = view.states[self._model.index(entity)]
         stands = state[2] < at + STANDS_WITHIN and _cosine(state) > UPRIGHT
         return bool(stands) and self.is_still(entity, view)
+
+    def sees_cables(self, view: View) -> bool:
+        """False in the first state: nobody has thrust yet, so that nothing pulls at cables which are to carry."""
+        return self._began is not None and view.now > self._began
 
     def moved(self, entity: str) -> None:
         """It has been given a reason to move: what it was like before counts no more."""
@@ -116,14 +123,15 @@ class Conditions:
         if condition.near_m is not None:
             apart = np.linalg.norm(State(state).position - np.array(condition.near_m))
             checks.append(apart < condition.within_m)
-        error = self._error(name, state, view)
         if condition.error_below_m is not None:
-            checks.append(error < condition.error_below_m)
+            checks.append(self._error(name, state, view) < condition.error_below_m)
         if condition.error_above_m is not None:
-            checks.append(error > condition.error_above_m)
+            checks.append(self._error(name, state, view) > condition.error_above_m)
         taut = view.taut[self.cables(name)]
+        if condition.taut or condition.slack:
+            checks.append(bool(len(taut)) and self.sees_cables(view))
         if condition.taut:
-            checks.append(bool(len(taut)) and bool(taut.all()))
+            checks.append(bool(taut.all()))
         if condition.slack:
             checks.append(not taut.any())
         if condition.landed:
@@ -136,10 +144,10 @@ class Conditions:
         return all(checks)
 
     def _error(self, name: str, state: np.ndarray, view: View) -> float:
-        queue = view.board.queues.get(name)
-        if not queue:
+        """Distance to the plan that it follows, m; NaN, which holds nothing, where it follows none (any more)."""
+        if name not in view.board.followed(view.now):
             return float("nan")
-        wanted = queue.at(view.now)[POSITION : POSITION + 3]
+        wanted = view.board.queues[name].at(view.now)[POSITION : POSITION + 3]
         return float(np.linalg.norm(wanted - State(state).position))
 
 

@@ -131,7 +131,8 @@ class MissionRunner:
         self._pilot.note(text)
 
     def _brake_all(self) -> list[str]:
-        """Let everything that flies hover, and what stands go on to stand; names of those that fly."""
+        """Let everything that flies hover, what stands go on to stand, and winches stop; names of those that fly."""
+        self._pilot.stop_winding()
         board, now = self._pilot.view.board, self._pilot.view.now
         flying = board.flying(now)
         for entity in flying:

@@ -50,6 +50,10 @@ class Orders(Protocol):
         """Ask the winch of a cable, counted from 0, for a length; as :meth:`attach`."""
         ...
 
+    def stop(self, cable: int) -> Callable[[], str | None]:
+        """Let the winch of a cable, counted from 0, come to rest; as :meth:`attach`."""
+        ...
+
 
 class StepFailed(Exception):
     """A step cannot end well; the text says why."""
@@ -64,6 +68,7 @@ class Pilot:
         orders: who obeys.
         view: what is seen now.
         cursor: when the next plan may begin, ns.
+        winding: cable, counted from 0, that a step winds; None: none does.
         log: (time s, text) of everything that happened.
     """
 
@@ -74,6 +79,7 @@ class Pilot:
         self.teams = {team.entity: team for team in teams(scenario.model)}
         self.conditions = Conditions(scenario)
         self.cursor = 0
+        self.winding: int | None = None
         self.log: list[tuple[float, str]] = []
 
     def note(self, text: str) -> None:
@@ -132,6 +138,12 @@ class Pilot:
         plan = come_to_rest(self.reference(entity))
         self.start(entity, plan, "hover")
 
+    def stop_winding(self) -> None:
+        """Let the winch that a step had begun to wind come to rest; its answer says nothing to anybody any more."""
+        if self.winding is not None:
+            self.orders.stop(self.winding)
+            self.winding = None
+
     def stand(self, entity: str, start: int) -> None:
         """Let an entity stand where it is from ``start`` (ns) on, with its motors off."""
         there = self.seen(entity)
@@ -165,6 +177,11 @@ class Pilot:
                 )
             yield
             self.cursor = self.view.now
+
+    def sight_of_cables(self) -> Flow:
+        """Wait for a state in which cables are as they are in flight."""
+        while not self.conditions.sees_cables(self.view):
+            yield
 
     def wait(self, holds: Callable[[], bool], timeout: float, what: str) -> Flow:
         """Wait until something holds.

@@ -197,6 +197,7 @@ def tighten(pilot: Pilot, step: Tighten) -> Flow:
 
 def slacken(pilot: Pilot, step: Slacken) -> Flow:
     """Vehicles go down alone until no cable is taut."""
+    yield from pilot.sight_of_cables()
     team = pilot.teams[pilot.entity(step.entity)]
     for vehicle in team.vehicles:
         seen = pilot.seen(vehicle)
@@ -216,9 +217,11 @@ def _climb(pilot: Pilot, vehicle: str, seen: np.ndarray, goal: np.ndarray, speed
 
 def wind(pilot: Pilot, step: Wind) -> Flow:
     """An order, a plan for what hangs on the cable, and until it is as long as it should be."""
+    yield from pilot.sight_of_cables()
     k = step.cable - 1
     winch, length = pilot.model.cables[k].winch, float(pilot.view.lengths[k])
-    team = next((t for t in pilot.teams.values() if t.cables == (k,)), None)
+    whole = (t for t in pilot.teams.values() if t.entity not in pilot.view.board.dissolved)
+    team = next((t for t in whole if t.cables == (k,)), None)
     if winch is not None and team is not None and pilot.view.taut[k]:
         reference, rate = pilot.reference(team.entity), step.rate_m_s or winch.rate_m_s
         way = length - step.length_m
@@ -231,12 +234,14 @@ def wind(pilot: Pilot, step: Wind) -> Flow:
             while pilot.view.now < end - nanoseconds(plan.duration):
                 yield  # both begin at once
             pilot.cursor = end
+    pilot.winding = k
     yield from pilot.answer(pilot.orders.wind(k, step.length_m, step.rate_m_s))
     yield from pilot.wait(
         lambda: abs(pilot.view.lengths[k] - step.length_m) < WOUND,
         step.timeout_s,
         f"cable{step.cable} was not wound to {step.length_m:g} m",
     )
+    pilot.winding = None
 
 
 def attach(pilot: Pilot, step: AttachStep) -> Flow:

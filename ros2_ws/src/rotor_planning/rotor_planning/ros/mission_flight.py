@@ -235,7 +235,7 @@ class MissionFlight:
             result.message = str(error)
             goal.abort()
             return result
-        self.cancel()
+        self.cancel("another mission was asked for")
         ended = Future()
         self._goal, self._ended = goal, ended
         self._take_up(runner)
@@ -285,6 +285,11 @@ class MissionFlight:
         """Ask the simulator to wind a cable."""
         name = self._scenario.model.cable_names[cable]
         return _ask(self._wind, Wind.Request(cable=name, length=length, rate=rate or 0.0))
+
+    def stop(self, cable: int) -> Callable[[], str | None]:
+        """Ask the simulator to stop a winch."""
+        name = self._scenario.model.cable_names[cable]
+        return _ask(self._wind, Wind.Request(cable=name, stop=True))
 
 
 def _ask(client: Client, request: object) -> Callable[[], str | None]:

@@ -58,6 +58,9 @@ from rotor_planning.trajectories.knots import go_to
 LEAD = 0.1
 """A plan asked for by a service starts this long after the latest state, s, so that controllers have it in time."""
 
+JUMP = 0.02
+"""A trajectory that begins so far from the reference is told of, m."""
+
 INITIAL_NEAR = 0.01
 """An entity seen this close to where the scenario puts it counts as there, m, noise apart."""
 
@@ -336,7 +339,13 @@ class PlannerNode(Node):
             check_size(plan)
         except IMPOSSIBLE as error:
             return False, str(error)
-        self._mission.cancel()  # only for what will be flown
+        apart = float(np.linalg.norm((plan.sample(0.0) - there)[POSITION : POSITION + 3]))
+        if kind == "trajectory" and apart > JUMP:
+            self.get_logger().warning(
+                f"{entity}: the trajectory begins {apart:.2f} m from the present reference, which jumps there. Give "
+                "its first point a time_from_start above 0 to be led there."
+            )
+        self._mission.cancel(f"{kind} was asked for")  # only for what will be flown
         self._publish_plan(entity, plan, start, kind)
         begins = seconds_from_stamp(start)
         return True, f"{entity}: {plan.duration:.2f} s from t = {begins:.3f} s"
