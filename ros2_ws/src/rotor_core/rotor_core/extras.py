@@ -91,8 +91,20 @@ def explained() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         if text := remedy(error):
-            raise ConfigError(text) from error
+            raise ConfigError(text) from None  # it says which package is missing
         raise
+
+
+def require(*packages: str) -> None:
+    """Refuse to go on without optional packages, before anything that takes long.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    with explained():
+        for name in packages:
+            if importlib.util.find_spec(name) is None:
+                raise ModuleNotFoundError(name=name)
 
 
 def ensure(*extras: str) -> None:

@@ -21,6 +21,8 @@ def numbers(name: str, value: Any, *shape: int | None) -> np.ndarray:
         ContractError: something else than numbers, another shape, or a number that is not finite, with its place.
     """
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex")
         array = np.ascontiguousarray(value, float)
     except (TypeError, ValueError) as error:
         raise ContractError(f"{name}: must be numbers, got {value!r}.") from error

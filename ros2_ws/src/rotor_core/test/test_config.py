@@ -5,6 +5,7 @@ breaks it.
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,9 +16,11 @@ from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import (
     dump_scenario,
     load_scenario,
+    scenario_from_text,
     scenario_from_tree,
     scenario_heading,
 )
+from rotor_core.config.schema import InitialState
 from rotor_core.config.teams import attachment_points, cable_lengths, teams
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
@@ -128,6 +131,7 @@ MISTAKES = [
     ("- {use: bar}", "- {use: bar, name: 1bar}", r"name must start with a letter"),
     ("seed: 3", "plant: [{entity: qad1, mass_kg: 1.0}]", r"plant\[0\]\.entity: there is no entity 'qad1'; did you mean \"quad1\"\?"),
     ("seed: 3", "plant: [{cable: 3, length_m: 1.0}]", r"plant\[0\]\.cable: must be 1\.\.2, got 3"),
+    ("seed: 3", "plant: [{entity: quad1, mass_kg: 1.0}, {entity: quad1, thrust_gain: 0.5}, {entity: quad1, mass_kg: 2.0}]", r"plant\[2\]\.mass_kg: that of 'quad1' stands in plant\[0\] too"),
     ("seed: 3", "plant: [{cable: 1, mass_kg: 1.0}]", r"plant\[0\]\.mass_kg: is an entity's"),
     ("seed: 3", "plant: [{entity: quad1, length_m: 1.0}]", r"plant\[0\]\.length_m: is a cable's"),
     ("seed: 3", "plant: [{entity: payload, thrust_gain_per_s: -0.01}]", r"plant\[0\]\.thrust_gain_per_s: 'payload' has no rotors"),
@@ -154,6 +158,18 @@ def test_mistakes_are_explained(old, new, message):
         load(text)
     assert re.search(message, str(caught.value)), str(caught.value)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 1000
+
+
+def test_a_point_mass_does_not_turn():
+    """Its angles and rates were dropped without a word; on a rigid link they turn what hangs on it."""
+    text = dump_scenario(load_scenario("dragonfly_point_mass"))
+    scenario = replace(
+        load_scenario("dragonfly_point_mass"),
+        initial=(InitialState("payload", (0.0, 0.0, 0.0), rate_rad_s=(0.0, 0.0, 2.0)),),
+    )
+    assert scenario_from_text(text)
+    with pytest.raises(ConfigError, match=r"initial\[0\]: 'payload' is a point mass"):
+        scenario_from_text(dump_scenario(scenario))
 
 
 def test_unknown_scenarios_are_suggested():

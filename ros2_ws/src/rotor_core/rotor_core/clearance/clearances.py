@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from rotor_core.clearance import look as compiled
 from rotor_core.clearance.pairs import Names, Owner, Pairs
@@ -267,7 +267,8 @@ class Clearances:
         if there is not None and whole and there[0] < t:
             start, end = np.ascontiguousarray(there[1]), np.ascontiguousarray(states)
             before, after = (
-                Rotation.from_quat(State(s).attitude, scalar_first=True) for s in (start, end)
+                scipy.spatial.transform.Rotation.from_quat(State(s).attitude, scalar_first=True)
+                for s in (start, end)
             )
             turns = (before.inv() * after).as_rotvec()
             poses, points = np.empty((len(start), int(V))), np.zeros((2, 3))

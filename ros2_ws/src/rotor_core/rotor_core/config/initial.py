@@ -48,7 +48,13 @@ def initial_states(scenario: Scenario) -> np.ndarray:
             )
         done.add(entry.entity)
     cargo = [link for link in model.cargo if link.child not in done]
-    done |= {p.name for p in model.payloads}
+    payloads = {p.name for p in model.payloads}
+    held = [
+        link.child
+        for link in model.rigid_links
+        if link.parent in payloads | done and link.child in payloads - done and link not in cargo
+    ]
+    done |= payloads - set(held)
 
     def follow(link: RigidLink) -> None:
         parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
@@ -65,9 +71,12 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         State(child).body_rate[:] = quat2mat(q).T @ State(parent).body_rate
         done.add(link.child)
 
-    for link in model.rigid_links:
-        if link.child not in done:
+    links = [link for link in model.rigid_links if link.child not in done and link not in cargo]
+    while links:  # from bodies that stand outwards
+        known = [link for link in links if link.parent in done] or links
+        for link in known:
             follow(link)
+        links = [link for link in links if link not in known]
     leans = _leans(scenario)
     for cable in model.cables:
         if cable.through:

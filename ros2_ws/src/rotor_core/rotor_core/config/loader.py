@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -295,14 +296,17 @@ def _with_waypoints(tree: Tree) -> Tree:
 
 
 def _with_wind_file(environment: Tree) -> Tree:
-    """An environment whose ``wind.field_file`` is a whole path."""
+    """An environment whose ``wind.field_file`` is a whole path, with what tells that file from another."""
     fields = mapping_of(environment, "environment")
     wind = fields.get("wind")
     if wind is None or not isinstance(wind.value, dict) or "field_file" not in wind.value:
         return environment
     name = wind.value["field_file"]
     path = locate_file(name, "environment.wind.field_file", "scenarios").resolve()
-    fields["wind"] = wind.with_value({**wind.value, "field_file": name.with_value(str(path))})
+    whole = {**wind.value, "field_file": name.with_value(str(path))}
+    if "field_sha256" not in whole and path.is_file():  # else whoever reads it says what is wrong
+        whole["field_sha256"] = name.with_value(sha256(path.read_bytes()).hexdigest())
+    fields["wind"] = wind.with_value(whole)
     return environment.with_value(fields)
 
 

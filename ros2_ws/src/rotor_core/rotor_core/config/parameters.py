@@ -35,6 +35,10 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
             _imply_plant(document, scenario, name, key)
         elif section == "initial":
             _imply_start(document, scenario, name)
+        elif place == "environment.wind.field_file":
+            document["environment"]["wind"].pop(
+                "field_sha256", None
+            )  # it was that of the other file
     return document
 
 

@@ -24,6 +24,7 @@ from rotor_core.config.sensing import Sensing
 from rotor_core.config.trajectories import TRAJECTORIES, HoverPlan, JointMoves, Plan
 from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia
 from rotor_core.config.yaml.structure import EntryError, bounded
+from rotor_core.errors import ConfigError
 
 CENTRE_TOLERANCE = 0.005
 """The centre of mass of a helicopter is this near its origin, m."""
@@ -165,7 +166,14 @@ class WindTo:
 
 @dataclass(frozen=True)
 class Change:
-    """Something that happens ``at_s``: attach, release (an entity), cut (a cable, from 1), wind, or a fault."""
+    """Something that happens ``at_s``: attach, release (an entity), cut (a cable, from 1), wind, or a fault.
+
+    It happens at the start of the first control period that does not begin before ``at_s``.
+
+    A release lets go of what somebody holds; cables are cut. Laws are not told: vehicles whose cable is cut fly on as
+    if they carried their share. The step release of a mission cuts the cables of a payload and lets its vehicles fly
+    alone.
+    """
 
     at_s: float = bounded(ge=0.0)
     attach: Grip | None = None
@@ -321,9 +329,10 @@ class Scenario:
         felt = felt or any(c.diameter_m for c in self.model.cables)
         felt = felt or self.rotors_feel_air
         if not (self.environment.wind.is_calm or felt):
-            raise ValueError(
-                "environment.wind moves nothing: no entity has drag. Give an entity `drag`, a heavy cable "
-                "`diameter_m`, rotors `inflow`, or `drag_n_s2_per_m` with actuation: rotors."
+            raise EntryError(
+                ("environment", "wind"),
+                "moves nothing: no entity has drag. Give an entity `drag`, a heavy cable `diameter_m`, rotors "
+                "`inflow`, or `drag_n_s2_per_m` with actuation: rotors.",
             )
 
     def _check_air(self) -> None:
@@ -380,6 +389,10 @@ class Scenario:
         """
         from rotor_core.config.parameters import changed  # it loads what it has changed
 
+        if not isinstance(place, str):
+            raise ConfigError(
+                f"changed: a place is a text such as plant.payload.mass_kg, got {place!r}."
+            )
         return changed(self, place, value)
 
     def _check_helicopters(self) -> None:

@@ -14,6 +14,7 @@ from rotor_core.config.yaml.structure import bounded
 class Outage:
     """No measurement of an entity arrives for a while: controllers see the last one.
 
+    ``from_s``: time of the scenario.
     ``lost: position``: of its position and velocity, while attitude and rates go on (motion capture or
     satellites are gone, the inertial unit is not); ``all``: of everything.
     """
@@ -135,7 +136,7 @@ class KalmanEstimator:
 class Sensing:
     """Measurements for controllers: noise, rate, delay and dropouts of the state; sensors on board.
 
-    ``rate_hz``: of state samples; left out: one per control period. ``delay_s``: from sample to
+    ``rate_hz``: of state samples; left out: one per control period, which is the most. ``delay_s``: from sample to
     arrival, in steps of the control period. A dropout begins at a sample of an entity with
     ``dropout_probability`` and swallows its samples for ``dropout_s`` (0: this one only);
     ``outages`` are dropouts at given times. ``estimator``: what vehicles make of that on board.

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull, KDTree, QhullError
+import scipy
 
 from rotor_core.errors import ModelError
 
@@ -59,7 +57,7 @@ class Polyhedron:
             size = float(np.ptp(points, axis=0).max())
             apart = _welded(points - middle, SAME_POINT * size)
             polyhedron = _hull(apart, size, FLAT) or _hull(apart, size, 0.0)
-        except (QhullError, ValueError) as error:
+        except (scipy.spatial.QhullError, ValueError) as error:
             raise ModelError(
                 f"polyhedron: needs at least 4 finite points that are not in one plane, got {len(points)}."
             ) from error
@@ -103,7 +101,7 @@ def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
     Raises:
         ModelError: it has too many faces, none of which are flat (``flat`` 0).
     """
-    hull = ConvexHull(points, qhull_options=f"Qt C{flat * size}" if flat else "Qt")
+    hull = scipy.spatial.ConvexHull(points, qhull_options=f"Qt C{flat * size}" if flat else "Qt")
     # triangles of one face have the plane of that face
     planes, group = np.unique(hull.equations, axis=0, return_inverse=True)
     if len(planes) > MOST_FACES:
@@ -143,9 +141,11 @@ def _hull(points: np.ndarray, size: float, flat: float) -> Polyhedron | None:
 def _welded(points: np.ndarray, distance: float) -> np.ndarray:
     """One point of each group whose members are closer than a distance to each other, one by one: its first."""
     points = np.unique(points, axis=0)  # of many that are the same all pairs would be listed
-    pairs = KDTree(points).query_pairs(distance, output_type="ndarray")
+    pairs = scipy.spatial.KDTree(points).query_pairs(distance, output_type="ndarray")
     n = len(points)
-    _, group = connected_components(coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n)), False)
+    _, group = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n)), False
+    )
     return points[np.unique(group, return_index=True)[1]]
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 
-def rotation_from(wxyz: np.ndarray) -> Rotation:
+def rotation_from(wxyz: np.ndarray) -> scipy.spatial.transform.Rotation:
     """Rotations of quaternions (4,) or (n, 4), w first."""
-    return Rotation.from_quat(np.asarray(wxyz)[..., [1, 2, 3, 0]])
+    return scipy.spatial.transform.Rotation.from_quat(np.asarray(wxyz)[..., [1, 2, 3, 0]])
 
 
-def wxyz_from(rotation: Rotation) -> np.ndarray:
+def wxyz_from(rotation: scipy.spatial.transform.Rotation) -> np.ndarray:
     """Quaternions (4,) or (n, 4), w first and not negative."""
     return rotation.as_quat(canonical=True)[..., [3, 0, 1, 2]]

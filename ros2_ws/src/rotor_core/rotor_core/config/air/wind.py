@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,7 +108,8 @@ class Wind:
     ``profile``: the steady part grows with height. ``obstacle_wakes``: it is weaker behind obstacles.
     ``field_file``: a NumPy archive (.npz) with velocities on a grid, added to the rest: ``x_m``, ``y_m``, ``z_m``
     (increasing), ``velocity_m_s`` of shape (nx, ny, nz, 3), or (nt, nx, ny, nz, 3) with ``time_s`` from the start of
-    the flight. Linear in between; beyond its edges, as at them.
+    the flight. Linear in between; beyond its edges, as at them. ``field_sha256``: of the file, in hexadecimal; another
+    one is refused. Found when the scenario is read, so that no recording is flown again in another wind.
     """
 
     steady_m_s: Vector = (0.0, 0.0, 0.0)
@@ -118,11 +120,20 @@ class Wind:
     frozen_turbulence: FrozenTurbulence | None = None
     obstacle_wakes: ObstacleWakes | None = None
     field_file: str | None = None
+    field_sha256: str | None = None
 
     def __post_init__(self) -> None:
         for key, there in (("profile", self.profile), ("obstacle_wakes", self.obstacle_wakes)):
             if there and not any(self.steady_m_s):
                 raise EntryError((key,), "has nothing to shape: steady_m_s is zero.")
+        if self.field_sha256 is not None:
+            if self.field_file is None:
+                raise EntryError(("field_sha256",), "needs field_file, whose it is.")
+            if not re.fullmatch("[0-9a-f]{64}", self.field_sha256):
+                raise EntryError(
+                    ("field_sha256",),
+                    f"must be 64 hexadecimal digits in lower case, got {self.field_sha256!r}.",
+                )
 
     @property
     def is_calm(self) -> bool:

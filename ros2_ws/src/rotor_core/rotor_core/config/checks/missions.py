@@ -46,6 +46,12 @@ def check_mission(
         where = f"mission.steps[{i}] ({step.type})"
         if isinstance(step, Wind):
             check_winding(model, step, f"{place}{where}")
+            owner = next((t.entity for t in found if step.cable - 1 in t.cables), None)
+            if owner in gone:
+                raise ConfigError(
+                    f"{place}{where}: cable {step.cable} is cut when an earlier step releases {owner!r}. Wind it "
+                    "before."
+                )
             continue
         if isinstance(step, (AttachStep, HookStep, ReleaseStep)):
             known.append((f"{where}.payload", step.payload, payloads))
@@ -93,5 +99,13 @@ def _check_condition(model: Model, condition: Condition, entity: str, where: str
     if asks and name not in batteries:
         text = ", ".join(batteries) or "none"
         raise ConfigError(f"{where}: {name!r} has no battery. With one: {text}.")
-    if condition.taut and not any(name in (c.a, c.b) for c in model.cables):
-        raise ConfigError(f"{where}: {name!r} has no cables that could be taut.")
+    if (condition.taut or condition.slack) and not any(name in (c.a, c.b) for c in model.cables):
+        what = "taut" if condition.taut else "slack"
+        raise ConfigError(f"{where}: {name!r} has no cables that could be {what}.")
+    has_error = condition.error_below_m is not None or condition.error_above_m is not None
+    found = teams(model)
+    planned = [t.entity for t in found] + [v for t in found if t.cables for v in t.vehicles]
+    if has_error and name in {e.name for e in model.entities} - set(planned):
+        raise ConfigError(
+            f"{where}: {name!r} follows no plan from which it could be off. With one: {', '.join(planned)}."
+        )

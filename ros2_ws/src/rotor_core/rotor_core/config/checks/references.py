@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.checks.missions import check_mission
 from rotor_core.config.checks.winches import check_length, check_winding
@@ -23,6 +25,21 @@ def attachment_keys(tree: Tree, i: int) -> tuple[str | int, ...]:
     return ("model", "attachments", i) if one_by_one else ("model", "attachments")
 
 
+def _check_once(scenario: Scenario, tree: Tree) -> None:
+    """Refuse two entries of ``plant`` that change the same thing."""
+    first: dict[tuple[str | int | None, str], int] = {}
+    for i, change in enumerate(scenario.plant):
+        what = change.entity if change.cable is None else change.cable
+        for key in [f.name for f in fields(change) if getattr(change, f.name) is not None]:
+            if key in ("entity", "cable") or first.setdefault((what, key), i) == i:
+                continue
+            name = f"cable {what}" if change.entity is None else repr(what)
+            raise ConfigError(
+                f"{tree.at('plant', i).place}: plant[{i}].{key}: that of {name} stands in plant[{first[what, key]}] "
+                "too. Leave one out."
+            )
+
+
 def check_references(scenario: Scenario, tree: Tree) -> None:
     """Names that point to entities and cables, and cables that are possible at all."""
     model = scenario.model
@@ -37,6 +54,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             )
 
     points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
+    linked = {name for link in model.rigid_links for name in (link.parent, link.child)}
     for i, item in enumerate(model.attachments):
         where = f"model.attachments[{i}]"
         keys = attachment_keys(tree, i)
@@ -58,6 +76,7 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
             raise ConfigError(
                 f"{model_place}: {where}: must join two entities, got {ends[0][0]!r} twice."
             )
+    _check_once(scenario, tree)
     for i, change in enumerate(scenario.plant):
         if change.entity is not None:
             known(change.entity, f"plant[{i}].entity", "plant", i, "entity")
@@ -81,6 +100,13 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
                 f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
             )
         seen.add(state.entity)
+        turned = (*(state.rpy_deg or ()), *(state.quaternion_wxyz or ())[1:], *state.rate_rad_s)
+        if state.entity in points - linked and any(turned):
+            raise ConfigError(
+                f"{tree.at('initial', i).place}: initial[{i}]: {state.entity!r} is a point mass (it has no "
+                "inertia_kg_m2), which does not turn. Leave out rpy_deg, quaternion_wxyz and rate_rad_s, or give it an "
+                "inertia."
+            )
     for i, outage in enumerate(scenario.sensing.outages):
         known(outage.entity, f"sensing.outages[{i}].entity", "sensing")
     if scenario.mission is not None:
@@ -193,6 +219,8 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
                 raise ConfigError(f"{where}: there is no body {name!r}{suggestion(name, known)}")
         if change.attach is not None and change.attach.to.split("/")[0] == change.attach.entity:
             raise ConfigError(f"{where}: {change.attach.entity!r} cannot hold itself.")
+        if change.release is not None:
+            _check_release(scenario, change.release, where)
         _check_fault(scenario, change, where)
         if change.wind is not None:
             check_winding(scenario.model, change.wind, f"{where}.wind")
@@ -203,6 +231,21 @@ def _check_changes(scenario: Scenario, tree: Tree) -> None:
             if change.cut in cut:
                 raise ConfigError(f"{where}.cut: cable{change.cut} is cut twice.")
             cut.add(change.cut)
+
+
+def _check_release(scenario: Scenario, entity: str, where: str) -> None:
+    """What hangs on cables alone has nobody that lets go of it."""
+    model = scenario.model
+    held = [link.child for link in model.rigid_links]
+    held += [change.attach.entity for change in scenario.changes if change.attach is not None]
+    on = [str(k + 1) for k, cable in enumerate(model.cables) if entity in (cable.a, cable.b)]
+    if entity in held or scenario.mission is not None or not on:
+        return
+    cuts = ", ".join(f"{{at_s: ..., cut: {k}}}" for k in on)
+    raise ConfigError(
+        f"{where}.release: nothing holds {entity!r}, it hangs on cable {', '.join(on)}. Write changes: [{cuts}]; "
+        "in a mission the step release cuts them, and lets the vehicles fly alone."
+    )
 
 
 def _check_fault(scenario: Scenario, change: Change, where: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull
+import scipy
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.attachments.cable import CableAttachment, Peg
@@ -119,7 +119,7 @@ def _hull(obstacle: Obstacle) -> tuple[Vector, ...]:
     _, once = np.unique(members, axis=0, return_index=True)
     sides = np.diff(triangles[once], axis=1)
     area = 0.5 * float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum())
-    covered = area / ConvexHull(hull.corners).area
+    covered = area / scipy.spatial.ConvexHull(hull.corners).area
     if covered < 1.0 - HOLLOW:
         raise ValueError(
             f"{obstacle.name} is not closed: its triangles cover {covered:.1%} of its hull. Close it, or give the "
