@@ -5,7 +5,7 @@ from __future__ import annotations
 from rotor_core.kernels.jit import inlined, kernel
 from rotor_dynamics import memory
 from rotor_dynamics.actuation.joints import command_efforts
-from rotor_dynamics.actuation.rotors import command_speeds, speeds_now
+from rotor_dynamics.actuation.rotors import command_speeds, scale_rotors, speeds_now
 from rotor_dynamics.actuation.swashplates import command_swash
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, RATES_JUMPED
 
@@ -60,6 +60,27 @@ def hold_wind(ints, floats, rows, air):
     for i in range(rows.shape[0]):
         for axis in range(3):
             world.bodies[rows[i], memory.WIND + axis] = air[axis]
+    note_change(world, INPUT_CHANGED)
+
+
+@inlined
+def hold_winds(ints, floats, rows, members, air):
+    """Let the air move at the bodies in these rows as at these members, (n_members, 3) m/s in W."""
+    world = memory.views(ints, floats)
+    for i in range(rows.shape[0]):
+        for axis in range(3):
+            world.bodies[rows[i], memory.WIND + axis] = air[members[i], axis]
+    note_change(world, INPUT_CHANGED)
+
+
+@inlined
+def hold_shares(ints, floats, order, still, factors):
+    """Let rotors give these shares (2, n) of thrust and drag torque in air at rest; the next run takes it up.
+
+    As :meth:`rotor_dynamics.actuation.rotors.RotorDrive.scale` does.
+    """
+    world = memory.views(ints, floats)
+    scale_rotors(world.rotors, order, still, factors)
     note_change(world, INPUT_CHANGED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import OptimizeResult, least_squares, root
+import scipy
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.errors import ModelError
@@ -91,7 +91,9 @@ def _in_balance(
     guess = total * np.array([*aside / length, 0.5 * chord[2] / length - 0.5])
     first, turn = guess, TURNS[-1]
     for turn in TURNS:
-        first = root(lambda x, t=turn: parts(x, t).sum(axis=0) - chord, guess, tol=1e-14).x
+        first = scipy.optimize.root(
+            lambda x, t=turn: parts(x, t).sum(axis=0) - chord, guess, tol=1e-14
+        ).x
         if np.linalg.norm(parts(first, turn).sum(axis=0) - chord) <= MISS * length:
             break
     return start + np.cumsum(parts(first, turn), axis=0)[:-1]
@@ -171,7 +173,7 @@ def _solved(
     lengths: np.ndarray,
     looks: int,
     lowest: np.ndarray | float = -np.inf,
-) -> OptimizeResult:
+) -> scipy.optimize.OptimizeResult:
     """The least squares of the excess of pieces, in those coordinates of places that are free, from a guess."""
 
     def at(x: np.ndarray) -> np.ndarray:
@@ -179,7 +181,7 @@ def _solved(
         places[free] = x
         return places
 
-    return least_squares(
+    return scipy.optimize.least_squares(
         lambda x: _excess(at(x), start, end, lengths),
         guess[free],
         lambda x: _slopes(_pieces(at(x), start, end) / lengths[:, None])[:, free.ravel()],

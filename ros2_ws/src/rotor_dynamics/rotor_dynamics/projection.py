@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.errors import ContractError
@@ -135,7 +135,7 @@ def _least_distance(slope: np.ndarray, excess: np.ndarray) -> np.ndarray:
     f = np.zeros(len(E))
     f[-1] = 1.0
     try:
-        u, _ = nnls(E, f)
+        u, _ = scipy.optimize.nnls(E, f)
     except RuntimeError as error:
         raise ContractError("no state within the cable lengths was found near this one.") from error
     residual = E @ u - f

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import RK45, solve_ivp
 from worlds import quaternion, started, state, team
 
 from rotor_core.config.extensions import INTEGRATORS
 from rotor_core.errors import ContractError
+from rotor_dynamics.integrators import dopri5
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.system import WORLD, Cable, Rotor, System
 from validation.oracles.kkt import skew
@@ -239,3 +240,10 @@ def test_methods_agree_on_a_team_with_events():
     for name in ("cf4", "erk4m", "dopri5"):
         np.testing.assert_allclose(ends[name], ends["rkmk4"], atol=1e-6)
         assert [e.type for e in events[name]] == [e.type for e in events["rkmk4"]]
+
+
+def test_the_tableau_of_dormand_and_prince_is_that_of_scipy():
+    """Two who wrote it down: the same number in every place."""
+    ours = (dopri5.A, dopri5.B, dopri5.C, dopri5.ERROR, dopri5.DENSE)
+    for mine, theirs in zip(ours, (RK45.A, RK45.B, RK45.C, RK45.E, RK45.P), strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -10,6 +10,7 @@ import numpy as np
 from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import kernel
 from rotor_dynamics import memory
+from rotor_dynamics.actuation.rows import ALL, Rows
 from rotor_dynamics.hybrid import impact
 from rotor_dynamics.kinematics.trees import driven_motion
 
@@ -191,10 +192,11 @@ class JointDrive:
         )
         self._restart(impact.INPUT_CHANGED)
 
-    def take_over(self, other: JointDrive) -> None:
-        """Efforts and prescribed motions of the same joints in another world."""
+    def take_over(self, other: JointDrive, mine: Rows = ALL, theirs: Rows = ALL) -> None:
+        """Efforts and prescribed motions of the same joints in another world of this time, by their numbers there."""
         columns = slice(memory.EFFORT_BIAS, memory.HOLDS_AFTER + 1)
-        self._world.joints[self._order, columns] = other._world.joints[other._order, columns]
+        there = other._world.joints[other._order[theirs], columns]
+        self._world.joints[self._order[mine], columns] = there
 
     def turn(self, first: int, rates: np.ndarray, lag: float = 0.0) -> None:
         """Let driven joints from ``first`` on come to ``rates``, exponentially with a time constant ``lag`` (T.9).

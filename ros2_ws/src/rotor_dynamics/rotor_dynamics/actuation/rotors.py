@@ -11,6 +11,7 @@ from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import inlined, kernel, unwritten
 from rotor_core.math.vec3 import apply, get3, get9, put3, scale, sub
 from rotor_dynamics import memory
+from rotor_dynamics.actuation.rows import ALL, Rows
 from rotor_dynamics.hybrid import impact
 from rotor_dynamics.motion.kicks import kick_trees
 
@@ -36,8 +37,8 @@ class RotorDrive:
         rows = self._rows
         still = rows[:, memory.PER_SPEED2 : memory.PER_SPEED2 + 6]
         pushed = np.cross(rows[:, memory.HUB : memory.HUB + 3], still[:, :3])
-        self._still = still[:, :3], pushed, still[:, 3:] - pushed
-        """Over squared speed in air at rest: force, its moment, and that of the drag."""
+        self.still = np.hstack([still[:, :3], pushed, still[:, 3:] - pushed])
+        """Over squared speed in air at rest: force, its moment, and that of the drag, (n_rotors, 9)."""
 
     @property
     def _rows(self) -> np.ndarray:
@@ -77,15 +78,19 @@ class RotorDrive:
         jumped = command_speeds(self._ints, self._floats, self.order, self._time, speeds)
         self._restart(impact.RATES_JUMPED if jumped else impact.INPUT_CHANGED)
 
-    def start(self, speeds: np.ndarray) -> None:
+    def start(self, speeds: np.ndarray, *, only: np.ndarray | None = None) -> None:
         """Let rotors have been turning at these speeds, (n_rotors,) rad/s: no lag, no reaction.
+
+        ``only``: those that do, (n_rotors,) bool; others go on.
 
         Raises:
             ContractError: wrong shape or not finite; nothing is changed then.
         """
         self._check(speeds)
-        self._write(memory.SPEED_BIAS, speeds)
-        self._write(memory.SPEED_OFFSET, 0.0)
+        which = slice(None) if only is None else only
+        rows = self.order[which]
+        self._world.rotors[rows, memory.SPEED_BIAS] = speeds[which]
+        self._world.rotors[rows, memory.SPEED_OFFSET] = 0.0
         self._restart(impact.INPUT_CHANGED)
 
     @property
@@ -119,20 +124,15 @@ class RotorDrive:
         row[memory.SPEED_FREQUENCY], row[memory.SPEED_PHASE] = 2.0 * np.pi * frequency_hz, phase
         row[memory.SPEED_OFFSET] = 0.0
 
-    def scale(self, thrust: np.ndarray, torque: np.ndarray) -> None:
-        """Let the first rotors give these shares of their thrust and drag torque in air at rest, (n,) each."""
-        n = len(thrust)
-        force, pushed, drag = (part[:n] for part in self._still)
-        thrust, torque = thrust[:, None], torque[:, None]
-        rows, at = self.order[:n], memory.PER_SPEED2
-        self._world.rotors[rows, at : at + 3] = thrust * force
-        self._world.rotors[rows, at + 3 : at + 6] = thrust * pushed + torque * drag
+    def scale(self, factors: np.ndarray) -> None:
+        """Let the first rotors give these shares of their thrust and drag torque in air at rest, (2, n)."""
+        scale_rotors(self._world.rotors, self.order, self.still, np.ascontiguousarray(factors))
         self._restart(impact.INPUT_CHANGED)
 
-    def take_over(self, other: RotorDrive) -> None:
-        """Turn as the same rotors in another world."""
+    def take_over(self, other: RotorDrive, mine: Rows = ALL, theirs: Rows = ALL) -> None:
+        """Turn as the same rotors in another world of this time, by their numbers here and there."""
         columns = slice(memory.SPEED_BIAS, memory.LAG_RATE)
-        self._world.rotors[self.order, columns] = other._rows[:, columns]
+        self._world.rotors[self.order[mine], columns] = other._rows[theirs, columns]
 
     def _check(self, speeds: np.ndarray) -> None:
         n = len(self._rows)
@@ -160,6 +160,17 @@ def speeds_now(rotors, order, t, out):
         rotor = rotors[order[i]]
         angle = rotor[memory.SPEED_FREQUENCY] * t + rotor[memory.SPEED_PHASE]
         out[i] = lagging_speed(rotor, t) + rotor[memory.SPEED_AMPLITUDE] * sin(angle)
+
+
+@kernel
+def scale_rotors(rotors, order, still, factors):
+    """Write what rotors give over squared speed: shares (2, n) of thrust and drag torque of ``still`` (n_rotors, 9)."""
+    at = memory.PER_SPEED2
+    for k in range(factors.shape[1]):
+        row, thrust, torque = order[k], factors[0, k], factors[1, k]
+        for i in range(3):
+            rotors[row, at + i] = thrust * still[k, i]
+            rotors[row, at + 3 + i] = thrust * still[k, 3 + i] + torque * still[k, 6 + i]
 
 
 @kernel

@@ -10,6 +10,7 @@ import numpy as np
 from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import kernel
 from rotor_dynamics import memory
+from rotor_dynamics.actuation.rows import ALL, Rows
 from rotor_dynamics.hybrid import impact
 
 
@@ -116,19 +117,20 @@ class SwashDrive:
         self._world.discs[:, memory.SWASH_SINCE] += by
         self._world.histories[:, :, 0] += by
 
-    def take_over(self, other: SwashDrive) -> None:
-        """Angles and induced velocities of the same discs in another world."""
-        mine, theirs = self._world, other._world
-        mine.discs[:, memory.SWASH : memory.SWASH_LAG_RATE] = theirs.discs[
-            :, memory.SWASH : memory.SWASH_LAG_RATE
-        ]
+    def take_over(self, other: SwashDrive, mine: Rows = ALL, theirs: Rows = ALL) -> None:
+        """Angles and induced velocities of the same discs in another world of this time, by their numbers there."""
+        here, there = self._world, other._world
+        angles, last = (
+            slice(memory.SWASH, memory.SWASH_LAG_RATE),
+            slice(memory.NEWEST, memory.SAMPLES + 1),
+        )
+        here.discs[mine, angles] = there.discs[theirs, angles]
         columns = (memory.P + memory.INFLOW_COLUMN, memory.V + memory.INFLOW_COLUMN)
-        mine.start[self._inflow_at[0][:, None], columns] = theirs.start[
-            other._inflow_at[0][:, None], columns
+        here.start[self._inflow_at[0][mine][:, None], columns] = there.start[
+            other._inflow_at[0][theirs][:, None], columns
         ]
-        last = slice(memory.NEWEST, memory.SAMPLES + 1)
-        mine.disc_int[:, last] = theirs.disc_int[:, last]
-        mine.histories[:] = theirs.histories
+        here.disc_int[mine, last] = there.disc_int[theirs, last]
+        here.histories[mine] = there.histories[theirs]
 
     def _column(self, column: int) -> np.ndarray:
         return self._world.discs[:, column].copy()

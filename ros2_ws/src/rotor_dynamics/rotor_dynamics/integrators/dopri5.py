@@ -1,14 +1,13 @@
 """Embedded Runge-Kutta pair of orders 5 and 4 in the Lie algebra: error estimate and dense output.
 
-The tableau of Dormand and Prince (A family of embedded Runge-Kutta formulae, 1980) as SciPy holds
-it, its continuous extension by Shampine (1986), both on rotation vectors theta with q = q_0
-exp(theta) (Munthe-Kaas 1999). The in-house reference: other methods are judged against it.
+The tableau of Dormand and Prince (A family of embedded Runge-Kutta formulae, 1980), its continuous
+extension by Shampine (1986), both on rotation vectors theta with q = q_0 exp(theta) (Munthe-Kaas
+1999). The in-house reference: other methods are judged against it.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import RK45
 
 from rotor_core.kernels.jit import inlined
 from rotor_core.kernels.link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
@@ -19,8 +18,29 @@ from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluat
 from rotor_dynamics.integrators.classical import displaced, normalize, note_tensions
 from rotor_dynamics.integrators.methods import Method
 
-A, B, C = np.array(RK45.A), np.array(RK45.B), np.array(RK45.C)
-ERROR, DENSE = np.array(RK45.E), np.array(RK45.P)
+# SciPy has the same numbers (a test compares them), in a package that takes long to import
+# fmt: off
+A = np.array([
+    [0, 0, 0, 0, 0],
+    [1 / 5, 0, 0, 0, 0],
+    [3 / 40, 9 / 40, 0, 0, 0],
+    [44 / 45, -56 / 15, 32 / 9, 0, 0],
+    [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0],
+    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+])
+B = np.array([35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84])
+C = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1])
+ERROR = np.array([-71 / 57600, 0, 71 / 16695, -71 / 1920, 17253 / 339200, -22 / 525, 1 / 40])
+DENSE = np.array([
+    [1, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+    [0, 0, 0, 0],
+    [0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+    [0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+    [0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+    [0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+    [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+])
+# fmt: on
 STAGES = 6
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0

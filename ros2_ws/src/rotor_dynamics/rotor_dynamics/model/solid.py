@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+import scipy
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.errors import ModelError
@@ -64,14 +64,16 @@ class Solid:
                 return moved, self.disc - margin
         else:
             try:
-                planes = ConvexHull(points).equations
-            except (QhullError, ValueError):
+                planes = scipy.spatial.ConvexHull(points).equations
+            except (scipy.spatial.QhullError, ValueError):
                 planes = None
             if planes is not None:
                 centre = points.mean(axis=0)
                 inside = -(planes[:, :3] @ centre + planes[:, 3])
                 planes[:, 3] += min(CORE_MARGIN, CORE_SHARE * inside.min())
-                return np.unique(HalfspaceIntersection(planes, centre).intersections, axis=0), 0.0
+                return np.unique(
+                    scipy.spatial.HalfspaceIntersection(planes, centre).intersections, axis=0
+                ), 0.0
         raise ModelError(
             f"solid of body {self.body}: has no thickness. Give it a ball, or points that are not in one plane."
         )
