@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rotor_control.gains import HELD
 from rotor_control.laws.cascaded_pid import CascadedPidLaw
 from rotor_control.laws.helicopter import HelicopterLaw
 from rotor_control.laws.manipulator import ManipulatorLaw
@@ -154,6 +155,8 @@ class Controller:
         )
         self.efforts = np.zeros(len(self._joint_starts))
         self._rows = [np.array([model.index(v) for v in team.vehicles]) for team in self.teams]
+        of_teams = zip(self.laws, self._rows, strict=True)
+        self._summing = [(law, rows) for law, rows in of_teams if isinstance(law, TeamLaw)]
         self._outs = [np.zeros((len(team.vehicles), 4)) for team in self.teams]
         self.limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
         self.limits_on = scenario.actuation.limits
@@ -205,6 +208,17 @@ class Controller:
                 self.references[i] = np.nan
         return True
 
+    @property
+    def has_alone(self) -> bool:
+        """True if a vehicle flies alone that belongs to a team."""
+        return any(reference is not None for reference in self._alone)
+
+    @property
+    def alone(self) -> np.ndarray:
+        """References of :attr:`singles`, (n_singles, 28): NaN of those that fly with their team."""
+        unknown = np.full(REFERENCE, np.nan)
+        return np.array([unknown if r is None else r for r in self._alone]).reshape(-1, REFERENCE)
+
     def _is_apart(self, i: int) -> bool:
         """True if all vehicles of team i fly alone."""
         own = [k for k, team in enumerate(self.singles.values()) if team == i]
@@ -223,6 +237,8 @@ class Controller:
         self._apart = self._apart or not plan.motors or i >= len(self.teams)
         k = i - len(self.teams)
         if k >= 0:
+            if self._alone[k] is None:  # what it summed up when it last flew alone is long ago
+                self._single_laws[k].reset()
             self._alone[k] = plan.sample(t, self._alone[k])
             return
         law = self.laws[i]
@@ -267,8 +283,16 @@ class Controller:
             for i, reference in enumerate(references):
                 self._command_team(i, states, reference, joints, joint_references)
         if self.limits_on:
+            asked = self.commands[:, 0].copy()
             self.limited = self.limits.apply(self.commands)
+            if self.limited or any(law.load[HELD] for law, _ in self._summing):
+                self._hold_sums(asked)
         return self.commands
+
+    def _hold_sums(self, asked: np.ndarray) -> None:
+        """Let no sum grow of a team that asked for other thrusts, (n_vehicles,) N, than it gets (C.50)."""
+        for law, rows in self._summing:
+            law.load[HELD] = float(np.any(asked[rows] != self.commands[rows, 0]))
 
     def __call__(
         self,
@@ -377,6 +401,7 @@ class Controller:
             row = self._single_rows[k]
             if len(self.teams) + k in self._off:
                 self.commands[row] = 0.0
+                self._single_laws[k].reset()
             else:
                 self._single_laws[k](states, reference, self.commands[row : row + 1])
 

@@ -17,12 +17,13 @@ VEHICLE = 27
 LOAD_MASS, LOAD_INERTIA = constants(0, 1)
 LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = constants(10, 13, 16)
 LOAD_ATTITUDE_GAIN, LOAD_RATE_GAIN = constants(19, 22)
-GRAVITY, PERIOD, CENTRE, ERROR_LIMIT = constants(25, 26, 27, 30)
-LOAD = 31
-"""Columns of the row of what is planned: payload, structure, or single vehicle."""
+GRAVITY, PERIOD, CENTRE, ERROR_LIMIT, HELD = constants(25, 26, 27, 30, 31)
+LOAD = 32
+"""Columns of the row of what is planned: payload, structure, or single vehicle. HELD is written in flight: 1 where the
+last collective thrust was beyond the rotors, so that sums of errors must not grow (C.50)."""
 
 INTEGRAL_LIMIT = 2.0
-"""Largest integral of a position error, m s: anti-windup."""
+"""Largest integral of a position error, m s."""
 
 
 def vehicle_row(

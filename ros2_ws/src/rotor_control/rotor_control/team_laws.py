@@ -138,7 +138,7 @@ class TeamLaw:
 
     def reset(self) -> None:
         """Forget integrals."""
-        self.memory[:] = 0.0
+        self.memory[:] = self.load[g.HELD] = 0.0
 
 
 class QuadrotorLaw(TeamLaw):

@@ -11,7 +11,9 @@ from scipy.optimize import linprog
 from rotor_control.controller import make_controller
 from rotor_control.laws.rigid_team import structure_allocation
 from rotor_control.team_laws import structure
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario, load_trajectory
+from rotor_core.plans.plan import hold
 from rotor_core.vehicles.rotors import limit_wrench
 from rotor_flight.fly import fly
 
@@ -96,3 +98,55 @@ def test_the_line_on_the_rigid_triangle_is_flown():
         )
         assert flight.verdict().kind == "flown"
         assert np.linalg.norm(flight.position_error(), axis=1).max() < 0.25
+
+
+def test_sums_only_shrink_while_thrust_is_limited():
+    """(C.50): far below its goal at the limits nothing adds up, near it everything does; a reset forgets the hold."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    scenario = scenario.changed("controller.integral_per_s3", [0.0, 0.0, 2.5])
+    controller, states = make_controller(scenario), initial_states(scenario)
+    law, places = controller.laws[0], states[-1, :3]
+    near, far = (hold(places + [0.0, 0.0, up]) for up in (0.01, 5.0))
+    for _ in range(10):
+        controller(states, near.at(0.0))
+    grown = law.memory.copy()
+    assert grown[2] == pytest.approx(10 * 0.01 * scenario.time.control_s)
+    controller(states, far.at(0.0))  # the first that is limited has added its own error
+    once = law.memory.copy()
+    assert controller.limited and once[2] > grown[2]
+    for _ in range(10):
+        controller(states, far.at(0.0))
+    np.testing.assert_array_equal(law.memory, once)
+    controller(states, hold(places - [0.0, 0.0, 0.01]).at(0.0))  # back at once
+    assert law.memory[2] < once[2] and not controller.limited
+    below = law.memory.copy()
+    controller(states, near.at(0.0))
+    assert law.memory[2] > below[2]
+    controller(states, far.at(0.0))
+    controller.reset()
+    controller(states, near.at(0.0))
+    assert law.memory[2] == pytest.approx(0.01 * scenario.time.control_s)
+
+
+def test_a_helicopter_that_stood_begins_alone_without_its_old_sums():
+    """What its own law summed up is forgotten while its motors are off, and when it flies with its load again."""
+    scenario = load_scenario("helicopter_slung_load")
+    controller, states = make_controller(scenario), initial_states(scenario)
+    (row,), n = controller._single_rows, len(controller.teams)
+    place = states[row, :3].copy()
+    controller.follow(0, hold(states[-1, :3]), 0.0)
+
+    def command(plan):
+        controller.follow(n, plan, 0.0)
+        return controller.decide(states, controller.references).copy()
+
+    fresh = command(hold(place))
+    for _ in range(50):
+        command(hold(place + 1.0))
+    assert np.abs(command(hold(place)) - fresh).max() > 1e-3
+    command(hold(place, motors=False))
+    np.testing.assert_array_equal(command(hold(place)), fresh)
+    for _ in range(50):
+        command(hold(place + 1.0))
+    controller._alone[0] = None  # as where its team goes on
+    np.testing.assert_array_equal(command(hold(place)), fresh)

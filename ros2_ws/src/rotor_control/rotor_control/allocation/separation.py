@@ -16,7 +16,7 @@ from math import cos, sin
 
 import clarabel
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import kernel
@@ -116,7 +116,7 @@ class CableProgram:
         k = len(owners)
         self._normals = np.zeros((k, 3))
         weights = np.append(np.full(3 * n, 2.0 * (1.0 + plan)), np.full(k, 2.0 / SOFTNESS))
-        self._P = sparse.diags(weights, format="csc")
+        self._P = scipy.sparse.diags(weights, format="csc")
         self._A, self._where = _bounds(n, owners)
         self._settings = clarabel.DefaultSettings()
         self._settings.verbose = False
@@ -160,7 +160,7 @@ class CableProgram:
         return size * np.array(solution.x[: 3 * n]).reshape(n, 3)
 
 
-def _bounds(n: int, owners: np.ndarray) -> tuple[sparse.csc_matrix, np.ndarray]:
+def _bounds(n: int, owners: np.ndarray) -> tuple[scipy.sparse.csc_matrix, np.ndarray]:
     """Rows of the program, and where in their data the normals of the planes (k, 3) stand.
 
     Sums of the forces; what a plane forbids less how much it gives way; that it does not give way backwards.
@@ -176,7 +176,7 @@ def _bounds(n: int, owners: np.ndarray) -> tuple[sparse.csc_matrix, np.ndarray]:
     )
     columns = 3 * owners[:, None] + np.arange(3)
     A[3 + np.arange(k)[:, None], columns] = np.nan  # entries of the normals, whatever they are
-    sparse_A = sparse.csc_matrix(A)
+    sparse_A = scipy.sparse.csc_matrix(A)
     where = np.zeros((k, 3), int)
     for row in range(k):
         for axis in range(3):

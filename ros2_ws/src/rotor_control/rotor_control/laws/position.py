@@ -5,6 +5,7 @@ from __future__ import annotations
 from rotor_control.gains import (
     ERROR_LIMIT,
     GRAVITY,
+    HELD,
     INTEGRAL_LIMIT,
     LOAD_INTEGRAL_GAIN,
     LOAD_POSITION_GAIN,
@@ -19,9 +20,21 @@ from rotor_core.reference import ACCELERATION, POSITION, VELOCITY
 
 @kernel
 def integrate(memory, error, period):
-    """Add ``error * period`` to the integral in ``memory``, clamped against windup; return it."""
+    """Add ``error * period`` to the integral in ``memory``, clamped; return it."""
     for i in range(3):
         memory[i] = min(max(memory[i] + error[i] * period, -INTEGRAL_LIMIT), INTEGRAL_LIMIT)
+    return memory[0], memory[1], memory[2]
+
+
+@kernel
+def integrate_unless_held(memory, error, period, held):
+    """:func:`integrate`, but what is held only shrinks (C.50)."""
+    before = memory[0], memory[1], memory[2]
+    integrate(memory, error, period)
+    if held > 0.0:
+        for i in range(3):
+            if abs(memory[i]) > abs(before[i]):
+                memory[i] = before[i]
     return memory[0], memory[1], memory[2]
 
 
@@ -32,7 +45,7 @@ def commanded_acceleration(reference, p, v, load, memory):
     Args:
         reference: (28,).
         p, v: position and velocity of what is controlled.
-        load: (LOAD,) gains, gravity, period, error limit.
+        load: (LOAD,) gains, gravity, period, error limit, whether sums are held.
         memory: integral of the position error, (3,), updated.
     """
     e_x = sub(get3(reference, POSITION), p)
@@ -44,7 +57,7 @@ def commanded_acceleration(reference, p, v, load, memory):
 def acceleration_from_errors(e_x, e_v, wanted, load, memory):
     """:func:`commanded_acceleration` from errors of position and velocity and the wanted acceleration."""
     e_x = clamp_norm(e_x, load[ERROR_LIMIT])
-    integral = integrate(memory, e_x, load[PERIOD])
+    integral = integrate_unless_held(memory, e_x, load[PERIOD], load[HELD])
     feedback = add(
         times(get3(load, LOAD_POSITION_GAIN), e_x), times(get3(load, LOAD_VELOCITY_GAIN), e_v)
     )

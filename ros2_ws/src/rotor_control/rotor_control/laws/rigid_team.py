@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from rotor_control.gains import (
     CENTRE,
@@ -73,7 +73,7 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
     Mixed teams need this: equal shares would ask the smallest vehicle for more than it has.
     Arguments and result as :func:`allocation_by_moments`, with the rotors of each vehicle.
     """
-    mixing = block_diag(*(s.mixing for s in sets))
+    mixing = scipy.linalg.block_diag(*(s.mixing for s in sets))
     counts = [s.count for s in sets]
     low = np.repeat([s.thrust_limits[0] for s in sets], counts)
     high = np.repeat([s.thrust_limits[1] for s in sets], counts)
@@ -93,7 +93,7 @@ def team_limits(allocation: np.ndarray, sets: Sequence[RotorSet]) -> tuple[np.nd
         Thrusts of all rotors of a unit of (f, Mx, My, Mz), (n_rotors, 4); their limits, less what the allocation asks
         of them for nothing, (n_rotors, 2) N.
     """
-    shares = block_diag(*(s.unmixing for s in sets)) @ allocation
+    shares = scipy.linalg.block_diag(*(s.unmixing for s in sets)) @ allocation
     limits = np.repeat([s.thrust_limits for s in sets], [s.count for s in sets], axis=0)
     return np.ascontiguousarray(shares[:, :4]), limits - shares[:, 4:]
 
