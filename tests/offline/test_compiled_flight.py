@@ -13,8 +13,14 @@ import pytest
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario, scenario_from_text
-from rotor_core.config.schema import Actuation, Change, MotorFault, Timing, WindTo
-from rotor_core.config.sensing import Noise, Outage, Sensing
+from rotor_core.config.schema import Actuation, Change, MotorFault, PlantChange, Timing, WindTo
+from rotor_core.config.sensing import (
+    Imu,
+    KalmanEstimator,
+    Noise,
+    Outage,
+    Sensing,
+)
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError, SolverError
 from rotor_core.plans.plan import Plan
@@ -85,6 +91,30 @@ def test_the_same_bits_as_step_by_step(name):
     for array in ARRAYS:
         np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
     assert whole.events == compiled.events and whole.limited == compiled.limited
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("three_dragonflies_triangular_1m", 1.5), ("dragonfly_point_mass", 3.0)],
+)
+def test_sums_that_are_held_at_the_limits_are_flown_alike(name, share):
+    """A load that is heavier than its law believes, far from its goal: rotors are at their limits for a while."""
+    scenario = load_scenario(name)
+    heavy = share * scenario.model.payloads[0].mass_kg
+    scenario = scenario.changed("controller.integral_per_s3", [1.0, 1.0, 2.5])
+    scenario = scenario.changed("plant.payload.mass_kg", heavy)
+    goal = list(np.array(loop_start(scenario)) + [0.5, 0.0, 3.0])
+    scenario = scenario.changed("trajectory", {"type": "hover", "position_m": goal})
+    whole, loop = step_by_step(scenario, 4.0), ClosedLoop(scenario)
+    compiled = fly_compiled(loop, 4.0)
+    assert whole.limited == compiled.limited > 20
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+
+
+def loop_start(scenario):
+    """Where the payload begins, m."""
+    return ClosedLoop(scenario).simulation.state["payload"].position.tolist()
 
 
 @pytest.mark.parametrize("every", [1, 7])
@@ -335,11 +365,105 @@ def test_measurements_with_every_fault_are_flown_alike(monkeypatch):
         np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
 
 
+ASKEW = (PlantChange(entity="quad1", attitude_bias_rad=(0.02, -0.01, 0.05), velocity_gain=1.1),)
+ON_BOARD = KalmanEstimator("kalman", accelerometer="all")
+BAD_UNITS = Imu(
+    accelerometer_walk_m_s3_sqrt_hz=0.02, gyroscope_density_rad_s_sqrt_hz=0.003, gyroscope_limit_rad_s=2.0,
+    accelerometer_bias_m_s2=(0.1, 0.0, -0.05),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sensing", "plant"),
+    [
+        (Sensing(estimator=ON_BOARD), ()),
+        (Sensing(), ASKEW),
+        (Sensing(Noise(1e-3, 1e-2), rate_hz=130.0, delay_s=0.013, dropout_probability=0.05, dropout_s=0.03, imu=BAD_UNITS,
+                 outages=(Outage("quad1", 0.7, 0.2, "position"),), estimator=ON_BOARD), ASKEW),
+    ],
+    ids=["estimated", "askew", "both"],
+)  # fmt: skip
+def test_what_vehicles_believe_is_flown_alike(sensing, plant, monkeypatch):
+    """Filters on board, units with errors, what is told askew: in calls of 35 periods, and not without effect."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 35)
+    ideal = load_scenario("three_dragonflies_motion_capture")
+    scenario = replace(ideal, sensing=sensing, plant=plant)
+    whole, compiled = step_by_step(scenario, 2.0), fly_compiled(ClosedLoop(scenario), 2.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    exact = fly(replace(ideal, sensing=Sensing()), duration=2.0)
+    assert 1e-7 < abs(exact.states - whole.states)[:, :, :3].max() < 1.0
+
+
+def test_missions_of_vehicles_that_believe_otherwise_are_not_flown_ahead():
+    """A mission hears what controllers hear."""
+    scenario = load_scenario("delivery")
+    vehicle = scenario.model.vehicles[0].name
+    scenario = replace(scenario, plant=(PlantChange(entity=vehicle, velocity_gain=1.1),))
+    whole, quick = step_by_step(scenario, 3.0), fly(scenario, duration=3.0)
+    np.testing.assert_array_equal(whole.states, quick.states)
+
+
+STACKED = """
+schema: 1
+description: three vehicles one above the other, in the wakes of each other, and one near the ground, in gusts
+model: {vehicles: [{use: crazyflie}, {use: crazyflie}, {use: crazyflie}, {use: crazyflie}]}
+initial:
+  - {entity: quad1, position_m: [0, 0, 0.4]}
+  - {entity: quad2, position_m: [0.03, 0, 0.8]}
+  - {entity: quad3, position_m: [0, 0.02, 1.2]}
+  - {entity: quad4, position_m: [2, 0, 0.05]}
+environment:
+  wakes: {strength: 1.2}
+  ground_effect: true
+  wind: {steady_m_s: [0.3, 0, 0], gusts: [{start_s: 0.5, duration_s: 1.0, peak_m_s: [0.5, 0.5, 0.2]}]}
+actuation: {mode: %s}
+controller: {use: quadrotor}
+trajectory: {type: circle, radius_m: 0.1, period_s: 3.0, cruise_s: 3.0}
+"""
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_wakes_and_the_ground_are_flown_alike(mode, monkeypatch):
+    """Vehicles over each other and the ground in gusts, in calls of 35 periods, and not without effect."""
+    monkeypatch.setattr(compiled_flights, "AT_ONCE", 35)
+    scenario = scenario_from_text(STACKED % mode)
+    whole, compiled = step_by_step(scenario, 2.0), fly_compiled(ClosedLoop(scenario), 2.0)
+    for array in ARRAYS:
+        np.testing.assert_array_equal(getattr(whole, array), getattr(compiled, array), array)
+    still = fly(scenario.changed("environment.wakes", {"strength": 0.0}), duration=2.0)
+    assert np.abs(still.states - whole.states)[:, :, 2].max() > 0.01
+
+
+BLOWN = """
+schema: 1
+description: one takes off and lands below another that flies over it, in wind
+model: {vehicles: [{use: crazyflie, name: quad}, {use: crazyflie, name: other}]}
+initial: [{entity: quad, position_m: [0, 0, 0.02]}, {entity: other, position_m: [0.05, 0, 1.0]}]
+environment: {contact: {}, wakes: {strength: 1.2}, ground_effect: true, wind: {steady_m_s: [0.2, 0, 0]}}
+actuation: {mode: %s}
+controller: {use: quadrotor}
+settle_s: 0.5
+mission:
+  steps:
+    - {type: take_off, height_m: 0.5, entity: quad}
+    - {type: go_to, entity: other, position_m: [0, 0, 1.2]}
+    - {type: land, entity: quad}
+"""
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_missions_in_wakes_are_flown_ahead_alike(mode):
+    scenario = scenario_from_text(BLOWN % mode)
+    whole, quick = step_by_step(scenario), fly(scenario)
+    assert quick.extra["mission"]["status"] == "succeeded" and whole.extra == quick.extra
+    for array in ("time", "states", "references", "commands"):
+        np.testing.assert_array_equal(getattr(whole, array), getattr(quick, array), array)
+
+
 def test_plant_that_differs_is_flown_alike():
     """Wrong mass, weak rotors (whose limits differ from those the controller knows)."""
     scenario = load_scenario("three_dragonflies_triangular_1m")
-    from rotor_core.config.schema import PlantChange
-
     scenario = replace(
         scenario,
         plant=(

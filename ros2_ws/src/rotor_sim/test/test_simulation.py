@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from rotor_core.config.air.wind import Turbulence, Wind
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients
 from rotor_core.config.schema import PlantChange
 from rotor_core.config.sensing import Noise, Sensing
-from rotor_core.errors import ContractError
+from rotor_core.errors import ContractError, ModelError
 from rotor_sim.actuation.timeout import FRESH, HELD, ZEROED, CommandWatch
 from rotor_sim.schedule import Schedule
 from rotor_sim.simulation import START_TIME, Simulation
@@ -100,6 +100,17 @@ def test_plant_differs_from_the_model():
     assert scenario.model.payloads[0].mass_kg == 0.07
 
 
+def test_a_point_mass_takes_no_moment_unless_it_is_fixed_to_something():
+    """It was accepted, and did nothing."""
+    simulation = Simulation(load_scenario("dragonfly_point_mass"))
+    moment = np.array([0.0, 0.0, 0.01])
+    with pytest.raises(ContractError, match="'payload' is a point mass"):
+        simulation.push("payload", np.zeros(3), moment)
+    simulation.push("payload", np.ones(3), np.zeros(3))
+    simulation.attach("quad1", "payload")
+    simulation.push("payload", np.zeros(3), moment)
+
+
 def test_push_acts_until_it_is_taken_back():
     simulation = Simulation(load_scenario("hover"))
     wrench = hover_wrenches(simulation)
@@ -120,7 +131,7 @@ def test_uncompiled_source_gives_the_same_flight():
     program = """
 import json, numpy as np
 from rotor_core.kernels.jit import COMPILED
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_sim.simulation import Simulation
 s = Simulation(load_scenario("collision_point_mass"))
 for _ in range(23):
@@ -205,3 +216,30 @@ def test_schedule_counts_steps():
             seen[name] += 1
         step = schedule.next_after(step)
     assert seen == {"clock": 250, "topics": 100, "markers": 25}
+
+
+STACKED = """
+schema: 1
+description: a payload on a payload, and a cable of somebody else
+model:
+  payloads:
+    - {use: point_mass, name: upper, inertia_kg_m2: [1.0e-3, 1.0e-3, 1.0e-3]}
+    - {use: point_mass, name: lower, inertia_kg_m2: [1.0e-3, 1.0e-3, 1.0e-3]}
+    - {use: point_mass, name: other}
+  attachments:
+    - {type: rigid_link, parent: lower, child: upper, position_m: [0.1, 0, 0]}
+    - {type: cable, a: other, b: world, b_point_m: [0, 0, 3], length_m: 1.0%s}
+initial: [{entity: other, position_m: [0, 0, 2]}, {entity: %s, position_m: [3, 0, 5], velocity_m_s: [1, 0, 0]}]
+controller: {type: open_loop}
+trajectory: {type: hover, duration_s: 1.0}
+"""
+
+
+@pytest.mark.parametrize("heavy", ["", ", mass_kg_per_m: 0.1, segments: 4"])
+def test_linked_payloads_begin_where_they_are_told(heavy):
+    """What hung on a link stood at the origin, and a heavy cable anywhere put both there, whatever `initial` said."""
+    found = Simulation(scenario_from_text(STACKED % (heavy, "lower"))).motion
+    np.testing.assert_allclose(found[:2, :3], [[3.1, 0, 5], [3, 0, 5]])
+    np.testing.assert_allclose(found[:2, 7:10], [[1, 0, 0], [1, 0, 0]])
+    with pytest.raises(ModelError, match="misses the link"):
+        Simulation(scenario_from_text(STACKED % (heavy, "upper")))

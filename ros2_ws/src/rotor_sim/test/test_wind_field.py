@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from rotor_core.clearance.solids import obstacle_solids
 from rotor_core.config.air.wind import Front, FrozenTurbulence, ObstacleWakes, Profile, Wind
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import dump_scenario, load_scenario, scenario_from_text
 from rotor_core.config.obstacles.obstacle import (
     BallObstacle,
     BoxObstacle,
@@ -133,7 +133,14 @@ def test_a_recorded_field_is_linear_between_its_points_and_goes_on_at_its_edges(
         ({"x_m": None}, "holds no x_m"),
         ({"x_m": np.array([0.0, 0.0, 1.0])}, "x_m: must be finite numbers that increase"),
         ({"velocity_m_s": np.zeros((2, 2, 2, 3))}, "of the shape"),
-        ({"velocity_m_s": np.full((3, 3, 2, 2, 3), np.nan)}, "velocity_m_s: must be finite"),
+        (
+            {"velocity_m_s": np.full((3, 3, 2, 2, 3), np.nan)},
+            r"velocity_m_s: must be finite; it is not at \[0, 0, 0, 0, 0\] of 108",
+        ),
+        ({"t_s": np.arange(3.0)}, "t_s: unknown array. Known: time_s, x_m"),
+        ({"time_s": np.array([0, 1000, 4000], "m8[ms]")}, r"plain numbers, got timedelta64\[ms\]"),
+        ({"velocity_m_s": np.zeros((3, 3, 2, 2, 3), complex)}, "plain numbers, got complex128"),
+        ({"frame": np.array("NED")}, "frame: unknown array"),
     ],
 )
 def test_files_that_are_no_field_are_refused(tmp_path, change, says):
@@ -164,6 +171,31 @@ def test_a_scenario_finds_its_file_and_refuses_another(tmp_path):
     (tmp_path / "mine.yaml").write_text(text.replace("wind.npz", "nowhere.npz"))
     with pytest.raises(ConfigError, match=r"field_file: there is no file 'nowhere.npz'"):
         load_scenario(tmp_path / "mine.yaml")
+
+
+def test_a_file_that_was_rewritten_is_not_flown_in_silence(tmp_path):
+    """What was recorded or saved in one wind is refused in another; whoever wants it names the file anew."""
+    write_grid(tmp_path / "wind.npz")
+    (tmp_path / "mine.yaml").write_text(
+        "schema: 1\nmodel: {vehicles: [{use: hexacopter, name: hexa}]}\ncontroller: {use: quadrotor}\n"
+        "environment: {wind: {field_file: wind.npz}}\n"
+    )
+    scenario = load_scenario(tmp_path / "mine.yaml")
+    recorded = scenario_from_text(dump_scenario(scenario))
+    Simulation(recorded)
+    write_grid(tmp_path / "wind.npz", velocity_m_s=np.zeros((3, 3, 2, 2, 3)))
+    with pytest.raises(ConfigError, match=r"wind.npz: is another file than the scenario was read"):
+        Simulation(recorded)
+    again = recorded.changed("environment.wind.field_file", str(tmp_path / "wind.npz"))
+    assert not Simulation(again).air.any()
+    Simulation(load_scenario(tmp_path / "mine.yaml"))
+    text = "schema: 1\nmodel: {vehicles: [{use: hexacopter}]}\ncontroller: {use: quadrotor}\n"
+    for wind, says in (
+        ("", "needs field_file"),
+        (f", field_file: {tmp_path}/wind.npz", "must be 64"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            scenario_from_text(f"{text}environment: {{wind: {{field_sha256: abc{wind}}}}}\n")
 
 
 def test_every_body_feels_its_own_wind():

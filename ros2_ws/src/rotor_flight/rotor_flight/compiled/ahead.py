@@ -46,7 +46,7 @@ class Ahead:
         self._changes = np.union1d(
             simulation.change_periods(periods), simulation.fault_periods(periods)
         ).astype(int)
-        self._sees_all = simulation.scenario.sensing.is_ideal
+        self._sees_all = simulation.tells_truth
 
     def fly(self, first: int, last: int) -> int:
         """Fly on from the start of a period; the period before whose decision the loop is then.

@@ -1,7 +1,8 @@
 """A whole flight in one compiled call: sense, plan, control, limit, step, record.
 
 For what most studies fly: teams of multirotors under their laws, vehicles with arms, helicopters, or nobody at all;
-sensing with or without faults; wrenches that act at once or rotors that follow with a lag; air that moves; contact.
+sensing with or without faults, filters on board; wrenches that act at once or rotors that follow with a lag; wakes and
+air that moves; contact.
 What changes on the way at a time (a cut, a grip, a release) happens in Python, between two calls. Every kernel is that
 of :func:`rotor_flight.fly.fly`, called in the same order: the results are the same bits, without Python between the
 steps.
@@ -31,7 +32,9 @@ from rotor_dynamics.compiled_world import (
 from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_dynamics.kinematics.members import member_motion
 from rotor_flight.compiled.plant import (
+    air_arguments,
     draw_power,
+    feel_air,
     helicopter_arguments,
     hold_commands,
     hold_helicopters,
@@ -40,12 +43,16 @@ from rotor_flight.compiled.plant import (
     motor_arguments,
     plant_arguments,
     steering_of,
+    turn_in_air,
 )
 from rotor_flight.compiled.rows import Rows, copy_into, flight_of
-from rotor_flight.compiled.teams import command_team, is_known, packed_teams
+from rotor_flight.compiled.seen import sensor_arguments
+from rotor_flight.compiled.teams import command_team, hold_sums, is_known, packed_teams
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.actuation.modes import WrenchActuators, age_rotors
+from rotor_sim.estimation.on_board import estimate
+from rotor_sim.estimation.told_errors import tell_wrongly
 from rotor_sim.sensing.pose import sense_pose
 from rotor_sim.simulation import START_TIME, Simulation
 
@@ -74,8 +81,10 @@ def fly_world(
 
     Args:
         world: ints and floats of the engine, bodies and poses of all members, and their motion, (n, 19).
-        sensor: whether it is imperfect, motion of the entities, what controllers see of it (the same where sensing is
-            ideal), and the arrays of :func:`rotor_sim.sensing.pose.sense_pose`.
+        sensor: motion of the entities, and what controllers see of it (the same where nothing is in between);
+            whether it is measured with errors, and the arrays of :func:`rotor_sim.sensing.pose.sense_pose`; the same
+            of estimators (:func:`rotor_sim.estimation.on_board.estimate`) and of constant errors
+            (:func:`rotor_sim.estimation.told_errors.tell_wrongly`).
         teams: of :func:`rotor_flight.compiled.teams.packed_teams`.
         since: time since the start of the plan of every team, in the periods from ``first`` on, (n, n_teams) s.
         references: of all teams, (n_teams, 28); written.
@@ -86,21 +95,23 @@ def fly_world(
             rotors.
         plant, motors, helicopters: of :func:`rotor_flight.compiled.plant.plant_arguments`, ``motor_arguments`` and
             ``helicopter_arguments`` there.
-        air: velocities of the air in the periods from ``drawn`` on, (n, 3) m/s, or none; rows of the bodies in it.
+        air: velocities of the air in the periods from ``drawn`` on, (n, 3) m/s, or none; rows of the bodies in it;
+            and of ``air_arguments`` there.
         timing: start s, periods of the whole flight, steps per period, periods per recorded row; the periods from
             where to where are flown now; ``drawn``, the first whose command has not acted yet (the first, or the one
             after it); whether to return once the command of the last period acts, before it is recorded and flown.
         rows: :class:`rotor_flight.compiled.rows.Rows`, written; the last row is the end.
     """
     ints, floats, member_body, member_pose, motion = world
-    is_imperfect, truth, seen, sensing = sensor
+    truth, seen, (is_measured, sensing), (is_estimated, estimation), (is_askew, askew) = sensor
     of_joints, most_effort, joints, efforts, wanted = arms
     limits_on, unmixing, counts, thrusts, asked = limits
     gains, plant_limits, rotors = plant
     drifts, gain_rates, drifted, has_trains, trains = motors
     train_states = trains[4]
     _, _, order, speeds, _, _ = rotors
-    winds, airy = air
+    winds, airy, around = air
+    feels, before_wakes = around[0], around[-1][0]
     start, periods, steps, every, first, end, drawn, stops = timing
     (
         times, states, reference_rows, commands, tensions, taut, touching, joint_rows, wanted_rows, effort_rows,
@@ -117,20 +128,31 @@ def fly_world(
             read_cables(ints, floats, tensions[row], seen_taut[row])
             copy_into(train_rows[row], train_states)
         if i >= drawn:
-            if is_imperfect:
+            if is_measured:
                 sense_pose(truth, t, *sensing)
+            if is_estimated:
+                estimate(truth, t, *estimation)
+            if is_askew:
+                tell_wrongly(*askew)
             if n_joints > 0:
                 read_joints(ints, floats, of_joints, joints)
             for k in range(len(teams)):
                 command_team(
                     seen, since[i - first, k], teams[k], references[k], joints, wanted[i - first], efforts, command
                 )  # fmt: skip
-            if limits_on and limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
-                limited += 1
+            if limits_on:
+                if limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
+                    limited += 1
+                for k in range(len(teams)):
+                    hold_sums(teams[k], command)
             if records:
                 copy_into(commands[row], command)
             if i < periods:
-                if winds.shape[0] > 0:
+                if winds.shape[0] > 0 and feels:
+                    for b in range(before_wakes.shape[0]):
+                        for axis in range(3):
+                            before_wakes[b, axis] = winds[i - drawn, axis]
+                elif winds.shape[0] > 0:
                     hold_wind(ints, floats, airy, winds[i - drawn])
                     status = run(ints, floats, 0)
                     if status != OK:
@@ -144,8 +166,16 @@ def fly_world(
                 if n_helicopters > 0:
                     steering_of(command, helicopters)
                 limit_to_plant(command, gains, plant_limits)
+                if feels and not rotors[0]:
+                    status = feel_air(ints, floats, motion, command, plant_limits, around)
+                    if status != OK:
+                        return status, limited
                 hold_commands(ints, floats, command, plant_limits, rotors, i == 0)
                 status = run(ints, floats, 0)
+                if status == OK and feels and rotors[0]:
+                    status = turn_in_air(ints, floats, motion, rotors, around)
+                    if status == OK:
+                        status = run(ints, floats, 0)
                 if status == OK and n_helicopters > 0:
                     hold_helicopters(ints, floats, helicopters, i == 0)
                     status = run(ints, floats, 0)
@@ -201,10 +231,8 @@ def is_flown_by_kernels(loop: ClosedLoop) -> bool:
         scenario.follows_plans
         and all(is_known(law) for law in controller.laws)
         and sum(len(team.vehicles) for team in controller.teams) == simulation.n_vehicles
-        and scenario.sensing.estimator is None
-        and simulation.told_errors is None
         and is_packed(simulation.actuators, simulation.engine)
-        and simulation.rotor_air is None
+        and (simulation.rotor_air is None or not simulation.rotor_air.has_ceilings)
         and scenario.environment.wind.is_uniform
         and len(joints)
         == loop.arms.n + sum(h.stop - h.start for h in simulation.helicopters.joints)
@@ -269,16 +297,14 @@ class Call:
         simulation, controller = loop.simulation, loop.controller
         scenario, engine = simulation.scenario, simulation.engine
         first, end, drawn, stops, _ = stretch
-        n, n_entities, n_joints = simulation.n_vehicles, len(simulation.names), loop.arms.n
+        n, n_joints = simulation.n_vehicles, loop.arms.n
         limits = controller.limits
-        truth, is_ideal = engine.motion[:n_entities], scenario.sensing.is_ideal
-        sensing = simulation.pose_sensor.ahead(truth, 0 if is_ideal else end - drawn)
         times = simulation.times(first, end)
         aims, (plans, since) = loop.arms.sample(times - START_TIME), loop.following(times)
         references = controller.references if controller.laws else np.zeros((1, REFERENCE))
         return (
             (engine.ints, engine.floats, engine.member_body, engine.member_pose, engine.motion),
-            (not is_ideal, truth, truth if is_ideal else sensing.held, tuple(sensing)),
+            sensor_arguments(simulation, end - drawn),
             packed_teams(loop, plans),  # type: ignore[arg-type]
             since if controller.laws else np.zeros((end - first, 1)),
             references,
@@ -289,7 +315,8 @@ class Call:
             plant_arguments(simulation.actuators, engine),
             motor_arguments(simulation.actuators, simulation.supply),
             helicopter_arguments(simulation.helicopters, engine),
-            (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64)),
+            (simulation.wind_ahead(drawn, min(end, periods)), np.array(engine.topology.rows, np.int64),
+             air_arguments(simulation.actuators, engine)),
             (START_TIME, periods, scenario.time.steps_per_control, self._every, first, end, drawn, stops),
             tuple(self.rows),
         )  # fmt: skip

@@ -8,8 +8,10 @@ from rotor_core.kernels.jit import inlined
 from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
 from rotor_dynamics.compiled_world import (
     hold_efforts,
+    hold_shares,
     hold_speeds,
     hold_swash,
+    hold_winds,
     hold_wrench,
     hold_wrenches,
     joint_rate,
@@ -17,6 +19,7 @@ from rotor_dynamics.compiled_world import (
     time_of,
 )
 from rotor_dynamics.engine import Engine
+from rotor_dynamics.hybrid.stepper import OK, run
 from rotor_sim.actuation.helicopter import (
     TAIL,
     Helicopters,
@@ -29,8 +32,12 @@ from rotor_sim.actuation.modes import (
     RotorActuators,
     WrenchActuators,
     bound_speeds,
+    give_in_air,
+    thrusts_at,
+    thrusts_of,
 )
 from rotor_sim.actuation.power import PowerSupply, supply
+from rotor_sim.environment.rotor_air import look_at_air
 
 
 @inlined
@@ -42,6 +49,39 @@ def limit_to_plant(command, gains, plant_limits):
             command[k, channel] *= gains[k]
     if limits_on:
         limit_wrenches(unmixing, counts, thrusts, command, asked)
+
+
+@inlined
+def feel_air(ints, floats, motion, command, plant_limits, around):
+    """Turn commands (n, 4) into what rotors give for them in the air around, which moves; returns the engine's status.
+
+    As :class:`rotor_sim.actuation.modes.WrenchActuators` does. ``motion``: of all bodies.
+    """
+    _, unmixing, counts, _, _ = plant_limits
+    _, thrusts, _, _, mixing, torques, places, seen = around
+    thrusts_of(unmixing, counts, command, thrusts)
+    look_at_air(motion, thrusts, *seen)
+    hold_winds(ints, floats, *places, seen[-2])
+    give_in_air(thrusts, seen[-1], counts, mixing, torques, command)
+    return run(ints, floats, 0)
+
+
+@inlined
+def turn_in_air(ints, floats, motion, rotors, around):
+    """Let rotors that turn give what they do in the air around, which moves; returns the status of the engine.
+
+    As :class:`rotor_sim.actuation.modes.RotorActuators` does. The next run with no step takes it up.
+    """
+    _, _, order, speeds, _, _ = rotors
+    _, thrusts, per_speed2, still, _, _, places, seen = around
+    read_speeds(ints, floats, order, speeds)
+    thrusts_at(speeds, per_speed2, thrusts)
+    look_at_air(motion, thrusts, *seen)
+    hold_winds(ints, floats, *places, seen[-2])
+    status = run(ints, floats, 0)
+    if status == OK:
+        hold_shares(ints, floats, order, still, seen[-1])
+    return status
 
 
 @inlined
@@ -127,6 +167,21 @@ def plant_arguments(actuators: Actuators, engine: Engine) -> tuple[np.ndarray, t
     return actuators.gain[:, 0], limits, rotors  # type: ignore[attr-defined]
 
 
+def air_arguments(actuators: Actuators, engine: Engine) -> tuple:
+    """The air around rotors, for :func:`feel_air` and :func:`turn_in_air`: whether they feel it, and the rest."""
+    around = actuators.rotor_air
+    if around is None:
+        return False, *NO_AIR
+    mixing, torques = NO_AIR[3:5]
+    if isinstance(actuators, WrenchActuators):
+        mixing, torques = actuators.mixing, actuators.torques
+    members = [group.members[0] for group in engine.groups]
+    places = np.array(engine.topology.rows, np.int64), np.array(members, np.int64)
+    return (
+        True, actuators.thrusts, around.per_speed2, engine.rotors.still, mixing, torques, places, around.packed,
+    )  # fmt: skip
+
+
 def motor_arguments(actuators: Actuators, power: PowerSupply) -> tuple:
     """Whether thrust drifts, its rates, what is left of it; whether there are trains, and arguments of ``supply``."""
     trains = len(power.trains) > 0, power.arguments(actuators)
@@ -143,3 +198,16 @@ def helicopter_arguments(helicopters: Helicopters, engine: Engine) -> tuple:
         helicopters.period, helicopters.memory, engine.joints.limits[first], np.zeros((n, 4)), np.zeros((n, 3)),
         np.zeros(n), np.zeros((n, 4)),
     )  # fmt: skip
+
+
+_NOTHING, _ROWS, _TABLE, _COUNTS = (
+    np.zeros(0),
+    np.zeros((0, 0)),
+    np.zeros((0, 0, 0)),
+    np.zeros(0, np.int64),
+)
+NO_AIR = (
+    _NOTHING, _NOTHING, _ROWS, _TABLE, _TABLE, (_COUNTS, _COUNTS),
+    (_ROWS, _NOTHING, _COUNTS, _ROWS, _ROWS, _ROWS, _ROWS, _COUNTS, _TABLE, _ROWS, _COUNTS, _COUNTS, *5 * (_ROWS,)),
+)  # fmt: skip
+"""In the place of what :func:`air_arguments` says of the air around rotors that do not feel it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_control.controller import ArmLaw, Law, OpenLoopLaw
+from rotor_control.gains import HELD
 from rotor_control.laws.cable_team import cable_team_command
 from rotor_control.laws.cascaded_pid import CascadedPidLaw, cascaded_pid_command
 from rotor_control.laws.helicopter import HelicopterLaw, helicopter_command
@@ -79,6 +80,18 @@ def command_team(seen, since, team, reference, joints, wanted, efforts, commands
     for k in range(own.shape[0]):
         for channel in range(4):
             commands[own[k], channel] = out[k, channel]
+
+
+@inlined
+def hold_sums(team, commands):
+    """Let the sums of a team not grow that asked for other thrusts than it gets of ``commands`` (n_vehicles, 4)."""
+    kind, _, law, _, own, _, out = team
+    if kind == POINT_MASS or kind == CABLE_TEAM or kind == RIGID_TEAM or kind == QUADROTOR:
+        held = 0.0
+        for k in range(own.shape[0]):
+            if out[k, 0] < commands[own[k], 0] or out[k, 0] > commands[own[k], 0]:
+                held = 1.0
+        law[1][HELD] = held
 
 
 def is_known(law: Law) -> bool:

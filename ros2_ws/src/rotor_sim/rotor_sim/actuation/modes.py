@@ -12,7 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.kernels.jit import kernel
 from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
 from rotor_dynamics.engine import Engine
-from rotor_sim.environment.rotor_air import RotorAir
+from rotor_sim.environment.rotor_air import THRUST, TORQUE, RotorAir
 from rotor_sim.plant.system import thrust_gain, thrust_gain_rate
 
 
@@ -47,6 +47,50 @@ def bound_speeds(speeds, first, pace, drifted, health, fastest):
             speeds[k] = min(speeds[k] * share * sqrt(health[k]), fastest[v])
 
 
+@kernel
+def thrusts_of(unmixing, counts, wrenches, out):
+    """Thrusts of all rotors that give wrenches (n_vehicles, 4) in air at rest, N, one vehicle after the other (A.2)."""
+    row = 0
+    for v in range(counts.shape[0]):
+        for k in range(counts[v]):
+            out[row] = 0.0
+            for channel in range(4):
+                out[row] += unmixing[v, k, channel] * wrenches[v, channel]
+            row += 1
+
+
+@kernel
+def thrusts_at(speeds, per_speed2, out):
+    """Thrusts in air at rest, (n_rotors,) N, of rotors at speeds (n_rotors,) rad/s."""
+    for k in range(speeds.shape[0]):
+        out[k] = per_speed2[k] * speeds[k] * abs(speeds[k])
+
+
+@kernel
+def give_in_air(thrusts, factors, counts, mixing, torques, wrenches):
+    """Write the wrenches (n_vehicles, 4) that rotors give whose thrusts in air at rest are known.
+
+    Args:
+        thrusts: (n_rotors,) N.
+        factors: of :class:`RotorAir`, (2, n_rotors).
+        counts: rotors of each vehicle.
+        mixing: wrench of unit thrusts of each, (n_vehicles, 4, most rotors).
+        torques: drag torque of unit thrusts, in body axes, (n_vehicles, most rotors, 3) m.
+    """
+    row = 0
+    for v in range(counts.shape[0]):
+        for channel in range(4):
+            wrenches[v, channel] = 0.0
+        for k in range(counts[v]):
+            given = thrusts[row] * factors[THRUST, row]
+            more = thrusts[row] * factors[TORQUE, row] - given
+            for channel in range(4):  # as if drag followed the thrust
+                wrenches[v, channel] += mixing[v, channel, k] * given
+            for axis in range(3):
+                wrenches[v, 1 + axis] += torques[v, k, axis] * more
+            row += 1
+
+
 class Actuators(ABC):
     """Common base of all kinds of actuators.
 
@@ -60,8 +104,9 @@ class Actuators(ABC):
         pace: speed that motors reach over the one they are told, by their batteries, (n_vehicles,).
         gain_rates: of the thrust of each vehicle, (n_vehicles,) 1/s.
         drifted: thrust over what it was at the start, (n_vehicles,).
-        is_running: whether there has been a command since the last reset.
+        begun: whether there has been a command of each vehicle since the last reset, (n_vehicles,) bool.
         rotor_air: the air at the rotors; None: it changes nothing.
+        thrusts: what rotors would give in air at rest, as of the last look at the air, (n_rotors,) N.
     """
 
     rotor_air: RotorAir | None = None
@@ -74,15 +119,21 @@ class Actuators(ABC):
         self.per_speed2 = np.array([s.thrust_per_speed2 for s in sets])
         self.first_rotors = np.concatenate([[0], np.cumsum(self.layouts.counts)]).astype(np.int64)
         self.health = np.ones(self.first_rotors[-1])
+        self.thrusts = np.zeros(self.first_rotors[-1])
         self.fastest = np.full(len(sets), np.inf)
         self.pace = np.ones(len(sets))
-        self.is_running = False
+        self.begun = np.zeros(len(sets), bool)
         vehicles = scenario.model.vehicles
         self.gain_rates = np.array([thrust_gain_rate(scenario, v.name) for v in vehicles])
         self.drifted = np.ones(len(sets))
         self.drifts = bool(self.gain_rates.any())
         self._is_always_bounded = self.drifts or any(v.rotors.motor is not None for v in vehicles)
         self._is_bounded = self._is_always_bounded
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there has been a command since the last reset."""
+        return bool(self.begun.any())
 
     @property
     def are_free(self) -> bool:
@@ -105,7 +156,7 @@ class Actuators(ABC):
         self.fastest[:] = np.inf
         self.pace[:] = self.drifted[:] = 1.0
         self._is_bounded = self._is_always_bounded
-        self.is_running = False
+        self.begun[:] = False
 
     def _apply(self, wrenches: np.ndarray) -> None:
         """Keep what limits leave of a command, (n_vehicles, 4)."""
@@ -161,7 +212,11 @@ class WrenchActuators(Actuators):
         self.gain = np.array(gains).reshape(-1, 1)
         self._turning = np.zeros((len(sets), 4))
         """What the rotors would give in air at rest."""
-        self._torques = [v.rotors.torques for v in vehicles]
+        most = self.layouts.unmixing.shape[1]
+        self.mixing, self.torques = np.zeros((len(sets), 4, most)), np.zeros((len(sets), most, 3))
+        """As :func:`give_in_air` takes them."""
+        for i, (s, v) in enumerate(zip(sets, vehicles, strict=True)):
+            self.mixing[i, :, : s.count], self.torques[i, : s.count] = s.mixing, v.rotors.torques
 
     def reset(self) -> None:
         """Nothing acts, nothing turns."""
@@ -177,7 +232,7 @@ class WrenchActuators(Actuators):
         if self.rotor_air is not None:
             self._feel(self.rotor_air, engine)
         engine.hold(self.applied)
-        self.is_running = True
+        self.begun[:] = True
 
     def _bound(self) -> None:
         """Limit the wrenches to what faults and power leave of them."""
@@ -190,15 +245,10 @@ class WrenchActuators(Actuators):
 
     def _feel(self, air: RotorAir, engine: Engine) -> None:
         """Let rotors give what they give in the air that moves through them."""
-        thrusts = [s.unmixing @ w for s, w in zip(self.sets, self.applied, strict=True)]
-        air.look(engine, np.concatenate(thrusts))
-        first = 0
-        for i, (s, thrust) in enumerate(zip(self.sets, thrusts, strict=True)):
-            own = slice(first, first + s.count)
-            first = own.stop
-            given = thrust * air.thrust_factors[own]
-            self.applied[i] = s.mixing @ given  # as if drag followed the thrust
-            self.applied[i, 1:] += (thrust * air.torque_factors[own] - given) @ self._torques[i]
+        counts = self.layouts.counts
+        thrusts_of(self.layouts.unmixing, counts, self.applied, self.thrusts)
+        air.look(engine, self.thrusts)
+        give_in_air(self.thrusts, air.factors, counts, self.mixing, self.torques, self.applied)
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """Speeds that would give the acting wrenches in air at rest, rad/s."""
@@ -218,14 +268,17 @@ class RotorActuators(Actuators):
     def act(self, engine: Engine, wrenches: np.ndarray) -> None:
         """Take up commands, (n_vehicles, 4)."""
         speeds = self._asked(engine, wrenches)
-        if self.is_running:
+        if not self.begun.all():
+            begin = np.arange(len(speeds)) < self.first_rotors[-1]
+            begin[: self.first_rotors[-1]] = np.repeat(~self.begun, np.diff(self.first_rotors))
+            engine.rotors.start(speeds, only=begin)
+        if self.begun.any():
             engine.rotors.act(speeds)
-        else:
-            engine.rotors.start(speeds)
-            self.is_running = True
+        self.begun[:] = True
         if self.rotor_air is not None:
             now = engine.rotors.speeds[: self.first_rotors[-1]]
-            self.rotor_air.look(engine, self.rotor_air.thrusts(now))
+            thrusts_at(now, self.rotor_air.per_speed2, self.thrusts)
+            self.rotor_air.look(engine, self.thrusts)
             self.renew(engine)
 
     def _asked(self, engine: Engine, wrenches: np.ndarray) -> np.ndarray:
@@ -238,12 +291,12 @@ class RotorActuators(Actuators):
         """See :class:`Actuators`."""
         if engine.rotors.all_lag and len(times):  # others react to a command at once
             engine.rotors.recall(times, np.array([self._asked(engine, w) for w in wrenches]))
-            self.is_running = True
+            self.begun[:] = True
 
     def renew(self, engine: Engine) -> None:
         """Let the rotors of an engine give what the air at the last look leaves them."""
         if self.rotor_air is not None:
-            engine.rotors.scale(self.rotor_air.thrust_factors, self.rotor_air.torque_factors)
+            engine.rotors.scale(self.rotor_air.factors)
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""
@@ -285,9 +338,9 @@ class PropellerActuators(Actuators):
             rates = spins * wanted
             own = slice(first, first + len(rates))
             if self._driven:
-                engine.joints.turn(first, rates, self._lags[i] if self.is_running else 0.0)
+                engine.joints.turn(first, rates, self._lags[i] if self.begun[i] else 0.0)
             else:
-                if not self.is_running:
+                if not self.begun[i]:
                     engine.joints.set_rates(first, rates)
                 now = engine.joints.rates[own]
                 drag = self._drag[i] * now * np.abs(now)
@@ -296,7 +349,7 @@ class PropellerActuators(Actuators):
             first += len(rates)
         if not self._driven:
             engine.joints.act(efforts, only=commanded)
-        self.is_running = True
+        self.begun[:] = True
 
     def speeds(self, engine: Engine) -> list[np.ndarray]:
         """True speeds, rad/s."""

@@ -285,6 +285,11 @@ class PowerTrain:
         return self._of.motors[self._row, : self._n, column]
 
     @property
+    def capacity_ah(self) -> float:
+        """Of the battery when it is full, A h."""
+        return float(self._settings[CAPACITY])
+
+    @property
     def torque(self) -> np.ndarray:
         """Of every motor at its propeller, (n,) N m."""
         return self._motors(TORQUE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.linalg import expm, solve_continuous_lyapunov
+import scipy
 
 from rotor_core.config.air.wind import Turbulence
 from rotor_core.errors import ModelError
@@ -47,11 +47,11 @@ class DrydenProcess:
             B[k + 1, i] = 1.0
             C[i, k : k + 2] = deviations[i] * np.sqrt(a) * np.array([a, np.sqrt(3.0)])
         self._output = C
-        self._step = expm(A * period)
+        self._step = scipy.linalg.expm(A * period)
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
-                stationary = solve_continuous_lyapunov(A, -B @ B.T)
+                stationary = scipy.linalg.solve_continuous_lyapunov(A, -B @ B.T)
                 self._start = np.linalg.cholesky(stationary)
             except (RuntimeWarning, np.linalg.LinAlgError) as error:
                 raise ModelError(

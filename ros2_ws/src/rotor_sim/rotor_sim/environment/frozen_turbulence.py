@@ -7,7 +7,7 @@ Batchelor, The theory of homogeneous turbulence, 1953 (spectra and correlations 
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from rotor_core.config.air.wind import FrozenTurbulence
 
@@ -43,7 +43,9 @@ class FrozenField:
         # one wave in each of n equal parts of the energy
         shares = (np.arange(n) + random.random(n)) / n
         below = share_below(table)
-        lengths = PchipInterpolator(below, np.log(table))(np.clip(shares, below[0], below[-1]))
+        lengths = scipy.interpolate.PchipInterpolator(below, np.log(table))(
+            np.clip(shares, below[0], below[-1])
+        )
         directions, across = random.standard_normal((2, n, 3))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         across -= np.sum(across * directions, axis=1, keepdims=True) * directions

@@ -23,6 +23,9 @@ BEGINNING = 0.5
 ROUNDS, ROUNDING, TINY = 60, 1e-14, 1e-300
 """Most trials of a root; what counts as found, relative; divides in place of zero."""
 
+NEAR = 1e-5
+"""Half a difference of thrusts that tells a slope, relative: to 1e-10, of which two steps of Newton leave nothing."""
+
 PROFILE = 4.65
 """Growth of the profile power with the advance ratio squared, with spanwise flow (Leishman 2006, eq 5.53)."""
 
@@ -59,10 +62,10 @@ def glauert(thrust, climb, advance):
             low = v
         slope = speed + v * through / max(speed, TINY)
         step = v - value / slope if slope > 0.0 else low
-        if not low < step < high:
-            step = 0.5 * (low + high)
         if abs(step - v) <= ROUNDING * high:
             return step
+        if not low < step < high:  # also from the root itself, were it not returned
+            step = 0.5 * (low + high)
         v = step
     return v
 
@@ -94,6 +97,13 @@ def loading(pitch, solidity_slope, climb, advance, inflow):
 
 
 @inlined
+def surplus(thrust, pitch, solidity_slope, climb, advance, easing):
+    """Thrust coefficient that the blades give beyond ``thrust``, in the inflow that ``thrust`` makes."""
+    inflow = easing * induced(thrust, climb, advance)
+    return loading(pitch, solidity_slope, climb, advance, inflow) - thrust
+
+
+@inlined
 def inflow_and_thrust(pitch, solidity_slope, climb, advance, easing):
     """Inflow and thrust coefficient that momentum and blades agree on; no thrust where the air windmills the blades.
 
@@ -105,18 +115,14 @@ def inflow_and_thrust(pitch, solidity_slope, climb, advance, easing):
     # by false position (Illinois): what the blades give less the thrust, which falls as the thrust grows
     low, high = 0.0, most
     at_low = most - low
-    at_high = (
-        loading(pitch, solidity_slope, climb, advance, easing * induced(most, climb, advance))
-        - most
-    )
+    at_high = surplus(most, pitch, solidity_slope, climb, advance, easing)
     side = 0
     thrust = high
     for _ in range(ROUNDS):
         thrust = (low * at_high - high * at_low) / (at_high - at_low)
-        v = easing * induced(thrust, climb, advance)
-        value = loading(pitch, solidity_slope, climb, advance, v) - thrust
+        value = surplus(thrust, pitch, solidity_slope, climb, advance, easing)
         if abs(value) <= ROUNDING * most:
-            return v, thrust
+            break
         if value > 0.0:
             low, at_low = thrust, value
             at_high = 0.5 * at_high if side == 1 else at_high
@@ -125,6 +131,13 @@ def inflow_and_thrust(pitch, solidity_slope, climb, advance, easing):
             high, at_high = thrust, value
             at_low = 0.5 * at_low if side == -1 else at_low
             side = -1
+    # by Newton's method: the value is found, its derivatives, which lag behind in a bracket, are not
+    apart = NEAR * thrust
+    rise = surplus(thrust + apart, pitch, solidity_slope, climb, advance, easing)
+    rise -= surplus(thrust - apart, pitch, solidity_slope, climb, advance, easing)
+    for _ in range(2):
+        value = surplus(thrust, pitch, solidity_slope, climb, advance, easing)
+        thrust -= 2.0 * apart * value / rise
     return easing * induced(thrust, climb, advance), thrust
 
 

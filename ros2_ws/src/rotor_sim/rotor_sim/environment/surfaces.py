@@ -5,13 +5,14 @@ Walls beside rotors change their thrust by little and are left out. Equations (I
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
 
 from rotor_core.clearance.rays import Rays
 from rotor_core.clearance.solids import obstacle_solids
-from rotor_core.config.environment import Environment
+from rotor_core.config.obstacles.obstacle import Obstacle
 from rotor_core.kernels.jit import kernel
 from rotor_dynamics.forces.rotors import ground_factor
 
@@ -40,30 +41,19 @@ def lift_of_ground(hubs, ground, radii, lift):
             lift[k] = ground_factor(hubs[k, 2] - ground, radii[k])
 
 
-class Surfaces:
-    """What the ground and obstacles do to rotors, once per control period.
+class Ceilings:
+    """What obstacles above do to rotors, once per control period.
 
     Args:
-        environment: with ``ceiling_effect``, or with ``ground_effect`` where the engine does not see to it.
+        obstacles: of the environment.
         radii: of all rotors, (n,) m.
-        ground: whether to look at the ground.
-
-    Attributes:
-        easing: induced velocity over that far from everything, (n,).
-        lift: thrust over that far from the ground, (n,).
     """
 
-    def __init__(self, environment: Environment, radii: np.ndarray, *, ground: bool) -> None:
-        self._radii, self._ground = radii, environment.ground_m if ground else None
-        solids = [s for o in environment.obstacles for s in obstacle_solids(o)]
-        self._rays = Rays(solids) if environment.ceiling_effect else None
-        self.easing, self.lift = np.ones((2, len(radii)))
+    def __init__(self, obstacles: Sequence[Obstacle], radii: np.ndarray) -> None:
+        self._rays, self._radii = Rays([s for o in obstacles for s in obstacle_solids(o)]), radii
 
-    def look(self, hubs: np.ndarray, axes: np.ndarray) -> None:
-        """See how far surfaces are from hubs (n, 3) m with axes of thrust (n, 3) in W."""
-        if self._ground is not None:
-            lift_of_ground(hubs, self._ground, self._radii, self.lift)
-        if self._rays is not None:
-            for k, radius in enumerate(self._radii):
-                above = self._rays.distance(hubs[k], axes[k], FARTHEST * radius)
-                self.easing[k] = ceiling_easing(above, radius)
+    def look(self, hubs: np.ndarray, axes: np.ndarray, easing: np.ndarray) -> None:
+        """Write induced velocities over those far from everything, (n,); hubs (n, 3) m, axes of thrust (n, 3) in W."""
+        for k, radius in enumerate(self._radii):
+            above = self._rays.distance(hubs[k], axes[k], FARTHEST * radius)
+            easing[k] = ceiling_easing(above, radius)

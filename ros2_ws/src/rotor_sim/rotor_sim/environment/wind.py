@@ -7,6 +7,7 @@ meteorology, 1988, chapter 9 (profiles).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -68,7 +69,7 @@ class WindField:
         lee = wind.obstacle_wakes
         self._lee = lee and WakesOfObstacles(lee, obstacles, self._steady)
         self._is_shaped = bool(wind.profile or wind.obstacle_wakes)
-        self._grid = WindGrid(wind.field_file) if wind.field_file else None
+        self._grid = WindGrid(wind.field_file, wind.field_sha256) if wind.field_file else None
         x, y = self._steady[:2]
         level = np.hypot(x, y)
         c, s = (x / level, y / level) if level > 0.0 else (1.0, 0.0)
@@ -80,6 +81,11 @@ class WindField:
         """Repeat the random stream."""
         if self._process:
             self._process.reset()
+
+    def take_over(self, other: WindField) -> None:
+        """Let the turbulence go on from that of the same wind in another world."""
+        if self._process and other._process:
+            self._process = copy.deepcopy(other._process)
 
     def sample(self, t: float) -> np.ndarray:
         """What is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""

@@ -6,10 +6,93 @@ import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.sensing import KalmanEstimator
-from rotor_core.math.rotations import body_axes, rotation_matrices
-from rotor_core.state import State
-from rotor_sim.estimation.kalman import Kalman
-from rotor_sim.sensing.inertial import InertialModel
+from rotor_core.kernels.jit import constants, inlined
+from rotor_core.kernels.link import FLOAT, FLOATS, INTS, ROWS, TABLES, linked
+from rotor_core.math import so3
+from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.vec3 import add, apply_transposed, get3, put3, scale, sub
+from rotor_core.state import MOTION, OMEGA, P, Q, V
+from rotor_sim.estimation.kalman import GRAVITY, Kalman, correct, predict, start
+from rotor_sim.sensing.inertial import InertialModel, add_errors
+from rotor_sim.sensing.pose import PLACED
+
+CALLS, DRAWN = constants(0, 1)
+"""Calls since a start, and random rows used so far."""
+
+TIME, PERIOD = constants(0, 1)
+"""When the last call was, and between control periods, s."""
+
+
+@linked(
+    ROWS, FLOAT, ROWS, INTS, ROWS, INTS, FLOATS, ROWS, ROWS, TABLES, ROWS, ROWS, ROWS, INTS,
+    FLOATS, ROWS, ROWS, ROWS, TABLES, ROWS, ROWS, ROWS, part="estimators on board",
+)  # fmt: skip
+def estimate(
+    motion, time, measured, fresh, out, counts, times, before, believed, normals, errors, biases, felt, placed,
+    settings, position, velocity, attitude, covariance, gain, A, work,
+):  # fmt: skip
+    """What controllers are told at ``time``, s, into ``out``, (n_entities, 19).
+
+    Args:
+        motion: true motion of all entities, (n_entities, 19): of vehicles comes what their inertial units feel.
+        measured: the same as motion capture tells it.
+        fresh: what has just arrived of each, (n_entities,), as :func:`rotor_sim.sensing.pose.sense_pose` tells.
+        counts, times: (2,) and (2,).
+        before: true motion of the vehicles at the last call, (n, 19).
+        believed: attitudes with which the first call begins, (n, 4); or none: the true ones.
+        normals, errors, biases: of :func:`rotor_sim.sensing.inertial.add_errors`, random numbers for every call.
+        felt, placed: room, (n, 6) and (n,).
+        settings, position, velocity, attitude, covariance, gain, A, work: of :class:`Kalman`.
+    """
+    n = before.shape[0]
+    for b in range(motion.shape[0]):
+        for i in range(motion.shape[1]):
+            out[b, i] = measured[b, i]
+    if counts[CALLS] == 0:
+        # it has stood there for a while: to start with one noisy measurement would belie its covariance
+        attitudes = believed if believed.shape[0] > 0 else motion[:n, Q : Q + 4]
+        start(
+            motion[:n, P : P + 3],
+            motion[:n, V : V + 3],
+            attitudes,
+            position,
+            velocity,
+            attitude,
+            covariance,
+        )
+    elif time > times[TIME]:
+        dt = time - times[TIME]
+        for i in range(n):
+            feel(before[i], motion[i], dt, settings[GRAVITY], felt[i])
+            placed[i] = 1 if fresh[i] == PLACED else 0
+        add_errors(errors, times[PERIOD], dt, normals[counts[DRAWN]], biases, felt)
+        counts[DRAWN] += 1
+        predict(felt, dt, settings, position, velocity, attitude, covariance, A, work)
+        correct(measured, placed, settings, position, velocity, attitude, covariance, gain, A, work)
+        for i in range(n):
+            put3(out[i], OMEGA, get3(felt[i], 3))
+    counts[CALLS] += 1
+    times[TIME] = time
+    for i in range(n):
+        for j in range(motion.shape[1]):
+            before[i, j] = motion[i, j]
+        put3(out[i], P, get3(position[i], 0))
+        put3(out[i], V, get3(velocity[i], 0))
+        so3.put4(out[i], Q, so3.get4(attitude[i], 0))
+
+
+@inlined
+def feel(before, now, dt, gravity, felt):
+    """Mean specific force and body rate between two motions, in body axes, into ``felt`` (6,)."""
+    p, q = so3.get4(before, Q), so3.get4(now, Q)
+    side = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+    side = -1.0 if side < 0.0 else 1.0
+    middle = so3.normalized(
+        (p[0] + side * q[0], p[1] + side * q[1], p[2] + side * q[2], p[3] + side * q[3])
+    )
+    force = add(scale(1.0 / dt, sub(get3(now, V), get3(before, V))), (0.0, 0.0, gravity))
+    put3(felt, 0, apply_transposed(so3.matrix(middle), force))
+    put3(felt, 3, scale(0.5, add(get3(before, OMEGA), get3(now, OMEGA))))
 
 
 class OnBoard:
@@ -24,33 +107,53 @@ class OnBoard:
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
-        keys = scenario.sensing.estimator
+        keys, period = scenario.sensing.estimator, scenario.time.control_s
         assert isinstance(keys, KalmanEstimator)
-        self._n, gravity = len(scenario.model.vehicles), scenario.environment.gravity_m_s2
-        self._gravity = np.array([0.0, 0.0, gravity])
-        self._filter = Kalman(keys, gravity, self._n)
-        self._rate_variance = keys.gyroscope_density_rad_s_sqrt_hz**2 / scenario.time.control_s
+        self._n, n_entities = len(scenario.model.vehicles), len(scenario.model.entities)
+        self._filter = Kalman(keys, scenario.environment.gravity_m_s2, self._n)
+        self._rate_variance = keys.gyroscope_density_rad_s_sqrt_hz**2 / period
         self._units = InertialModel(
-            scenario.sensing.imu,
-            self._n,
-            scenario.time.control_s,
-            np.random.SeedSequence(seed, spawn_key=(0, 2)),
+            scenario.sensing.imu, self._n, period, np.random.SeedSequence(seed, spawn_key=(0, 2))
         )
+        self._out, self._before = np.zeros((n_entities, MOTION)), np.zeros((self._n, MOTION))
+        self._counts, self._times = np.zeros(2, np.int64), np.array([0.0, period])
+        self._felt, self._placed = np.zeros((self._n, 6)), np.zeros(self._n, np.int64)
+        self.reset()
+        # the kernel is loaded now: in real time a period could not wait for it
+        self.estimate(0.0, self._out, self._out, np.zeros(n_entities, np.int64))
         self.reset()
 
     def reset(self) -> None:
-        """Begin again, with the next states as the first estimate."""
-        self._time = np.nan
-        self._before = np.zeros((self._n, 19))
-        self._believed = np.zeros((0, 4))
+        """Begin again, with the next true states as the first estimate."""
+        self.forget()
         self._units.reset()
 
+    def forget(self) -> None:
+        """The same, but the errors of the inertial units go on."""
+        self._counts[CALLS] = 0
+        self._believed = np.zeros((0, 4))
+
     def believe(self, attitudes: np.ndarray) -> None:
-        """Let the first estimate hold these attitudes (n, 4), w first, in place of the measured ones."""
+        """Let the first estimate hold these attitudes (n, 4), w first, in place of the true ones."""
         self._believed = attitudes.copy()
 
+    def ahead(self, measured: np.ndarray, fresh: np.ndarray, calls: int) -> tuple[np.ndarray, ...]:
+        """Arguments of :func:`estimate` for so many calls at ascending times, which are made then; the third is told.
+
+        Args:
+            measured, fresh: as of every call: written between.
+            calls: how many.
+        """
+        draws = calls - (self._counts[CALLS] == 0)
+        self._counts[DRAWN] = 0
+        return (
+            measured, fresh, self._out, self._counts, self._times, self._before, self._believed,
+            self._units.ahead(max(draws, 0)), self._units.errors, self._units.biases, self._felt, self._placed,
+            *self._filter.packed,
+        )  # fmt: skip
+
     def estimate(
-        self, time: float, motion: np.ndarray, measured: np.ndarray, placed: np.ndarray
+        self, time: float, motion: np.ndarray, measured: np.ndarray, fresh: np.ndarray
     ) -> np.ndarray:
         """What controllers are told.
 
@@ -58,27 +161,15 @@ class OnBoard:
             time: s.
             motion: true motion of all entities, (n, 19): of the vehicles comes what their inertial units feel.
             measured: the same as motion capture tells it.
-            placed: of whom a position has just arrived, (n,) bool.
+            fresh: what has just arrived of each, (n,), as :attr:`rotor_sim.sensing.pose.PoseSensor.arrived`.
 
         Returns:
             (n, 19): rows of vehicles hold the estimates and the rates that gyroscopes tell, all others ``measured``.
         """
-        n, out = self._n, measured.copy()
-        true, told, mine = State(motion[:n]), State(measured[:n]), State(out[:n])
-        if np.isnan(self._time):
-            first = self._believed if len(self._believed) else told.attitude
-            self._filter.start(told.position, told.velocity, first)
-        elif time > self._time:
-            dt = time - self._time
-            felt = self._units.sample(self._felt(true, dt))
-            self._filter.predict(felt[:, :3], felt[:, 3:], dt)
-            self._filter.correct(told.position, placed[:n])
-            mine.body_rate[:] = felt[:, 3:]
-        self._time = time
-        self._before = motion[:n].copy()
-        mine.position[:], mine.velocity[:] = self._filter.position, self._filter.velocity
-        mine.attitude[:] = self._filter.attitude
-        return out
+        is_later = self._counts[CALLS] == 0 or time > self._times[TIME]
+        arguments = self.ahead(measured, fresh, int(is_later))
+        estimate(np.ascontiguousarray(motion), time, *arguments)
+        return self._out
 
     def covariances(self) -> np.ndarray:
         """What the filters believe of their errors, (n, 2, 6, 6): of pose and twist, as messages have them.
@@ -96,19 +187,3 @@ class OnBoard:
         out[:, 1, :3, :3] = back @ P[:, 3:6, 3:6] @ R
         out[:, 1, 3:, 3:] = self._rate_variance * np.eye(3)
         return out
-
-    def _felt(self, now: State, dt: float) -> np.ndarray:
-        """Mean specific force and body rate since the last time, in body axes, (n, 6)."""
-        before = State(self._before)
-        force = (now.velocity - before.velocity) / dt + self._gravity
-        middle = before.attitude + np.where(
-            np.sum(before.attitude * now.attitude, axis=1, keepdims=True) < 0.0,
-            -now.attitude,
-            now.attitude,
-        )
-        return np.hstack(
-            [
-                body_axes(middle, force),
-                0.5 * (before.body_rate + now.body_rate),
-            ]
-        )

@@ -27,7 +27,7 @@ SETTINGS = 10
 
 ENTITY, FROM, UNTIL, LOSES_ALL = constants(*range(4))
 OUTAGE = 4
-"""Columns of an outage: row of the entity, s since the first sample, whether attitude and body rate are lost too."""
+"""Columns of an outage: row of the entity, s since the scenario began, whether attitude and body rate are lost too."""
 
 CALLS, SAMPLES, OLDEST, WAITING, DRAWN = constants(*range(5))
 COUNTS = 5
@@ -74,14 +74,13 @@ def sense_pose(
             copy_rows(motion, held)
         for b in range(n):
             clocks[SILENT_UNTIL, b], clocks[CAPTURED, b], fresh[b] = -inf, time, PLACED
-        times[0] = time  # of the first sample, for outages
         counts[CALLS] = counts[SAMPLES] = counts[DRAWN] = 1
         counts[OLDEST] = 1
         return
     slots = times.shape[0]
     if counts[CALLS] >= counts[SAMPLES] * settings[EVERY] - TIME_ROUNDING:
         drawn = counts[DRAWN]
-        # slot 0 keeps the time of the first sample
+        # slot 0 keeps when the scenario began
         slot = 1 + (counts[OLDEST] - 1 + counts[WAITING]) % (slots - 1)
         if settings[IS_NOISY] != 0.0:
             add_noise(motion, normals[drawn], settings[DEVIATIONS : DEVIATIONS + 4], motions[slot])
@@ -155,6 +154,7 @@ class PoseSensor:
         self._seeds = [np.random.SeedSequence(seed, spawn_key=key) for key in ((0,), (0, 1))]
         wanted = 1.0 if sensing.rate_hz is None else 1.0 / (sensing.rate_hz * period)
         noise, self._is_ideal = sensing.noise, sensing.is_ideal
+        self._period = period
         self._settings = np.zeros(SETTINGS)
         self._settings[[EVERY, DELAY]] = max(wanted, 1.0), sensing.delay_s
         self._settings[[DROPOUT, SILENCE]] = sensing.dropout_probability, sensing.dropout_s
@@ -168,19 +168,28 @@ class PoseSensor:
             ],
             float,
         ).reshape(-1, OUTAGE)
-        # those on their way, the one that arrives, and that which keeps the time of the first
+        # those on their way, the one that arrives, and that which keeps when the scenario began, for outages
         self._slots = ceil(sensing.delay_s / (period * self._settings[EVERY])) + 3
         self.reset()
 
-    def reset(self) -> None:
-        """Forget what is on its way; repeat the random streams."""
+    def reset(self, begin: float = 0.0) -> None:
+        """Forget what is on its way; repeat the random streams.
+
+        ``begin``: when the scenario began, s of simulation time.
+        """
         self._random = [np.random.default_rng(seed) for seed in self._seeds]
+        self._begin = begin
+        self.forget()
+
+    def forget(self) -> None:
+        """What is on its way is void; errors go on."""
+        self._first: float | None = None  # time of the first call
         self._counts = np.zeros(COUNTS, np.int64)
         self._make_room(0, 0)
 
     def _make_room(self, n: int, width: int) -> None:
         self._held, self._clocks = np.zeros((n, width)), np.zeros((2, n))
-        self._fresh, self._times = np.zeros(n, np.int64), np.zeros(self._slots)
+        self._fresh, self._times = np.zeros(n, np.int64), np.full(self._slots, self._begin)
         self._motions = np.zeros((self._slots, n, width))
         self._told = np.zeros((self._slots, n), np.int64)
 
@@ -190,9 +199,9 @@ class PoseSensor:
         return self._fresh != LOST
 
     @property
-    def placed(self) -> np.ndarray:
-        """Entities of which a sample with their place arrived at the last call, (n,) bool."""
-        return self._fresh == PLACED
+    def arrived(self) -> np.ndarray:
+        """What arrived of each entity at the last call, (n,): LOST, TURNED or PLACED."""
+        return self._fresh
 
     @property
     def captured(self) -> np.ndarray:
@@ -237,5 +246,16 @@ class PoseSensor:
                 self._make_room(*motion.shape)
             self._fresh[:], self._clocks[CAPTURED] = PLACED, time
             return motion
+        self._skip(time)
         sense_pose(np.ascontiguousarray(motion), time, *self.ahead(motion, 1))
         return self._held
+
+    def _skip(self, time: float) -> None:
+        """Count periods in which nobody asked, and the samples in them, of which nobody knows."""
+        calls, every = int(self._counts[CALLS]), self._settings[EVERY]
+        if self._first is None:  # calls so far were made in order
+            self._first = time - calls * self._period
+        now = round((time - self._first) / self._period)
+        if now > calls:
+            before = int((now - 1 + TIME_ROUNDING) // every) + 1
+            self._counts[CALLS], self._counts[SAMPLES] = now, max(self._counts[SAMPLES], before)

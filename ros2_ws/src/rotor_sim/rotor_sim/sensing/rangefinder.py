@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.clearance.rays import Rays
@@ -107,7 +107,7 @@ def channels(keys: Rangefinder, model: Model) -> list[Channel]:
         "max_range": keys.farthest_m,
     }
     topic = f"{keys.body}/{keys.name}"
-    turn = Rotation.align_vectors([keys.direction], [[1.0, 0.0, 0.0]])[0]
+    turn = scipy.spatial.transform.Rotation.align_vectors([keys.direction], [[1.0, 0.0, 0.0]])[0]
     mount = keys.position_m, wxyz_from(turn).tolist()
     return [Channel(topic, keys.body, "sensor_msgs/msg/Range", ("range",), constants, mount)]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rotor_core.config.extensions import SENSORS
 from rotor_core.config.schema import Scenario
+from rotor_core.errors import ConfigError
 from rotor_sim.sensing.imu import IMU
 from rotor_sim.sensing.load_cell import LOAD_CELL
 from rotor_sim.sensing.sensor import Sensor, SensorKind
@@ -26,11 +28,25 @@ def sensors_of(scenario: Scenario) -> list[tuple[SensorKind, Any]]:
     return always + [(SENSORS[keys.type], keys) for keys in sensing.sensors]
 
 
+def _check_topics(scenario: Scenario, kinds: list[tuple[SensorKind, Any]]) -> None:
+    """Refuse sensors that would publish on one topic.
+
+    Raises:
+        ConfigError: two do.
+    """
+    topics = Counter(c.topic for kind, keys in kinds for c in kind.channels(keys, scenario.model))
+    if twice := [topic for topic, count in topics.items() if count > 1]:
+        raise ConfigError(
+            f"sensing.sensors: {topics[twice[0]]} sensors would publish on /{twice[0]}. Give each a `name` of its own."
+        )
+
+
 class Sensors:
     """All sensors on board of a simulation, in the order of :func:`sensors_of`."""
 
     def __init__(self, simulation: Simulation) -> None:
         kinds = sensors_of(simulation.scenario)
+        _check_topics(simulation.scenario, kinds)
         seeds = [
             np.random.SeedSequence(simulation.seed, spawn_key=key)
             for key in [(1,), (2,), *((SENSOR_STREAMS, i) for i in range(len(kinds) - 2))]
