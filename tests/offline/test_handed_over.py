@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rotor
+from rotor import trajectories
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError, RotorError
 from rotor_core.reference import REFERENCE
@@ -294,11 +297,67 @@ def test_pushes_are_vectors():
         ),
         (lambda: rotor.CompareOptions(offset=float("nan")), "offset: must be a finite number"),
         (lambda: rotor.CompareOptions(bodies=["quad1"]), "bodies: must be a dictionary"),
+        (lambda: load_scenario("hover").changed(3, 1.0), "changed: a place is a text"),
+        (lambda: rotor.normal(1.0, -1.0), "normal: the deviation must be > 0"),
+        (lambda: rotor.uniform(2.0, 1.0), "uniform: needs finite low < high"),
+        (lambda: rotor.choice(), "choice: needs at least one number"),
+        (
+            lambda: load_scenario("four_dragonflies_box").changed(
+                "changes", [{"at_s": 1.0, "release": "payload"}]
+            ),
+            r"changes\[0\].release: nothing holds 'payload', it hangs on cable 1, 2, 3, 4",
+        ),
     ],
 )
 def test_mistakes_in_calls_are_said(call, words):
     with pytest.raises(ConfigError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: trajectories.rotation(np.zeros(3), [0.3, 0, 0], 4.0, 1.25), "whole turns"),
+        (lambda: trajectories.figure_eight(np.zeros(3), 2.0, 1.0, 4.0, 1.25), "whole turns"),
+        (lambda: trajectories.hover(np.zeros(3), roll=90.0), "roll must be within half a turn"),
+        (
+            lambda: trajectories.waypoints(np.zeros(3), [[1.0, 0, 0]], duration=0.0),
+            "duration must be > 0 s and finite, got 0.0",
+        ),
+        (
+            lambda: trajectories.waypoints(np.zeros(3), [[1.0, 0, 0]], duration=np.nan),
+            "duration must be > 0 s and finite, got nan",
+        ),
+        (
+            lambda: rotor.fly("hover", duration=0.1).gradient("rmse", ["plant.quad1.mass_kg"]),
+            "cost must be a function of a Flight",
+        ),
+    ],
+)
+def test_mistakes_in_plans_and_costs_are_said(call, words):
+    with pytest.raises(ContractError, match=words):
+        call()
+
+
+def test_a_copy_of_a_simulation_is_a_world_of_its_own():
+    simulation = rotor.Simulation(TEAM)
+    simulation.step(np.zeros((3, 4)))
+    for copied in (copy.copy(simulation), copy.deepcopy(simulation)):
+        before = simulation.state.array.copy()
+        copied.step(np.zeros((3, 4)))
+        np.testing.assert_array_equal(simulation.state.array, before)
+        assert copied.time > simulation.time
+        other = copy.copy(simulation)
+        other.step(np.zeros((3, 4)))
+        np.testing.assert_array_equal(other.state.array, copied.state.array)
+
+
+def test_what_is_not_installed_is_said_before_anything_flies(monkeypatch):
+    """At once, and without the traceback of an import."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"needs the package pyarrow, .*studies") as caught:
+        rotor.Study("hover", {}, ["rmse_mm"])
+    assert caught.value.__suppress_context__
 
 
 def test_paths_and_numbers_of_numpy_are_what_they_are():
@@ -318,3 +377,47 @@ def test_paths_and_numbers_of_numpy_are_what_they_are():
     simulation.step([[0.5, 0.0, 0.0, 0.0]])
     other.step(np.array([[0.5, 0.0, 0.0, 0.0]]))
     np.testing.assert_array_equal(simulation.state.array, other.state.array)
+
+
+def test_what_was_flown_and_simulated_is_asked_for_what_there_is():
+    """These were errors of NumPy, or values that nobody meant."""
+    simulation = rotor.Simulation("hover")
+    with pytest.raises(ContractError, match="the gain must be 0 to 2, got 'x'"):
+        simulation.weaken("quad1", 0, "x")
+    for wrong in (np.array([[10, 0, 0, None]], object), np.array([[10.0 + 1j, 0, 0, 0]])):
+        with pytest.raises(ContractError, match=r"wrenches(\[0\]\[3\])?: must be (numbers|finite)"):
+            simulation.act(wrong)
+    with pytest.raises(ContractError, match="efforts: must have the shape"):
+        simulation.act(np.zeros((1, 4)), 1.0)
+    flight = rotor.fly("hover", duration=0.1)
+    for team in (3, -1, "x"):
+        with pytest.raises(ContractError, match="team: must be 0 to 0"):
+            flight.position_error(team)
+
+
+def test_where_a_law_of_somebody_else_fails_is_said():
+    """Its traceback says what, not in which flight, nor when; an infinite thrust was flown as the largest."""
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Gains:
+        thrust_n: float = 2.0
+
+    @rotor.control_law("test_fails", gains=Gains)
+    def fails(state, reference, vehicle, gains):
+        if state.position[2] < -0.1:
+            raise ZeroDivisionError("gain of zero")
+        return rotor.Wrench(gains.thrust_n, np.zeros(3))
+
+    @rotor.control_law("test_endless", gains=Gains)
+    def endless(state, reference, vehicle, gains):
+        return rotor.Wrench(np.inf, np.zeros(3))
+
+    text = Path(shipped_file("hover")).read_text()
+    with pytest.raises(ZeroDivisionError) as caught:
+        rotor.fly(scenario_with_law(text, "test_fails"))
+    # 0.25 kg fall by 0.1 m under 2 N in 0.332 s; the next command is one of 5 ms
+    if hasattr(BaseException, "add_note"):  # since Python 3.11
+        assert "'scenario', 0.335 s after its start" in caught.value.__notes__[0]
+    with pytest.raises(ContractError, match="thrust and moment must be finite"):
+        rotor.fly(scenario_with_law(text, "test_endless"))

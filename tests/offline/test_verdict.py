@@ -104,6 +104,86 @@ def test_a_cut_cable_is_not_slack():
     assert cut and not flight.taut[after].any() and not flight.slack[after].any()
 
 
+CUT = """
+schema: 1
+model:
+  vehicles: [{use: hummingbird, name: a}, {use: hummingbird, name: b}]
+  payloads:
+    - {name: load, mass_kg: 0.1, shape: {type: sphere, radius_m: 0.05}}
+    - {name: load2, mass_kg: 0.1, shape: {type: sphere, radius_m: 0.05}}
+  attachments:
+    - {type: cable, a: a, b: load, length_m: 1.0}
+    - {type: cable, a: b, b: load2, length_m: 1.0}
+initial: [{entity: load, position_m: [0, 0, 2]}, {entity: load2, position_m: [3, 0, 2]}]
+environment: {contact: {}}
+controller: {use: point_mass}
+trajectory: {type: hover, duration_s: 60}
+changes: [{at_s: 2.0, cut: 1}]
+"""
+
+
+def test_a_vehicle_that_lost_its_load_and_flies_off_is_lost():
+    """The load lies below its place, nearer than error_m; the vehicle, which pulls for it, is out of a cable's reach."""
+    flight = fly(scenario(CUT), duration=5.0)
+    verdict = flight.verdict()
+    apart = np.linalg.norm(flight["a"].position - flight.reference("load").position, axis=1)
+    beyond = flight.elapsed[np.argmax(apart > 5.0 + 1.0)]
+    assert verdict.kind == "lost" and verdict.time == pytest.approx(beyond, abs=1e-9)
+    assert verdict.text.startswith("a 6.0") and verdict.text.endswith("out of reach")
+    assert np.linalg.norm(flight.position_error(), axis=1).max() < 5.0
+    assert (
+        fly(
+            scenario(CUT.replace("cut: 1", "motor: {vehicle: a, rotor: 1, thrust_gain: 1.0}")),
+            duration=5.0,
+        )
+        .verdict()
+        .kind
+        == "flown"
+    )
+
+
+ALONE = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}, {use: dragonfly}, {use: dragonfly}, {use: dragonfly}]
+  payloads: [{use: box, name: crate}]
+  attachments: [{type: mechanism, use: box4_0-5m}]
+initial: [{entity: crate, position_m: [0, 0, 6]}]
+controller: {use: cable_team}
+mission:
+  steps:
+    - {type: hover, duration_s: 0.5}
+    - {type: release, payload: crate}
+    - {type: hover, entity: quad1, duration_s: 1.0}
+changes: [%s]
+verdict: {error_m: 0.05}
+settle_s: 0.5
+"""
+WEAK = ", ".join(
+    f"{{at_s: 1.0, motor: {{vehicle: quad2, rotor: {k}, thrust_gain: 0.6}}}}" for k in (1, 2, 3, 4)
+)
+
+
+def test_vehicles_that_fly_alone_are_judged_by_their_own_plans(tmp_path):
+    """After a release; the payload until then. A bag of the flight says the same."""
+    flight = fly(scenario(ALONE % ""))
+    parts = str(flight.verdict()).split("; ")
+    assert parts[0].startswith("flown: crate") and parts[0].endswith("at most, until 0.50 s")
+    assert len(parts) == 2 and parts[1].endswith("the farthest of 4 that flew alone")
+    figures = flight.summary()["teams"]
+    assert list(figures) == ["crate", "quad1", "quad2", "quad3", "quad4"]
+    assert figures["crate"]["planned_s"] == pytest.approx([0.0, 0.5], abs=0.011)
+    fallen = fly(scenario(ALONE % WEAK))
+    error = np.linalg.norm(fallen.reference("quad2").position - fallen["quad2"].position, axis=1)
+    beyond = fallen.elapsed[np.flatnonzero(np.nan_to_num(error) > 0.05)[0]]
+    verdict = fallen.verdict()
+    assert verdict.kind == "lost" and verdict.time == pytest.approx(beyond, abs=1e-9)
+    assert verdict.text == f"quad2 up to {1e3 * np.nanmax(error):.3g} mm from its reference"
+    again = open_flight(str(fallen.save(tmp_path / "bag")))
+    assert str(again.verdict()) == str(verdict)
+    np.testing.assert_allclose(again.alone, fallen.alone, atol=1e-12)
+
+
 def test_a_vehicle_that_tilts_too_far_is_lost():
     flight = fly(load_scenario("quadrotor_circle"), duration=2.0)
     half = np.radians(80.0) / 2.0

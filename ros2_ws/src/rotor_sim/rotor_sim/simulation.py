@@ -5,6 +5,7 @@ Reset, sense, act, step. The story of a run without ROS and the heart of the sim
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,7 @@ class Simulation:
         """Estimators of the vehicles; None: controllers are told measured states."""
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
+        self._begin = START_TIME  # of the scenario, in the time of the engine
         self.engine = self._new_engine(START_TIME)
         self._arm_joints = np.arange(len(self.engine.joints)) < self._n_joints
         self.body_names = [body.name for body in self.engine.system.bodies]
@@ -155,7 +157,7 @@ class Simulation:
             integrator=timing.integrator,
             tolerance=timing.tolerance,
         )
-        start_internal_rotors(engine, self.scenario, time)
+        start_internal_rotors(engine, self.scenario, self._begin)
         return engine
 
     def reset(
@@ -184,9 +186,9 @@ class Simulation:
                 raise ContractError(
                     f"states: must have the shape ({len(self.names)}, {int(STATE)} or more), got {states.shape}."
                 )
+        self._begin = time - elapsed
         self.engine = self._new_engine(time)
         self._earlier_steps = 0  # of engines before the last change of structure
-        self._begin = time - elapsed
         self._forget_measurement()
         self._events: list[Event] = []
         self._touches = ContactEvents()
@@ -195,13 +197,14 @@ class Simulation:
         )
         self._held = None if self.n_vehicles else np.zeros((0, 4))  # the last command
         self._acted = -np.inf  # when a command acted last
+        self._blown_at, self._blown = -np.inf, np.zeros(3)  # when air was sampled last, and what
         self._faults, self._changes = (
             Schedule([c for c in self.scenario.changes if c.is_fault is wanted], elapsed)
             for wanted in (True, False)
         )
         self.externals.clear()
+        self.pose_sensor.reset(self._begin)
         for stream in (
-            self.pose_sensor,
             self.sensors,
             self.actuators,
             self.supply,
@@ -228,6 +231,8 @@ class Simulation:
         states = self._with_links(initial)
         if self.engine.system.strands:
             placed = self.engine.place(states, joints)[:, FULL_STATE].copy()  # links may hold ends
+            # where a rigid link may forbid it, which is to be said
+            placed[: len(initial)] = initial
             states = self._with_masses(placed)
         self.engine.set_state(states, joints=joints, time=time)
         if deep := self.engine.deepest_contact():
@@ -341,9 +346,9 @@ class Simulation:
         trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
-        self.pose_sensor.reset()  # what was on its way belongs to another state
+        self.pose_sensor.forget()  # what was on its way belongs to another state
         if self.on_board:
-            self.on_board.reset()
+            self.on_board.forget()
         self._forget_measurement()
         return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
@@ -355,6 +360,10 @@ class Simulation:
                     f"rigid link of {self.names[member]!r}: it would be {apart:.6g} m from where the "
                     "link holds it. Set the state of one entity of a rigidly linked team."
                 )
+
+    def __copy__(self) -> Simulation:
+        """A world of its own, as :func:`copy.deepcopy` makes it: a shallow copy would move with this one."""
+        return copy.deepcopy(self)
 
     @property
     def time(self) -> float:
@@ -394,7 +403,7 @@ class Simulation:
                 self._sensed = self.pose_sensor.sense(self.motion, self.time)
                 if self.on_board:
                     self._sensed = self.on_board.estimate(
-                        self.time, self.motion, self._sensed, self.pose_sensor.placed
+                        self.time, self.motion, self._sensed, self.pose_sensor.arrived
                     )
                 if self.told_errors:
                     self._sensed = self.told_errors.tell(self._sensed)
@@ -446,9 +455,10 @@ class Simulation:
         row = self.vehicle(vehicle)
         if row >= self.n_vehicles:
             raise ContractError(f"weaken: {vehicle!r} is no vehicle.")
-        if not 0.0 <= thrust_gain <= MOST_GAIN:
+        is_number = isinstance(thrust_gain, (int, float, np.number))
+        if not (is_number and 0.0 <= thrust_gain <= MOST_GAIN):
             raise ContractError(
-                f"weaken: the gain must be 0 to {MOST_GAIN:g}, got {thrust_gain:g}."
+                f"weaken: the gain must be 0 to {MOST_GAIN:g}, got {thrust_gain!r}."
             )
         flies_on_blades = row in self.helicopters.vehicles
         count = 1 if flies_on_blades else self.actuators.sets[row].count
@@ -491,13 +501,13 @@ class Simulation:
         if isinstance(wrenches, Command):
             efforts = wrenches.efforts if len(wrenches.efforts) else efforts
             wrenches = wrenches.of(self.names[: self.n_vehicles])
-        if not isinstance(wrenches, np.ndarray):
+        if not (isinstance(wrenches, np.ndarray) and wrenches.dtype.kind == "f"):
             wrenches = numbers("wrenches", wrenches, self.n_vehicles, 4)
         self.engine.check_wrenches(wrenches)
         self._held, self._acted = np.array(wrenches, float), self.time
         if self.wind_field:
             self._blow(self.wind_field)
-        if efforts is not None and len(efforts) + self._n_joints:
+        if efforts is not None and np.size(efforts) + self._n_joints:
             every = np.zeros(len(self.engine.joints))
             if np.shape(efforts) != (self._n_joints,):
                 raise ContractError(
@@ -551,6 +561,11 @@ class Simulation:
                 self._motors_on = True
         self.actuators.recall(self.engine, times, wrenches)
 
+    def take_motors(self, other: Simulation) -> None:
+        """Whether the motors of arms follow with their lag, from a world that had these arms."""
+        arms = {v.name for v in self.scenario.model.vehicles if v.moving_joints}
+        self._motors_on = other._motors_on and arms <= set(other.names)
+
     def _hold_on(self) -> None:
         """Begin a control period without a new command."""
         if self._held is not None:
@@ -561,11 +576,13 @@ class Simulation:
     def _blow(self, wind: WindField) -> None:
         """Let the wind of this control period act on every body where it is."""
         since = self.elapsed
-        self.air = np.tile(wind.sample(since), (len(self.body_names), 1))
+        if self._blown_at != self.time:  # commands of one period share its air
+            self._blown_at, self._blown = self.time, wind.sample(since)
+        self.air = np.tile(self._blown, (len(self.body_names), 1))
         if not wind.is_uniform:
             self.air += wind.local(since, State(self.engine.motion).position)
         if self.rotor_air:
-            self.rotor_air.wind = self.air
+            self.rotor_air.wind[:] = self.air
         else:
             self.engine.set_wind(self.air)
 
@@ -716,15 +733,25 @@ class Simulation:
 
         Raises:
             UnknownNameError: no entity has this name.
-            ContractError: they are no finite vectors.
+            ContractError: they are no finite vectors, or a moment for a point mass.
         """
         member = self.vehicle(entity)
         force, moment = numbers("push: force", force, 3), numbers("push: moment", moment, 3)
+        if np.any(moment) and not self.takes_moments(entity):
+            raise ContractError(
+                f"push: {entity!r} is a point mass (it has no inertia_kg_m2), which takes no moment."
+            )
         if np.any(force) or np.any(moment):
             self.externals[member] = (force, moment)
         else:
             self.externals.pop(member, None)
         self._apply_externals()
+
+    def takes_moments(self, entity: str) -> bool:
+        """False for a point mass that is fixed to nothing."""
+        row, bodies = self.names.index(entity), self.engine.member_body
+        is_fixed = np.count_nonzero(bodies == bodies[row]) > 1
+        return self.scenario.model.entities[row].inertia_kg_m2 is not None or bool(is_fixed)
 
     def _apply_externals(self) -> None:
         self.engine.set_external([(m, f, tau) for m, (f, tau) in self.externals.items()])

@@ -15,6 +15,7 @@ from rotor_core.config.loader import (
     scenario_from_text,
     vehicle_from_tree,
 )
+from rotor_core.config.mission import Wind
 from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.schema import InitialState, Scenario
 from rotor_core.config.vehicles.urdf import body_from_urdf
@@ -112,11 +113,15 @@ def without_entity(scenario: Scenario, name: str) -> Scenario:
     numbered = {
         "plant": any(c.cable for c in scenario.plant),
         "changes": any(c.cut is not None or c.wind is not None for c in scenario.changes),
+        "mission": any(
+            isinstance(s, Wind) for s in (scenario.mission.steps if scenario.mission else ())
+        ),
     }
     if len(attachments) < len(old.attachments) and any(numbered.values()):
         key = next(key for key, names in numbered.items() if names)
         raise ConfigError(
-            f"{name}: cannot be deleted: `{key}` names cables by their number. Leave that out."
+            f"{name}: cannot be deleted: its cable would go, and `{key}` names cables by their number. Leave that out "
+            "of the scenario."
         )
     try:
         model = Model(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import Reference
 from rotor_core.state import State
 from rotor_dynamics.hybrid.events import Event
+from rotor_sim.judging.reach import reaches
 from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
 from rotor_sim.judging.verdict import Verdict
@@ -24,6 +27,25 @@ FALLS = 2.0
 
 PASSES_THROUGH = "passes_through"
 """Cause of a touch that nothing resists."""
+
+
+@dataclass(eq=False)
+class _Follower:
+    """Who follows references: the planned entity of a team, or a vehicle that flies alone at times.
+
+    Attributes:
+        row: of its states.
+        vehicles: that carry it.
+        last, farthest: distances from its reference, m.
+        until: when it had a reference last, s.
+    """
+
+    name: str
+    row: int
+    vehicles: tuple[str, ...]
+    last: float = np.nan
+    farthest: float = 0.0
+    until: float = np.nan
 
 
 class Judge:
@@ -41,14 +63,29 @@ class Judge:
             o.name: o.name for o in scenario.environment.obstacles
         }
         self._teams = teams(model)
-        self._planned = [model.index(team.entity) for team in self._teams]
+        singles = list(PlanRegistry(model).singles)
+        members = {team.entity: team.vehicles for team in self._teams}
+        members |= {name: (name,) for name in singles}
+        self._followers = [
+            _Follower(name, model.index(name), vehicles) for name, vehicles in members.items()
+        ]
+        self._reaches = reaches(model, self._teams)
+        self._on_cables = [
+            (
+                i,
+                team,
+                [model.index(v) for v in team.vehicles],
+                [singles.index(v) for v in team.vehicles],
+            )
+            for i, team in enumerate(self._teams)
+            if team.cables
+        ]
         self._cable_names = model.cable_names
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
-        self._lost: tuple[float, str, int | None] | None = None
-        self._farthest = np.zeros(len(self._teams))
-        self._last_error = np.full(len(self._teams), np.nan)
+        self._lost: tuple[float, str, _Follower | None] | None = None
+        self._end = np.nan
         self._touching: set[tuple[str, ...]] = set()
         self._touchdown = 0.0
         self._falling = np.zeros((0, 1 + len(self._vehicles)))
@@ -68,7 +105,8 @@ class Judge:
         Args:
             time: (N,) s.
             states: true ones, (N, n_entities, >= 13).
-            references: (N, n_teams, 28); NaN where nothing is known.
+            references: of all teams, and of vehicles that fly alone at times if anybody knows theirs,
+                (N, n_teams or n_planned, 28); NaN where nothing is known.
             wrenches: commands, (N, n_vehicles, 4): without any motors are off.
             slack: cables that are not cut and do not pull, (N, n_cables).
             events: hybrid events of this stretch of time.
@@ -77,18 +115,20 @@ class Judge:
             return
         if np.isnan(self._begin):
             self._begin = float(time[0])
+        self._end = float(time[-1])
         runs = np.any(wrenches != 0.0, axis=2)
         self._see_errors(time, states, references, np.any(runs, axis=1), events)
+        self._see_strays(time, states, references, runs)
         self._see_tilt(time, states)
         self._see_touches(time, states, events)
         self._see_slack(time, references, runs, slack, events)
         self._flew |= bool(np.any(runs))
         self._is_off = not np.any(runs[-1])
 
-    def _lose(self, time: float, text: str, team: int | None = None) -> None:
-        """Something is lost, or a team, whose distance goes on growing; the first loss counts."""
+    def _lose(self, time: float, text: str, follower: _Follower | None = None) -> None:
+        """Something is lost, or who follows a reference, whose distance goes on growing; the first loss counts."""
         if self._lost is None or time < self._lost[0]:
-            self._lost = time, text, team
+            self._lost = time, text, follower
 
     def _see_errors(
         self,
@@ -100,20 +140,52 @@ class Judge:
     ) -> None:
         """Errors count while motors run and where they have stopped in the air, not before a start or on the ground."""
         flew = self._flew | np.logical_or.accumulate(runs)
-        for i, (row, team) in enumerate(zip(self._planned, self._teams, strict=True)):
-            stands = [self._stands(v, time, events) for v in team.vehicles]
-            falls = State(states).velocity[:, row, 2] < -FALLS
+        for i, one in enumerate(self._followers[: references.shape[1]]):
+            told = np.flatnonzero(~np.isnan(references[:, i, 0]))
+            if not len(told):
+                continue
+            one.until = float(time[told[-1]])
+            stands = [self._stands(v, time, events) for v in one.vehicles]
+            falls = State(states).velocity[:, one.row, 2] < -FALLS
             counts = runs | ((flew | falls) & ~np.any(stands, axis=0))
-            apart = Reference(references[:, i]).position - State(states).position[:, row]
+            apart = Reference(references[:, i]).position - State(states).position[:, one.row]
             error = np.where(counts, np.linalg.norm(apart, axis=1), np.nan)
             known = np.flatnonzero(~np.isnan(error))  # an infinite one is one
             if not len(known):
                 continue
-            self._last_error[i] = error[known[-1]]
-            self._farthest[i] = max(self._farthest[i], error[known].max())
+            one.last = float(error[known[-1]])
+            one.farthest = max(one.farthest, float(error[known].max()))
             limit = self._criteria.error_m
             if limit is not None and (over := known[error[known] > limit]).size:
-                self._lose(float(time[over[0]]), "", i)
+                self._lose(float(time[over[0]]), "", one)
+
+    def _see_strays(
+        self, time: np.ndarray, states: np.ndarray, references: np.ndarray, runs: np.ndarray
+    ) -> None:
+        """Vehicles whose cable no longer holds them while their law believes that it does.
+
+        None can be farther from where its payload should be than this may miss its place by, and the cable reaches.
+        """
+        limit = self._criteria.error_m
+        if limit is None:
+            return
+        singles = references[:, len(self._teams) :, 0]
+        for i, team, rows, own in self._on_cables:
+            known = np.flatnonzero(~np.isnan(references[:, i, 0]))
+            if not len(known):
+                continue
+            places = State(states[known][:, rows]).position
+            apart = np.linalg.norm(
+                Reference(references[known, i]).position[:, None] - places, axis=2
+            )
+            apart[~runs[known][:, rows]] = np.nan
+            if singles.shape[1]:
+                apart[~np.isnan(singles[known][:, own])] = np.nan  # they follow plans of their own
+            for k, name in enumerate(team.vehicles):
+                if (over := np.flatnonzero(apart[:, k] > limit + self._reaches[name])).size:
+                    far = _length(apart[over[0], k])
+                    text = f"{name} {far} from where {team.entity} should be: out of reach"
+                    self._lose(float(time[known[over[0]]]), text)
 
     def _see_tilt(self, time: np.ndarray, states: np.ndarray) -> None:
         if self._criteria.tilt_deg is None or not self._vehicles:
@@ -187,12 +259,25 @@ class Judge:
             return limits
         if self._flew and self._is_off and self._all_stand():
             return Verdict("landed", f"motors off, touched down at {self._touchdown:.2f} m/s")
-        parts = [
-            f"{team.entity} {_length(last)} from its reference at the end, {_length(most)} at most"
-            for team, last, most in zip(self._teams, self._last_error, self._farthest, strict=True)
-            if np.isfinite(last) and self._criteria.error_m is not None
-        ]
+        if self._criteria.error_m is None:
+            return Verdict("flown")
+        n = len(self._teams)
+        planned, alone = (
+            [one for one in some if np.isfinite(one.last)]
+            for some in (self._followers[:n], self._followers[n:])
+        )
+        more = f", the farthest of {len(alone)} that flew alone" if len(alone) > 1 else ""
+        parts = [self._told(one) for one in planned]
+        if alone:
+            parts.append(self._told(max(alone, key=lambda one: one.farthest)) + more)
         return Verdict("flown", "; ".join(parts))
+
+    def _told(self, one: _Follower) -> str:
+        """How far somebody was from its reference, in words."""
+        most = _length(one.farthest)
+        if one.until < self._end:  # such as a payload until its release
+            return f"{one.name} {most} from its reference at most, until {one.until - self._begin:.2f} s"
+        return f"{one.name} {_length(one.last)} from its reference at the end, {most} at most"
 
     def _all_stand(self) -> bool:
         """Every vehicle touches something: what stops its motors in the air has not landed."""
@@ -206,10 +291,9 @@ class Judge:
                 self._lose(float(self._slack.longest_at[k]) + limit, text)
         if self._lost is None:
             return None
-        when, text, team = self._lost
-        if team is not None:
-            name, far = self._teams[team].entity, _length(self._farthest[team])
-            text = f"{name} up to {far} from its reference"
+        when, text, one = self._lost
+        if one is not None:
+            text = f"{one.name} up to {_length(one.farthest)} from its reference"
         return Verdict("lost", text, max(0.0, when - self._begin))
 
     def _limits(self) -> Verdict | None:

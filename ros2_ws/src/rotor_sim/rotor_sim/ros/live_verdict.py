@@ -6,7 +6,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from rotor_msgs.msg import PolynomialTrajectory
 
-from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import nanoseconds_from_stamp, plan_from_message
@@ -47,9 +46,8 @@ class LiveVerdict:
         self._wrenches = np.zeros((rows, simulation.n_vehicles, 4))
         self._slack = np.zeros((rows, simulation.engine.n_cables), bool)
         self._follows_plans = scenario.follows_plans
-        self._planned = [team.entity for team in teams(scenario.model)]
-        self._references = np.zeros((rows, len(self._planned), REFERENCE))
         self._plans = PlanRegistry(scenario.model)
+        self._references = np.zeros((rows, len(self._plans.queues), REFERENCE))
         self._mission: dict[str, str] = {}
         self.begin(epoch)
         if scenario.mission is not None:
@@ -104,9 +102,8 @@ class LiveVerdict:
             self._references[rows] = np.nan
             now = nanoseconds_from_stamp(self._sim_time.stamp()) - ago
             followed = self._plans.followed(now) if self._follows_plans else ()
-            for i, entity in enumerate(self._planned):
+            for i, (entity, plans) in enumerate(self._plans.queues.items()):
                 if entity in followed:
-                    plans = self._plans.queues[entity]
                     self._references[rows.stop - 1, i] = plans.at(now)
             self._judge.see(
                 self._time[rows], self._states[rows], self._references[rows], self._wrenches[rows],

@@ -375,6 +375,7 @@ class Session:
     def _stand(self, executor: Executor) -> None:
         executor.spin_once(timeout_sec=REPEAT_STATE)
         if self.active and wall.perf_counter() - self._outputs.last_repeat > REPEAT_STATE:
+            self._intake.begin(self.epoch, self.period)  # whoever answers is not ahead
             self._outputs.standing(self._measured, self.epoch, self.period)
 
     def _interrupted(self, epoch: int) -> bool:

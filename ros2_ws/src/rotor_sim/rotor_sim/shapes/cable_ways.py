@@ -186,7 +186,7 @@ def _across(p: np.ndarray, q: np.ndarray, middle: np.ndarray) -> np.ndarray:
 def cable_points(path: np.ndarray, length: float) -> np.ndarray:
     """Polyline of a cable, (m, 3), over a path from end to end, (n, 3).
 
-    Straight when taut; when slack every part hangs in a parabola with its share of the slack.
+    Straight when taut; when slack every part hangs in a parabola with its share of the slack, a steep one aside.
     """
     spans = np.linalg.norm(np.diff(path, axis=0), axis=1)
     distance = float(spans.sum())
@@ -198,8 +198,22 @@ def cable_points(path: np.ndarray, length: float) -> np.ndarray:
     for start, end, span in zip(path[:-1], path[1:], spans, strict=True):
         share = slack * span / distance
         sag = np.sqrt(3.0 / 8.0 * share * max(span, share))  # arc length of a flat parabola
-        line.append(start + s * (end - start) - 4.0 * s * (1.0 - s) * np.array([0.0, 0.0, sag]))
+        line.append(start + s * (end - start) + 4.0 * s * (1.0 - s) * sag * _sagging(end - start))
     return np.concatenate(line)
+
+
+def _sagging(chord: np.ndarray) -> np.ndarray:
+    """Where a slack cable over a chord (3,) bulges, (3,): down, the steeper the more across, where it is seen."""
+    down, length = np.array([0.0, 0.0, -1.0]), np.linalg.norm(chord)
+    if length == 0.0:
+        return down
+    along = chord / length
+    across = down - (down @ along) * along
+    size = np.linalg.norm(across)
+    across = across / size if size > 1e-6 else np.array([1.0, 0.0, 0.0])
+    steep = along[2] ** 2
+    out = (1.0 - steep) * down + steep * across
+    return out / np.linalg.norm(out)
 
 
 def drawn_length(cable: CableAttachment) -> float:

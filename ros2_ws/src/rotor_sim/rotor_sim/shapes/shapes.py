@@ -46,7 +46,19 @@ GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 THRUST_SCALE = 0.06
 """Length of a thrust or force arrow, m/N."""
 
+ARROW_SPANS = 1.0
+"""Arrow of the thrust of hover at most, in spans of its vehicle: heavy ones would have arrows like masts."""
+
 Kind = Literal["box", "cylinder", "sphere", "mesh", "text"]
+
+
+def thrust_scales(scenario: Scenario) -> list[float]:
+    """Lengths of the arrows of thrust, m/N, vehicle by vehicle."""
+    gravity = max(scenario.environment.gravity_m_s2, 1.0)
+    return [
+        min(THRUST_SCALE, ARROW_SPANS * v.span / (v.total_mass * gravity))
+        for v in scenario.model.vehicles
+    ]
 
 
 @dataclass(frozen=True)

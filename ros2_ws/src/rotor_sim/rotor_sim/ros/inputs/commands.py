@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import frame_of, vector_from
 from rotor_core.messages.joint_command import joint_command_from
@@ -209,7 +210,7 @@ class WinchOrders:
         for k, (since, order) in list(self._since.items()):
             if winches.orders[k] != order:
                 del self._since[k]
-            elif self._simulation.time - since > EXTERNAL_TIMEOUT:
+            elif self._simulation.time - since >= EXTERNAL_TIMEOUT - SAME_TIME:
                 winches.ask(k, rate=0.0)
                 del self._since[k]
 
@@ -272,6 +273,9 @@ class ExternalWrenches:
 
             def callback(message: WrenchStamped, name: str = name) -> None:
                 problem = _problem(message, ("world", frame_of(name)), LARGEST_PUSH)
+                turns = vector_from(message.wrench.torque).any()
+                if not problem and turns and not simulation.takes_moments(name):
+                    problem = "a point mass (without inertia_kg_m2) takes no torque"
                 if problem:
                     reject(f"wrench_external of {name!r}: {problem}.")
                 else:
@@ -284,7 +288,7 @@ class ExternalWrenches:
         acting = set()
         simulation = self._simulation
         for name, (message, since) in list(self._latest.items()):
-            if simulation.time - since > EXTERNAL_TIMEOUT:
+            if simulation.time - since >= EXTERNAL_TIMEOUT - SAME_TIME:
                 del self._latest[name]
                 continue
             acting.add(name)
@@ -296,6 +300,8 @@ class ExternalWrenches:
             if turns:
                 R = quat2mat(State(simulation.motion).attitude[simulation.names.index(name)])
                 force, torque = R @ force, R @ torque
+            if not simulation.takes_moments(name):  # any more: it was let go of
+                torque = np.zeros(3)
             simulation.push(name, force, torque)
         for name in self._acting - acting:
             simulation.push(name, np.zeros(3), np.zeros(3))

@@ -20,7 +20,14 @@ from rotor_sim.ros.markers.discs import DiscMarkers
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.shapes.cable_ways import cable_points, drawn_length, drawn_path, laid
 from rotor_sim.shapes.scene import CUT, Scene
-from rotor_sim.shapes.shapes import SLACK_COLOUR, TAUT_COLOUR, THRUST_COLOUR, THRUST_SCALE, Colour
+from rotor_sim.shapes.shapes import (
+    SLACK_COLOUR,
+    TAUT_COLOUR,
+    THRUST_COLOUR,
+    THRUST_SCALE,
+    Colour,
+    thrust_scales,
+)
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
 
@@ -45,6 +52,7 @@ class MarkerPublisher:
         self._moving = entities.publisher(MarkerArray, "rotor/markers", qos.COMMAND)
         self._model = model = scenario.model
         self._thrusts = [_arrow("thrust", i, THRUST_COLOUR) for i in range(len(model.vehicles))]
+        self._scales = thrust_scales(scenario)
         line = (0.008, 0.0, 0.0)
         self._discs = DiscMarkers(model)
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
@@ -82,11 +90,12 @@ class MarkerPublisher:
         rotations = np.concatenate([rotation_matrices(Pose(scene.poses).attitude), np.eye(3)[None]])
         ups = rotations[: len(self._thrusts), :, 2]
         for i, arrow in enumerate(self._thrusts):
-            p, up, thrust = places[i], ups[i], scene.thrusts[i]
+            p, up, reach = places[i], ups[i], self._scales[i] * scene.thrusts[i]
             if i in self._discs.vehicles:
                 p, up, thrust = self._discs.thrust(scene, i)
+                reach = THRUST_SCALE * thrust
             set_vector(arrow.points[0], p)
-            set_vector(arrow.points[1], p + max(THRUST_SCALE * thrust, SHORTEST_ARROW) * up)
+            set_vector(arrow.points[1], p + max(reach, SHORTEST_ARROW) * up)
         markers = [*self._thrusts, *self._discs.markers(scene), *self._wrenches(scene)]
         if self._texts:
             rows = {name: i for i, name in enumerate(scene.bodies)}

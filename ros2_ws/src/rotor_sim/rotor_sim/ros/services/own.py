@@ -73,6 +73,10 @@ class Services:
         self.session.step(request.steps, done)
 
     def _set_state(self, request: SetState.Request, response: SetState.Response) -> object:
+        names = [b.name for b in request.bodies]
+        if twice := {name for name in names if names.count(name) > 1}:
+            response.message = f"bodies: {', '.join(sorted(twice))}: given twice"
+            return response
         states = {b.name: np.array(state_from_body(b)) for b in request.bodies}
         result, shift = self.session.set_states(states, project=request.project)
         response.success, response.message = result.ok, result.text or self._when()
@@ -97,12 +101,14 @@ class Services:
         try:
             k = self._cable(request.cable)
             rate = request.rate if request.rate != 0.0 else None
-            self.session.simulation.winches.ask(k, length=request.length, rate=rate)
+            asked = {"rate": 0.0} if request.stop else {"length": request.length, "rate": rate}
+            self.session.simulation.winches.ask(k, **asked)
         except ContractError as error:
             response.message = str(error)
             return response
         response.success = True
-        response.message = f"{request.cable} goes to {request.length:g} m, {self._when()}"
+        where = "stops" if request.stop else f"goes to {request.length:g} m"
+        response.message = f"{request.cable} {where}, {self._when()}"
         return response
 
     def _cut(self, request: CutCable.Request, response: CutCable.Response) -> object:

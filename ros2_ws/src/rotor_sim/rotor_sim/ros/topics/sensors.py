@@ -143,9 +143,11 @@ class SensorPublisher:
             motors.publish(state)
             if battery is None:
                 continue
-            told = BatteryState(
+            told = BatteryState(  # what nobody measures is no number
                 voltage=power.battery_voltage, current=-power.battery_current, percentage=power.charge,
-                present=True, power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
+                charge=power.charge * power.capacity_ah, capacity=power.capacity_ah,
+                design_capacity=power.capacity_ah, temperature=float("nan"), present=True,
+                power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
                 power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
             )  # fmt: skip
             told.header.stamp, told.header.frame_id = stamp, frame_of(power.name)
