@@ -239,3 +239,31 @@ def test_actions_that_are_not_finite_are_refused_and_nothing_is_flown(bad):
 def test_tasks_that_cannot_be_are_refused(wrong):
     with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: must be a finite number"):
         Task("hover", **wrong)
+
+
+@pytest.mark.parametrize("scenario", ["four_dragonflies_box_spread", "three_crazyflies_point_mass"])
+def test_an_action_of_zero_turns_nobody_over(scenario):
+    """It held the moments with which the law answers a level start of a formation that leans: a spin."""
+    still = {"spread_m": 0.0, "speed_m_s": 0.0, "tilt_deg": 0.0, "limit_s": 1.0}
+    env = gymnasium.make("rotor/Team-v0", scenario=scenario, **still)
+    env.reset(seed=0)
+    worlds = env.unwrapped._worlds
+    for _ in range(10):  # of 20 ms
+        env.step(np.zeros(env.action_space.shape))
+    assert np.abs(State(worlds.states[0]).body_rate[: worlds.vehicles]).max() < 2.0
+
+
+def test_hover_looks_where_the_vehicle_looks(tmp_path):
+    """A start turned by 90 degrees got the moment that turns it to north, for ever."""
+    path = tmp_path / "turned.yaml"
+    path.write_text(
+        "schema: 1\ndescription: turned\nmodel: {vehicles: [{use: hummingbird}]}\n"
+        "initial: [{entity: quad1, position_m: [0, 0, 2], rpy_deg: [0, 0, 90]}]\n"
+        "controller: {use: quadrotor}\ntrajectory: {type: hover, duration_s: 5.0}\n"
+    )
+    still = {"spread_m": 0.0, "speed_m_s": 0.0, "tilt_deg": 0.0, "limit_s": 1.0}
+    env = gymnasium.make("rotor/Team-v0", scenario=str(path), **still)
+    start, _ = env.reset(seed=0)
+    for _ in range(20):
+        seen, *_ = env.step(np.zeros(env.action_space.shape))
+    np.testing.assert_allclose(seen, start, atol=1e-6)

@@ -220,9 +220,18 @@ def test_compiled_predictions_are_those_of_the_simulation(name):
     np.testing.assert_array_equal(
         prediction_residuals(windows, *exact), stepped_residuals(windows, *exact)
     )
-    # a thrust that drifts is scaled here, and there mixed again from its rotors: rounding
-    drifting = prediction_residuals(windows, *there) - stepped_residuals(windows, *there)
-    assert np.abs(drifting).max() < 1e-12
+    # a thrust that drifts is scaled here, and there mixed again from its rotors: rounding, some 1000 times what it is
+    # in the thrust alone, because that of single rotors is in the moments; redundant cables make much of either
+    found = prediction_residuals(windows, *there)
+    drifting = found - stepped_residuals(windows, *there)
+    gains = [k for k, p in enumerate(parameters) if p.name.endswith("thrust_gain")]
+    moved = values.copy()
+    moved[gains] *= 1.0 + 1e-10 * (-1.0) ** np.arange(len(gains))  # vehicles against each other
+    growth = (
+        np.abs(prediction_residuals(windows, *applied(scenario, parameters, moved)) - found).max()
+        / 1e-10
+    )
+    assert np.abs(drifting).max() < 1e4 * np.finfo(float).eps * growth and growth < 100.0
 
 
 def lagging(lag_s):

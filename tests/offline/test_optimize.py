@@ -288,6 +288,72 @@ def test_the_command_writes_a_plan_that_flies(tmp_path, capsys):
     assert main(["optimize", str(path), "--out", str(tmp_path / "out")]) == 2
 
 
+POST = """
+schema: 1
+description: a thin post on the way
+model: {vehicles: [{use: dragonfly}], payloads: [{use: point_mass}], attachments: [{type: mechanism, use: point_0-5m}]}
+environment: {obstacles: [{name: post, shape: {type: cylinder, radius_m: 0.01, height_m: 0.4}, position_m: [0, 1.0, 0]}]}
+controller: {use: point_mass}
+trajectory: {use: circle_10s}
+"""
+
+
+def test_what_is_between_the_ends_of_periods_counts(tmp_path, capsys):
+    """`solved, clearance 0.05 m` was told of flights through a post, and pulls at the ends alone."""
+    (tmp_path / "post.yaml").write_text(POST)
+    path = write_task(
+        tmp_path, scenario="post.yaml", rest_at=[0.0, 2.0, 0.0], duration_s=1.8, periods=9, clearance_m=0.02,
+        tension_n=[0.0, 1.2], rounds=1, disturbed={"flights": 1},
+    )  # fmt: skip
+    task, scenario, _ = load_task(str(path))
+    planning = Planning(task, scenario)
+    solution = planning.solve()
+    report = planning.judge(solution)
+    world = planning.shoot(task.duration_s / 9000, 1)  # by itself, in steps of 0.2 ms
+    law, node = planning.regulated(solution), world.start
+    load = scenario.model.payloads[0].shape.radius_m
+    apart, pulls = [], []
+    for k in range(task.periods):
+        planned = law.trajectory
+        asked = planned.inputs[k] + law.gains[k] @ world.difference(node[1], planned.nodes[k][1])
+        asked = np.clip(asked, planning.inputs.lower, planning.inputs.upper)
+        for _ in range(1000):
+            node = world.period(*node, planning.inputs.of_world(asked))
+            x, y, _ = world.state(node[1])[world.row_of(1), :3]
+            apart.append(np.hypot(x, y - 1.0) - 0.01 - load)
+            pulls.append(world.tensions(node[1])[0])
+    assert report.clearance == pytest.approx(
+        max(min(apart), -load), abs=2e-3
+    )  # no deeper than its core
+    assert report.clearance < -0.02
+    assert report.pulls[1] == pytest.approx(max(pulls), rel=0.02)
+    assert report.tensions.max() < report.pulls[1]
+    assert "clearance is -0.0" in report.shortfalls[0]
+    # where it ends, it is measured from its goal
+    end = State(report.states[-1]).position[1]
+    assert report.undisturbed == pytest.approx(np.linalg.norm(end - [0.0, 2.0, 0.0]), abs=5e-3)
+    assert main(["optimize", str(path)]) == 1
+    assert "give more periods" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("environment: {wind: {steady_m_s: [4.0, 0, 0]}}", "knows no moving air"),
+        ("changes: [{at_s: 0.5, cut: 1}]", "changes on the way"),
+    ],
+)
+def test_what_the_planned_world_leaves_out_is_refused(tmp_path, keys, words):
+    text = POST.replace(
+        "use: dragonfly", "use: dragonfly, drag: {linear_n_s_per_m: [0.1, 0.1, 0.1]}"
+    )
+    lines = [line for line in text.splitlines() if not line.startswith("environment")]
+    (tmp_path / "other.yaml").write_text("\n".join([*lines, keys]))
+    task, scenario, _ = load_task(str(write_task(tmp_path, scenario="other.yaml")))
+    with pytest.raises(ContractError, match=words):
+        Planning(task, scenario)
+
+
 def test_a_parcel_is_lowered_by_a_winch_with_little_energy(tmp_path):
     """The vehicle stays above the houses; the plan and its winch are flown again; energy is torque times speed."""
     assert main(["optimize", "courtyard", "--out", str(tmp_path / "out")]) == 0
@@ -321,6 +387,22 @@ def test_a_parcel_is_lowered_by_a_winch_with_little_energy(tmp_path):
             "free must name",
         ),
         ({"tension_n": [3.0, 1.0]}, "tension_n must be"),
+        (
+            {
+                "goals": [
+                    {"entity": "payload", "at": 0.5, "position_m": [0, 0, 0]},
+                    {"entity": "payload", "at": 0.5001, "position_m": [1, 0, 0]},
+                ]
+            },
+            r"goals\[0\] and goals\[1\] want 0 and 1 of position_m\[0\] of 'payload' at the end of the same period",
+        ),
+        (
+            {
+                "goals": [{"entity": "payload", "at": 1.0, "velocity_m_s": [1, 0, 0]}],
+                "rest_at": [0.0, 0.0, 0.0],
+            },
+            r"goals\[0\] and rest_at want 1 and 0 of velocity_m_s\[0\]",
+        ),
         ({"periods": 1}, "periods"),
         ({"scenario": "nowhere"}, "nowhere"),
         ({"speed": 1.0}, "speed"),

@@ -61,7 +61,8 @@ def simulated(loop, periods, by, sensing):
 )
 def test_the_linear_loop_moves_as_the_simulator(name, sensing, every, delay):
     """To the second order in the displacement: SMALL times what it is. At the start there was time to measure."""
-    loop = LinearLoop(replace(load_scenario(name), sensing=sensing))
+    scenario = load_scenario(name) if isinstance(name, str) else name
+    loop = LinearLoop(replace(scenario, sensing=sensing))
     assert (loop.every, loop.delay) == (every, delay)
     K = loop.gains(loop.scenario)
     F = loop.transition(K)
@@ -70,8 +71,9 @@ def test_the_linear_loop_moves_as_the_simulator(name, sensing, every, delay):
     error[:, 0] = SMALL
     x = np.zeros(len(F))
     x[: basis.shape[1]] = basis.T @ error.ravel()[kept]
-    known = K @ x[: K.shape[1]]
-    x[len(loop._phi) :] = np.tile(known, (len(F) - len(loop._phi)) // len(known))
+    known = K.states @ x[: K.states.shape[1]]
+    before = len(loop._phi) + len(K.growth)  # sums begin with nothing
+    x[before:] = np.tile(known, (len(F) - before) // len(known))
     np.testing.assert_allclose(basis @ x[: basis.shape[1]], error.ravel()[kept], atol=1e-12)
     entity = make_controller(loop.scenario).teams[0].entity
     group = next(i for i, g in enumerate(loop._groups) if entity in g)
@@ -83,6 +85,46 @@ def test_the_linear_loop_moves_as_the_simulator(name, sensing, every, delay):
     ahead, behind = (simulated(loop, 200, by, sensing)[:, 0] for by in (SMALL, -SMALL))
     there = 0.5 * (ahead - behind)
     np.testing.assert_allclose(there[::every], linear, atol=1e-3 * SMALL)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "three_dragonflies_triangular_1m",
+        "dragonfly_point_mass",
+        "three_dragonflies_triangular_rigid",
+    ],
+)
+def test_sums_of_errors_are_part_of_the_loop(name):
+    """They were left out: gains whose sums let it grow were called stable."""
+    scenario = load_scenario(name)
+    control = replace(scenario.controller, integral_per_s3=(1.0, 0.8, 0.0))
+    scenario = replace(scenario, controller=control)
+    test_the_linear_loop_moves_as_the_simulator(scenario, Sensing(), 1, 0)
+    K = LinearLoop(scenario).gains(scenario)
+    assert K.sums.shape[1] == len(K.growth) == 2
+
+
+def test_sums_of_errors_that_let_a_load_grow_are_told():
+    """The position of a point mass by itself: s^3 + k_v s^2 + k_p s + k_i is at its edge where k_i = k_v k_p."""
+    scenario = load_scenario("dragonfly_point_mass")
+    control = scenario.controller
+    for share, stable in ((0.1, True), (1.5, False)):
+        sums = tuple(
+            share * k * d
+            for k, d in zip(control.position_per_s2, control.velocity_per_s, strict=True)
+        )
+        tried = replace(scenario, controller=replace(control, integral_per_s3=sums))
+        loop = LinearLoop(tried)
+        assert (design_of(loop, tried).decay > 0.0) == stable
+        proposed = propose(loop, tried)
+        assert proposed.decay > 0.2
+        given = proposed.scenario.controller
+        edge = np.multiply(given.position_per_s2, given.velocity_per_s)
+        assert (
+            np.all(np.array(given.integral_per_s3) <= 0.11 * edge)
+            and min(given.integral_per_s3) > 0.0
+        )
 
 
 def test_the_delay_margin_is_where_flights_begin_to_swing():

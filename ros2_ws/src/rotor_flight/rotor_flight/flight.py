@@ -15,7 +15,8 @@ from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError, UnknownNameError
 from rotor_core.extras import explained
-from rotor_core.reference import Reference
+from rotor_core.plans.registry import PlanRegistry
+from rotor_core.reference import REFERENCE, Reference
 from rotor_core.registry import Registry
 from rotor_core.state import State, States
 from rotor_dynamics.hybrid.events import Event
@@ -62,7 +63,7 @@ class Commands:
 
 BY_ROW = (
     "time", "states", "references", "commands", "tensions", "taut", "joints", "joint_references", "efforts", "discs",
-    "masses",
+    "masses", "alone",
 )  # fmt: skip
 """Arrays of a flight with a row per recorded instant; those of what is not recorded are empty."""
 
@@ -88,6 +89,8 @@ class Flight:
         efforts: as commanded to the joints, (N, n_joints).
         discs: coning and tilt of the discs of helicopters, as of :class:`rotor_viewer.snapshots.snapshot.Snapshot`,
             (N, n_vehicles, 3) rad; empty: not recorded.
+        alone: references of the vehicles of teams on cables while they fly alone, in the order of the teams,
+            (N, n_singles, 28); NaN while they follow their team; empty: nobody ever flew alone, or not recorded.
         masses: places of the masses of heavy cables, (N, n_masses, 3) m; empty: there are none, or not recorded.
         sent: every command of a recording whose states are rarer than its commands; None: one per row.
         asked: of rotors, before the controller limited it, as of
@@ -109,6 +112,7 @@ class Flight:
     joint_references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     efforts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     discs: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    alone: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, REFERENCE)))
     masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
     asked: np.ndarray | None = None
@@ -152,10 +156,20 @@ class Flight:
         Raises:
             UnknownNameError: nothing is planned for it.
         """
-        planned = [team.entity for team in teams(self.scenario.model)]
+        planned = self.all_references()
         if entity not in planned:
             raise UnknownNameError(f"there is no plan of {entity!r}; planned: {', '.join(planned)}")
-        return Reference(self.references[:, planned.index(entity)])
+        return Reference(planned[entity])
+
+    def all_references(self) -> dict[str, np.ndarray]:
+        """References of teams, and of vehicles that ever flew alone, (N, 28) each, by name."""
+        model = self.scenario.model
+        names = [team.entity for team in teams(model)]
+        out = dict(zip(names, self.references.swapaxes(0, 1), strict=True))
+        if self.alone.size:
+            singles = zip(PlanRegistry(model).singles, self.alone.swapaxes(0, 1), strict=True)
+            out |= {name: rows for name, rows in singles if not np.isnan(rows[:, 0]).all()}
+        return out
 
     @property
     def command(self) -> Command:
@@ -231,21 +245,34 @@ class Flight:
         return [m for m in clearances.margins if m.names not in clearances.tied]
 
     def position_error(self, team: int = 0) -> np.ndarray:
-        """Reference minus position of the planned entity, (N, 3) m."""
-        return Reference(self.references[:, team]).position - State(self._planned(team)).position
+        """Reference minus position of the planned entity of a team, (N, 3) m.
+
+        Raises:
+            ContractError: there is no such team.
+        """
+        return self._position_error(self._planned(team))
+
+    def _position_error(self, entity: str) -> np.ndarray:
+        return self.reference(entity).position - self[entity].position
 
     def attitude_error(self, team: int = 0) -> np.ndarray:
-        """Rotation angle between reference and attitude of the planned entity, (N,) rad."""
-        q, q_des = (
-            State(self._planned(team)).attitude,
-            Reference(self.references[:, team]).attitude,
-        )
+        """Rotation angle between reference and attitude of the planned entity of a team, (N,) rad.
+
+        Raises:
+            ContractError: there is no such team.
+        """
+        return self._attitude_error(self._planned(team))
+
+    def _attitude_error(self, entity: str) -> np.ndarray:
+        q, q_des = self[entity].attitude, self.reference(entity).attitude
         apart = np.minimum(np.linalg.norm(q - q_des, axis=1), np.linalg.norm(q + q_des, axis=1))
         return 4.0 * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0))
 
-    def _planned(self, team: int) -> np.ndarray:
-        entity = teams(self.scenario.model)[team].entity
-        return self.states[:, self.scenario.model.index(entity)]
+    def _planned(self, team: int) -> str:
+        found = teams(self.scenario.model)
+        if team not in range(len(found)):
+            raise ContractError(f"team: must be 0 to {len(found) - 1}, got {team!r}.")
+        return found[team].entity
 
     def _nearest(self) -> list[dict]:
         """The smallest distances, where there are obstacles to keep away from."""
@@ -278,15 +305,22 @@ class Flight:
         return max(int(at.any(axis=1).sum()), self.limited or 0)
 
     @property
+    def is_cut(self) -> np.ndarray:
+        """True where a cable is cut, or has broken, (N, n_cables)."""
+        cut = np.zeros(self.taut.shape, bool)
+        for event in self.events:
+            if event.type in ("cut", "break"):
+                for k in event.cables:
+                    cut[self.time >= event.time, k] = True
+        return cut
+
+    @property
     def slack(self) -> np.ndarray:
         """True where a cable is known to be slack, (N, n_cables): not once it is cut, or between two that hold on."""
-        slack = ~self.taut & np.isfinite(self.tensions)
+        slack = ~self.taut & np.isfinite(self.tensions) & ~self.is_cut
         ends = [{c.a, c.b} for c in self.scenario.model.cables]
         for event in self.events:
-            if event.type == "cut":
-                for k in event.cables:
-                    slack[self.time >= event.time, k] = False
-            elif event.type == "attach":
+            if event.type == "attach":
                 let_go = (
                     e.time
                     for e in self.events
@@ -311,10 +345,15 @@ class Flight:
 
         Raises:
             ConfigError: there is no such place, or no number there.
-            ContractError: the flight is not that of its scenario alone (a recording, other plans), or there is no
+            ContractError: the cost is no function, the flight is not that of its scenario alone (a recording, other
+                plans), or there is no
                 derivative: the cost has a kink, or an event that decides how the flight goes on hangs by a thread.
             SolverError: the integration cannot go on.
         """
+        if not callable(cost):
+            raise ContractError(
+                f"gradient: cost must be a function of a Flight that returns a number, got {cost!r}."
+            )
         from rotor_flight.sensitivities.flights import sensitivities  # it flies, and makes flights
 
         found = sensitivities(self.scenario, parameters, float(self.elapsed[-1]))
@@ -337,7 +376,10 @@ class Flight:
         known = np.isfinite(self.commands).all(axis=(1, 2))
         held = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
         commands = self.commands[held]  # before the first: unknown, which counts as flying
-        judge.see(self.time, self.states, self.references, commands, self.slack, self.events)
+        references = self.references
+        if self.alone.size:
+            references = np.concatenate([references, self.alone], axis=1)
+        judge.see(self.time, self.states, references, commands, self.slack, self.events)
         sent = self.all_commands
         judge.demand.see(sent.time, sent.wrenches)
         if self.asked is not None:
@@ -354,16 +396,21 @@ class Flight:
         """Figures of the flight as plain data; keys carry their units."""
         flown = float(self.time[-1] - self.time[0]) if len(self.time) else 0.0
         per_team = {}
-        for i, team in enumerate(teams(self.scenario.model)):
-            e = self.position_error(i)
-            entity = self.scenario.model.entities[self.scenario.model.index(team.entity)]
-            per_team[team.entity] = {
+        for name, wanted in self.all_references().items():
+            e = self._position_error(name)
+            entity = self.scenario.model.entities[self.scenario.model.index(name)]
+            known = np.flatnonzero(~np.isnan(wanted[:, 0]))
+            per_team[name] = {
+                # None: the whole flight; (s, s): it had a reference then, such as until its release
+                "planned_s": [float(self.elapsed[known[i]]) for i in (0, -1)]
+                if len(known) and len(known) < len(wanted)
+                else None,
                 "position_rmse_m": rms(np.linalg.norm(e, axis=1)),
                 "position_rmse_xyz_m": [rms(e[:, j]) for j in range(3)],
                 "position_error_max_m": largest(np.linalg.norm(e, axis=1)),
                 "attitude_rmse_deg": None
                 if entity.inertia_kg_m2 is None
-                else float(np.degrees(rms(self.attitude_error(i)))),
+                else float(np.degrees(rms(self._attitude_error(name)))),
             }
         known = np.isfinite(self.tensions)  # recordings of poses alone hold none
         pulling = self.tensions[self.taut & known]

@@ -91,6 +91,7 @@ def fly(
     n = max(1, round(total / scenario.time.control_s))
     rows, limited, last, i = Rows.of(loop, n, 1), 0, n, 0
     n_recorded = rows.states.shape[1]
+    alone: dict[int, np.ndarray] = {}  # references of vehicles that fly alone, by row
     ahead = Ahead(loop, rows) if fresh else None
     began = reported = wall.perf_counter()
 
@@ -109,6 +110,8 @@ def fly(
             rows.joints[i], rows.wanted[i] = simulation.joint_states, loop.wanted
         if engine.n_cables:
             rows.tensions[i], rows.taut[i] = engine.tensions, engine.taut
+        if controller.has_alone:
+            alone[i] = controller.alone
         limited += controller.limited > 0
 
     try:
@@ -130,6 +133,9 @@ def fly(
             loop.controller.close()
     limited += 0 if ahead is None else ahead.limited
     flight = flight_of(loop, rows.until(last + 1), wall.perf_counter() - began, limited)
+    if alone:
+        flight.alone = np.full((last + 1, *controller.alone.shape), np.nan)
+        flight.alone[list(alone)] = list(alone.values())
     if pilot is not None:
         flight.extra["mission"] = pilot.summary()
     return flight

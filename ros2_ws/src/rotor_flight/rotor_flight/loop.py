@@ -62,7 +62,8 @@ class ClosedLoop:
         n = len(self._entities)
         if self.pilot is None:
             since = [times - START_TIME - start for _, start in self._running]
-            return [plan for plan, _ in self._running], np.array(since).reshape(n, len(times)).T
+            by_time = np.ascontiguousarray(np.array(since).reshape(n, len(times)).T)
+            return [plan for plan, _ in self._running], by_time
         board, queues = self.pilot.board, self.pilot.board.queues
         at = np.rint(times * NANOSECONDS_PER_SECOND).astype(np.int64)
         now = int(at[0])
@@ -91,9 +92,16 @@ class ClosedLoop:
         if self.arms.n:
             self.wanted = self.arms.sample(elapsed)
         controller.tell_time(elapsed)
-        wrenches = controller.decide(
-            states, controller.references, simulation.joint_states, self.wanted
-        )
+        try:
+            wrenches = controller.decide(
+                states, controller.references, simulation.joint_states, self.wanted
+            )
+        except Exception as error:  # of a law of somebody else, whose traceback does not say when
+            text = f"in the flight of {simulation.scenario.name!r}, {elapsed:.3f} s after its start"
+            add_note = getattr(error, "add_note", None)  # since Python 3.11
+            if add_note is not None:
+                add_note(text)
+            raise
         return wrenches, controller.efforts
 
     def period(

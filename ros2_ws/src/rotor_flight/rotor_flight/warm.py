@@ -131,7 +131,8 @@ def kernels_of(scenario: Scenario) -> str:
         f"{type(scenario.controller).__name__} {getattr(scenario.controller, 'feedforward', '')}",
         f"{type(scenario.trajectory).__name__}",
         f"{scenario.time.integrator} {scenario.actuation.mode} {bool(scenario.mission)}",
-        f"{scenario.sensing.is_ideal} {scenario.environment.wind.is_calm} {scenario.rotors_feel_air}",
+        f"{scenario.sensing.is_ideal} {scenario.sensing.estimator is None}"
+        f" {scenario.environment.wind.is_calm} {scenario.rotors_feel_air}",
         *(a.type for a in model.attachments),
         *(p.shape.type for p in model.payloads),
         *(f"force {type(f).__name__}" for f in scenario.forces),

@@ -15,7 +15,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import teams
-from rotor_core.config.yaml.units import SAME_TIME
+from rotor_core.config.yaml.units import SAME_TIME, rpy_from_wxyz
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.plans.plan import hold
@@ -129,8 +129,12 @@ class Worlds:
         ]
         self._limits = rotor_limits(real * count)
         controller = make_controller(scenario)
-        controller.follow(0, hold(State(self.goal).position[self._planned]), 0.0)
+        planned = State(self.goal[self._planned])
+        yaw = float(rpy_from_wxyz(planned.attitude)[2])
+        controller.follow(0, hold(planned.position, yaw), 0.0)
         self._hover = controller.decide(self.goal, controller.references).copy()
+        if self._leans:  # moments would answer the attitudes of the start, again and again
+            self._hover[:, 1:] = 0.0
         largest = [np.abs(s.mixing[1:]).sum(axis=1) * s.thrust_limits[1] / 2.0 for s in sets]
         self._scale = task.share * np.column_stack([self._hover[:, 0], np.array(largest)])
         tiled = np.tile(self.goal[:, FULL_STATE], (count, 1, 1))

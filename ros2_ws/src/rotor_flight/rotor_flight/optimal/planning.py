@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rotor_core.config.schema import Scenario
+from rotor_core.errors import ContractError, SolverError
 from rotor_core.plans.plan import AXES, Plan, hold
 from rotor_core.state import OMEGA, STATE, P, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Periods, Shooting
@@ -46,6 +47,15 @@ END = 10.0
 FINEST = 1e-3
 """Steps in which a solution is flown again, s."""
 
+LOOKS = 2
+"""Steps of this flight between two looks at clearances and tensions."""
+
+MISSING = 0.1
+"""Share of a clearance that may be missing between the ends of periods, at which alone it is asked for."""
+
+BEYOND = 0.02
+"""Share of the weight by which tensions may be beyond their bounds there."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -54,12 +64,15 @@ class Report:
     Attributes:
         misses: of the entity from its goal at the end, of every disturbed flight, (n,) m; infinite where it was lost.
         undisturbed: the same from the start that was planned for, m.
-        clearance: smallest distance of what must stay apart on the planned flight, m; infinite where nothing must.
+        clearance: smallest distance of what must stay apart on the planned flight, also between the ends of periods, m;
+            infinite where nothing must.
         states: of entities on the planned flight at the ends of periods, (N + 1, n_entities, 13).
         times: of these, (N + 1,) s.
         tensions: (N + 1, n_cables) N.
         within: share of the disturbed flights that end near the goal.
         winches: length and rate of each, (N + 1, n_winches, 2) m and m/s.
+        pulls: smallest and largest tension of all cables, also between the ends of periods, N.
+        shortfalls: what the planned flight misses between the ends of periods, in words.
     """
 
     misses: np.ndarray
@@ -70,6 +83,24 @@ class Report:
     tensions: np.ndarray
     within: float
     winches: np.ndarray
+    pulls: tuple[float, float]
+    shortfalls: tuple[str, ...]
+
+
+def _check_known(scenario: Scenario) -> None:
+    """Refuse what the shot world would leave out in silence.
+
+    Raises:
+        ContractError: moving air, or what a scenario changes on the way.
+    """
+    if not scenario.environment.wind.is_calm or scenario.rotors_feel_air:
+        raise ContractError(
+            "optimize: knows no moving air (environment.wind, wakes, ground and ceiling effect, inflow of rotors)."
+        )
+    if scenario.changes:
+        raise ContractError(
+            "optimize: knows nothing of what a scenario changes on the way (changes)."
+        )
 
 
 class Planning:
@@ -80,10 +111,11 @@ class Planning:
         scenario: what flies.
 
     Raises:
-        ContractError: the scenario has joints, contact or other things that are not shot.
+        ContractError: the scenario has joints, contact, wind, changes or other things that are not shot.
     """
 
     def __init__(self, task: Task, scenario: Scenario) -> None:
+        _check_known(scenario)
         self.task, self.scenario = task, scenario
         simulation = Simulation(scenario)
         self.inputs = inputs_of(scenario)
@@ -110,7 +142,7 @@ class Planning:
 
     def _legs(self) -> tuple[np.ndarray, list[int]]:
         task = self.task
-        nodes = [max(1, round(g.at * task.periods)) for g in task.goals]
+        nodes = [task.node(g) for g in task.goals]
         legs = np.zeros(task.periods, int)
         if task.fastest:
             for cut in sorted({n for n in nodes if n < task.periods}):
@@ -356,15 +388,14 @@ class Planning:
         """Fly a solution with its feedback, from its start and from disturbed ones."""
         solution = self.regulated(solution)
         task, rng = self.task, np.random.default_rng(self.task.disturbed.seed)
-        entity = task.entity if task.rest_at is not None else task.goals[-1].entity
+        entity, goal, kept = self._last_goal(solution)
         row = self._row(entity)
-        last = self.shooting.state(solution.trajectory.nodes[-1][1])[row, P : P + 3]
 
         def miss(flown: Trajectory | None) -> float:
             if flown is None:
                 return np.inf
             end = self.shooting.state(flown.nodes[-1][1])[row, P : P + 3]
-            return float(np.linalg.norm(end - last))
+            return float(np.linalg.norm(kept * (end - goal)))
 
         whole = self.fly(solution)
         misses = []
@@ -377,19 +408,70 @@ class Planning:
         poses = MemberPoses(self.shooting, len(self.scenario.model.entities))
         states = np.array([self._entities(poses, floats) for _, floats in flown.nodes])
         times = np.append(0.0, np.cumsum(flown.lengths[self.legs]))
-        clearance = np.inf
-        if self.clearances is not None:
-            for state in states:
-                found = self.clearances.clearances.distances(
-                    np.ascontiguousarray(state[:, : int(V)]), self.clearances.groups, np.inf
-                )
-                clearance = min([clearance, *(d for _, d, _ in found)])
+        clearance, pulls = self._closest(solution, poses)
         tensions = np.array([self.shooting.tensions(floats) for _, floats in flown.nodes])
         within = float(np.mean(np.array(misses) < task.disturbed.within_m)) if misses else 1.0
         winches = np.array([self.shooting.winding(floats) for _, floats in flown.nodes])
         return Report(
-            np.array(misses), miss(whole), clearance, states, times, tensions, within, winches
-        )
+            np.array(misses), miss(whole), clearance, states, times, tensions, within, winches, pulls,
+            self._shortfalls(clearance, pulls),
+        )  # fmt: skip
+
+    def _last_goal(self, solution: Solution) -> tuple[str, np.ndarray, np.ndarray]:
+        """Who is to be where at the end, (3,) m, and 1 for the axes that count; where the plan ends, if nobody says."""
+        task, free = self.task, ""
+        entity, place = task.entity, task.rest_at
+        if place is None:
+            last = [goal for goal in task.goals if goal.at == 1.0] or [task.goals[-1]]
+            entity, free = last[-1].entity, last[-1].free
+            place = last[-1].position_m if last[-1].at == 1.0 else None
+        if place is None:
+            end = self.shooting.state(solution.trajectory.nodes[-1][1])
+            place = end[self._row(entity), P : P + 3]
+        return entity, np.array(place), np.array([axis not in free for axis in "xyz"], float)
+
+    def _worlds(self, solution: Solution) -> Iterator[np.ndarray]:
+        """The planned flight with its feedback, every few steps, to where the engine can go on."""
+        lengths = solution.trajectory.lengths
+        looks = max(1, round(float(lengths.max()) / (LOOKS * FINEST)))
+        world = self.shoot(float(lengths[0]) / (looks * LOOKS), LOOKS)
+        policy, node = self._feedback(solution, world), world.start
+        for k, leg in enumerate(self.legs):
+            asked = np.clip(policy(k, node), self.inputs.lower, self.inputs.upper)
+            for _ in range(looks):
+                try:
+                    node = world.period(
+                        *node, self.inputs.of_world(asked), float(lengths[leg]) / (looks * LOOKS)
+                    )
+                except SolverError:
+                    return
+                yield node[1]
+
+    def _closest(self, solution: Solution, poses: MemberPoses) -> tuple[float, tuple[float, float]]:
+        """Smallest distance of what must stay apart, m, and smallest and largest tension, N, all along the flight."""
+        clearance, least, most = np.inf, np.inf, 0.0
+        for floats in self._worlds(solution):
+            if self.clearances is not None:
+                state = np.ascontiguousarray(self._entities(poses, floats)[:, : int(V)])
+                found = self.clearances.clearances.distances(state, self.clearances.groups, np.inf)
+                clearance = min([clearance, *(d for _, d, _ in found)])
+            pulls = self.shooting.tensions(floats)
+            least, most = min(least, pulls.min(initial=np.inf)), max(most, pulls.max(initial=0.0))
+        return clearance, (float(least), float(most))
+
+    def _shortfalls(self, clearance: float, pulls: tuple[float, float]) -> tuple[str, ...]:
+        """What is missed between the ends of periods, in words."""
+        task, found = self.task, []
+        weight = self.mass * self.scenario.environment.gravity_m_s2
+        if task.clearance_m is not None and clearance < (1.0 - MISSING) * task.clearance_m:
+            found.append(f"the clearance is {clearance:.3g} m of {task.clearance_m:g}")
+        if task.tension_n is not None:
+            (least, most), (low, high) = pulls, task.tension_n
+            if least < low - BEYOND * weight:
+                found.append(f"a tension is {least:.3g} N of at least {low:g}")
+            if most > high + BEYOND * weight:
+                found.append(f"a tension is {most:.3g} N of at most {high:g}")
+        return tuple(found)
 
     def _entities(self, poses: MemberPoses, floats: np.ndarray) -> np.ndarray:
         state = self.shooting.state(floats)

@@ -36,7 +36,7 @@ def figures(
         "violation": float(f"{solution.violation:.2g}"),
         "periods_with_a_slack_cable": int(slack.any(axis=1).sum()) if slack.size else 0,
         "energy_j": round(energy, 3),
-        "tension_max_n": round(float(report.tensions.max(initial=0.0)), 3),
+        "tension_max_n": round(report.pulls[1], 3),
         "clearance_m": None if np.isinf(report.clearance) else round(report.clearance, 4),
         "periods_doubted": int(solution.doubted.sum()),
         "miss_with_feedback_m": float(f"{report.undisturbed:.2g}"),
@@ -44,6 +44,7 @@ def figures(
         "disturbed_miss_median_m": float(f"{np.median(misses):.2g}") if len(misses) else None,
         "disturbed_miss_max_m": float(f"{misses.max():.2g}") if len(misses) else None,
         "disturbed_within": report.within,
+        "shortfalls": list(report.shortfalls),
         "iterations": solution.iterations,
         "seconds": round(seconds, 1),
     }

@@ -117,10 +117,40 @@ class Task:
         times = [g.at for g in self.goals]
         if times != sorted(times):
             raise ValueError("goals must be in the order of their times (at).")
+        self._check_goals()
         if not self.goals and self.rest_at is None:
             raise ValueError("a task needs goals, or rest_at.")
         if self.tension_n is not None and not 0.0 <= self.tension_n[0] < self.tension_n[1]:
             raise ValueError(f"tension_n must be [least, most], got {list(self.tension_n)}.")
+
+    def node(self, goal: Goal) -> int:
+        """Control period at whose end a goal holds: the nearest."""
+        return max(1, round(goal.at * self.periods))
+
+    def _check_goals(self) -> None:
+        """Refuse goals of one entity that want different things at one time."""
+        wanted: dict[tuple[str, int, str, int], tuple[float, str]] = {}
+        goals = [(f"goals[{i}]", goal) for i, goal in enumerate(self.goals)]
+        if self.rest_at is not None:
+            goals.append(("rest_at", Goal(self.entity, 1.0, self.rest_at, (0.0, 0.0, 0.0))))
+        for place, goal in goals:
+            held = [axis for axis, name in enumerate("xyz") if name not in goal.free]
+            for key, vector in (
+                ("position_m", goal.position_m),
+                ("velocity_m_s", goal.velocity_m_s),
+            ):
+                for axis, value in enumerate(vector or ()):
+                    if axis not in held:
+                        continue
+                    known, other = wanted.setdefault(
+                        (goal.entity, self.node(goal), key, axis), (value, place)
+                    )
+                    if known != value:
+                        raise ValueError(
+                            f"{other} and {place} want {known:g} and {value:g} of {key}[{axis}] of {goal.entity!r} "
+                            f"at the end of the same period ({self.node(goal)} of {self.periods}). Change one, or give "
+                            "more periods."
+                        )
 
 
 def load_task(name: str) -> tuple[Task, Scenario, str]:

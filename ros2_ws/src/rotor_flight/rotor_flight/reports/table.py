@@ -23,9 +23,11 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
         if isnan(figures["position_rmse_m"]):  # nobody was told where it should be
             continue
         xyz = ", ".join(f"{1e3 * v:.1f}" for v in figures["position_rmse_xyz_m"])
+        planned = figures.get("planned_s")
+        when = "" if planned is None else " from {:.2f} to {:.2f} s".format(*planned)
         rows.append(
             (
-                f"{entity}: position RMSE",
+                f"{entity}: position RMSE{when}",
                 f"{1e3 * figures['position_rmse_m']:.1f} mm (x y z: {xyz})",
             )
         )

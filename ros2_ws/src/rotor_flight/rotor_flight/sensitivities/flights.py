@@ -273,7 +273,7 @@ def _loop(scenario: Scenario, plans: dict[str, Plan] | None) -> ClosedLoop:
     if not can_compile(loop):
         raise ContractError(
             f"sensitivities: {scenario.name} has Python between its steps, which has no derivatives: a "
-            "mission, winches on the way, driven joints, an estimator, wakes, wind in space, faults of vehicles whose "
+            "mission, winches on the way, driven joints, ceilings, wind in space, faults of vehicles whose "
             "wrenches act at once, or a law of another package. Differentiate the engine itself "
             "(rotor_dynamics.sensitivities)."
         )

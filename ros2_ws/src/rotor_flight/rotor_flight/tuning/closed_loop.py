@@ -12,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import expm, null_space
+from scipy.linalg import block_diag, expm, null_space
 from scipy.optimize import brentq
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_control.controller import Controller, make_controller
+from rotor_control.team_laws import TeamLaw
 from rotor_core.config.environment import Environment
 from rotor_core.config.schema import Actuation, Scenario
 from rotor_core.config.sensing import Sensing
@@ -34,6 +36,9 @@ ROUNDING = 1e-9
 
 DIFFERENCE = 1e-6
 """Half step of differences of the law."""
+
+SMALLEST = 1e-9
+"""Sums of errors that move commands by less, N per m s or N m per m s, have no gain."""
 
 REST = 1e-3
 """The start counts as rest if nothing accelerates by more, m/s^2 and rad/s^2."""
@@ -61,6 +66,20 @@ class Margins:
 
     lowest: float
     highest: float
+
+
+class Feedback(NamedTuple):
+    """A linear law with sums of errors s: commands ``u = states z + sums s``, where s grows by ``growth z`` a period.
+
+    Attributes:
+        states: (4 n_vehicles, n).
+        sums: (4 n_vehicles, n_sums); those that no command depends on are left out.
+        growth: (n_sums, n).
+    """
+
+    states: np.ndarray
+    sums: np.ndarray
+    growth: np.ndarray
 
 
 class LinearLoop:
@@ -183,64 +202,84 @@ class LinearLoop:
                 columns.append((ahead - behind) / (2.0 * h))
         return np.array(columns).T
 
-    def gains(self, scenario: Scenario) -> np.ndarray:
-        """Derivatives of the commands by the errors that are left, (4 n_vehicles, n), for the gains of a scenario."""
+    def gains(self, scenario: Scenario) -> Feedback:
+        """The law of a scenario, differentiated by the errors that are left and by its sums."""
         controller = self._controller(_at_rest(scenario), self.states)
+        memories = [law.memory for law in controller.laws if isinstance(law, TeamLaw)]
 
-        def commands(states: np.ndarray) -> np.ndarray:
+        def decided(states: np.ndarray, summed: int = 0, by: float = 0.0) -> np.ndarray:
+            """Commands, and what the sums are afterwards; one of them was moved before."""
             for law in controller.laws:
                 law.reset()
-            return controller.decide(states, controller.references).ravel().copy()
+            if by:
+                memories[summed // 3][summed % 3] = by
+            commands = controller.decide(states, controller.references)
+            return np.concatenate([np.ravel(commands), *memories])
 
-        return self._slopes(commands)[:, self._kept] @ self._basis
+        slopes = self._slopes(decided)[:, self._kept] @ self._basis
+        m, h = 4 * len(scenario.model.vehicles), DIFFERENCE
+        by_sums = [
+            (decided(self.states, i, h) - decided(self.states, i, -h))[:m]
+            for i in range(len(slopes) - m)
+        ]
+        sums = np.array(by_sums).reshape(-1, m).T / (2.0 * h)
+        counts = np.abs(sums).max(axis=0, initial=0.0) > SMALLEST
+        return Feedback(slopes[:m], sums[:, counts], slopes[m:][counts])
 
     def transition(
-        self, K: np.ndarray, *, scale: np.ndarray | float = 1.0, delay: int = 0
+        self, K: Feedback, *, scale: np.ndarray | float = 1.0, delay: int = 0
     ) -> np.ndarray:
         """Map of the state from one sample to the next: over :attr:`every` control periods (C.39).
+
+        Behind the state of the plant come the sums of the law, then commands on their way.
 
         Args:
             K: as of :meth:`gains`.
             scale: factors of the commands, (4 n_vehicles,).
             delay: further periods of delay.
         """
-        n, (m, errors) = len(self._phi), K.shape
+        plant, (m, errors), q = len(self._phi), K.states.shape, len(K.growth)
+        n, factors = plant + q, np.reshape(scale, (-1, 1))
         feedback = np.zeros((m, n))
-        feedback[:, :errors] = np.reshape(scale, (-1, 1)) * K
+        feedback[:, :errors], feedback[:, plant:] = factors * K.states, factors * K.sums
+        alone = block_diag(self._phi, np.eye(q))  # nobody commands anything
+        summing = np.array(alone)
+        summing[plant:, :errors] = self.every * K.growth
+        gamma = np.vstack([self._gamma, np.zeros((q, m))])
         wait = self.delay + delay
         if wait == 0 and self.every == 1:
-            return self._phi + self._gamma @ feedback
+            return summing + gamma @ feedback
         kept = max(wait, 1)  # commands on their way, the latest first; or the one that is held
         size = n + kept * m
         acts = np.zeros((m, size))
         acts[:, -m:] = np.eye(m)
         later = np.zeros((size, size))
-        later[:n, :n], later[n : n + m, n : n + m] = self._phi, np.eye(m)
+        later[:n, :n], later[n : n + m, n : n + m] = alone, np.eye(m)
         later[n + m :, n : size - m] = np.eye(size - n - m)
         sampled = later.copy()
         sampled[n : n + m, : n + m] = 0.0
-        sampled[n : n + m, :n] = feedback
+        sampled[n : n + m, :n], sampled[:n, :n] = feedback, summing
         at_once = np.zeros((m, size))
         at_once[:, :n] = feedback
-        later[:n] += self._gamma @ acts
-        sampled[:n] += self._gamma @ (acts if wait else at_once)
+        later[:n] += gamma @ acts
+        sampled[:n] += gamma @ (acts if wait else at_once)
         return np.linalg.matrix_power(later, self.every - 1) @ sampled
 
-    def modes(self, K: np.ndarray, **options: object) -> np.ndarray:
+    def modes(self, K: Feedback, **options: object) -> np.ndarray:
         """Poles of the closed loop, 1/s, the slowest first."""
         eigenvalues = np.linalg.eigvals(self.transition(K, **options))  # type: ignore[arg-type]
         known = eigenvalues[np.abs(eigenvalues) > 1e-12]
         poles = np.log(known.astype(complex)) / (self.period * self.every)
         return poles[np.argsort(-poles.real)]
 
-    def _is_stable(self, K: np.ndarray, **options: object) -> bool:
+    def _is_stable(self, K: Feedback, **options: object) -> bool:
         return bool(self.modes(K, **options)[0].real < 0.0)
 
-    def margins(self, K: np.ndarray, channels: tuple[int, ...]) -> Margins:
+    def margins(self, K: Feedback, channels: tuple[int, ...]) -> Margins:
         """Margins of one loop: the same components of the commands of all vehicles together."""
 
         def growth(log_factor: float) -> float:
-            scale = np.ones((len(K) // 4, 4))
+            scale = np.ones((len(K.states) // 4, 4))
             scale[:, list(channels)] = np.exp(log_factor)
             return float(self.modes(K, scale=scale.ravel())[0].real)
 
@@ -257,7 +296,7 @@ class LinearLoop:
 
         return Margins(edge(WEAKEST, 0.0), edge(STRONGEST, np.inf))
 
-    def delay_margin(self, K: np.ndarray) -> float:
+    def delay_margin(self, K: Feedback) -> float:
         """Longest further delay of all commands, in whole periods, with which the closed loop is stable, s."""
         last = 0
         for delay in DELAYS:

@@ -41,6 +41,9 @@ STEP = np.radians(20.0)
 YAW = 0.5
 """Bandwidth about the vertical over that of roll and pitch: rotors have little moment there."""
 
+INTEGRAL = 0.1
+"""Largest integral gain over the product of those of position and velocity, with which a loop is at its edge."""
+
 TRIED = ((1.5, 0), (0.67, 0), (1.0, 1))
 """Factors of all commands, and further periods of delay, that the closed loop must bear."""
 
@@ -155,7 +158,7 @@ def with_bandwidths(scenario: Scenario, omega: np.ndarray) -> Scenario:
         stiff, slow = np.array([1.0, 1.0, YAW]) * omega[0], np.full(3, omega[1])
         turned = replace(
             control, attitude_per_s2=_vector(stiff**2), rate_per_s=_vector(2.0 * DAMPING["attitude"] * stiff),
-            **_position(slow),
+            **_position(slow), **_integral(slow, control),
         )  # fmt: skip
         return replace(scenario, controller=turned)
     vehicles = []
@@ -181,7 +184,7 @@ def with_bandwidths(scenario: Scenario, omega: np.ndarray) -> Scenario:
     if isinstance(control, QuadrotorControl):
         return replace(scenario, model=model)
     slow = np.full(3, omega[2])
-    changed = {**_position(slow)}
+    changed = {**_position(slow), **_integral(slow, control)}
     if isinstance(control, CableTeamControl):
         payload = next(p for p in model.payloads if p.inertia_kg_m2 is not None)
         J = np.diag(inertia_matrix(payload.inertia_kg_m2))
@@ -199,13 +202,22 @@ def _position(omega: np.ndarray) -> dict:
     }
 
 
+def _integral(omega: np.ndarray, control: object) -> dict:
+    """The integral gain of a position, which is asked for and not proposed, as far as the other gains bear it."""
+    asked = getattr(control, "integral_per_s3", None)
+    if asked is None:
+        return {}
+    edge = 2.0 * DAMPING["position"] * omega**3
+    return {"integral_per_s3": _vector(np.minimum(asked, INTEGRAL * edge))}
+
+
 def _vector(values: np.ndarray) -> tuple[float, float, float]:
     return tuple(float(v) for v in values)  # type: ignore[return-value]
 
 
 GAINS = (
-    "position_per_s2", "velocity_per_s", "attitude_n_m", "rate_n_m_s", "attitude_per_s2", "rate_per_s",
-    "cable_direction_per_s2", "cable_rate_per_s",
+    "position_per_s2", "velocity_per_s", "integral_per_s3", "attitude_n_m", "rate_n_m_s", "attitude_per_s2",
+    "rate_per_s", "cable_direction_per_s2", "cable_rate_per_s",
 )  # fmt: skip
 """Keys that are proposed."""
 
