@@ -269,6 +269,24 @@ def test_a_given_offset_is_taken_as_it_is():
         compare(recording(sim), recording(real), replace(NO_OPTIONS, offset=0.0))
 
 
+def test_two_simulated_flights_may_have_one_clock():
+    """A heavier payload lags behind: an estimated offset hides that, and nobody is told."""
+    sim, real = track(0.0, 10.0, 100.0), track(0.0, 10.0, 100.0, lag=0.02)
+    held = dump_scenario(load_scenario("quadrotor_circle"))
+    pair = [replace(recording(t), scenario=held) for t in (sim, real)]
+    (note,) = compare(*pair, replace(NO_OPTIONS, align="none")).notes
+    assert "a time offset of 0.020 s and a frame that is 0.0 mm off" in note
+    assert "--time-offset 0 --align none shows the whole difference" in note
+    assert not compare(*pair, replace(NO_OPTIONS, align="none", offset=0.0)).notes
+    assert not compare(recording(sim), pair[1], replace(NO_OPTIONS, align="none")).notes
+    higher = replace(
+        real, samples=replace(real.samples, positions=real.samples.positions + [0, 0, 0.06])
+    )
+    lifted = [pair[0], replace(recording(higher), scenario=held)]
+    (note,) = compare(*lifted, replace(NO_OPTIONS, align="translation", offset=0.02)).notes
+    assert "a frame that is 60.0 mm off" in note
+
+
 def test_the_offset_changes_its_sign_with_the_roles():
     sim, real = track(0.0, 20.0, 100.0), track(1.0, 18.0, 100.0, EPOCH, 0.77, noise=3e-4)
     # the correlation is the same but for rounding of the Fourier transforms; the epoch leaves 0.3 us

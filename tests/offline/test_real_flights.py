@@ -34,7 +34,6 @@ from validation.real_flights.windows import (
     VARIANTS,
     Predictor,
     cable_aware_attitudes,
-    predicted,
     rods_predicted,
 )
 
@@ -48,6 +47,12 @@ def studied():
     team = read_crazyflie_team(FLIGHT)
     grid = make_grid(team)
     return team, grid, fit_team(team, grid)
+
+
+@pytest.fixture(scope="module")
+def fitted(studied):
+    """What predicts with three numbers of each vehicle: their fit takes as long as everything else about a flight."""
+    return Predictor(*studied, VARIANTS[-1])
 
 
 @needs_flights
@@ -95,33 +100,32 @@ def test_references_flown_again_end_near_the_recorded_path(name, limit):
 def test_the_simulator_without_lag_and_gain_is_rods(studied):
     """Taut cables are rods: the engine and a separate code of rods predict alike (attitude held by a loop: 2 cm)."""
     team, grid, model = studied
-    ours = predicted(team, grid, model, VARIANTS[3], (0.5,))[0.5].errors
+    ours = Predictor(team, grid, model, VARIANTS[3]).windows((0.5,))[0.5].errors
     rods = rods_predicted(team, grid, (0.5,))[0.5].errors
     assert np.median(ours[:, -1]) == pytest.approx(np.median(rods[:, -1]), abs=0.02)
-    full = predicted(team, grid, model, VARIANTS[1], (1.0,))[1.0].errors
+    full = Predictor(team, grid, model, VARIANTS[1]).windows((1.0,))[1.0].errors
     plain = rods_predicted(team, grid, (1.0,))[1.0].errors
     assert np.median(full[:, -1]) < 0.6 * np.median(plain[:, -1])  # what the fitted thrust is worth
 
 
 @needs_flights
-def test_predictions_gain_from_every_part(studied):
+def test_predictions_gain_from_every_part(studied, fitted):
     """Attitudes that know of the pull halve the miss after a second, and fitted numbers take more.
 
     Air itself gains over all flights (docs/results/real_flights.md), not in this one.
     """
-    team, grid, model = studied
-    plain, aware, air, fitted = (predicted(team, grid, model, v, (1.0,))[1.0] for v in VARIANTS[4:])
+    predictors = [*(Predictor(*studied, v) for v in VARIANTS[4:-1]), fitted]
+    plain, aware, air, own = (predictor.windows((1.0,))[1.0] for predictor in predictors)
     assert aware.figures(-1)["median_m"] < 0.6 * plain.figures(-1)["median_m"]
-    assert np.mean(fitted.errors**2) < np.mean(air.errors**2)
+    assert np.mean(own.errors**2) < np.mean(air.errors**2)
 
 
 @needs_flights
-def test_fitted_numbers_are_those_of_the_balance_of_forces(studied):
+def test_fitted_numbers_are_those_of_the_balance_of_forces(studied, fitted):
     """Thrust gains to 1 per cent; attitudes that know of the pull need less than a quarter of a degree."""
-    found = Predictor(*studied, VARIANTS[-1])
-    assert np.degrees(np.abs(found.biases)).max() < 0.25
+    assert np.degrees(np.abs(fitted.biases)).max() < 0.25
     own = [v.gain for v in studied[2].vehicles.values()]
-    np.testing.assert_allclose(found.gains, own, rtol=0.01)
+    np.testing.assert_allclose(fitted.gains, own, rtol=0.01)
 
 
 @needs_flights

@@ -23,7 +23,7 @@ from rotor_recordings.predict.windows import Windows
 from validation.real_flights.follow import fitted_laws, follow, group_of, path_error
 from validation.real_flights.markdown import table
 from validation.real_flights.slack import LEAD, predicted_distance, slack_episodes
-from validation.real_flights.windows import VARIANTS, predicted, rods_predicted
+from validation.real_flights.windows import VARIANTS, Predictor, rods_predicted
 
 HORIZONS = (0.5, 1.0, 2.0)
 GOAL = 0.060
@@ -138,7 +138,7 @@ def _follow_table(flights: list[Studied], names: list[str]) -> str:
 
 def _all_windows(f: Studied) -> dict[str, dict[float, Windows]]:
     """By model and horizon."""
-    found = {v.name: predicted(f.team, f.grid, f.model, v, HORIZONS) for v in VARIANTS}
+    found = {v.name: Predictor(f.team, f.grid, f.model, v).windows(HORIZONS) for v in VARIANTS}
     found["rigid rods, thrust as asked at once"] = rods_predicted(f.team, f.grid, HORIZONS)
     return found
 

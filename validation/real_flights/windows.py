@@ -141,6 +141,15 @@ class Predictor:
                 continue
         return apart, angles
 
+    def windows(self, horizons: tuple[float, ...]) -> dict[float, Windows]:
+        """Errors at several horizons; windows start every :data:`EVERY` s once the flight has settled."""
+        apart, angles = self.errors(horizons)
+        starts = self._grid.time[begin_rows(self._grid, max(horizons))]
+        return {
+            h: Windows(h, starts, np.linalg.norm(apart[k], axis=2), angles[k])
+            for k, h in enumerate(horizons)
+        }
+
     def _put(self, grid: Grid, begin: int) -> None:
         self._simulation.reset(time=float(grid.time[begin]))
         states = states_at(self._vehicles, grid, begin)
@@ -168,29 +177,19 @@ class Predictor:
         """Find gains and biases (n, 3) by least squares, in units of :data:`SCALES` and from 1 on."""
         start = np.column_stack([self.gains, self.biases])
 
-        def residuals(x: np.ndarray) -> np.ndarray:
+        def take(x: np.ndarray) -> None:
             found = start + SCALES * (x.reshape(start.shape) - 1.0)
             self.gains, self.biases = found[:, 0], found[:, 1:]
+
+        def residuals(x: np.ndarray) -> np.ndarray:
+            take(x)
             apart, _ = self.errors((FITTED_HORIZON,))
             return np.nan_to_num(apart, nan=LOST).ravel()
 
         found = least_squares(
             residuals, np.ones(start.size), diff_step=0.1, loss="soft_l1", f_scale=DOUBTED, max_nfev=3
         )  # fmt: skip
-        residuals(found.x)
-
-
-def predicted(
-    team: CrazyflieTeam, grid: Grid, model: TeamModel, variant: Variant, horizons: tuple[float, ...]
-) -> dict[float, Windows]:
-    """Errors at several horizons; windows start every :data:`EVERY` s once the flight has settled."""
-    predictor = Predictor(team, grid, model, variant)
-    apart, angles = predictor.errors(horizons)
-    starts = grid.time[begin_rows(grid, max(horizons))]
-    return {
-        h: Windows(h, starts, np.linalg.norm(apart[k], axis=2), angles[k])
-        for k, h in enumerate(horizons)
-    }
+        take(found.x)
 
 
 def begin_rows(grid: Grid, longest: float) -> np.ndarray:

@@ -19,6 +19,7 @@ from rotor_core.errors import ConfigError
 from rotor_core.messages.asked import asked_from
 from rotor_core.messages.told_mission import mission_from_message
 from rotor_core.plans.plan import AXES, Plan
+from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
 from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
@@ -83,7 +84,8 @@ class _Heard:
         self.joints: dict[str, Rows] = {
             v.name: Rows() for v in scenario.model.vehicles if v.moving_joints
         }
-        self.references: dict[str, Rows] = {t.entity: Rows() for t in teams(scenario.model)}
+        planned = PlanRegistry(scenario.model).queues
+        self.references: dict[str, Rows] = {name: Rows() for name in planned}
         self.plans: Plans = defaultdict(list)
         self.cables, self.commands, self.efforts = Rows(), Rows(), Rows()
         self.n_efforts = 0
@@ -231,6 +233,7 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         time,
         states=np.stack([rows.at(common, (13,)) for rows in heard.truth.values()], axis=1),
         references=_asked(heard, common, time),
+        alone=_alone(heard, common, time),
         commands=heard.commands.at(common, (len(vehicles), 4)),
         tensions=cables[..., 0],
         taut=cables[..., 1] == 1.0,
@@ -262,13 +265,33 @@ def _flight(heard: _Heard, path: Path) -> Flight:
 
 def _asked(heard: _Heard, stamps: np.ndarray, time: np.ndarray) -> np.ndarray:
     """References of all teams, (n, n_teams, 28): of the plans, where there are some; else as they were published."""
-    out = np.full((len(time), len(heard.references), REFERENCE), np.nan)
+    found = teams(heard.scenario.model)
+    out = np.full((len(time), len(found), REFERENCE), np.nan)
     if heard.scenario.follows_plans:  # else nobody told it of the plans
-        for k, team in enumerate(teams(heard.scenario.model)):
+        for k, team in enumerate(found):
             if heard.plans[team.entity]:
                 out[:, k] = _references(heard.plans, team, time)
             else:
                 out[:, k] = heard.references[team.entity].at(stamps, (REFERENCE,))
+    return out
+
+
+def _alone(heard: _Heard, stamps: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """The same of vehicles that fly alone, (n, n_singles, 28); no rows where none ever did."""
+    found, singles = teams(heard.scenario.model), PlanRegistry(heard.scenario.model).singles
+    told = [name for name in singles if heard.plans[name] or heard.references[name]]
+    if not told or not heard.scenario.follows_plans:
+        return np.zeros((0, len(singles), REFERENCE))
+    out = np.full((len(time), len(singles), REFERENCE), np.nan)
+    for k, (name, team) in enumerate(singles.items()):
+        if not heard.plans[name]:
+            out[:, k] = heard.references[name].at(stamps, (REFERENCE,))
+            continue
+        for row, t in zip(out[:, k], time, strict=True):
+            own = [p for p in heard.plans[name] if p[0] <= t + NANO]
+            of_team = [p for p in heard.plans[found[team].entity] if p[0] <= t + NANO]
+            if own and not (of_team and of_team[-1][0] > own[-1][0]):
+                own[-1][1].sample(t - own[-1][0], row)
     return out
 
 

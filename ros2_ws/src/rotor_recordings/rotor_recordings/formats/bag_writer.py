@@ -16,7 +16,7 @@ from rotor_core import reference as columns
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import leave_from_b, teams
+from rotor_core.config.teams import leave_from_b
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotation_vectors import rotation_from
@@ -98,7 +98,8 @@ def _topics(flight: Flight) -> list[Topic]:
         Topic(TEAM_COMMAND, "rotor_msgs/msg/TeamCommand"),
         Topic("rotor/events", "rotor_msgs/msg/HybridEvent"),
     ]
-    out += [Topic(f"{t.entity}/reference", "rotor_msgs/msg/Reference") for t in teams(model)]
+    planned = flight.all_references()
+    out += [Topic(f"{name}/reference", "rotor_msgs/msg/Reference") for name in planned]
     if model.cables:
         out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
     if flight.masses.size:
@@ -273,13 +274,12 @@ class _Messages:
         yield TEAM_COMMAND, self._stamps[rows], table.data
 
     def _references(self, rows: np.ndarray) -> Iterator[Entries]:
-        references = self._flight.references.swapaxes(0, 1)
-        for team, of_team in zip(teams(self._model), references, strict=True):
-            known = rows[~np.isnan(of_team[rows]).any(axis=1)]
-            numbers = of_team[known]
+        for entity, wanted in self._flight.all_references().items():
+            known = rows[~np.isnan(wanted[rows]).any(axis=1)]
+            numbers = wanted[known]
             message = self._store.types["rotor_msgs/msg/Reference"](
                 header=self._header(),
-                entity=team.entity,
+                entity=entity,
                 valid=ALL_VALID,
                 orientation=self._pose().orientation,
                 yaw=0.0,
@@ -292,7 +292,7 @@ class _Messages:
             attitudes = numbers[:, columns.ATTITUDE : columns.ATTITUDE + 4]
             table.set_vector("orientation", attitudes, "wxyz")
             table["yaw"], table["yaw_rate"] = numbers[:, [columns.YAW_ANGLE, columns.YAW_RATE]].T
-            yield f"{team.entity}/reference", self._stamps[known], table.data
+            yield f"{entity}/reference", self._stamps[known], table.data
 
     def _shapes(self, rows: np.ndarray) -> Iterator[Entries]:
         first = 0

@@ -36,4 +36,9 @@ def bag_in(path: Path, kinds: str) -> Path:
         return inside[0].parent
     if any(path.glob("*.mcap")):
         return path  # a bag that was cut off
+    if (path / "summary.json").exists():  # of ./rotor fly
+        raise ConfigError(
+            f"{word(str(path))}: holds the figures of a flight, but no recording of it. Fly it with --record, or give "
+            f"{kinds}."
+        )
     raise ConfigError(f"{word(str(path))}: is a folder without metadata.yaml. Give {kinds}.")
