@@ -1,5 +1,6 @@
 """PX4, ArduPilot and Betaflight in the loop against scripted peers, written from the published protocols."""
 
+import json
 import socket
 import struct
 import subprocess
@@ -11,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rotor_adapters.ardupilot.link import ArduPilotLink
 from rotor_adapters.betaflight.link import BETAFLIGHT_X, MOTORS, STATE, STICKS
 from rotor_adapters.frames import SEEN, swap_attitude, swap_body, swap_world, write_seen
 from rotor_adapters.sitl.motors import QUAD_X, Motors
+from rotor_adapters.sitl.senses import Sample
 from rotor_control.controller import make_controller
 from rotor_core.config.loader import load_scenario, load_vehicle, scenario_from_text
 from rotor_core.errors import ConfigError, ContractError
@@ -238,12 +241,42 @@ def test_px4_that_talks_without_answering_is_lost_in_time(tmp_path, capfd):
     assert (flight.commands[-1, 0] == 0.0).all() and time.monotonic() - began < 120.0
 
 
+def test_px4_slower_than_a_period_is_heard_again(tmp_path, capfd):
+    """Each of its answers takes longer than a period: once lost, none came in time for the sample of the period."""
+    faults = {"slow_s": 0.006, "stands_at": 60, "stands_s": 1.5}
+    flight, _ = fly_px4(tmp_path, 1.6, faults=faults, patience=0.5)
+    said = capfd.readouterr().err
+    assert said.count("has not answered for 0.5 s") >= 1 and "answers again" in said
+    assert (flight.commands[-5:, 0] > 0.0).any(axis=1).all()
+
+
+def test_the_first_sample_of_a_flight_is_not_of_a_fall(tmp_path):
+    """Rotors are at speed with the first command: what was held is not let go for a sample."""
+    felt = []
+    scenario = x500(f"{{type: ardupilot, port: {(port := free_port(UDP))}, boot_s: 20}}")
+    law = make_controller(scenario).laws[0]
+    link = law.links[0]
+    ask = link.ask
+    link.ask = lambda sample: (felt.append(sample.seen[2]), ask(sample))
+    keys = {"port": port, "vehicle": vehicle_keys(scenario, 0), "place": HOVER, "arm_after": 3}
+    with peers("ardupilot", [keys], tmp_path, frames=8):
+        falling = np.zeros((1, 19))
+        falling[:, 3], falling[:, 15] = 1.0, -9.81
+        out = np.zeros((1, 4))
+        for _ in range(4):
+            law(falling, np.zeros((1, 1)), out)
+    law.close()
+    assert felt[-3:] == [0.0] * 3 and len(felt) > 6
+    np.testing.assert_allclose(felt[:-3], -9.81, atol=1e-9)  # held, and the first of the flight
+
+
 def test_betaflight_that_cannot_be_reached_is_refused():
     """A port that was none ended in a stack trace, a host that is none in silence."""
     sticks = "sticks: [{channels_us: [1500]}]"
     for keys, words in (
         ("port: 65534", "up to 65536|to 65536"),
         ("host: no.such.host.invalid", "no.such.host.invalid: is not known"),
+        ("host: 192.168..5", "192.168..5: is not known"),
     ):
         with pytest.raises(ConfigError, match=words):
             fly(x500(f"{{type: betaflight, {keys}, {sticks}}}"), duration=0.1)
@@ -345,8 +378,9 @@ def test_a_port_that_is_taken_is_told():
             ConfigError, match=rf"TCP 127.0.0.1:{port}: Address already in use. Another simulation"
         ):
             fly(x500(f"{{type: px4, port: {port}}}"), duration=1.0)
-    with pytest.raises(ConfigError, match="listen must be an address of this machine"):
-        fly(x500("{type: px4, listen: 192.0.2.7}"), duration=1.0)
+    for none in ("192.0.2.7", "127.0..1", "ü..x"):
+        with pytest.raises(ConfigError, match=f"{none}:4560: .*must be an address of this machine"):
+            fly(x500(f"{{type: px4, listen: {none}}}"), duration=1.0)
     with pytest.raises(ConfigError, match="66530: there is no such port"):
         fly(x500("{type: ardupilot, port: 65000, instance: 153}"), duration=1.0)
 
@@ -446,6 +480,69 @@ def test_ardupilot_lost_doubled_skipped_and_malformed_frames_change_nothing(
         {"malformed_every", "other_magic_every"} & set(faults)
     )
     assert told["steps"] == [4000]
+
+
+@pytest.fixture
+def wired():
+    """A link to an ArduPilot in flight, a socket in its place, and what sends frames of these numbers from it."""
+    port = free_port(UDP)
+    control = load_scenario("x500_hover", autopilot="ardupilot").controller
+    link = ArduPilotLink(control, port, 4, 0.001)
+    link.open()
+    link.in_flight = True
+    with socket.socket(socket.AF_INET, UDP) as peer:
+        peer.settimeout(5.0)
+
+        def frames(*numbers):
+            for n in numbers:
+                frame = struct.pack("<HHI16H", 18458, 1000, n, *[1000] * 16)
+                peer.sendto(frame, ("127.0.0.1", port))
+
+        yield link, peer, frames
+    link.close()
+
+
+SILENT = Sample(seen=[0.0] * SEEN, inertial=[0.0] * 6)
+
+
+def stamp_in(peer):
+    return json.loads(peer.recv(4096))["timestamp"]
+
+
+def test_ardupilot_that_waits_long_gets_one_answer(wired):
+    """It sends its frame again every second; with an answer for each, all that it said was so many periods old."""
+    link, peer, frames = wired
+    for first in (0, 1):
+        frames(*[first] * 13)
+        assert link.answer(5.0) is not None
+        link.ask(SILENT)
+        stamp_in(peer)
+        peer.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            peer.recv(4096)
+        peer.settimeout(5.0)
+    frames(1)  # our answer was lost
+    assert link.answer(0.2) is None
+    assert stamp_in(peer) == pytest.approx(0.002, abs=1e-12)
+    frames(2, 3, 4)  # it had more answers than frames, and is ahead
+    assert link.answer(5.0) is not None
+    link.ask(SILENT)
+    assert stamp_in(peer) == pytest.approx(0.003, abs=1e-12)
+    assert link.answer(0.2) is None and not link.lost_frames
+
+
+def test_time_passes_for_an_ardupilot_that_stands_still(wired):
+    """Its clock counted what it was sent: what happened while it was lost was a jump."""
+    link, peer, frames = wired
+    stamps = []
+    for n, lost in enumerate((0, 0, 700, 0)):
+        for _ in range(lost):
+            link.ask(SILENT)
+        frames(n)
+        assert link.answer(5.0) is not None
+        link.ask(SILENT)
+        stamps.append(stamp_in(peer))
+    np.testing.assert_allclose(np.diff(stamps), [0.001, 0.701, 0.001], atol=1e-12)
 
 
 def test_ardupilot_that_starts_again_is_told(tmp_path, capfd):

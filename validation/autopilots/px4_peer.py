@@ -138,6 +138,9 @@ class Peer:
             return True
         if n in faults.get("slow_at", ()):
             time.sleep(0.02)  # five periods
+        if n == faults.get("stands_at"):
+            time.sleep(faults["stands_s"])
+        time.sleep(faults.get("slow_s", 0.0))
         armed = n > self.keys.get("arm_after", 0)
         while self.steps and 1e-6 * now >= self.steps[0][0]:
             self.pilot.place = self.steps.pop(0)[1]

@@ -54,9 +54,14 @@ class ArduPilotLink(DatagramLink):
 
     def ask(self, sample: Sample) -> None:
         """Answer the frame that waits for a sample; nothing where none does."""
+        # frames that have come again while it waited ask for this answer: one for each would be answered by a frame
+        # each, and all that it says from then on would be as many periods old
+        while self._is_pending and (come := self.next_datagram(0.0)):
+            self._take(*come)
+        if self._is_pending or self.in_flight:
+            self.clock += 1  # time passes for one that is lost, too
         if self._peer is None or not self._is_pending:
             return
-        self.clock += 1
         s = sample.seen
         values = {
             "timestamp": 1e-6 * self.clock_us,

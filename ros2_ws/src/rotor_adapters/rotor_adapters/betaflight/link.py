@@ -17,7 +17,7 @@ import numpy as np
 from rotor_adapters.frames import ATTITUDE, swap_attitude
 from rotor_adapters.sitl.datagrams import DatagramLink
 from rotor_adapters.sitl.law import SitlLaw
-from rotor_adapters.sitl.link import LAST_PORT
+from rotor_adapters.sitl.link import LAST_PORT, NO_ADDRESS, said_by
 from rotor_adapters.sitl.motors import QUAD_X, Frame, Motors
 from rotor_adapters.sitl.senses import Sample
 from rotor_core.config.counterparts.autopilots import BetaflightControl
@@ -75,9 +75,9 @@ class BetaflightLink(DatagramLink):
             )
         try:
             socket.getaddrinfo(host, last, socket.AF_INET, socket.SOCK_DGRAM)
-        except OSError as error:
+        except NO_ADDRESS as error:
             raise ConfigError(
-                f"controller.host {host}: is not known ({error.strerror})."
+                f"controller.host {host}: is not known ({said_by(error)})."
             ) from error
         super().open()
         self._heard = wall.monotonic()

@@ -80,6 +80,12 @@ class Px4Node(Adapter):
         message.q = swap_attitude(State(state).attitude).astype(np.float32)
         message.velocity = swap_world(State(state).velocity).astype(np.float32)
         message.angular_velocity = swap_body(State(state).body_rate).astype(np.float32)
+        for unknown in (
+            message.position_variance,
+            message.velocity_variance,
+            message.orientation_variance,
+        ):
+            unknown[:] = np.full(3, np.nan)  # zero would be certainty
         self._odometry[vehicle].publish(message)
 
     def _on_attitude(self, name: str, message: VehicleAttitudeSetpoint) -> None:

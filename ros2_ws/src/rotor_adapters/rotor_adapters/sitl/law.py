@@ -18,7 +18,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
-from rotor_core.state import MOTION
+from rotor_core.state import FULL_STATE, MOTION
 
 SPIN = 5e-4
 """An answer of a single autopilot is looked for without sleeping this long, s."""
@@ -104,10 +104,13 @@ class SitlLaw:
             self.fleet.ask(states)
         self._is_asked = False
         for i, link in enumerate(self.links):
-            # one that is lost, or does not wait for us, has as long as the pace of the wall leaves it
-            waits = link.in_lockstep and i not in self._lost
+            # one that is lost, or does not wait for us, has as long as the pace of the wall leaves it; one that is lost
+            # and heard again as long as in flight: it may need more than a period for every answer
+            waits = link.in_lockstep and (i not in self._lost or link.answers_each)
             patience = self.control.patience_s if waits else self.period
             throttles = link.wait(patience, self.is_stopped)
+            if waits and throttles is None:
+                link.answers_each = False
             self._note(i, throttles)
             if throttles is None:
                 out[i] = 0.0
@@ -140,6 +143,10 @@ class SitlLaw:
         """Send the autopilots what their vehicles sense in this period; the next call waits for the answers."""
         if self._lost or not all(link.in_lockstep for link in self.links):
             self._pace.keep()
+        if self._k == 0:
+            # until now they were held: rotors are at speed with the first command, and nobody falls
+            states = states.copy()
+            states[:, FULL_STATE.stop :] = 0.0
         samples = self.senses.sample(states, self._k)
         self._k += 1
         for i, link in enumerate(self.links):
@@ -169,17 +176,24 @@ class SitlLaw:
         """All are ready: the flight begins."""
         self.senses.reset()  # every flight senses the same, however long it was waited
         self._has_started, self._is_asked, self._k = True, False, 0
+        self._fly(True)
         self._lost.clear()
         self._pace.begin()
 
     def reset(self) -> None:
         """Hold the vehicles again at the next call; connections and clocks of the autopilots go on."""
         self._has_started = False
+        self._fly(False)
+
+    def _fly(self, flies: bool) -> None:
+        for link in self.links:
+            link.in_flight = flies
 
     def close(self) -> None:
         """Let go of all autopilots."""
         for link in self.links:
             link.close()
+        self._fly(False)
         self._is_open = self._has_started = False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import select
 import socket
 import time as wall
@@ -17,6 +16,9 @@ LAST_PORT = 65535
 
 SLICE = 0.2
 """Longest wait before looking whether everything should end, s."""
+
+NO_ADDRESS = (OSError, UnicodeError, TypeError)
+"""What sockets raise for addresses that are none."""
 
 LARGEST = 4096
 """Bytes that are read at once; datagrams of autopilots are smaller."""
@@ -34,6 +36,7 @@ class Link(ABC):
         connected: it has been heard of.
         armed: its motors may turn.
         in_lockstep: it waits for the next sample, and answers each.
+        in_flight: simulated time passes.
         answers_each: it has begun to, and has not missed one since.
         clock: samples that it was sent.
         news: what people should be told, oldest first.
@@ -47,7 +50,7 @@ class Link(ABC):
         self.period_us = round(1e6 * period)
         self.connected = self.armed = False
         self.in_lockstep = True
-        self.answers_each = False
+        self.in_flight = self.answers_each = False
         self.clock = 0
         self.news: list[str] = []
         self.spin_s = 0.0
@@ -109,6 +112,11 @@ class Link(ABC):
                 select.select([connection], [], [], end - now)
 
 
+def said_by(error: Exception) -> str:
+    """What one of :data:`NO_ADDRESS` says, without its number."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def listening(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
     """A socket bound to an address, which does not block.
 
@@ -126,13 +134,14 @@ def listening(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
-    except OSError as error:
+    except NO_ADDRESS as error:
         made.close()
-        why = os.strerror(error.errno) if error.errno else str(error)
         remedy = (
             "Another simulation listens there: end it, or choose another controller.port or instance."
-            if error.errno == errno.EADDRINUSE
+            if getattr(error, "errno", None) == errno.EADDRINUSE
             else "controller.listen must be an address of this machine."
         )
-        raise ConfigError(f"controller: {name} {host}:{port}: {why}. {remedy}") from error
+        raise ConfigError(
+            f"controller: {name} {host}:{port}: {said_by(error)}. {remedy}"
+        ) from error
     return made
