@@ -295,6 +295,14 @@ def test_slack_cables_sag_by_about_their_length():
         # the sag comes from the arc length of a flat parabola: good where a cable is nearly taut
         assert total == pytest.approx(1.0, rel=0.01 if distance > 0.85 else 0.25)
         assert line[:, 2].min() < 0.0
+    for chord in (
+        [0.6, 0.0, 0.6],
+        [0.1, 0.0, 0.85],
+        [0.0, 0.0, -0.9],
+    ):  # those that hang nearly upright were straight
+        line = cable_points(np.array([[0.0, 0.0, 0.0], chord]), 1.0)
+        total = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+        assert total == pytest.approx(1.0, rel=0.04)
     assert len(cable_points(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), 1.0)) == 2
 
 

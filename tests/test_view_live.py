@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 from rotor_msgs.msg import TeamState
+from rotor_msgs.srv import CutCable
 from std_srvs.srv import Trigger
 
 from rotor.graph.plan import NodePlan
@@ -45,6 +46,10 @@ def test_the_viewer_shows_the_graph_and_asks_the_planner(tmp_path, monkeypatch):
             target = picture.states[1, :3] + [0.3, 0.2, 0.1]
             assert "asked the planner" in source.goal("payload", target)
             bench.until(lambda: np.linalg.norm(look().states[1, :3] - target) < 0.05, "the goal")
+            assert not look().cut.any()
+            cut = CutCable.Request(cable="cable1")
+            assert bench.call(CutCable, "/simulator/cut_cable", cut).success
+            bench.until(lambda: look().cut.tolist() == [True], "a cable that is gone")
         finally:
             source.close()
 
@@ -86,10 +91,11 @@ def test_the_viewer_says_when_another_scenario_flies_or_nobody(tmp_path, monkeyp
                 last = look().time  # what there was when they ended, not what waits since
                 stamp = states[-1].header.stamp
                 assert last == pytest.approx(stamp.sec + 1e-9 * stamp.nanosec, abs=0.5)
+                # a simulator that ends last tells the state that nobody answers again until then: `paused` before
                 bench.until(
-                    lambda look=look, s=source: look() and s.remark, "a remark", patience=10
+                    lambda look=look, s=source: look() and "no state for" in s.remark, "a remark"
                 )
-                assert "no state for" in source.remark and look().time == last
+                assert look().time == last
             finally:
                 source.close()
 

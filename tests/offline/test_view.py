@@ -25,6 +25,7 @@ from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_viewer.browser.plots import QUANTITIES, limits
 from rotor_viewer.browser.scene import along, corners, side_of
 from rotor_viewer.export.plots import draw_flight
+from rotor_viewer.ros.wanted import Wanted
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
 
 ORANGE = (242, 115, 26)
@@ -483,3 +484,16 @@ def test_pictures_of_a_world_in_which_nothing_is_planned(tmp_path):
     flight = fly(load_scenario("pendulum_on_peg"), duration=0.2)
     names = {path.stem for path in draw_flight(flight, tmp_path)}
     assert names == {"path_3d", "path", "tensions"}
+
+
+def test_the_goal_of_the_present_is_that_of_its_time():
+    """The page of a running graph showed an error of 4 cm: the speed times what references were late."""
+    wanted = Wanted()
+    assert np.isnan(wanted.at(1.0)).all()
+    for k in range(150):
+        wanted.hear(0.01 * k, np.array([0.0025 * k, 0.0, 1.0]))
+    for t in (0.7, 1.2345, 1.49, 1.6):  # it moves on for a while after the last
+        np.testing.assert_allclose(wanted.at(t), [0.25 * t, 0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(wanted.at(9.0), [0.25 * 1.49, 0.0, 1.0], atol=1e-12)
+    wanted.hear(0.5, np.ones(3))  # another epoch
+    np.testing.assert_array_equal(wanted.at(0.6), np.ones(3))

@@ -175,13 +175,13 @@ class _Slot:
 
     def _show(self, pictures: Sequence[Snapshot], begin: float, end: float) -> None:
         quantity = QUANTITIES[heard.chosen(self._what)]
-        values = np.nan_to_num(quantity.values(self._scenario, pictures))
+        values = quantity.values(self._scenario, pictures)  # NaN: a gap
         who = heard.chosen(self._who)
         if who != ALL:
             values = values[:, [quantity.names(self._scenario).index(who)]]
         self._plot.scales = {
             "x": viser.uplot.Scale(time=False, auto=False, range=(begin, max(end, begin + 1.0))),
-            "y": viser.uplot.Scale(auto=False, range=limits(values, quantity.span)),
+            "y": viser.uplot.Scale(auto=False, range=limits(np.nan_to_num(values), quantity.span)),
         }
         self._plot.data = (np.array([p.time for p in pictures]), *values.T)
 

@@ -24,11 +24,11 @@ from rotor_sim.shapes.shapes import (
     SLACK_COLOUR,
     TAUT_COLOUR,
     THRUST_COLOUR,
-    THRUST_SCALE,
     Colour,
     Shape,
     arm_shapes,
     scenario_shapes,
+    thrust_scales,
 )
 from rotor_viewer.browser.world import World
 from rotor_viewer.snapshots.snapshot import Snapshot
@@ -47,9 +47,6 @@ TAUT_AT_NIGHT: Colour = (0.85, 0.87, 0.90, 1.0)
 
 CHORD = 1e-3
 """Largest distance of a drawn path from the flown one, in its extent: every piece costs a browser time."""
-
-ARROW_SPANS = 3.0
-"""Arrow of the thrust of hover at most, in spans of its vehicle: heavy ones would have arrows like masts."""
 
 UNIT_ARROW = 0.5
 """Length of the arrow that thrusts scale, m."""
@@ -119,11 +116,7 @@ class Scene:
             for k, (path, c) in enumerate(zip(self._paths, model.cables, strict=True))
         ]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
-        gravity = max(scenario.environment.gravity_m_s2, 1.0)
-        self._arrow_scales = [
-            min(1.0, ARROW_SPANS * v.span / (THRUST_SCALE * v.total_mass * gravity))
-            for v in model.vehicles
-        ]
+        self._arrow_scales = thrust_scales(scenario)
         self._discs = [
             self._disc(v.name, v.helicopter.main_rotor.radius_m) if v.helicopter else None
             for v in model.vehicles
@@ -196,6 +189,8 @@ class Scene:
         """Move everything to where it is."""
         poses = self._poses.at(picture.states, picture.joints, picture.masses)
         with self._server.atomic():
+            n = len(self._scenario.model.entities)
+            self._world.follow(Pose(poses).position[:n].mean(axis=0))
             for frame, pose in zip(self._frames, poses, strict=True):
                 frame.position, frame.wxyz = Pose(pose).position, Pose(pose).attitude
             turned = rotation_from(Pose(poses).attitude)
@@ -208,8 +203,8 @@ class Scene:
                 self._show_cable(k, np.array(points), bool(picture.taut[k]), gone)
             for i, arrow in enumerate(self._arrows):
                 up = turned[i].apply([0.0, 0.0, 1.0])
-                thrust = self._arrow_scales[i] * float(picture.thrusts[i])
-                self._show_arrow(arrow, Pose(poses).position[i], up, thrust)
+                reach = self._arrow_scales[i] * float(picture.thrusts[i])
+                self._show_arrow(arrow, Pose(poses).position[i], up, reach)
             self._show_discs(picture, poses, turned)
             for goal, place in zip(self._goals, picture.goals, strict=True):
                 goal.position = HIDDEN if np.isnan(place).any() else place
@@ -231,9 +226,8 @@ class Scene:
             handle.position, handle.wxyz = (start + end) / 2.0, along(end - start)
             handle.scale = (1.0, 1.0, max(float(np.linalg.norm(end - start)), 1e-6))
 
-    def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, thrust: float) -> None:
+    def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, reach: float) -> None:
         """As long as the thrust is large."""
-        reach = THRUST_SCALE * thrust
         if not reach > 1e-3:
             arrow.position = HIDDEN
             return
@@ -264,6 +258,10 @@ class Scene:
             self._server.scene.add_line_segments(
                 f"{self._root}/paths/{name}", segments, rgb(colour), thickness=0.006
             )
+
+    def see(self, distance: float) -> None:
+        """Let a camera see so far, m, without haze."""
+        self._world.reach(distance)
 
     def darken(self, dark: bool) -> None:
         """Night, in which taut cables are light; or day."""

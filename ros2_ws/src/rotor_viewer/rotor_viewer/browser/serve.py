@@ -78,7 +78,8 @@ def open_source(
                 f"--live: shows a running scenario, but {what} is a recording. Name the scenario."
             )
         path = Path(what)
-        size = sum(f.stat().st_size for f in (path.rglob("*") if path.is_dir() else (path,)))
+        files = path.rglob("*") if path.is_dir() else (path,)
+        size = sum(f.stat().st_size for f in files if f.is_file())
         if size > LARGE:
             print(f"reading {what} ({size / 1e6:.0f} MB) ...", file=sys.stderr, flush=True)
         return RecordedFlight(open_flight(what))

@@ -12,7 +12,10 @@ from trimesh.visual import TextureVisuals
 from trimesh.visual.material import PBRMaterial
 
 HALF = 60.0
-"""Half the side of the ground, m: its edge is lost in the haze."""
+"""Half the side of the ground, m, under whatever flies: its edge is lost in the haze."""
+
+FAR = 4.0
+"""The same over the distance of a camera that sees from far: haze begins behind what it looks at."""
 
 TILE, PIXELS = 4, 256
 """Metres that one picture of the ground shows along a side, and its pixels."""
@@ -47,10 +50,24 @@ class World:
 
     def __init__(self, server: viser.ViserServer, root: str, height: float) -> None:
         self._server, self._root, self._height = server, root, height
+        self._half, self._middle, self._dark = HALF, np.zeros(2), False
         self.show(dark=False)
+
+    def reach(self, distance: float) -> None:
+        """Let a camera see so far, m, without haze."""
+        self._half = max(HALF, FAR * distance)
+        self.show(dark=self._dark)
+
+    def follow(self, place: np.ndarray) -> None:
+        """Be below a place, (3,) m; the pattern stays where it is."""
+        middle = TILE * np.round(place[:2] / TILE)
+        if not np.array_equal(middle, self._middle):
+            self._middle = middle
+            self._ground.position = self._below
 
     def show(self, *, dark: bool) -> None:
         """Day, or night for eyes that want it dark."""
+        self._dark = dark
         scene, horizon = self._server.scene, NIGHT if dark else DAY
         scene.set_up_direction("+z")
         scene.configure_default_lights(enabled=True, cast_shadow=True)
@@ -59,12 +76,17 @@ class World:
             f"{self._root}/sky", sky_color=MOON if dark else horizon, ground_color=GROUNDS[dark][0],
             intensity=DIM if dark else BRIGHT,
         )  # fmt: skip
-        scene.configure_fog(HAZE[0] * HALF, HAZE[1] * HALF, color=horizon)
+        scene.configure_fog(HAZE[0] * self._half, HAZE[1] * self._half, color=horizon)
         scene.set_background_image(_sky(horizon))
-        scene.add_mesh_trimesh(
-            f"{self._root}/ground", ground(dark), position=(0.0, 0.0, self._height - 0.002), cast_shadow=False,
+        self._ground = scene.add_mesh_trimesh(
+            f"{self._root}/ground", ground(dark, self._half), position=self._below, cast_shadow=False,
             receive_shadow=True,
         )  # fmt: skip
+
+    @property
+    def _below(self) -> tuple[float, float, float]:
+        """Middle of the ground, m."""
+        return float(self._middle[0]), float(self._middle[1]), self._height - 0.002
 
 
 def _sky(horizon: tuple[int, int, int]) -> np.ndarray:
@@ -73,9 +95,9 @@ def _sky(horizon: tuple[int, int, int]) -> np.ndarray:
 
 
 @functools.cache
-def ground(dark: bool) -> trimesh.Trimesh:
-    """A square with a pattern of metres."""
-    corners = HALF * np.array(
+def ground(dark: bool, half: float = HALF) -> trimesh.Trimesh:
+    """A square with a pattern of metres, of twice ``half`` along a side."""
+    corners = half * np.array(
         [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]
     )
     mesh = trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]], process=False)

@@ -26,9 +26,9 @@ from rotor_sim.shapes.shapes import (
     SLACK_COLOUR,
     TAUT_COLOUR,
     THRUST_COLOUR,
-    THRUST_SCALE,
     arm_shapes,
     scenario_shapes,
+    thrust_scales,
 )
 from rotor_viewer.snapshots.snapshot import Snapshot
 from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
@@ -107,6 +107,7 @@ class _Drawing:
         self._source, self._flight = RecordedFlight(flight), flight
         scenario = flight.scenario
         self._model, self._poses = scenario.model, BodyPoses(scenario)
+        self._arrow_scales = thrust_scales(scenario)
         shapes = [
             *scenario_shapes(scenario),
             *(s for v in self._model.vehicles for s in arm_shapes(v)),
@@ -145,7 +146,7 @@ class _Drawing:
         for i in range(len(self._model.vehicles)):
             if picture.thrusts[i] > 0.0:
                 tip = Pose(poses).position[i] + turned[i].apply(
-                    [0.0, 0.0, THRUST_SCALE * picture.thrusts[i]]
+                    [0.0, 0.0, self._arrow_scales[i] * picture.thrusts[i]]
                 )
                 axes.plot(
                     *np.array([Pose(poses).position[i], tip]).T,

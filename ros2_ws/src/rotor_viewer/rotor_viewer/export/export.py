@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from rotor_core.errors import ConfigError
@@ -83,6 +84,8 @@ def page(flight: Flight, rate: float) -> str:
         rows = film_rows(flight, rate)
         places = State(flight.states).position.reshape(-1, 3)
         look_at(server, flight.scenario, places, NEAR)  # no camera follows the team there
+        camera = server.initial_camera
+        scene.see(float(np.linalg.norm(np.subtract(camera.position, camera.look_at))))
         serializer = server.get_scene_serializer()
         bar = tqdm(rows, desc="page", unit="picture", leave=False, disable=None)
         for row, seconds in zip(bar, shown_for(flight, rows, rate), strict=True):

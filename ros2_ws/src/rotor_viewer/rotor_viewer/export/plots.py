@@ -11,6 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Payload, Plate, Sphere
@@ -27,6 +28,18 @@ BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "
 
 SNAPSHOTS = 6
 """Formations drawn along the path."""
+
+SHORTEST_AXIS, TICKS, ZOOM = 0.3, 6, 0.85
+"""In space: of the longest axis, numbers along it, and what leaves room for its name."""
+
+CUT = {"color": "k", "linestyle": "--"}
+OF_CABLES: dict[str, tuple[dict[str, Any], str]] = {
+    "snap": ({"color": "C3"}, "snaps red"),
+    "slack": ({"color": "0.6"}, "slack grey"),
+    "cut": (CUT, "cut dashed"),
+    "break": (CUT, "cut dashed"),
+}
+"""Lines of the events of cables, and what they are called."""
 
 
 def draw_flight(flight: Flight, folder: Path) -> list[Path]:
@@ -86,26 +99,45 @@ def _path_3d(flight: Flight) -> Figure:
                 linewidth=0.8,
                 label="vehicles" if j == 0 else None,
             )
+    slack, is_cut = flight.slack, flight.is_cut
     for i in np.linspace(0, len(flight.time) - 1, SNAPSHOTS).astype(int):
         paths = cable_paths(model, flight.states[i])
         for k, cable in enumerate(model.cables):
-            if "world" in (cable.a, cable.b):
+            if "world" in (cable.a, cable.b) or is_cut[i, k]:
                 continue
-            axes.plot(*paths[k].T, color="0.2" if flight.taut[i, k] else "C3", linewidth=0.8)
+            axes.plot(*paths[k].T, color="C3" if slack[i, k] else "0.2", linewidth=0.8)
             axes.scatter(*paths[k][0], color="C0", s=14)
         for payload in model.payloads:
-            _draw_payload(axes, payload, flight.states[i, names.index(payload.name)])
+            row = names.index(payload.name)
+            label = f"{payload.name}, carried" if i == 0 and row not in planned else None
+            _draw_payload(
+                axes, payload, flight.states[i, row], "C1" if row in planned else "C2", label
+            )
     axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
     figure.suptitle(flight.scenario.name.replace("_", " "))
-    axes.set_aspect("equal")
+    _even_out(axes)
     axes.legend(loc="upper left")
     return figure
 
 
-def _draw_payload(axes: Any, payload: Payload, state: np.ndarray) -> None:
+def _even_out(axes: Any) -> None:
+    """One scale for all axes, none of which is so short that its numbers lie upon each other."""
+    limits = np.array([axes.get_xlim3d(), axes.get_ylim3d(), axes.get_zlim3d()])
+    middle, spans = limits.mean(axis=1), np.ptp(limits, axis=1)
+    spans = np.maximum(spans, SHORTEST_AXIS * spans.max())
+    ends = np.column_stack([middle - spans / 2.0, middle + spans / 2.0])
+    axes.set(xlim=ends[0], ylim=ends[1], zlim=ends[2])
+    for axis, share in zip((axes.xaxis, axes.yaxis, axes.zaxis), spans / spans.max(), strict=True):
+        axis.set_major_locator(MaxNLocator(max(2, round(TICKS * share))))
+    axes.set_box_aspect(spans, zoom=ZOOM)
+
+
+def _draw_payload(
+    axes: Any, payload: Payload, state: np.ndarray, colour: str, label: str | None
+) -> None:
     shape = payload.shape
     if isinstance(shape, Sphere):
-        axes.scatter(*State(state).position, color="C1", s=30)
+        axes.scatter(*State(state).position, color=colour, s=30, label=label)
         return
     if isinstance(shape, Plate):
         rings = [np.array([(*corner, 0.0) for corner in (*shape.outline_m, shape.outline_m[0])])]
@@ -113,11 +145,12 @@ def _draw_payload(axes: Any, payload: Payload, state: np.ndarray) -> None:
         x, y, z = np.array(shape.size_m) / 2.0
         square = np.array([(x, y), (-x, y), (-x, -y), (x, -y), (x, y)])
         rings = [np.column_stack([square, np.full(5, h)]) + shape.offset_m for h in (-z, z)]
-    for ring in rings:
+    for k, ring in enumerate(rings):
         axes.plot(
             *(State(state).position + ring @ quat2mat(State(state).attitude).T).T,
-            color="C1",
+            color=colour,
             linewidth=1.0,
+            label=label if k == 0 else None,
         )
 
 
@@ -147,15 +180,23 @@ def _path(flight: Flight) -> Figure:
 
 def _errors(flight: Flight) -> Figure:
     names, planned = _entity_rows(flight)
-    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 5), layout="constrained")
+    entities = flight.scenario.model.entities
+    turning = [i for i, row in enumerate(planned) if entities[row].inertia_kg_m2 is not None]
+    figure, axes = plt.subplots(
+        2 if turning else 1, 1, sharex=True, figsize=(8, 5 if turning else 3), layout="constrained", squeeze=False
+    )  # fmt: skip
+    axes = axes[:, 0]
     t = flight.time - flight.time[0]
     for i, row in enumerate(planned):
         error = flight.position_error(i)
         for k in range(3):
             axes[0].plot(t, 1e3 * error[:, k], label=f"{names[row]} {'xyz'[k]}")
-        axes[1].plot(t, np.degrees(flight.attitude_error(i)), label=names[row])
+        if i in turning:
+            axes[1].plot(t, np.degrees(flight.attitude_error(i)), label=names[row])
     axes[0].set(ylabel="position error, mm", title="Reference minus flight")
-    axes[1].set(ylabel="attitude error, deg", xlabel="time, s")
+    if turning:
+        axes[1].set(ylabel="attitude error, deg")
+    axes[-1].set(xlabel="time, s")
     for axis in axes:
         axis.grid(alpha=0.3)
         axis.legend(**BESIDE)
@@ -167,17 +208,14 @@ def _tensions(flight: Flight) -> Figure:
     t = flight.time - flight.time[0]
     for k, cable in enumerate(flight.scenario.model.cables):
         axes.plot(t, flight.tensions[:, k], label=f"cable {k + 1} ({cable.a})")
+    seen = []
     for event in flight.events:
-        axes.axvline(
-            event.time - flight.time[0],
-            color="C3" if event.type == "snap" else "0.6",
-            linewidth=0.6,
-        )
-    axes.set(
-        xlabel="time, s",
-        ylabel="tension, N",
-        title="Cable tensions" + (" (lines: snaps red, slack grey)" if flight.events else ""),
-    )
+        if event.type in OF_CABLES:
+            style, name = OF_CABLES[event.type]
+            axes.axvline(event.time - flight.time[0], linewidth=0.6, **style)
+            seen += [name] if name not in seen else []
+    lines = f" (lines: {', '.join(seen)})" if seen else ""
+    axes.set(xlabel="time, s", ylabel="tension, N", title=f"Cable tensions{lines}")
     axes.grid(alpha=0.3)
     axes.legend(**BESIDE)
     return figure

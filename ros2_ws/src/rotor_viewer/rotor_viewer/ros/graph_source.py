@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
-from rotor_msgs.msg import RotorState, TeamCommand, TeamState
+from rotor_msgs.msg import RotorState, Scene, TeamCommand, TeamState
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
@@ -29,6 +29,8 @@ from rotor_core.ros import qos
 from rotor_core.ros.loopback import keep_to_loopback
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.plant.heavy_cables import heavy_counts, shape_topic
+from rotor_sim.shapes.scene import CUT
+from rotor_viewer.ros.wanted import Wanted
 from rotor_viewer.snapshots.snapshot import Snapshot
 
 NANO = 1e-9
@@ -71,16 +73,17 @@ class GraphSource:
         self._names = [e.name for e in model.entities]
         self.remark = ""
         self._taken = 0
-        self._goals = np.full((len(teams(model)), 3), np.nan)
+        self._wanted = [Wanted() for _ in teams(model)]
         self._discs = np.full((len(model.vehicles), 3), np.nan)
         self._thrusts = np.full(len(model.vehicles), np.nan)
         node = self._node
         newest = QoSProfile(depth=1)  # a page shows the present, however late it looks
-        for kind, topic, name in (
-            (TeamState, "rotor/team_state", "state"),
-            (TeamCommand, "rotor/team_command", "command"),
+        for kind, topic, name, profile in (
+            (TeamState, "rotor/team_state", "state", newest),
+            (TeamCommand, "rotor/team_command", "command", newest),
+            (Scene, "rotor/scene", "scene", qos.COMMAND),  # says which cables are cut
         ):
-            node.create_subscription(kind, topic, self._keep(name), newest, raw=True)
+            node.create_subscription(kind, topic, self._keep(name), profile, raw=True)
         self._goal_publishers = {}
         for k, team in enumerate(teams(model)):
             name = team.entity
@@ -119,7 +122,10 @@ class GraphSource:
     def _goal(self, k: int) -> Any:
         def take(message: PoseStamped) -> None:
             self._taken += 1
-            self._goals[k] = vector_from(message.pose.position)
+            self._wanted[k].hear(
+                nanoseconds_from_stamp(message.header.stamp) * NANO,
+                vector_from(message.pose.position),
+            )
 
         return take
 
@@ -178,17 +184,27 @@ class GraphSource:
             for i, one in enumerate(command.commands):
                 if self.scenario.model.vehicles[i].helicopter is None:
                     thrusts[i] = one.thrust
+        now = nanoseconds_from_stamp(message.header.stamp) * NANO
         return Snapshot(
-            nanoseconds_from_stamp(message.header.stamp) * NANO,
+            now,
             states,
             np.concatenate(joints) if joints else np.zeros((0, 2)),
             np.array([c.tension for c in message.cables]),
             np.array([c.taut for c in message.cables], bool),
             thrusts,
-            self._goals.copy(),
+            np.array([wanted.at(now) for wanted in self._wanted]).reshape(-1, 3),
             self._discs.copy(),
+            cut=self._cut(message),
             masses=self._masses.copy(),
         )
+
+    def _cut(self, state: Any) -> np.ndarray:
+        """Cables that are gone, (n_cables,), as far as a picture of this epoch has come."""
+        if "scene" in self._raw:
+            scene: Any = deserialize_message(self._raw["scene"], Scene)
+            if scene.epoch == state.epoch and len(scene.taut) == len(state.cables):
+                return np.array(scene.taut) == CUT
+        return np.zeros(len(state.cables), bool)
 
     def seek(self, seconds: float) -> None:
         """The graph goes its own way."""
