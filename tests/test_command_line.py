@@ -93,6 +93,13 @@ def test_changes_after_the_end_are_noted(tmp_path):
         out = rotor("fly", str(path), "--duration", "2")
         words = "changes: 1 of 1 come after the end of this flight of 2 s (the first at_s: 8)"
         assert (words in out.stderr) == noted and ("cut" in out.stdout)
+    gust = "environment: {wind: {gusts: [{start_s: 400, duration_s: 2, peak_m_s: [0, 5, 0]}]}}"
+    outage = "sensing: {outages: [{entity: hexa, from_s: 500, duration_s: 1}]}"
+    model = "model: {vehicles: [{use: hexacopter, name: hexa}]}\ncontroller: {use: quadrotor}"
+    path.write_text(f"schema: 1\n{model}\ntrajectory: {{type: hover}}\n{gust}\n{outage}\n")
+    told = rotor("fly", str(path), "--duration", "1").stderr
+    assert "environment.wind.gusts: 1 of 1 come after the end" in told
+    assert "sensing.outages: 1 of 1 come after the end" in told
 
 
 def test_replay_writes_samples_and_events(tmp_path):

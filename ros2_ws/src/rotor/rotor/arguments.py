@@ -27,9 +27,23 @@ def add_namespace(
     sub.add_argument("--namespace", default="", type=namespace, metavar="/NS", help=help)
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
 def positive_number(text: str) -> float:
     """Argument type: finite and > 0."""
-    value = float(text)
+    value = _number(text)
     if not (value > 0.0 and math.isfinite(value)):
         raise argparse.ArgumentTypeError(f"must be > 0 and finite, got {text}")
     return value
@@ -37,7 +51,7 @@ def positive_number(text: str) -> float:
 
 def finite_number(text: str) -> float:
     """Argument type: a finite number."""
-    value = float(text)
+    value = _number(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"must be finite, got {text}")
     return value
@@ -45,7 +59,7 @@ def finite_number(text: str) -> float:
 
 def positive_whole(text: str) -> int:
     """Argument type: a whole number > 0."""
-    value = int(text)
+    value = _whole(text)
     if value <= 0:
         raise argparse.ArgumentTypeError(f"must be > 0, got {text}")
     return value
@@ -53,7 +67,7 @@ def positive_whole(text: str) -> int:
 
 def seed(text: str) -> int:
     """Argument type: a whole number that fits a ROS parameter."""
-    value = int(text)
+    value = _whole(text)
     if not 0 <= value < 2**63:
         raise argparse.ArgumentTypeError(f"must be >= 0 and below 2^63, got {text}")
     return value

@@ -6,6 +6,7 @@ import argparse
 import errno
 import importlib
 import importlib.util
+import os
 import pkgutil
 import signal
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import rotor.verbs
+from rotor.blas import take_one_thread
 from rotor.verb import VERBS
 from rotor_core.errors import RotorError, printable
 from rotor_core.extras import ensure, remedy
@@ -79,6 +81,7 @@ def _lines(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; a user's mistake is one line on stderr and exit code 2."""
+    take_one_thread(os.environ)
     try:
         options = parser().parse_args(arguments)
     except RotorError as error:

@@ -44,7 +44,12 @@ class FunctionLaw:
             raise ContractError(
                 f"control law of {self._vehicle.name!r}: must return a rotor.Wrench, got {type(wrench).__name__}."
             )
-        out[0] = wrench.array
+        array = wrench.array
+        if not np.isfinite(array).all():  # limits would make an infinite thrust the largest
+            raise ContractError(
+                f"control law of {self._vehicle.name!r}: thrust and moment must be finite, got {array.tolist()}."
+            )
+        out[0] = array
 
     def reset(self) -> None:
         """Nothing to forget."""

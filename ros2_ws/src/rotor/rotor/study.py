@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from ruamel.yaml import YAML
 
 from rotor_core.config.loader import dump_scenario, scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
-from rotor_core.extras import explained
+from rotor_core.extras import explained, require
 from rotor_flight.reports.folder import new_folder
 
 if TYPE_CHECKING:
@@ -28,17 +29,35 @@ class Varied:
 
 
 def normal(mean: float, deviation: float) -> Varied:
-    """Normal distribution."""
+    """Normal distribution.
+
+    Raises:
+        ConfigError: a deviation that is not above 0.
+    """
+    if not 0.0 < deviation < np.inf:
+        raise ConfigError(f"rotor.normal: the deviation must be > 0 and finite, got {deviation}.")
     return Varied({"distribution": {"name": "norm", "loc": float(mean), "scale": float(deviation)}})
 
 
 def uniform(low: float, high: float) -> Varied:
-    """Uniform distribution between two numbers."""
+    """Uniform distribution between two numbers.
+
+    Raises:
+        ConfigError: they do not grow.
+    """
+    if not -np.inf < low < high < np.inf:
+        raise ConfigError(f"rotor.uniform: needs finite low < high, got {low} and {high}.")
     return Varied({"between": [float(low), float(high)]})
 
 
 def choice(*values: float) -> Varied:
-    """One of some numbers."""
+    """One of some numbers.
+
+    Raises:
+        ConfigError: there are none, or not finite ones.
+    """
+    if not values or not np.isfinite(values).all():
+        raise ConfigError(f"rotor.choice: needs at least one number, all finite, got {values}.")
     return Varied({"values": [float(v) for v in values]})
 
 
@@ -61,7 +80,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Study:
-    """Many flights of a scenario; needs the extra ``studies``.
+    """Many flights of a scenario; needs the extra ``studies``, without which a :class:`ConfigError` names it.
 
     Args:
         scenario: or the name or path of one.
@@ -78,6 +97,9 @@ class Study:
     method: str = "sobol"
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require("pyarrow")
 
     def run(
         self, flights: int = 100, *, out: str | Path | None = None, workers: int | None = None

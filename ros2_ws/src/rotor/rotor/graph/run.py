@@ -20,6 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 from std_srvs.srv import Trigger
 
+from rotor.blas import take_one_thread
 from rotor.graph.plan import MAY_END, PLANTS, STOP_ORDER, NodePlan, ProgramPlan
 from rotor.graph.processes import Child, ProcessGroup, how_ended, remedy
 from rotor.graph.shared_memory import remove_dead
@@ -68,8 +69,7 @@ def environment(out: Path) -> dict[str, str]:
     keep_to_loopback(env)
     env["ROS_LOG_DIR"] = str((out / "log").resolve())
     env["PYTHONUNBUFFERED"] = "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        env.setdefault(name, "1")  # small matrices: threads of a BLAS only cost
+    take_one_thread(env)
     return env
 
 

@@ -82,13 +82,22 @@ def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedL
 
 
 def _note_what_never_was(scenario: Scenario, flown: float) -> None:
-    late = [change.at_s for change in scenario.changes if change.at_s > flown]
-    if late:
-        print(
-            f"note: changes: {len(late)} of {len(scenario.changes)} come after the end of this flight of {flown:.4g} s "
-            f"(the first at_s: {min(late):g}): not happened. Give a longer --duration.",
-            file=sys.stderr,
-        )
+    from rotor_core.config.yaml.units import SAME_TIME
+
+    last = flown - scenario.time.control_s  # changes wait for the start of a control period
+    times = {
+        ("changes", "at_s"): [change.at_s for change in scenario.changes],
+        ("environment.wind.gusts", "start_s"): [g.start_s for g in scenario.environment.wind.gusts],
+        ("sensing.outages", "from_s"): [outage.from_s for outage in scenario.sensing.outages],
+    }
+    for (place, key), begins in times.items():
+        end = last if place == "changes" else flown
+        if late := [at for at in begins if at > end + SAME_TIME]:
+            print(
+                f"note: {place}: {len(late)} of {len(begins)} come after the end of this flight of {flown:.4g} s "
+                f"(the first {key}: {min(late):g}): not happened. Give a longer --duration.",
+                file=sys.stderr,
+            )
 
 
 def add_results(sub: argparse.ArgumentParser) -> None:

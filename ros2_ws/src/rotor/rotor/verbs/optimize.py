@@ -47,7 +47,10 @@ def _optimize(options: argparse.Namespace) -> int:
     found = figures(planning, solution, judged, time.monotonic() - began)
     print(f"{name}: {task.description or scenario.description}")
     for key, value in found.items():
-        print(f"  {key.replace('_', ' '):<34} {value}")
+        if key != "shortfalls":
+            print(f"  {key.replace('_', ' '):<34} {value}")
+    for text in judged.shortfalls:
+        print(f"between the ends of periods, at which it is asked for, {text}: give more periods")
     if folder is not None:
         try:
             for file in write(planning, solution, judged, found, folder, name):
@@ -57,7 +60,8 @@ def _optimize(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found))
     solved = solution.violation <= task.tolerance and judged.within >= ENOUGH
-    print("solved" if solved else "not solved: see violation and disturbed flights")
+    solved = solved and not judged.shortfalls
+    print("solved" if solved else "not solved: see violation, shortfalls and disturbed flights")
     return 0 if solved else UNSOLVED
 
 

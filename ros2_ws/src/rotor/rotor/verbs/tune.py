@@ -47,6 +47,9 @@ def _tune(options: argparse.Namespace) -> int:
         errors = [s["teams"][entity]["position_rmse_m"] for s in summaries]
         rows.append((f"{entity}: position RMSE", *(f"{1e3 * e:.3g} mm" for e in errors)))
     print(format_columns(("", "now", "proposed"), rows))
+    codes = [flight.verdict().exit_code for flight in flights]
+    if codes[1] and not codes[0]:
+        print("Keep the gains of now: this scenario does not fly with the proposed ones.")
     if out is not None:
         try:
             out.write_text(dump_scenario(after.scenario))
@@ -55,7 +58,7 @@ def _tune(options: argparse.Namespace) -> int:
         print(f"{out}: the scenario with the proposed gains. Fly it: ./rotor fly {out}")
     else:
         print("--out FILE.yaml writes the scenario with the proposed gains.")
-    return 1 if after.decay <= 0.0 else flights[1].verdict().exit_code
+    return 1 if after.decay <= 0.0 else codes[1]
 
 
 def _numbers(values: tuple[float, ...]) -> str:
