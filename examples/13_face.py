@@ -1,4 +1,7 @@
-"""The whole face of the suite in one file: scenarios, flights, loops, studies, recordings."""
+"""The whole face of the suite in one file: scenarios, flights, loops, studies, recordings.
+
+The table of its study needs ``./rotor setup studies`` once.
+"""
 
 import tempfile
 from pathlib import Path

@@ -344,6 +344,8 @@ def test_set_state(tmp_path):
             not answer.success
             and "state of 'payload'[0]: must be finite, got nan" in answer.message
         )
+        twice = bench.call(SetState, "/simulator/set_state", SetState.Request(bodies=[payload] * 2))
+        assert not twice.success and twice.message == "bodies: payload: given twice"
         unknown = SetState.Request(bodies=[BodyState(name="parcel")])
         assert "no entity 'parcel'" in bench.call(SetState, "/simulator/set_state", unknown).message
         assert trigger(bench, "play").success

@@ -230,9 +230,13 @@ def test_a_trajectory_from_elsewhere(tmp_path):
             message.points.append(point)
         publisher.publish(message)
         bench.until(lambda: abs(states[-1].bodies[0].pose.position.x - 0.8) < 0.01, "the end")
+        log = tmp_path / "log" / "planner.log"
+        assert "which jumps there" not in log.read_text()  # it was led to the first point
+        message.points[0].time_from_start = Duration()
+        publisher.publish(message)
+        bench.until(lambda: "begins 0.60 m from the present ref" in log.read_text(), "a warning")
         message.points.reverse()
         publisher.publish(message)
-        log = tmp_path / "log" / "planner.log"
         bench.until(lambda: "times must increase, got 2 s after 3 s" in log.read_text(), "refusal")
         message.points = [MultiDOFJointTrajectoryPoint()]
         publisher.publish(message)
