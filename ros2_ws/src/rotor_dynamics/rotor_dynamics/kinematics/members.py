@@ -1,12 +1,26 @@
-"""From merged bodies to the members a user named: state and acceleration of each."""
+"""From merged bodies to the members a user named, and back: state and acceleration of each (M.3)."""
 
 from __future__ import annotations
 
-from rotor_core.kernels.jit import kernel
+from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math import so3
-from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, put3
+from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, put3, sub
 from rotor_core.state import ALPHA, A
 from rotor_dynamics import memory
+
+
+@inlined
+def put_member(s, pose, out):
+    """Write the state of a member with its pose in a body whose state is ``s``."""
+    p = get3(pose, 0)
+    q_GM = so3.get4(pose, 3)
+    q = so3.get4(s, memory.Q)
+    omega = get3(s, memory.OMEGA)
+    R = so3.matrix(q)
+    put3(out, memory.P, add(get3(s, memory.P), apply(R, p)))
+    so3.put4(out, memory.Q, so3.product(q, q_GM))
+    put3(out, memory.V, add(get3(s, memory.V), apply(R, cross(omega, p))))
+    put3(out, memory.OMEGA, apply_transposed(so3.matrix(q_GM), omega))
 
 
 @kernel
@@ -17,21 +31,34 @@ def member_motion(ints, floats, member_body, member_pose, out):
         b = member_body[m]
         s = world.states[memory.START, b]
         d = world.slopes[memory.FIRST_SLOPE, b]
+        put_member(s, member_pose[m], out[m])
         p = get3(member_pose[m], 0)
-        q_GM = so3.get4(member_pose[m], 3)
-        q = so3.get4(s, memory.Q)
         omega = get3(s, memory.OMEGA)
         alpha = get3(d, memory.D_OMEGA)
-        R = so3.matrix(q)
-        R_GM = so3.matrix(q_GM)
         swing = cross(omega, p)
-        put3(out[m], memory.P, add(get3(s, memory.P), apply(R, p)))
-        so3.put4(out[m], memory.Q, so3.product(q, q_GM))
-        put3(out[m], memory.V, add(get3(s, memory.V), apply(R, swing)))
-        put3(out[m], memory.OMEGA, apply_transposed(R_GM, omega))
-        put3(
-            out[m],
-            A,
-            add(get3(d, memory.D_V), apply(R, add(cross(alpha, p), cross(omega, swing)))),
-        )
+        turned = apply(so3.matrix(so3.get4(s, memory.Q)), add(cross(alpha, p), cross(omega, swing)))
+        put3(out[m], A, add(get3(d, memory.D_V), turned))
+        R_GM = so3.matrix(so3.get4(member_pose[m], 3))
         put3(out[m], ALPHA, apply_transposed(R_GM, alpha))
+
+
+@kernel
+def members_of_bodies(states, member_body, member_pose, out):
+    """Write states of all members, (n, 13), of bodies whose states are given, (n_bodies, 13)."""
+    for m in range(member_body.shape[0]):
+        put_member(states[member_body[m]], member_pose[m], out[m])
+
+
+@kernel
+def bodies_of_members(states, leaders, member_pose, out):
+    """Write states of all bodies, (n_bodies, 13), as their ``leaders`` among the members (n, 13) have them."""
+    for b in range(leaders.shape[0]):
+        s, pose = states[leaders[b]], member_pose[leaders[b]]
+        p, q_GM = get3(pose, 0), so3.get4(pose, 3)
+        q = so3.product(so3.get4(s, memory.Q), so3.conjugate(q_GM))
+        omega = apply(so3.matrix(q_GM), get3(s, memory.OMEGA))
+        R = so3.matrix(q)
+        put3(out[b], memory.P, sub(get3(s, memory.P), apply(R, p)))
+        so3.put4(out[b], memory.Q, q)
+        put3(out[b], memory.V, sub(get3(s, memory.V), apply(R, cross(omega, p))))
+        put3(out[b], memory.OMEGA, omega)

@@ -22,6 +22,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid import stepper
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
+from rotor_dynamics.kinematics.members import bodies_of_members, members_of_bodies
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.between import write_between, write_slopes
 from rotor_dynamics.sensitivities.coordinates import indices
@@ -281,6 +282,7 @@ class Shooting:
             + [self._winches + int(memory.WOUND_ACCELERATION)]
         )
         self._pulls = indices(engine, engine.world.constraints[: engine.n_cables, memory.TENSION_0])
+        self._leaders = self._find_leaders()
 
     def begin(self, states: np.ndarray, wrenches: np.ndarray) -> None:
         """Start from other states of the members, (n, 13), with wrenches (n_inputs, 4) that act then.
@@ -295,6 +297,31 @@ class Shooting:
         engine.count_events()
         self.start = engine.ints.copy(), engine.floats.copy()
         """World at the start: integers and numbers."""
+
+    def _find_leaders(self) -> np.ndarray:
+        """Of every body the first member that has an attitude, else the first one, (n_bodies,)."""
+        engine, groups = self.engine, {}
+        for member, body in enumerate(engine.member_body):
+            groups.setdefault(int(body), []).append(member)
+        turning = [body.inertia_B is not None for body in engine.system.bodies]
+        leaders = [
+            next((m for m in groups[b] if turning[m]), groups[b][0])
+            for b in range(engine.topology.n_bodies)
+        ]
+        return np.array(leaders, np.int64)
+
+    def check_entities(self, n: int, what: str) -> None:
+        """Refuse worlds with bodies that are no entities, whose states nobody tells.
+
+        Args:
+            n: entities, which are the first members.
+            what: begins the text.
+
+        Raises:
+            ContractError: there are pieces of heavy cables.
+        """
+        if self._leaders.max(initial=0) >= n:
+            raise ContractError(f"{what}: heavy cables are not known yet.")
 
     def check_plain(self, what: str) -> None:
         """Refuse worlds in which a member is not a body of its own about its centre of mass.
@@ -321,10 +348,22 @@ class Shooting:
         return floats[first : first + n * int(memory.STATE)].reshape(n, int(memory.STATE))
 
     def ordered(self, states: np.ndarray) -> np.ndarray:
-        """States of the bodies (n_bodies, 13) from those of their members (n_bodies, 13 or more); a copy."""
-        out = unwritten((len(states), int(memory.STATE)))
-        out[self.engine.member_body] = states[:, : int(memory.STATE)]
+        """States of the bodies (n_bodies, 13) from those of their members (n_members, 13 or more); a copy (M.3)."""
+        out = unwritten((len(self._leaders), int(memory.STATE)))
+        states = np.ascontiguousarray(states[:, : int(memory.STATE)])
+        bodies_of_members(states, self._leaders, self.engine.member_pose, out)
         return out
+
+    def members(self, state: np.ndarray) -> np.ndarray:
+        """States of the members, (n_members, 13), from those of the bodies (n_bodies, 13); a copy (M.3)."""
+        engine = self.engine
+        out = unwritten((len(engine.member_body), int(memory.STATE)))
+        members_of_bodies(state, engine.member_body, engine.member_pose, out)
+        return out
+
+    def pose_of(self, member: int) -> np.ndarray:
+        """Place and attitude of a member in its body, (7,)."""
+        return self.engine.member_pose[member]
 
     def tensions(self, floats: np.ndarray) -> np.ndarray:
         """Tensions of the cables of a world, (n_cables,) N."""

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag
+from transforms3d.quaternions import quat2mat
 
+from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
-from rotor_core.vehicles.rotors import rotor_set
+from rotor_core.state import State
+from rotor_core.vehicles.rotors import RotorSet, rotor_set
+from rotor_dynamics.model.system import merge_welds
+from rotor_sim.plant.system import system_from_scenario
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class Inputs:
         n_rotors: how many of the inputs are thrusts.
         mixing: to the wrenches of all vehicles and the accelerations, (4 n_vehicles + n_winches, m).
         lower, upper: limits, (m,) N and m/s^2.
-        hover: equal shares of the weight of everything, winches at rest, (m,).
+        hover: equal shares of the weight of everything, on rigid links without a moment; winches at rest, (m,).
         power: of a rotor at its shaft over its thrust to the power 3/2, (n_rotors,) W/N^1.5: drag torque times speed.
     """
 
@@ -55,6 +60,7 @@ def inputs_of(scenario: Scenario, *, winds: bool = True) -> Inputs:
     limits = np.array([s.thrust_limits for s in sets])
     weight = sum(e.mass_kg for e in model.entities) * scenario.environment.gravity_m_s2
     shares = np.repeat(weight / len(sets) / np.array(counts), counts)
+    _balance(scenario, sets, shares)
     power = [np.abs(s.mixing[3]) / np.sqrt(s.thrust_per_speed2) for s in sets]
     return Inputs(
         sum(counts),
@@ -64,3 +70,32 @@ def inputs_of(scenario: Scenario, *, winds: bool = True) -> Inputs:
         np.append(shares, np.zeros(len(strongest))),
         np.concatenate(power),
     )
+
+
+def _balance(scenario: Scenario, sets: list[RotorSet], thrusts: np.ndarray) -> None:
+    """Bring thrusts of vehicles that are not their own centres of mass to the smallest ones without a moment.
+
+    Of bodies as they stand in the start; what cables pull beside a centre is left out.
+
+    Args:
+        scenario: whose vehicles are the first members.
+        sets: their rotors.
+        thrusts: changed, (n_rotors,) N.
+    """
+    counts = [s.count for s in sets]
+    first = np.cumsum([0, *counts])
+    attitudes = State(initial_states(scenario)).attitude
+    for group in merge_welds(system_from_scenario(scenario)):
+        at_centre = len(group.members) == 1 and not group.places[0].p.any()
+        maps, columns = [], []
+        for member, place in zip(group.members, group.places, strict=True):
+            if member >= len(sets) or at_centre:
+                continue
+            R, s = quat2mat(place.q), sets[member]
+            forces = np.outer(R[:, 2], s.mixing[0])
+            maps.append(np.vstack([forces, np.cross(place.p, forces.T).T + R @ s.mixing[1:]]))
+            columns += range(first[member], first[member + 1])
+            up = R @ quat2mat(attitudes[member]).T[:, 2]
+        if maps:
+            wanted = np.append(thrusts[columns].sum() * up, np.zeros(3))
+            thrusts[columns] = np.linalg.lstsq(np.hstack(maps), wanted, rcond=None)[0]

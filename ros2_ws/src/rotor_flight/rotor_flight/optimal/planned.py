@@ -110,21 +110,21 @@ class PlannedLaw(TeamLaw):
         control = scenario.controller
         assert isinstance(control, PlannedControl)
         model = scenario.model
-        if team.rigid or len(team.vehicles) != len(model.vehicles):
+        if len(team.vehicles) != len(model.vehicles):
             raise ConfigError(
-                "controller.type: planned flies one team of free vehicles, with or without a payload on cables, to "
-                f"which all vehicles belong; {team.entity!r} is none. Rigidly linked teams need rigid_team."
+                "controller.type: planned flies one team, to which all vehicles belong; the team of "
+                f"{team.entity!r} is not all. Give the others a scenario of their own."
             )
         self._flight = flight = PlannedFlight.read(control.path)
         self._period = scenario.time.control_s
-        self._rotors = rotors = inputs_of(scenario, winds=False)
         nominal = replace(scenario, plant=(), changes=())
+        self._rotors = rotors = inputs_of(nominal, winds=False)
         states = initial_states(nominal)[:, FULL_STATE].copy()
         hover = rotors.wrenches(rotors.hover)
         self._world = world = Shooting(
             system_from_scenario(nominal), states, hover, step=scenario.time.step_s, steps=1
         )
-        world.check_plain("controller.type: planned")
+        world.check_entities(len(model.entities), "controller.type: planned")
         wanted = (rotors.n_rotors, world.n_moving)
         entities = len(model.entities)
         if (

@@ -10,7 +10,7 @@ import numpy as np
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.plans.plan import AXES, Plan, hold
-from rotor_core.state import OMEGA, STATE, P, Q, State, V
+from rotor_core.state import STATE, P, Q, State, V
 from rotor_dynamics.sensitivities.shooting import Periods, Shooting
 from rotor_flight.optimal.ddp import Problem, Solution, Term, Trajectory, World, optimize
 from rotor_flight.optimal.inputs import inputs_of
@@ -20,7 +20,6 @@ from rotor_flight.optimal.terms import (
     ClearanceTerm,
     EnergyTerm,
     InputTerm,
-    MemberPoses,
     StateTerm,
     TensionTerm,
     WinchTerm,
@@ -125,7 +124,7 @@ class Planning:
         self._system = simulation.engine.system
         step = task.duration_s / task.periods / task.steps
         self.shooting = self.shoot(step, task.steps)
-        self.shooting.check_plain("optimize")
+        self.shooting.check_entities(len(scenario.model.entities), "optimize")
         self.legs, self.nodes_of_goals = self._legs()
         self.clearances = self._clearances()
 
@@ -150,8 +149,18 @@ class Planning:
         return legs, nodes
 
     def _row(self, entity: str) -> int:
-        names = [e.name for e in self.scenario.model.entities]
-        return self.shooting.row_of(names.index(entity))
+        return self.shooting.row_of(self.scenario.model.index(entity))
+
+    def _term(
+        self, entity: str, first: int, target: np.ndarray, weight: np.ndarray, must: bool = False
+    ) -> StateTerm:
+        """About the state of an entity, which may be a part of its body; see :class:`StateTerm`."""
+        pose = self.shooting.pose_of(self.scenario.model.index(entity))
+        return StateTerm(self._row(entity), first, target, weight, must, pose)
+
+    def _place(self, entity: str, state: np.ndarray) -> np.ndarray:
+        """Of an entity, (3,) m, in states of bodies."""
+        return State(self.shooting.members(state)[self.scenario.model.index(entity)]).position
 
     def _clearances(self) -> ClearanceTerm | None:
         if self.task.clearance_m is None:
@@ -164,7 +173,7 @@ class Planning:
         terms: list[list[Term]] = [[] for _ in range(count + 1)]
         root = np.sqrt(task.duration_s / count)
         one = np.ones(3)
-        vehicles = [self._row(v.name) for v in self.scenario.model.vehicles]
+        vehicles = [v.name for v in self.scenario.model.vehicles]
         weights = task.weights
         n_rotors, n_legs = self.inputs.n_rotors, int(self.legs.max()) + 1
         by_input = np.full(len(self.hover), weights.thrust_per_n2_s)
@@ -175,15 +184,13 @@ class Planning:
             if weights.energy_per_j:
                 leg = int(self.legs[k])
                 terms[k].append(EnergyTerm(self.inputs.power, weights.energy_per_j, leg, n_legs))
-            for row in vehicles:
+            for name in vehicles:
                 if weights.rate_s:
-                    terms[k].append(
-                        StateTerm(row, 9, np.zeros(3), root * np.sqrt(weights.rate_s) * one)
-                    )
+                    rate = root * np.sqrt(weights.rate_s) * one
+                    terms[k].append(self._term(name, 9, np.zeros(3), rate))
                 if weights.tilt_per_s:
-                    terms[k].append(
-                        StateTerm(row, 3, LEVEL, root * np.sqrt(weights.tilt_per_s) * one)
-                    )
+                    tilt = root * np.sqrt(weights.tilt_per_s) * one
+                    terms[k].append(self._term(name, 3, LEVEL, tilt))
             if task.tension_n is not None:
                 weight = self.mass * self.scenario.environment.gravity_m_s2
                 terms[k].append(TensionTerm(*task.tension_n, scale=weight))
@@ -194,15 +201,12 @@ class Planning:
             terms[k] += within
         for goal, node in zip(task.goals, self.nodes_of_goals, strict=True):
             kept = np.array([axis not in goal.free for axis in "xyz"], float)
-            row = self._row(goal.entity)
-            if goal.position_m is not None:
-                terms[node].append(
-                    StateTerm(row, 0, np.array(goal.position_m), GOAL[0] * kept, True)
-                )
-            if goal.velocity_m_s is not None:
-                terms[node].append(
-                    StateTerm(row, 6, np.array(goal.velocity_m_s), GOAL[6] * kept, True)
-                )
+            for first, wanted in ((0, goal.position_m), (6, goal.velocity_m_s)):
+                if wanted is not None:
+                    weight = GOAL[first] * kept
+                    terms[node].append(
+                        self._term(goal.entity, first, np.array(wanted), weight, True)
+                    )
         if task.rest_at is not None:
             terms[count] += self._rest()
         kept = task.reserve * (self.inputs.upper - self.inputs.lower)
@@ -226,7 +230,7 @@ class Planning:
     def _rest(self) -> list[Term]:
         """Everything at rest in the formation of the start, moved to ``rest_at``."""
         start = self.shooting.state(self.shooting.start[1]).copy()
-        moved = np.array(self.task.rest_at) - start[self._row(self.task.entity), P : P + 3]
+        moved = np.array(self.task.rest_at) - self._place(self.task.entity, start)
         one = np.ones(3)
         nothing = np.zeros(self.inputs.n_winches)
         terms: list[Term] = [WinchTerm(nothing, nothing, nothing)] if len(nothing) else []
@@ -320,7 +324,7 @@ class Planning:
         K = self.hold_gains()
         start = world.state(world.start[1]).copy()
         row = self._row(task.entity)
-        here = start[row, P : P + 3].copy()
+        here = self._place(task.entity, start)
         plan = self._guessed_plan(here)
         pace = plan.duration / task.duration_s
         moved = start.copy()
@@ -389,12 +393,11 @@ class Planning:
         solution = self.regulated(solution)
         task, rng = self.task, np.random.default_rng(self.task.disturbed.seed)
         entity, goal, kept = self._last_goal(solution)
-        row = self._row(entity)
 
         def miss(flown: Trajectory | None) -> float:
             if flown is None:
                 return np.inf
-            end = self.shooting.state(flown.nodes[-1][1])[row, P : P + 3]
+            end = self._place(entity, self.shooting.state(flown.nodes[-1][1]))
             return float(np.linalg.norm(kept * (end - goal)))
 
         whole = self.fly(solution)
@@ -405,10 +408,9 @@ class Planning:
             State(states).velocity[:] += rng.normal(0.0, task.disturbed.velocity_m_s, 3)
             misses.append(miss(self.fly(solution, states)))
         flown = whole or solution.trajectory
-        poses = MemberPoses(self.shooting, len(self.scenario.model.entities))
-        states = np.array([self._entities(poses, floats) for _, floats in flown.nodes])
+        states = np.array([self._entities(floats) for _, floats in flown.nodes])
         times = np.append(0.0, np.cumsum(flown.lengths[self.legs]))
-        clearance, pulls = self._closest(solution, poses)
+        clearance, pulls = self._closest(solution)
         tensions = np.array([self.shooting.tensions(floats) for _, floats in flown.nodes])
         within = float(np.mean(np.array(misses) < task.disturbed.within_m)) if misses else 1.0
         winches = np.array([self.shooting.winding(floats) for _, floats in flown.nodes])
@@ -427,7 +429,7 @@ class Planning:
             place = last[-1].position_m if last[-1].at == 1.0 else None
         if place is None:
             end = self.shooting.state(solution.trajectory.nodes[-1][1])
-            place = end[self._row(entity), P : P + 3]
+            place = self._place(entity, end)
         return entity, np.array(place), np.array([axis not in free for axis in "xyz"], float)
 
     def _worlds(self, solution: Solution) -> Iterator[np.ndarray]:
@@ -447,14 +449,14 @@ class Planning:
                     return
                 yield node[1]
 
-    def _closest(self, solution: Solution, poses: MemberPoses) -> tuple[float, tuple[float, float]]:
+    def _closest(self, solution: Solution) -> tuple[float, tuple[float, float]]:
         """Smallest distance of what must stay apart, m, and smallest and largest tension, N, all along the flight."""
         clearance, least, most = np.inf, np.inf, 0.0
         for floats in self._worlds(solution):
             if self.clearances is not None:
-                state = np.ascontiguousarray(self._entities(poses, floats)[:, : int(V)])
-                found = self.clearances.clearances.distances(state, self.clearances.groups, np.inf)
-                clearance = min([clearance, *(d for _, d, _ in found)])
+                clearance = min(
+                    [clearance, *self.clearances.distances(self.shooting.state(floats))]
+                )
             pulls = self.shooting.tensions(floats)
             least, most = min(least, pulls.min(initial=np.inf)), max(most, pulls.max(initial=0.0))
         return clearance, (float(least), float(most))
@@ -473,12 +475,6 @@ class Planning:
                 found.append(f"a tension is {most:.3g} N of at most {high:g}")
         return tuple(found)
 
-    def _entities(self, poses: MemberPoses, floats: np.ndarray) -> np.ndarray:
-        state = self.shooting.state(floats)
-        out = np.zeros((len(self.scenario.model.entities), int(STATE)))
-        out[:, : int(V)] = poses.of(state)
-        for i in range(len(out)):
-            row = state[self.shooting.row_of(i)]
-            out[i, V : V + 3] = row[V : V + 3]
-            out[i, OMEGA : OMEGA + 3] = row[OMEGA : OMEGA + 3]
-        return out
+    def _entities(self, floats: np.ndarray) -> np.ndarray:
+        """States of all entities, (n_entities, 13)."""
+        return self.shooting.members(self.shooting.state(floats))

@@ -9,7 +9,7 @@ from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
-from rotor_core.state import OMEGA, P, Pose, Q, State, V
+from rotor_core.state import OMEGA, P, Q, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Term
 
@@ -23,16 +23,26 @@ REMEMBERED = 4096
 """States whose distances are kept: cost, slopes and violation of one flight ask for the same."""
 
 
+AT_CENTRE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+"""Pose of a body in itself."""
+
+
+def cross_matrix(v: np.ndarray) -> np.ndarray:
+    """Matrix (3, 3) whose product with w is v x w."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
 @dataclass(frozen=True)
 class StateTerm(Term):
-    """Part of the state of a body about a target, weighted.
+    """Part of the state of a body, or of a member of it, about a target, weighted.
 
     Attributes:
-        body: row of its body.
+        body: row of the body.
         first: of the coordinates: 0 place, 3 attitude, 6 velocity, 9 body rate.
         target: (3,), or an attitude (4,).
         weight: of each component, (3,); a root, because residuals are squared.
         is_constraint: it must be zero.
+        pose: of the member in the body, (7,).
     """
 
     body: int
@@ -40,35 +50,54 @@ class StateTerm(Term):
     target: np.ndarray
     weight: np.ndarray
     is_constraint: bool = False
+    pose: np.ndarray = field(default_factory=lambda: AT_CENTRE)
+
+    def _between(self, row: np.ndarray) -> np.ndarray:
+        """Quaternion from the target to the attitude of the member, the short way round, (4,)."""
+        attitude = qmult(row[Q : Q + 4], self.pose[Q : Q + 4])
+        q = qmult(self.target * (1.0, -1.0, -1.0, -1.0), attitude)
+        return q * np.sign(q[0] or 1.0)
 
     def residual(self, node: Node) -> np.ndarray:
         """Weighted deviation; of attitudes twice the vector part of the quaternion between."""
         row = node.state[self.body]
         if self.first == 3:
-            between = qmult(self.target * (1.0, -1.0, -1.0, -1.0), row[Q : Q + 4])
-            return self.weight * 2.0 * np.sign(between[0] or 1.0) * between[1:]
+            return self.weight * 2.0 * self._between(row)[1:]
         column = {0: P, 6: V, 9: OMEGA}[self.first]
-        return self.weight * (row[column : column + 3] - self.target)
+        is_ = row[column : column + 3]
+        place = self.pose[P : P + 3]
+        if self.first == 9:
+            is_ = quat2mat(self.pose[Q : Q + 4]).T @ is_
+        elif place.any():
+            arm = place if self.first == 0 else np.cross(row[OMEGA : OMEGA + 3], place)
+            is_ = is_ + quat2mat(row[Q : Q + 4]) @ arm
+        return self.weight * (is_ - self.target)
 
     def slopes(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
         """With the coordinates of the body."""
         jx = np.zeros((3, node.shooting.n))
-        inner = np.eye(3)
+        row, place = node.state[self.body], self.pose[P : P + 3]
+        inner, R_GM = np.eye(3), quat2mat(self.pose[Q : Q + 4])
         if self.first == 3:
-            q = qmult(
-                self.target * (1.0, -1.0, -1.0, -1.0),
-                node.state[self.body, Q : Q + 4],
-            )
-            q = q * np.sign(q[0] or 1.0)
-            w, v = q[0], q[1:]
-            inner = w * np.eye(3) + np.array(
-                [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
-            )
-        for j in range(3):
-            at = node.shooting.columns[self.body, self.first + j]
-            if at >= 0:
-                jx[:, at] = self.weight * inner[:, j]
+            q = self._between(row)
+            inner = (q[0] * np.eye(3) + cross_matrix(q[1:])) @ R_GM.T
+        elif self.first == 9:
+            inner = R_GM.T
+        elif place.any():
+            R = quat2mat(row[Q : Q + 4])
+            arm = place if self.first == 0 else np.cross(row[OMEGA : OMEGA + 3], place)
+            self._write(jx, node, 3, -R @ cross_matrix(arm))
+            if self.first == 6:
+                self._write(jx, node, 9, -R @ cross_matrix(place))
+        self._write(jx, node, self.first, inner)
         return jx, np.zeros((3, len(node.inputs)))
+
+    def _write(self, jx: np.ndarray, node: Node, first: int, block: np.ndarray) -> None:
+        """Write derivatives (3, 3) with three coordinates of the body, as far as it has them."""
+        for j in range(3):
+            at = node.shooting.columns[self.body, first + j]
+            if at >= 0:
+                jx[:, at] = self.weight * block[:, j]
 
 
 @dataclass(frozen=True)
@@ -243,7 +272,8 @@ class ClearanceTerm(Term):
         clearances: of the scenario.
         groups: numbers of the pairs, with the rows of the bodies that move them.
         least: m.
-        poses: of entities from states of bodies.
+        shooting: the world.
+        n_entities: the first members.
         watched: how far beyond the least distances still count, m.
         overlapping: distance of pairs that overlap, m: no direction leads out, so that no trial may come there.
     """
@@ -251,7 +281,8 @@ class ClearanceTerm(Term):
     clearances: Clearances
     groups: dict[int, tuple[int, ...]]
     least: float
-    poses: MemberPoses
+    shooting: Shooting
+    n_entities: int
     watched: float
     overlapping: float
     is_constraint: bool = True
@@ -265,10 +296,19 @@ class ClearanceTerm(Term):
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             farthest = self.least + self.watched
-            out = self.clearances.within(self.poses.of(state), farthest)[list(self.groups)]
+            out = self.clearances.within(self._poses(state), farthest)[list(self.groups)]
             out = np.where(out > 0.0, np.minimum(out, farthest), self.overlapping)
             self._known[key] = out
         return self._known[key]
+
+    def distances(self, state: np.ndarray) -> list[float]:
+        """Of all pairs, however far, m."""
+        found = self.clearances.distances(self._poses(state), self.groups, np.inf)
+        return [distance for _, distance, _ in found]
+
+    def _poses(self, state: np.ndarray) -> np.ndarray:
+        """Of all entities, (n_entities, 7)."""
+        return np.ascontiguousarray(self.shooting.members(state)[: self.n_entities, : int(V)])
 
     def forget(self) -> None:
         """Forget the distances that are remembered."""
@@ -301,7 +341,7 @@ class ClearanceTerm(Term):
             turn = np.array([1.0, 0.0, 0.0, 0.0])
             turn[axis - 2] = 0.5 * by
             state[body, Q : Q + 4] = qmult(state[body, Q : Q + 4], turn)
-        return self.clearances.distances(self.poses.of(state), [g], np.inf)[0][1]
+        return self.clearances.distances(self._poses(state), [g], np.inf)[0][1]
 
 
 def clearance_term(
@@ -312,7 +352,10 @@ def clearance_term(
     watched: float = 0.1,
     overlapping: float = -np.inf,
 ) -> ClearanceTerm:
-    """Of all pairs of a scenario but cables and what they are tied to; see :class:`ClearanceTerm`."""
+    """Of all pairs of a scenario; left out are cables and what they are tied to, and parts of one body.
+
+    Arguments as of :class:`ClearanceTerm`.
+    """
     clearances = Clearances(scenario)
     entities = {e.name: i for i, e in enumerate(scenario.model.entities)}
     cables = dict(zip(scenario.model.cable_names, scenario.model.cables, strict=True))
@@ -330,32 +373,6 @@ def clearance_term(
                     for body, _ in cables[name].path
                     if body in entities
                 }
-        groups[g] = tuple(sorted(rows))
-    poses = MemberPoses(shooting, len(entities))
-    return ClearanceTerm(clearances, groups, least, poses, watched, overlapping)
-
-
-class MemberPoses:
-    """Poses of entities from states of bodies.
-
-    Args:
-        shooting: the world.
-        n_entities: the first members.
-    """
-
-    def __init__(self, shooting: Shooting, n_entities: int) -> None:
-        engine = shooting.engine
-        self._body = engine.member_body[:n_entities].copy()
-        place = Pose(engine.member_pose[:n_entities])
-        self._p, self._q = place.position.copy(), place.attitude.copy()
-
-    def of(self, state: np.ndarray) -> np.ndarray:
-        """Poses, (n_entities, 7)."""
-        out = np.empty((len(self._body), 7))
-        for i, b in enumerate(self._body):
-            body, pose = State(state[b]), Pose(out[i])
-            pose.position[:] = body.position
-            if self._p[i].any():
-                pose.position[:] += quat2mat(body.attitude) @ self._p[i]
-            pose.attitude[:] = qmult(body.attitude, self._q[i])
-        return out
+        if len(rows) > 1 or not all(name in entities for name in names):
+            groups[g] = tuple(sorted(rows))
+    return ClearanceTerm(clearances, groups, least, shooting, len(entities), watched, overlapping)
