@@ -292,7 +292,9 @@ class Controller:
     def _hold_sums(self, asked: np.ndarray) -> None:
         """Let no sum grow of a team that asked for other thrusts, (n_vehicles,) N, than it gets (C.50)."""
         for law, rows in self._summing:
-            law.load[HELD] = float(np.any(asked[rows] != self.commands[rows, 0]))
+            got = self.commands[rows, 0]
+            # NaN is that of vehicles that others fly: neither more nor less
+            law.load[HELD] = float(np.any((asked[rows] < got) | (asked[rows] > got)))
 
     def __call__(
         self,
@@ -334,6 +336,8 @@ class Controller:
             self.references[i] = numbers(
                 f"reference for {team.entity!r}", wanted.array, int(REFERENCE)
             )
+            if isinstance(law, TeamLaw):
+                law.forget_plan()
         n, n_joints = len(self._entities), len(self.efforts)
         rows = measured.of(self._entities) if isinstance(measured, States) else measured
         states = np.asarray(rows)

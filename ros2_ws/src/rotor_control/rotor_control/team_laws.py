@@ -99,7 +99,10 @@ class TeamLaw:
         rows: of the vehicles, then the payload, in the states.
         memory: integral of the position error, (3,).
         ahead: nominal motion (n, AHEAD), without rows where the law does not use it.
+        uses_gains: whether what is packed acts; False of laws that have weights, or gains of a file.
     """
+
+    uses_gains = True
 
     def __init__(self, scenario: Scenario, team: Team) -> None:
         self.team = team
@@ -125,6 +128,9 @@ class TeamLaw:
         if self._preview is not None:
             self._preview.look(plan, t)
             self._look_ahead(self._preview)
+
+    def forget_plan(self) -> None:
+        """Follow single references from now on."""
 
     def _look_ahead(self, preview: Preview) -> None:
         """Compute :attr:`ahead`."""

@@ -75,6 +75,6 @@ def tunable_gains(scenario: Scenario, controller: Controller) -> dict[str, Tunab
     """Gains by name, such as ``payload.position_per_s2.x`` or ``quad1.attitude_n_m.z``."""
     out: dict[str, Tunable] = {}
     for law in controller.laws:
-        if isinstance(law, TeamLaw):  # open loop has no gains
+        if isinstance(law, TeamLaw) and law.uses_gains:  # open loop has none
             _gains_of(law, scenario, out)
     return out

@@ -16,6 +16,7 @@ from rotor.graph.adapters import ADAPTERS
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
+from rotor_recordings.formats.own_topics import TOPICS, OwnTopics
 from rotor_recordings.formats.topics import recorded_topics
 
 PLANTS = ("simulator", "laboratory")
@@ -168,11 +169,15 @@ def _recorder(options: GraphOptions, scenario: Scenario, ours: NodePlan) -> Node
     theirs = dict(options.remaps)
     names = [theirs.get(t.name, t.name) for t in recorded_topics(scenario)]
     topics = [n if n.startswith("/") else f"{options.namespace}/{n}" for n in names]
+    ours_of = {t.name: n for t, n in zip(recorded_topics(scenario), topics, strict=True)}
+    told = OwnTopics.of_names(options.namespace, ours_of).text()
     command = ["ros2", "bag", "record", "-s", "mcap", "-o", str(options.bag)]
     if not options.namespace:
         command.append("--use-sim-time")  # it knows no clock but /clock
     command += ["--storage-preset-profile", "zstd_fast"]
-    command += ["--custom-data", f"scenario={_as_value(scenario)}", "--topics", *topics]
+    command += ["--custom-data", f"scenario={_as_value(scenario)}"]
+    command += [f"{TOPICS}={told}"] if told else []
+    command += ["--topics", *topics]
     return ProgramPlan("recorder", tuple(command))
 
 
@@ -257,7 +262,9 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     # whatever is on simulation time listens to the absolute name
     names = [t.name for t in recorded_topics(scenario) if not t.name.startswith("/")]
     absolute = [f"/{name}" for name in (*names, *GOAL_TOPICS)] if options.namespace else []
-    clock = tuple((name, f"{options.namespace}{name}") for name in absolute)
+    theirs = dict(options.remaps)
+    # the first rule that fits counts: names of others first
+    clock = tuple((name, theirs.get(name[1:], f"{options.namespace}{name}")) for name in absolute)
     if options.rviz:
         plan["rviz"] = NodePlan(
             "rviz", "rviz2", "rviz2", {"use_sim_time": True}, (*clock, *options.remaps),

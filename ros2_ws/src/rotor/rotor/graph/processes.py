@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +20,9 @@ from rotor_core.errors import ConfigError
 
 GRACE = 5.0
 """After SIGINT a process has this long before SIGTERM, and then again before SIGKILL, s."""
+
+HURRY = 1.0
+"""The same after another Ctrl-C, s."""
 
 FOLLOW = ("setpriv", "--pdeathsig", "INT", "--")
 """In front of a command line: the process gets SIGINT when its parent dies, whatever killed that (util-linux)."""
@@ -155,9 +160,25 @@ def follow_parent() -> tuple[str, ...]:
     return FOLLOW if shutil.which(FOLLOW[0]) else ()
 
 
-def _prepare_child() -> None:
-    """In the child: hear signals again."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+@contextmanager
+def uninterrupted() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM do not interrupt the block: their numbers are kept in the list that it gets.
+
+    A mask would not do: another thread of the process takes the signal then, and Python interrupts the main one.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came  # Python interrupts the main one alone
+        return
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number)) or signal.SIG_DFL
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class ProcessGroup:
@@ -186,21 +207,18 @@ class ProcessGroup:
         command = command_line(plan)
         log = self._log_directory / f"{plan.name}.log"
         # a Ctrl-C between start and registration would leave a process that nobody stops
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-        try:
-            with log.open("w") as file:
-                process = subprocess.Popen(
-                    (*follow_parent(), *command),
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
-                    env=self._environment,
-                    start_new_session=True,
-                    preexec_fn=_prepare_child,
-                )
+        with uninterrupted() as came, log.open("w") as file:
+            process = subprocess.Popen(
+                (*follow_parent(), *command),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env=self._environment,
+                start_new_session=True,
+            )
             child = self.children[plan.name] = Child(plan.name, process, log)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number in came[:1]:
+            signal.raise_signal(number)
         return child
 
     def ended(self) -> list[Child]:
@@ -208,25 +226,23 @@ class ProcessGroup:
         return [c for c in self.children.values() if not c.running and not c.stopped]
 
     def stop(self) -> None:
-        """SIGINT, then SIGTERM, then SIGKILL; one process after the other."""
+        """SIGINT, then SIGTERM, then SIGKILL; one process after the other. Ctrl-C meanwhile shortens the waits."""
         rest = [name for name in self.children if name not in self._stop_order]
-        for name in (*self._stop_order, *rest):
-            child = self.children.get(name)
-            if child is None or child.stopped:
-                continue
-            child.stopped = True
-            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-                if not child.running:
-                    break
-                os.killpg(child.process.pid, sig)
-                _wait(child.process, GRACE)
+        with uninterrupted() as came:
+            for name in (*self._stop_order, *rest):
+                child = self.children.get(name)
+                if child is None or child.stopped:
+                    continue
+                child.stopped = True
+                for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                    if not child.running:
+                        break
+                    os.killpg(child.process.pid, sig)
+                    _wait(child.process, came)
 
 
-def _wait(process: subprocess.Popen, seconds: float) -> None:
-    # a second Ctrl-C must not leave processes behind: it only shortens the wait
-    end = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            time.sleep(0.02)
-        except KeyboardInterrupt:
-            end = min(end, time.monotonic() + 1.0)
+def _wait(process: subprocess.Popen, came: list[int]) -> None:
+    """Wait for the end of a process, less long once a signal has come."""
+    begin = time.monotonic()
+    while process.poll() is None and time.monotonic() < begin + (HURRY if came else GRACE):
+        time.sleep(0.02)

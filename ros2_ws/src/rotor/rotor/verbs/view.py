@@ -18,6 +18,7 @@ def _view(options: argparse.Namespace) -> int:
         port=options.port,
         seed=options.seed,
         namespace=options.namespace,
+        scenario=options.scenario,
     )
 
 
@@ -27,6 +28,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--live", action="store_true", help="show the nodes that run the scenario (./rotor up)"
     )
     add_namespace(sub, "of the running nodes (--live), such as /lab2")
+    sub.add_argument("--scenario", help="what flew, where a recording does not say")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
     sub.add_argument("--port", type=int, default=8080, help="default: 8080, or the next free one")
     sub.add_argument("--seed", type=int, default=None, help="of the random streams")

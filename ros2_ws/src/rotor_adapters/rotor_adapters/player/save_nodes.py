@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from rotor_msgs.srv import Save
@@ -17,6 +18,8 @@ LISTEN = 1.0
 def save_nodes(folder: Path, *, play: bool, namespace: str = "") -> list[str]:
     """Files of simulator, planner and controller, written while the simulator stands; it plays afterwards if asked.
 
+    Where one cannot be written, it goes on as it did before.
+
     Args:
         folder: of the files.
         play: afterwards.
@@ -26,7 +29,7 @@ def save_nodes(folder: Path, *, play: bool, namespace: str = "") -> list[str]:
         RotorError: no simulator answers, or a node cannot be saved.
     """
     with caller("save_nodes", namespace) as node:
-        call(node, Trigger, "simulator/pause", Trigger.Request())
+        stood = "already" in call(node, Trigger, "simulator/pause", Trigger.Request()).message
         written = []
         try:
             for name in ("simulator", "planner", "controller"):
@@ -36,7 +39,9 @@ def save_nodes(folder: Path, *, play: bool, namespace: str = "") -> list[str]:
                     continue
                 written.append(call(node, Save, service, Save.Request(folder=str(folder))).message)
         except RotorError:
-            call(node, Trigger, "simulator/play", Trigger.Request())
+            if not stood:
+                with suppress(RotorError):  # why nothing was saved matters more
+                    call(node, Trigger, "simulator/play", Trigger.Request())
             raise
         if play:
             call(node, Trigger, "simulator/play", Trigger.Request())

@@ -35,7 +35,9 @@ from rotor_core.ros.compiling import COMPILING
 from rotor_core.ros.node import declare, run, scenario_parameter, spin
 from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.message_store import message_store, offered_qos
+from rotor_recordings.formats.own_topics import OwnTopics
 from rotor_recordings.formats.topics import (
+    DIAGNOSTICS,
     TEAM_COMMAND,
     TEAM_STATE,
     Topic,
@@ -57,8 +59,6 @@ SLOW = 1.0
 DRAIN_PAUSE, DRAIN_LOOKS, DRAIN_LIMIT = 0.05, 5, 4.0
 """A stopping recorder looks for one more message this long, s, ends when so many looks in a row found none, and
 in all after at most this long, s. Looks are counted, since a process without a core sees time go by but no messages."""
-
-DIAGNOSTICS = "/diagnostics"
 
 DEPTH = 2000
 """Messages that may wait while a file is written."""
@@ -92,7 +92,10 @@ class RecorderNode(Node):
         )
         topics = laboratory_topics(scenario) if plant == "laboratory" else recorded_topics(scenario)
         store = message_store(t.type for t in topics)
-        self._bag = LiveBag(path, dump_scenario(scenario))
+        # the bag says what the graph says: namespaces and remaps included
+        names = {t.name: self.resolve_topic_name(t.name) for t in topics}
+        own = OwnTopics.of_names(self.get_namespace(), names)
+        self._bag = LiveBag(path, dump_scenario(scenario), topics=own)
         self._last_ns = nanoseconds(START_TIME)
         self._count = 0
         self._heard: set[str] = set()
@@ -141,12 +144,13 @@ class RecorderNode(Node):
             self._heard.add(topic.name)
             if topic.name == DIAGNOSTICS and COMPILING.encode() in data:
                 self._began = time.monotonic()
-            self._write(connections[0], topic.stamp_at, data)
+            # others tell there, too, by clocks of their own
+            stamp_at = None if topic.name == DIAGNOSTICS else topic.stamp_at
+            self._write(connections[0], stamp_at, data)
 
         subscription = self.create_subscription(
             message_class(topic.type), topic.name, write, profile, raw=True
         )
-        # the bag says what the graph says: namespaces and remaps included
         connections.append(
             self._bag.add(subscription.topic_name, topic.type, store, [offered_qos(topic)])
         )

@@ -87,7 +87,7 @@ def _balance(scenario: Scenario, sets: list[RotorSet], thrusts: np.ndarray) -> N
     attitudes = State(initial_states(scenario)).attitude
     for group in merge_welds(system_from_scenario(scenario)):
         at_centre = len(group.members) == 1 and not group.places[0].p.any()
-        maps, columns = [], []
+        maps, columns, up = [], [], np.zeros(3)
         for member, place in zip(group.members, group.places, strict=True):
             if member >= len(sets) or at_centre:
                 continue

@@ -105,6 +105,8 @@ def _fit(arrays: dict[str, np.ndarray]) -> bool:
 class PlannedLaw(TeamLaw):
     """Thrusts of an optimized flight and its feedback, for all vehicles of a scenario."""
 
+    uses_gains = False
+
     def __init__(self, scenario: Scenario, team: Team) -> None:
         super().__init__(scenario, team)
         control = scenario.controller
@@ -145,6 +147,10 @@ class PlannedLaw(TeamLaw):
     def reset(self) -> None:
         """Forget the plan."""
         self.memory[:] = 0.0
+        self.forget_plan()
+
+    def forget_plan(self) -> None:
+        """Hold the formation of the start where the reference is."""
         self._plan, self._is_own, self._time = None, False, 0.0
 
     def follow(self, plan: Plan, t: float) -> None:

@@ -73,6 +73,8 @@ class PredictiveLaw(TeamLaw):
         failures: solutions that could not be made so far; the last good one goes on.
     """
 
+    uses_gains = False
+
     def __init__(self, scenario: Scenario, team: Team) -> None:
         super().__init__(scenario, team)
         control = scenario.controller
@@ -131,6 +133,10 @@ class PredictiveLaw(TeamLaw):
     def follow(self, plan: Plan, t: float) -> None:
         """Remember the plan and the time in it."""
         self._plan = plan, t
+
+    def forget_plan(self) -> None:
+        """Hold what is referred to."""
+        self._plan = None
 
     def _end_cost(self) -> np.ndarray:
         """Root of the cost of the regulator about hover."""

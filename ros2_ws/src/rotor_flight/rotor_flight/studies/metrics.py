@@ -69,6 +69,13 @@ def _slack_share(flight: Flight) -> float:
     return float(slack.sum() / known.sum()) if known.any() else float("nan")
 
 
+def _largest_thrust(flight: Flight) -> float:
+    """Of multirotors, N: helicopters are told angles. NaN where there are none."""
+    vehicles = flight.scenario.model.vehicles
+    rows = [i for i, v in enumerate(vehicles) if v.helicopter is None]
+    return largest(flight.commands[:, rows, 0]) if rows else float("nan")
+
+
 def _integration(flight: Flight, *, figure: str) -> float:
     """A figure of error control; NaN in recordings, which do not have it."""
     value = flight.extra.get("integration", {}).get(figure)
@@ -83,7 +90,7 @@ _OURS: dict[str, Metric] = {
     "tilt_max_deg": _tilt,
     "speed_max_m_s": lambda f: largest(np.linalg.norm(State(f.states).velocity, axis=2)),
     "height_min_m": lambda f: float(f.states[:, :, 2].min()),
-    "thrust_max_n": lambda f: largest(f.commands[:, :, 0]),
+    "thrust_max_n": _largest_thrust,
     "tension_min_n": lambda f: smallest(_tensions(f)),
     "tension_max_n": lambda f: largest(_tensions(f)),
     "slack_share": _slack_share,

@@ -78,7 +78,7 @@ class CableComparison:
 
 def cable_motions(
     model: Model, gravity: float, bodies: dict[str, Samples], step: float,
-    recorded: Mapping[str, tuple[np.ndarray, np.ndarray]] = MappingProxyType({}),
+    recorded: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = MappingProxyType({}),
 ) -> dict[str, CableMotion]:  # fmt: skip
     """Motions of the cables whose two ends are known, by name; of lines of one length only.
 
@@ -89,7 +89,8 @@ def cable_motions(
         gravity: m/s^2.
         bodies: motion by entity, every ``step`` s.
         step: s.
-        recorded: tensions (N,) N and flags (N,) as recorded, by cable; empty: not recorded.
+        recorded: tensions (N,) N, whether it is taut and whether it is whole (N,) as recorded, by cable; empty: not
+            recorded. What is cut has no length.
     """
     out: dict[str, CableMotion] = {}
     ends = {
@@ -103,8 +104,9 @@ def cable_motions(
             continue
         distances = np.linalg.norm(a - b, axis=1)
         if name in recorded:
-            tension, taut = recorded[name]
-            slack, source = ~taut, "recorded"
+            tension, taut, whole = recorded[name]
+            slack, source = ~taut & whole, "recorded"
+            distances = np.where(whole, distances, np.nan)
         else:
             tension = tensions.get(name, np.full(len(distances), np.nan))
             slack = slack_rows(distances, step)

@@ -81,14 +81,16 @@ def clock_offset(pairs: list[tuple[Track, Track]]) -> ClockOffset:
 
 
 def _correlated(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Correlation of two signals of all bodies for all shifts: lags, and values; -1 where too little overlaps."""
+    """Correlation of two signals of all bodies for all shifts: lags, and values; -1 where too little overlaps.
+
+    A body counts where it overlaps: one that was seen for a moment limits no other.
+    """
     total = None
     for a, b in pairs:
         total = _add(total, _products(a, b))
     assert total is not None
-    lags, n, ab, aa, bb, sa, sb = total
-    lengths = [min(len(a), len(b)) for a, b in pairs]
-    enough = n >= min(SHORTEST / STEP, 0.5 * min(lengths)) * len(pairs)
+    lags, n, ab, aa, bb, sa, sb, overlapping = total
+    enough = overlapping > 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (aa - sa**2 / n) * (bb - sb**2 / n)
         values = np.where(enough & (variance > 1e-12), (ab - sa * sb / n) / np.sqrt(variance), -1.0)
@@ -139,7 +141,7 @@ def _speeds(track: Track, begin: int) -> np.ndarray:
 
 
 def _products(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Sums over what overlaps, for all shifts: lags of ``b`` to the right, count, ab, aa, bb, a, b."""
+    """Sums over what overlaps, for all shifts: lags of ``b`` to the right, count, ab, aa, bb, a, b; enough (1)."""
     known_a, known_b = (~np.isnan(a)).astype(float), (~np.isnan(b)).astype(float)
     a, b = np.nan_to_num(a), np.nan_to_num(b)
 
@@ -156,15 +158,21 @@ def _products(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
         both(known_a, b * b),
         both(a, known_b),
         both(known_a, b),
+        (count >= min(SHORTEST / STEP, 0.5 * min(len(a), len(b)))).astype(float),
     )
 
 
 def _add(
     total: tuple[np.ndarray, ...] | None, more: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, ...]:
-    """Sums of several bodies, over the lags that all have."""
+    """Sums of several bodies, over the lags that any has."""
     if total is None:
         return more
-    low, high = max(total[0][0], more[0][0]), min(total[0][-1], more[0][-1])
-    x, y = (slice(low - t[0][0], high - t[0][0] + 1) for t in (total, more))
-    return (total[0][x], *(p[x] + q[y] for p, q in zip(total[1:], more[1:], strict=True)))
+    low, high = min(total[0][0], more[0][0]), max(total[0][-1], more[0][-1])
+    out = [np.arange(low, high + 1)]
+    for parts in zip(total[1:], more[1:], strict=True):
+        summed = np.zeros(len(out[0]))
+        for lags, part in zip((total[0], more[0]), parts, strict=True):
+            summed[lags[0] - low : lags[-1] - low + 1] += part
+        out.append(summed)
+    return tuple(out)

@@ -348,7 +348,8 @@ def _cables(
             tensions, taut = rows.nearest(at)
             names = rows.names or scenario.model.cable_names
             if len(names) == tensions.shape[1]:  # else they are of another scenario
-                known = {n: (tensions[:, k], taut[:, k]) for k, n in enumerate(names)}
+                whole = rows.whole(at)
+                known = {n: (tensions[:, k], taut[:, k], whole[:, k]) for k, n in enumerate(names)}
         motions.append(cable_motions(scenario.model, gravity, bodies, step, known))
     lengths = dict(
         zip(scenario.model.cable_names, (c.length_m for c in scenario.model.cables), strict=True)

@@ -31,8 +31,11 @@ from rotor_recordings.formats.bags import (
     custom_data,
     odometry_states,
     opened,
+    topics_of_flight,
 )
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
+from rotor_recordings.formats.own_topics import OwnTopics
+from rotor_recordings.formats.topics import DIAGNOSTICS
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
 from rotor_sim.plant.heavy_cables import heavy_counts
@@ -66,7 +69,7 @@ def read_flight(
     """
     with opened(path) as reader:
         scenario = scenario or _scenario(path)
-        heard = _Heard(path, scenario, states)
+        heard = _Heard(path, scenario, states, topics_of_flight(path, reader.connections))
         heard.extra |= _figures(path)
         if asked := heard.extra.pop(ASKED, None):
             heard.asked[:] = asked
@@ -77,8 +80,8 @@ def read_flight(
 class _Heard:
     """What the topics of a bag told."""
 
-    def __init__(self, path: Path, scenario: Scenario, states: str) -> None:
-        self._path, self.scenario = path, scenario
+    def __init__(self, path: Path, scenario: Scenario, states: str, topics: OwnTopics) -> None:
+        self._path, self.scenario, self._topics = path, scenario, topics
         self.vehicles = [v.name for v in scenario.model.vehicles]
         self.truth: dict[str, Rows] = {e.name: Rows() for e in scenario.model.entities}
         self.joints: dict[str, Rows] = {
@@ -115,17 +118,17 @@ class _Heard:
     def listen(self, reader: AnyReader) -> None:
         """Take up all messages of a bag."""
 
-        def last(topic: str) -> str:
-            return topic.rsplit("/", 1)[-1]
+        def kind_of(topic: str) -> str:
+            return topic[1:] if topic == DIAGNOSTICS else self._topics.kind_of(topic)
 
-        many = [c for c in reader.connections if last(c.topic) in self._tables]
+        many = [c for c in reader.connections if kind_of(c.topic) in self._tables]
         for heard in tables(reader, many):
-            *_, whose, kind = ("", *heard.connection.topic.split("/"))
+            *_, whose, kind = ("", *self._topics.name_of(heard.connection.topic).split("/"))
             self._tables[kind](whose, heard.table)
-        few = [c for c in reader.connections if last(c.topic) in self._messages]
+        few = [c for c in reader.connections if kind_of(c.topic) in self._messages]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
-            self._messages[last(connection.topic)](message)
+            self._messages[kind_of(connection.topic)](message)
 
     def _hear_states(self, entity: str, table: MessageTable) -> None:
         if entity not in self.truth:
@@ -196,9 +199,13 @@ class _Heard:
         self.extra["mission"] = mission_from_message(message)
 
     def _hear_diagnostics(self, message: Any) -> None:
-        if not message.status:
-            return
-        values = {v.key: v.value for v in message.status[0].values}
+        for status in message.status:
+            if self._topics.has_node(
+                status.hardware_id
+            ):  # drivers and other worlds tell there, too
+                self._hear_status({v.key: v.value for v in status.values})
+
+    def _hear_status(self, values: dict[str, str]) -> None:
         for k, name in enumerate(self.vehicles):
             if (numbers := asked_from(values, name)) is not None:
                 self.asked[k] = numbers

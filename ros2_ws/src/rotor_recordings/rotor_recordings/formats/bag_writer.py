@@ -14,7 +14,7 @@ from rosbags.typesys.store import Typestore
 
 from rotor_core import reference as columns
 from rotor_core.config.attachments.cable import CableAttachment
-from rotor_core.config.loader import dump_scenario
+from rotor_core.config.loader import dump_scenario, plant_model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import leave_from_b
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND, nanoseconds
@@ -313,7 +313,9 @@ class _Messages:
         kind = "rotor_msgs/msg/CableState"
         states = [
             self._make(kind, name, False, 0.0, cable.length_m, 0.0, self._vector())
-            for name, cable in zip(self._model.cable_names, cables, strict=True)
+            for name, cable in zip(
+                self._model.cable_names, plant_model(flight.scenario).cables, strict=True
+            )
         ]
         message = self._make("rotor_msgs/msg/CableStates", self._header(), states)
         table = self._table(message, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,22 +10,26 @@ from typing import Any
 import numpy as np
 from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
+from rosbags.interfaces import Connection
 from rosbags.typesys import Stores, get_typestore
 from ruamel.yaml import YAML, YAMLError
 
 from rotor_core.config.yaml.structure import word
+from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
-from rotor_recordings.formats.message_table import Heard, MessageTable, Rows, tables
-from rotor_recordings.motion.recording import CableRows, Recording
+from rotor_dynamics.hybrid.events import EVENT_NAMES
+from rotor_recordings.formats.message_table import MessageTable, Rows, tables
+from rotor_recordings.formats.own_topics import LABORATORY, TOPICS, OwnTopics
+from rotor_recordings.motion.recording import CableRows, Recording, ends_of_cables
 from rotor_recordings.motion.track import LEAST, Samples, Track, ordered
 
 Row = tuple[str, np.ndarray, str, np.ndarray]
 """Body, stamps of messages (n,) ns, frame, and states (n, 13); NaN where a message does not say."""
 
-_Part = tuple[np.ndarray, np.ndarray, str, np.ndarray]
-"""Places in the bag (n,), times (n,) ns, frame, and states (n, 13)."""
+_Part = tuple[np.ndarray, np.ndarray, np.ndarray, str, np.ndarray]
+"""Places in the bag (n,), stamps and times of reception (n,) ns, frame, and states (n, 13)."""
 
 FIGURES = "figures"
 """Custom data of a bag: further figures of a flight, such as how its mission ended."""
@@ -78,7 +82,7 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
 
     Args:
         path: folder of a ROS 2 bag, or file of a ROS 1 bag.
-        clock: ``header``: the stamps of the messages (where they are zero, of their reception), or ``receive``.
+        clock: ``header``: the stamps of messages (of reception, where all of a topic are zero), or ``receive``.
         wanted: paths of what should be (references, setpoints) in place of what is.
 
     Raises:
@@ -100,12 +104,12 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
             for body, stamps, frame, numbers in read(heard.table, topic):
                 # one TF topic shows many pairs of frames
                 parent = frame.strip("/") if hasattr(message, "transforms") else ""
-                part = heard.order, _times(heard, stamps, clock), frame, numbers
+                part = heard.order, stamps, heard.received, frame, numbers
                 rows.setdefault((body, topic, parent), []).append(part)
         kind = "ROS 2 bag" if reader.is2 else "ROS 1 bag"
         cables = _cables(reader, clock)
     tracks = tuple(
-        _track(body, topic, found)
+        _track(body, topic, found, clock)
         for (body, topic, parent), found in rows.items()
         # what is seen from a body that moves itself is no path
         if parent not in children and sum(int(_is_known(n).sum()) for *_, n in found) >= LEAST
@@ -115,11 +119,6 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
             f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."
         )
     return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables)
-
-
-def _times(heard: Heard, stamps: np.ndarray, clock: str) -> np.ndarray:
-    """Times of messages, (n,) ns: their stamps; by another clock, or where these are zero, of their reception."""
-    return np.where((stamps == 0) | (clock == "receive"), heard.received, stamps)
 
 
 def custom_data(path: Path, key: str) -> str:
@@ -158,6 +157,36 @@ def _is_known(numbers: np.ndarray) -> np.ndarray:
     return np.asarray(np.isfinite(State(numbers).position).all(1) & turned)
 
 
+def topics_of_flight(path: Path, connections: Iterable[Connection]) -> OwnTopics:
+    """Topics of a flight in a bag: as its recorder says, else where states are.
+
+    Raises:
+        ConfigError: several worlds are in it, and nobody says which one counts.
+    """
+    text = custom_data(path, TOPICS)
+    if text:
+        try:
+            return OwnTopics.of_text(text)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigError(
+                f"{path}: custom data {TOPICS} cannot be read ({error}). Record it again."
+            ) from error
+    found = set()
+    for connection in connections:
+        words = connection.topic.strip("/").split("/")
+        if words[-1] == "ground_truth" and connection.msgtype == "nav_msgs/msg/Odometry":
+            above = words[:-2]
+            found.add(
+                "".join(f"/{w}" for w in (above[:-1] if above[-1:] == [LABORATORY] else above))
+            )
+    if len(found) > 1:
+        raise ConfigError(
+            f"{path}: holds flights of several namespaces ({', '.join(sorted(n or '/' for n in found))}), which cannot "
+            "be told apart. Record each by itself: ./rotor up --namespace NS --record."
+        )
+    return OwnTopics(found.pop() if found else "")
+
+
 def _cables(reader: AnyReader, clock: str) -> CableRows | None:
     found = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/CableStates"]
     names: tuple[str, ...] = ()
@@ -166,11 +195,27 @@ def _cables(reader: AnyReader, clock: str) -> CableRows | None:
         here = tuple(c.name for c in heard.table.first.cables)
         names = names or here
         if here == names:  # not of another team
-            rows.add(_times(heard, heard.table.stamps(), clock), cable_rows(heard.table))
+            stamps = heard.received if clock == "receive" else heard.table.stamps()
+            rows.add(stamps, cable_rows(heard.table))
     if len(rows.stamps) < 2:
         return None
     numbers = rows.at(rows.stamps, (len(names), 2))
-    return CableRows(rows.stamps, numbers[..., 0], numbers[..., 1] == 1.0, names)
+    ends = ends_of_cables(_cuts(reader, names, clock), len(names))
+    return CableRows(rows.stamps, numbers[..., 0], numbers[..., 1] == 1.0, names, ends)
+
+
+def _cuts(reader: AnyReader, names: tuple[str, ...], clock: str) -> list[tuple[int, int]]:
+    """When which cables were cut or broke: ns and number."""
+    out = []
+    told = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/HybridEvent"]
+    for connection, received, raw in reader.messages(told) if told else ():
+        message: Any = reader.deserialize(raw, connection.msgtype)
+        if EVENT_NAMES.get(message.type) in ("cut", "break"):
+            stamp = message.header.stamp
+            at = stamp.sec * NANOSECONDS_PER_SECOND + stamp.nanosec
+            at = received if clock == "receive" else at
+            out += [(at, names.index(name)) for name in message.cables if name in names]
+    return out
 
 
 def cable_rows(table: MessageTable) -> np.ndarray:
@@ -180,17 +225,25 @@ def cable_rows(table: MessageTable) -> np.ndarray:
     return np.reshape(columns, (n, 2, len(table))).transpose(2, 0, 1)
 
 
-def _track(body: str, topic: str, found: list[_Part]) -> Track:
+def _track(body: str, topic: str, found: list[_Part], clock: str) -> Track:
+    """Path of a body by its stamps; of a topic without any, or by another clock, by the times of reception.
+
+    Single messages without a stamp, such as a node sends before it knows the time, are left out.
+    """
     order = np.argsort(np.concatenate([part[0] for part in found]))
-    stamps = np.concatenate([part[1] for part in found])[order]
-    values = np.concatenate([part[3] for part in found])[order]
+    stamps, received = (np.concatenate([part[i] for part in found])[order] for i in (1, 2))
+    values = np.concatenate([part[4] for part in found])[order]
+    if clock == "receive" or not stamps.any():
+        stamps = received
+    else:
+        stamps, values = stamps[stamps != 0], values[stamps != 0]
 
     def column(start: int, width: int) -> np.ndarray | None:
         part = values[:, start : start + width]
         return None if np.isnan(part).all() else part
 
     samples = Samples(values[:, :3], column(3, 4), column(7, 3), column(10, 3))
-    return ordered(body, topic, stamps, samples, found[0][2])
+    return ordered(body, topic, stamps, samples, found[0][3])
 
 
 def is_wanted(topic: str) -> bool:

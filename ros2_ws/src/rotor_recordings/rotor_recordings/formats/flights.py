@@ -13,10 +13,10 @@ from rotor_core.errors import ConfigError
 from rotor_core.state import State
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.bag_flights import read_flight
-from rotor_recordings.formats.bags import custom_data, opened
+from rotor_recordings.formats.bags import custom_data, opened, topics_of_flight
 from rotor_recordings.formats.pose_flights import flight_of_poses
 from rotor_recordings.motion.names import bag_in, existing
-from rotor_recordings.motion.recording import CableRows, Recording
+from rotor_recordings.motion.recording import CableRows, Recording, ends_of_cables
 from rotor_recordings.motion.track import NANO, Samples, ordered
 
 
@@ -66,8 +66,9 @@ def open_flight(
 def has_states(path: Path, kind: str) -> bool:
     """True if a bag holds states as our simulator publishes them."""
     with opened(path) as reader:
+        topics = topics_of_flight(path, reader.connections)
         return any(
-            c.topic.endswith(f"/{kind}") and c.msgtype.endswith("/Odometry")
+            topics.kind_of(c.topic) == kind and c.msgtype.endswith("/Odometry")
             for c in reader.connections
         )
 
@@ -83,9 +84,13 @@ def recording_of(flight: Flight, path: str) -> Recording:
         )
         tracks.append(ordered(entity.name, f"{entity.name}/ground_truth", stamps, samples, "world"))
     known = flight.tensions.size > 0 and bool(np.isfinite(flight.tensions).any())
-    cables = (
-        CableRows(stamps, flight.tensions, flight.taut, tuple(flight.scenario.model.cable_names))
-        if known
-        else None
-    )
+    names = tuple(flight.scenario.model.cable_names)
+    cut = [
+        (round(event.time / NANO), k)
+        for event in flight.events
+        if event.type in ("cut", "break")
+        for k in event.cables
+    ]
+    ends = ends_of_cables(cut, len(names))
+    cables = CableRows(stamps, flight.tensions, flight.taut, names, ends) if known else None
     return Recording(path, "flight", tuple(tracks), dump_scenario(flight.scenario), cables)

@@ -19,6 +19,10 @@ SHAPE = "geometry_msgs/msg/PoseArray"
 TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
 
+DIAGNOSTICS = "/diagnostics"
+"""On which everybody tells, drivers and other worlds too."""
+
+
 @dataclass(frozen=True)
 class Topic:
     """A recorded topic.
@@ -78,7 +82,7 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         Topic("rotor/markers", markers, source="visualizer", stamp_at=8),
         Topic("rotor/markers_static", markers, latched=True, source="visualizer", stamp_at=8),
         Topic("rotor/markers_plan", markers, latched=True, source="planner", stamp_at=8),
-        Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
+        Topic(DIAGNOSTICS, "diagnostic_msgs/msg/DiagnosticArray"),
     ]
     for entity in model.entities:
         out += [

@@ -21,6 +21,7 @@ from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import RotorError
 from rotor_core.saved.durable import sync, sync_folder, write_durably
 from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.formats.own_topics import TOPICS, OwnTopics
 from rotor_recordings.live.chunk_index import ChunkIndex
 from rotor_recordings.live.disk import DiskSync
 
@@ -30,8 +31,10 @@ CHUNK_NS = NANOSECONDS_PER_SECOND // 2
 RESERVE = 16 * 2**20
 """A bag is closed while this much of the disk is free, bytes: index and metadata must fit."""
 
-SCENARIO_FILE = "scenario.yaml"
-"""Beside the messages until the bag is closed: its place is in the metadata, which is written last."""
+SCENARIO_FILE, TOPICS_FILE = "scenario.yaml", "topics.json"
+
+BESIDE = {SCENARIO_FILE: "scenario", TOPICS_FILE: TOPICS}
+"""Beside the messages until the bag is closed, with their names as custom data: the metadata are written last."""
 
 
 def free_space(path: Path) -> int:
@@ -45,25 +48,37 @@ class LiveBag:
     Args:
         path: folder of the bag; must not exist.
         scenario: its YAML, kept as custom data.
+        topics: names of the topics, kept where they are not ours.
         free: how much can be written; another one for tests.
 
     Raises:
         RotorError: the folder cannot be made.
     """
 
-    def __init__(self, path: Path, scenario: str, free: Callable[[Path], int] = free_space) -> None:
+    def __init__(
+        self,
+        path: Path,
+        scenario: str,
+        free: Callable[[Path], int] = free_space,
+        *,
+        topics: OwnTopics | None = None,
+    ) -> None:
         self._free = free
         self._writer: Writer | None = None
         self.path = path
         writer = Writer(path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
         writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-        writer.set_custom_data("scenario", scenario)
+        names = topics.text() if topics is not None else ""
+        beside = {SCENARIO_FILE: scenario} | ({TOPICS_FILE: names} if names else {})
+        for name, text in beside.items():
+            writer.set_custom_data(BESIDE[name], text)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if free(path.parent) < RESERVE:
                 raise RotorError(self._full("nothing was recorded"))
             writer.open()
-            write_durably(path / SCENARIO_FILE, scenario.encode())
+            for name, text in beside.items():
+                write_durably(path / name, text.encode())
         except OSError as error:
             raise RotorError(f"{path}: cannot be written ({error.strerror}).") from error
         assert isinstance(writer.storage, McapWriter)
@@ -157,7 +172,8 @@ class LiveBag:
             for path in self.path.iterdir():
                 with path.open("rb") as file:
                     sync(file)
-            (self.path / SCENARIO_FILE).unlink(missing_ok=True)
+            for name in BESIDE:
+                (self.path / name).unlink(missing_ok=True)
             sync_folder(self.path)
         except OSError as error:
             self._give_up(error)

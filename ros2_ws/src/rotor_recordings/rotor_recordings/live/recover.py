@@ -19,8 +19,10 @@ from rosbags.typesys.store import Typestore
 
 from rotor_core.config.yaml.structure import word
 from rotor_core.errors import ConfigError, RotorError
+from rotor_recordings.formats.bags import FIGURES, custom_data
 from rotor_recordings.formats.message_store import STORAGE_VERSION
-from rotor_recordings.live.bag import SCENARIO_FILE
+from rotor_recordings.formats.own_topics import TOPICS
+from rotor_recordings.live.bag import BESIDE
 
 NANO = 1e-9
 DAMAGED = ".damaged"
@@ -120,7 +122,7 @@ def _refuse_company(folder: Path, file: Path) -> None:
     Raises:
         ConfigError: something else is there.
     """
-    known = (file.name, "metadata.yaml", SCENARIO_FILE)
+    known = (file.name, "metadata.yaml", *BESIDE)
     other = sorted(p.name for p in folder.iterdir() if p.name not in known)
     if other:
         raise ConfigError(
@@ -184,8 +186,8 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
     inner = target / name
     writer = Writer(inner, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-    if scenario := _scenario(file.parent):
-        writer.set_custom_data("scenario", scenario)
+    for key, text in _custom_data(file.parent).items():
+        writer.set_custom_data(key, text)
     stamps: list[int] = []
     with writer:
         for record in records:
@@ -224,7 +226,10 @@ def _qos(channel: Channel) -> list[Qos]:
     return parse_qos(text) if text else []
 
 
-def _scenario(folder: Path) -> str:
-    """The scenario beside a bag that was not closed; empty: none (a bag of somebody else)."""
-    file = folder / SCENARIO_FILE
-    return file.read_text() if file.exists() else ""
+def _custom_data(folder: Path) -> dict[str, str]:
+    """What a bag tells beside its messages, from its metadata or, where it was not closed, from files beside it."""
+    found = {key: custom_data(folder, key) for key in ("scenario", FIGURES, TOPICS)}
+    for name, key in BESIDE.items():
+        if (folder / name).exists():
+            found[key] = (folder / name).read_text()
+    return {key: text for key, text in found.items() if text}

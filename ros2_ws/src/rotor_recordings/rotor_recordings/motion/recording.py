@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,19 @@ RANKS = (
 """Of several paths of a body the one counts whose source holds the earliest of these words."""
 
 
+NEVER = np.iinfo(np.int64).max
+"""Stamp of what does not happen."""
+
+
+def ends_of_cables(cut: list[tuple[int, int]], n: int) -> np.ndarray:
+    """Stamps at which cables end, (n,), from those of single ones: ns and number."""
+    ends = np.full(n, NEVER, np.int64)
+    for stamp, k in cut:
+        if 0 <= k < n:
+            ends[k] = min(ends[k], stamp)
+    return ends
+
+
 @dataclass(frozen=True)
 class CableRows:
     """Cables as a simulator reports them.
@@ -32,12 +45,20 @@ class CableRows:
         tensions: (N, n_cables) N.
         taut: (N, n_cables).
         names: of the cables; empty: in the order of the scenario.
+        ends: ns at which each was cut or broke, (n_cables,); never: the largest number. Empty: nobody knows.
     """
 
     stamps: np.ndarray
     tensions: np.ndarray
     taut: np.ndarray
     names: tuple[str, ...] = ()
+    ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def whole(self, stamps: np.ndarray) -> np.ndarray:
+        """Whether each cable is neither cut nor broken, (n, n_cables)."""
+        if not len(self.ends):
+            return np.ones((len(stamps), self.tensions.shape[1]), bool)
+        return np.asarray(stamps)[:, None] < self.ends
 
     def nearest(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Tensions and flags of the rows nearest in time; NaN and taut where none is within :data:`GAP`."""

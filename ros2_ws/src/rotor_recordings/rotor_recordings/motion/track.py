@@ -14,6 +14,9 @@ NANO = 1e-9
 GAP = 0.1
 """Poses farther apart than this are not interpolated between, s."""
 
+LONGEST = 1e7
+"""Nobody records for longer, s (116 days): stamps that go over more are of two clocks."""
+
 LEAST = 10
 """A path has at least this many poses."""
 
@@ -101,6 +104,9 @@ def ordered(body: str, source: str, stamps: np.ndarray, samples: Samples, frame:
     """A track from poses in any order.
 
     Of poses with one stamp the first counts; dropouts (NaN, or quaternions of zeros) are left out.
+
+    Raises:
+        ConfigError: the stamps are of several clocks.
     """
     stamps = np.asarray(stamps, np.int64)
     known = np.isfinite(samples.positions).all(axis=1)
@@ -108,6 +114,11 @@ def ordered(body: str, source: str, stamps: np.ndarray, samples: Samples, frame:
         known &= np.isfinite(samples.attitudes).all(axis=1) & samples.attitudes.any(axis=1)
     _, first = np.unique(stamps[known], return_index=True)
     kept = np.flatnonzero(known)[first]
+    if len(kept) and (stamps[kept[-1]] - stamps[kept[0]]) * NANO > LONGEST:
+        raise ConfigError(
+            f"{source}: the stamps of {body} go from {stamps[kept[0]] * NANO:.6g} to {stamps[kept[-1]] * NANO:.6g} s, "
+            "as if of two clocks. Leave out those of one, or use the times of reception (--clock receive)."
+        )
     return Track(body, source, stamps[kept], samples.at(kept), frame)
 
 

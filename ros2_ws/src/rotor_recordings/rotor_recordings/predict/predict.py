@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from rotor_control.controller import Controller, make_controller
+from rotor_core.config.controllers import PlannedControl, PredictiveControl
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
@@ -221,10 +222,13 @@ def _controller(record: Flight) -> Controller:
         ConfigError: it follows plans, or joints, which the recording does not hold.
     """
     scenario = record.scenario
-    if getattr(scenario.controller, "feedforward", "") == "nominal":
+    control = scenario.controller
+    looks_ahead = isinstance(control, (PredictiveControl, PlannedControl))
+    if looks_ahead or getattr(control, "feedforward", "") == "nominal":
+        what = f"controller {control.type}" if looks_ahead else "feedforward: nominal"
         raise ConfigError(
-            "--feed reference: feedforward: nominal looks ahead along plans, and a recording holds references only. "
-            "Use --feed commands."
+            f"--feed reference: {what} looks ahead along plans, and a recording holds references only. Use --feed "
+            "commands."
         )
     if any(v.moving_joints for v in scenario.model.vehicles) and not record.joint_references.size:
         raise ConfigError(
@@ -248,11 +252,16 @@ def _scale(state: np.ndarray) -> np.ndarray:
     return out
 
 
+def _cut(simulation: Simulation, event: Event) -> None:
+    """Cut the cables that an event is about."""
+    for k in event.cables:
+        simulation.engine.cut(k)
+
+
 def _obey(simulation: Simulation, order: Event) -> None:
     """Do again what somebody ordered."""
     if order.type == "cut":
-        for k in order.cables:
-            simulation.engine.cut(k)
+        _cut(simulation, order)
     elif order.type == "attach":
         simulation.attach(*order.bodies)
     else:
@@ -260,12 +269,12 @@ def _obey(simulation: Simulation, order: Event) -> None:
 
 
 def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
-    """Cut what had been cut by then."""
+    """Cut what had been cut or had broken by then."""
     for event in record.events:
         if event.time >= start:
             break
-        if event.type == "cut":
-            _obey(simulation, event)
+        if event.type in ("cut", "break"):
+            _cut(simulation, event)
         elif event.type in ("attach", "release"):
             raise ConfigError(
                 f"--at: {event.type} of {' and '.join(event.bodies)} at {event.time - float(record.time[0]):.3f} s "

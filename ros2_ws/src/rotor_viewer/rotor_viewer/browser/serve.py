@@ -61,9 +61,9 @@ def free_port(host: str, port: int) -> int:
 
 
 def open_source(
-    what: str, *, live: bool = False, seed: int | None = None, namespace: str = ""
-) -> Source:
-    """A scenario that flies here, the graph that flies it (in a namespace), or a recording.
+    what: str, *, live: bool = False, seed: int | None = None, namespace: str = "", flown: str | None = None,
+) -> Source:  # fmt: skip
+    """A scenario that flies here, the graph that flies it (in a namespace), or a recording of what was ``flown``.
 
     Raises:
         ConfigError: there is no such thing, or it cannot be shown.
@@ -82,7 +82,9 @@ def open_source(
         size = sum(f.stat().st_size for f in files if f.is_file())
         if size > LARGE:
             print(f"reading {what} ({size / 1e6:.0f} MB) ...", file=sys.stderr, flush=True)
-        return RecordedFlight(open_flight(what))
+        return RecordedFlight(open_flight(what, load_scenario(flown) if flown else None))
+    if flown:
+        raise ConfigError(f"--scenario {flown}: says what flew in a recording, and {what} is none.")
     scenario = load_scenario(what, seed=seed)
     if live:
         from rotor_viewer.ros.graph_source import GraphSource
@@ -119,10 +121,11 @@ def look_at(
 
 
 def view(
-    what: str, *, live: bool, host: str, port: int, seed: int | None, namespace: str = ""
-) -> int:
-    """Serve the page of what a user names until Ctrl-C."""
-    source = open_source(what, live=live, seed=seed, namespace=namespace)
+    what: str, *, live: bool, host: str, port: int, seed: int | None, namespace: str = "",
+    scenario: str | None = None,
+) -> int:  # fmt: skip
+    """Serve the page of what a user names until Ctrl-C; ``scenario``: what flew in a recording."""
+    source = open_source(what, live=live, seed=seed, namespace=namespace, flown=scenario)
     is_scenario = not live and not isinstance(source, RecordedFlight)
     opener = (lambda name: open_source(name, seed=seed)) if is_scenario else None
     return serve_source(source, host, port, opener)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_core.state import State
 from rotor_flight.flight import Flight
@@ -60,7 +61,8 @@ def export(options: argparse.Namespace) -> int:
         raise ConfigError(
             "--film: needs a browser that draws (apt-get install chromium); --gif needs none."
         )
-    flight = open_flight(options.recording)
+    scenario = load_scenario(options.scenario) if options.scenario else None
+    flight = open_flight(options.recording, scenario)
     duration = float(flight.time[-1] - flight.time[0])
     at = 0.5 * duration if options.at is None else options.at
     if not 0.0 <= at <= duration:

@@ -165,10 +165,12 @@ class RecordedFlight:
         self._at = 0.0
         self._times = flight.time - flight.time[0]
         self.spacing = 0.01 + float(np.diff(self._times).max(initial=0.0))
-        cuts = [
-            (e.time - flight.time[0], k) for e in flight.events if e.type == "cut" for k in e.cables
+        self._cuts = [
+            (e.time - flight.time[0], k)
+            for e in flight.events
+            if e.type in ("cut", "break")
+            for k in e.cables
         ]
-        self._cuts = cuts
 
     @functools.cached_property
     def overview(self) -> list[Snapshot]:

@@ -99,6 +99,12 @@ def _check_condition(model: Model, condition: Condition, entity: str, where: str
     if asks and name not in batteries:
         text = ", ".join(batteries) or "none"
         raise ConfigError(f"{where}: {name!r} has no battery. With one: {text}.")
+    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
+    if condition.tilt_above_deg is not None and name in points:
+        vehicles = ", ".join(v.name for v in model.vehicles)
+        raise ConfigError(
+            f"{where}: {name!r} is a point mass, which never tilts. Name a vehicle (entity): {vehicles}."
+        )
     if (condition.taut or condition.slack) and not any(name in (c.a, c.b) for c in model.cables):
         what = "taut" if condition.taut else "slack"
         raise ConfigError(f"{where}: {name!r} has no cables that could be {what}.")
