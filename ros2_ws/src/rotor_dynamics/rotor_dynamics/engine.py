@@ -7,9 +7,11 @@ This is the only place where the flat arrays of :mod:`rotor_dynamics.memory` mee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import copy
+from collections.abc import Collection
 from dataclasses import replace
-from weakref import WeakMethod
+from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -121,7 +123,7 @@ class Engine(EngineState):
                 )
         if found.symplectic:
             fill_principal_axes(self.world)
-        restart = _without_owner(self._restart)
+        restart = _Restart(self)
         self.rotors = RotorDrive(self.ints, self.floats, restart)
         """Speeds of the rotors, commanded or prescribed."""
         joints = system.joints
@@ -560,16 +562,23 @@ class Engine(EngineState):
         return events_from_log(self.world, rows, self.n_cables, self.first_stop, self._solid_names)
 
 
-def _without_owner(method: Callable[..., None]) -> Callable[..., None]:
-    """The same, but it does not keep its object alive.
+class _Restart:
+    """Restarts an engine without keeping it alive.
 
     Parts of an engine that held it would make a circle, and a megabyte would wait for the collector at every reset.
     """
-    weak = WeakMethod(method)
 
-    def call(*args: int) -> None:
-        alive = weak()
+    def __init__(self, engine: Engine) -> None:
+        self._engine = ref(engine)
+
+    def __call__(self, *args: int) -> None:
+        self._alive()._restart(*args)
+
+    def _alive(self) -> Engine:
+        alive = self._engine()
         assert alive is not None, "the engine that this is a part of is gone"
-        alive(*args)
+        return alive
 
-    return call
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Restart:
+        """That of the copy of the engine, whose parts are copied with it."""
+        return _Restart(copy.deepcopy(self._alive(), memo))

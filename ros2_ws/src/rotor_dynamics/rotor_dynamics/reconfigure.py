@@ -6,6 +6,7 @@ state that the old one leaves behind. Equation (T.14).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from transforms3d.quaternions import qinverse, qmult, quat2mat
 from rotor_core.errors import ContractError
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
-from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import CUT_LENGTH, System, Weld
 
@@ -66,7 +67,48 @@ def rebuilt(
     ):
         first = memory.TOUCHES if mine is other.world.contact_int else memory.ANCHOR
         mine[same, first:] = theirs[same, first:]
+    _keep_touching(other, engine)
     return other
+
+
+def _keep_touching(other: Engine, engine: Engine) -> None:
+    """What touches rigidly in both worlds is not told of again; no more than it is in ``engine`` now."""
+    hulls = [memory.HULL_ON_A, memory.HULL_ON_B]
+    touching = {tuple(row[hulls]) for row in engine.world.meeting_int if row[memory.IN_TOUCH]}
+    for row in other.world.meeting_int:
+        row[memory.IN_TOUCH] = int(tuple(row[hulls]) in touching)
+
+
+def keep_contacts(
+    engine: Engine, names: Sequence[str], other: Engine, others: Sequence[str]
+) -> None:
+    """Let what is in compliant contact in another world, too, stay anchored as it is there; the rest begins anew.
+
+    Args:
+        engine: in the state in which it goes on.
+        names: of its bodies.
+        other: the world that was before.
+        others: names of its bodies.
+    """
+    there = {key: k for k, key in enumerate(_contact_keys(other.system, others))}
+    for k, key in enumerate(_contact_keys(engine.system, names)):
+        numbers, row = engine.world.contact_int[k], engine.world.contacts[k]
+        if key in there:
+            j = there[key]
+            numbers[memory.TOUCHES :] = other.world.contact_int[j, memory.TOUCHES :]
+            row[memory.ANCHOR :] = other.world.contacts[j, memory.ANCHOR :]
+
+
+def _contact_keys(system: System, names: Sequence[str]) -> list[tuple]:
+    """What tells the contacts of a system apart: probe and surface, and whose they are."""
+    of = {WORLD: "", **dict(enumerate(names))}
+    return [
+        (
+            of[c.probe.body], c.probe.name, *np.round(c.probe.point, 9), of[c.surface.body], c.surface.name,
+            c.surface.is_box, *np.round(c.surface.place, 9),
+        )
+        for c in system.contacts
+    ]  # fmt: skip
 
 
 def attached(engine: Engine, parent: int, child: int) -> tuple[System, np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ class Schedule:
 
     def __init__(self, changes: Iterable[Change], elapsed: float) -> None:
         ordered = sorted(changes, key=lambda change: change.at_s)
-        self.past = [c for c in ordered if c.at_s < elapsed]
+        self.past = [c for c in ordered if c.at_s < elapsed - SAME_TIME]
         self._coming = ordered[len(self.past) :]
         self._next = 0
 

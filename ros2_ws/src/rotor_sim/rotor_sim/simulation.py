@@ -300,7 +300,7 @@ class Simulation:
             states: by entity, (13,). Entities on rigid links with them follow, all others stay.
             project: move everything to the nearest state that the cables allow, instead of
                 refusing one that they forbid.
-            joints: angles and rates of the arms' joints, (n_joints, 2); default as they are.
+            joints: angles and rates of the arms' joints, (n_joints, 2); default as they are. Driven ones stay there.
 
         Returns:
             How far the projection moved an entity at most, m.
@@ -344,6 +344,9 @@ class Simulation:
             except ModelError as error:
                 raise ContractError(str(error)) from error
         trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
+        if joints is not None:
+            for i in np.flatnonzero(self.engine.joints.is_driven[: self._n_joints]):
+                self.engine.joints.hold(int(i), every[i, 0])
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.forget()  # what was on its way belongs to another state
@@ -532,6 +535,10 @@ class Simulation:
             self.helicopters.act(self.engine, wrenches)
         if self.power and not running:  # the first command finds rotors at speed
             self.supply.run(self.time, np.concatenate(self.rotor_speeds()), self.actuators)
+        self._look_and_change()
+
+    def _look_and_change(self) -> None:
+        """What touches and passes through at the start of a control period, and what the scenario changes then."""
         if self.engine.system.contacts:
             self._see_touching(self.time, self.engine.touching)
         if self.passing.watches:
@@ -561,6 +568,11 @@ class Simulation:
                 self._motors_on = True
         self.actuators.recall(self.engine, times, wrenches)
 
+    def hold_as(self, other: Simulation, theirs: list[int]) -> None:
+        """Hold what vehicles of another world (rows) were told last."""
+        self._held = None if other._held is None else other._held[theirs]
+        self._acted = other._acted
+
     def take_motors(self, other: Simulation) -> None:
         """Whether the motors of arms follow with their lag, from a world that had these arms."""
         arms = {v.name for v in self.scenario.model.vehicles if v.moving_joints}
@@ -570,8 +582,14 @@ class Simulation:
         """Begin a control period without a new command."""
         if self._held is not None:
             self.act(self._held)
-        elif self.wind_field:
+            return
+        if self.wind_field:
             self._blow(self.wind_field)
+        if self.rotor_air:  # rotors stand
+            self.rotor_air.look(self.engine, np.zeros_like(self.rotor_air.per_speed2))
+            self.air = self.rotor_air.air
+        self.begin_faults()
+        self._look_and_change()
 
     def _blow(self, wind: WindField) -> None:
         """Let the wind of this control period act on every body where it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,11 @@ import numpy as np
 
 from rotor_core.state import FULL_STATE
 from rotor_dynamics.model.system import System
+from rotor_dynamics.reconfigure import keep_contacts
 from rotor_sim.simulation import Simulation
+
+CABLE = re.compile(r"cable[1-9][0-9]*")
+"""First part of the names of what a cable brings along: drums, wheels, masses."""
 
 
 def take_over(new: Simulation, old: Simulation) -> None:
@@ -26,24 +31,42 @@ def take_over(new: Simulation, old: Simulation) -> None:
     new.reset(time=old.time, elapsed=old.elapsed)
     if new.wind_field and old.wind_field:
         new.wind_field.take_over(old.wind_field)
-    _keep_faults(new, old)
-    _keep_actuators(new, old)
     cables = _cables_of_both(new, old)
+    _keep_faults(new, old)
+    _keep_actuators(new, old, cables)
     for k, j in cables.items():
         if old.engine.is_cut[j]:
             new.engine.cut(k)
     system = _with_grips(new, old, cables)
     states = new.engine.motion[:, FULL_STATE].copy()
-    mine, theirs = _shared(new.body_names, old.body_names)
+    bodies = _names_now(old.body_names, cables)
+    mine, theirs = _shared(new.body_names, bodies)
     states[mine] = old.engine.motion[theirs, FULL_STATE]
     joints = new.engine.joints.states.copy()
-    mine, theirs = _shared(new.engine.joints.names, old.engine.joints.names)
+    mine, theirs = _shared(new.engine.joints.names, _names_now(old.engine.joints.names, cables))
     joints[mine] = old.engine.joints.states[theirs]
     new.engine.winches.wind_as(old.engine.winches, cables)
     new.winches.take_over(old.winches, cables)
     same_cables = old.scenario.model.cables == new.scenario.model.cables
     new.restart_as(system, states, joints, after=old.engine if same_cables else None)
+    keep_contacts(new.engine, new.body_names, old.engine, bodies)
     new.take_events()  # of putting it together
+
+
+def _names_now(names: Sequence[str], cables: dict[int, int]) -> list[str]:
+    """Names of bodies or joints of the old world as they are in the new one, whose cables have other numbers.
+
+    Of cables that are gone it is one that nothing has.
+    """
+    numbers = {f"cable{j + 1}": f"cable{k + 1}" for k, j in cables.items()}
+
+    def now(name: str) -> str:
+        cable, slash, part = name.partition("/")
+        if not slash or not CABLE.fullmatch(cable):
+            return name
+        return f"{numbers.get(cable, '')}/{part}"
+
+    return [now(name) for name in names]
 
 
 def _cables_of_both(new: Simulation, old: Simulation) -> dict[int, int]:
@@ -61,13 +84,14 @@ def _cables_of_both(new: Simulation, old: Simulation) -> dict[int, int]:
 def _with_grips(new: Simulation, old: Simulation, cables: dict[int, int]) -> System:
     """The system of the new world with what is attached and released in the old one, and the lengths of its cables."""
     system, before = new.engine.system, old.engine.system
+    names = _names_now(old.body_names, cables)
     welds = [
         replace(w, parent=new.body_names.index(a), child=new.body_names.index(b))
         for w in before.welds
-        for a, b in [(old.body_names[w.parent], old.body_names[w.child])]
+        for a, b in [(names[w.parent], names[w.child])]
         if a in new.body_names and b in new.body_names
     ]
-    welds += [w for w in system.welds if new.body_names[w.child] not in old.body_names]
+    welds += [w for w in system.welds if new.body_names[w.child] not in names]
     lengths = [
         replace(c, length=before.cables[cables[k]].length) if k in cables else c
         for k, c in enumerate(system.cables)
@@ -94,18 +118,32 @@ def _keep_faults(new: Simulation, old: Simulation) -> None:
             new.supply.motors[i, : len(health)] = old.supply.motors[j, : len(health)]
 
 
-def _keep_actuators(new: Simulation, old: Simulation) -> None:
-    """Speeds of rotors, efforts of joints, swashplates, induced velocities, and what holds them there.
+def _keep_actuators(new: Simulation, old: Simulation, cables: dict[int, int]) -> None:
+    """Wrenches that act, speeds of rotors, efforts of joints, swashplates, inflows, and what holds them there.
 
     Rotors of other vehicles are at speed with their first command. So are the joints of all arms, and the swashplates
     of all helicopters, where there are others among them.
     """
     mine, theirs = _shared(new.names[: new.n_vehicles], old.names[: old.n_vehicles])
-    new.actuators.applied[mine] = old.actuators.applied[theirs]
-    new.actuators.begun[mine] = old.actuators.begun[theirs]
+    new.actuators.take_over(old.actuators, mine, theirs)
+    new.engine.wrenches[mine] = old.engine.wrenches[theirs]
+    new.supply.looked_at[:] = old.supply.looked_at
+    if new.rotor_air and old.rotor_air:
+        turning = [
+            [
+                (name, k)
+                for name, s in zip(world.names, world.actuators.sets, strict=False)
+                for k in range(s.count)
+            ]
+            for world in (new, old)
+        ]
+        here, there = _shared(*turning)
+        new.rotor_air.factors[:, here] = old.rotor_air.factors[:, there]
+    if len(mine) == new.n_vehicles:
+        new.hold_as(old, theirs)
     new.engine.rotors.take_over(old.engine.rotors, *_shared(_rotors(new), _rotors(old)))
     joints = new.engine.joints, old.engine.joints
-    joints[0].take_over(joints[1], *_shared(joints[0].names, joints[1].names))
+    joints[0].take_over(joints[1], *_shared(joints[0].names, _names_now(joints[1].names, cables)))
     new.take_motors(old)
     flown = [[s.names[v] for v in s.helicopters.vehicles] for s in (new, old)]
     new.helicopters.take_over(old.helicopters, *_shared(*flown))

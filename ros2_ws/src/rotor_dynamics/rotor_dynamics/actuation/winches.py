@@ -222,17 +222,16 @@ class WinchDrive:
     def wind_as(self, other: WinchDrive, cables: Mapping[int, int]) -> None:
         """Before a state is set: lengths and rates of cables of another world now, by their numbers here and there.
 
-        Drums that no brake holds turn on from the states of their joints, which follow.
+        Drums go on from the states of their joints, which follow.
         """
         for k, j in cables.items():
             if k not in self.cables:
                 continue
             row, theirs = self._row(k), other._row(j)
-            if k in self.drums and not other.is_locked(j):
+            if k in self.drums:
                 self._rebase(k, float(theirs[memory.WOUND_LENGTH]))
-                self._hold(k, False)
+                self._hold(k, other.is_locked(j))
                 continue
             self.place(k, other.length(j))
-            if k not in self.drums:
-                row[memory.WOUND_RATE] = other._motion(theirs)[1]
-                row[memory.WOUND_ACCELERATION] = theirs[memory.WOUND_ACCELERATION]
+            row[memory.WOUND_RATE] = other._motion(theirs)[1]
+            row[memory.WOUND_ACCELERATION] = theirs[memory.WOUND_ACCELERATION]

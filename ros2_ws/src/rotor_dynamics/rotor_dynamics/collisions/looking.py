@@ -143,7 +143,7 @@ def look(ints, floats, h):
     next_look = inf
     for m in range(world.head[memory.N_MEETINGS]):
         number, row = world.meeting_int[m], world.meetings[m]
-        number[memory.IS_NEAR] = number[memory.IN_TOUCH]
+        number[memory.IS_NEAR] = 1 if number[memory.IN_TOUCH] != 0 else 0
         if number[memory.IN_TOUCH] == 0 and odometer + travel >= row[memory.LOOK_AT]:
             a, b = number[memory.HULL_ON_A], number[memory.HULL_ON_B]
             place_at(world, a, 0.0)

@@ -64,7 +64,8 @@ from rotor_dynamics.hybrid.impact import (
 from rotor_dynamics.hybrid.pulling import AT_REST, candidates
 from rotor_dynamics.integrators.trial import advance
 
-(NONE_YET,) = constants(0)
+NONE_YET, TOLD = constants(0, 2)
+"""Nothing counted; mark of what touched before a state was set, too."""
 
 TOGETHER = 1e-7
 """Points nearer than this take part in an impact of others of the same two hulls, m: faces that meet almost flush."""
@@ -327,7 +328,7 @@ def keep_forces(world, m):
 
 @inlined
 def mark_touching(world):
-    """Meetings that are in contact at the start count as in touch; their number."""
+    """Meetings that are in contact at the start count as in touch, twice if they did before; their number."""
     n = NONE_YET
     for m in range(world.head[memory.N_MEETINGS]):
         number = world.meeting_int[m]
@@ -335,8 +336,11 @@ def mark_touching(world):
         place_at(world, a, 0.0)
         place_at(world, b, 0.0)
         touches = sphere_gap(world, a, b) <= CLOSE and gap_between(world, a, b) <= CLOSE
-        number[memory.IN_TOUCH] = 1 if touches else 0
-        n += number[memory.IN_TOUCH]
+        if touches:
+            number[memory.IN_TOUCH] = TOLD if number[memory.IN_TOUCH] != 0 else 1
+            n += 1
+        else:
+            number[memory.IN_TOUCH] = 0
     return n
 
 
@@ -384,7 +388,9 @@ def feel(ints, floats, t, quiet):
             break
     world.scalars[memory.POWER] = world.scalars[memory.POWER_NOW]
     for m in range(world.head[memory.N_MEETINGS]):
-        world.meeting_int[m, memory.IN_TOUCH] = 0  # the step tells that they touch
+        # the step tells of those that are new
+        told = world.meeting_int[m, memory.IN_TOUCH] == TOLD
+        world.meeting_int[m, memory.IN_TOUCH] = 1 if told else 0
     begin_step(world)
 
 

@@ -351,6 +351,11 @@ def fly_compiled(
     Raises:
         SolverError: what the scenario attaches is out of reach.
     """
+    if (
+        every > 1 and loop.simulation.passing.watches
+    ):  # what is passed through is seen in every period
+        whole = fly_compiled(loop, duration, 1, progress)
+        return None if whole is None else thinned(whole, every)
     periods = periods_of(loop, duration)
     call = Call(loop, periods, every)
     began, limited = wall.perf_counter(), 0
@@ -364,6 +369,12 @@ def fly_compiled(
             progress(loop.simulation.time - START_TIME, duration)
     loop.simulation.note_touching(call.rows.touching)
     return flight_of(loop, call.rows, wall.perf_counter() - began, limited)
+
+
+def thinned(flight: Flight, every: int) -> Flight:
+    """One row per ``every`` control periods of a flight that has all, and the end."""
+    rows = np.append(np.arange(0, len(flight.time), every), len(flight.time) - 1)
+    return flight.at(np.unique(rows))
 
 
 def periods_of(loop: ClosedLoop, duration: float) -> int:

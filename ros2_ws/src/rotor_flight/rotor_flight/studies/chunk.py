@@ -12,7 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import Tree, tree_of
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.state import State
-from rotor_flight.compiled.flights import can_compile, fly_compiled
+from rotor_flight.compiled.flights import can_compile, fly_compiled, thinned
 from rotor_flight.flight import Flight
 from rotor_flight.fly import flight_duration, fly
 from rotor_flight.loop import ClosedLoop
@@ -75,9 +75,7 @@ def flown(scenario: Scenario, duration: float | None, every: int) -> Flight:
         flight = fly_compiled(loop, duration or flight_duration(scenario), every)
         if flight is not None:
             return flight
-    whole = fly(scenario, duration=duration)
-    rows = np.unique(np.append(np.arange(0, len(whole.time), every), len(whole.time) - 1))
-    return whole.at(rows)
+    return thinned(fly(scenario, duration=duration), every)
 
 
 def fly_chunk(job: Job, first: int, numbers: np.ndarray) -> list[dict[str, Any]]:

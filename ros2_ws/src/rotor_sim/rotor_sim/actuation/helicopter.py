@@ -177,15 +177,14 @@ class Helicopters:
         self._is_running = other._is_running and len(mine) == len(self)
 
     def joint_states(self, count: int) -> np.ndarray:
-        """Angles and rates of the last ``count`` joints of the world at the start, (count, 2): as in hover."""
-        states = []
+        """Angles and rates of all ``count`` joints of the world at the start, (count, 2): rotors as in hover."""
+        out = np.zeros((count, 2))
         for head in self.heads:
             rotor, at_rest = head.helicopter.main_rotor, head.at_rest
             angles = {"pitch": at_rest.collective, "flap": at_rest.coning, "lag": at_rest.lag}
-            states.append((0.0, rotor.speed_rad_s))
-            states += [(angles[h.type], 0.0) for _ in range(rotor.blades) for h in rotor.hinges]
-        rest = np.zeros((count - len(states), 2))
-        return np.vstack([rest, *[np.array(states).reshape(-1, 2)]])
+            blades = [(angles[h.type], 0.0) for _ in range(rotor.blades) for h in rotor.hinges]
+            out[head.joints] = [(0.0, rotor.speed_rad_s), *blades]
+        return out
 
     def start(self, engine: Engine) -> None:
         """Swashplates and induced velocities as in hover, before the engine takes up a state."""

@@ -149,6 +149,11 @@ class Actuators(ABC):
         self.health[self.first_rotors[vehicle] + rotor] = gain
         self._is_bounded = True
 
+    def take_over(self, other: Actuators, mine: list[int], theirs: list[int]) -> None:
+        """Let the same vehicles in another world go on, by their rows here and there."""
+        for name in ("applied", "begun", "pace", "fastest"):
+            getattr(self, name)[mine] = getattr(other, name)[theirs]
+
     def reset(self) -> None:
         """Nothing acts, everything is well."""
         self.applied[:] = 0.0
@@ -217,6 +222,12 @@ class WrenchActuators(Actuators):
         """As :func:`give_in_air` takes them."""
         for i, (s, v) in enumerate(zip(sets, vehicles, strict=True)):
             self.mixing[i, :, : s.count], self.torques[i, : s.count] = s.mixing, v.rotors.torques
+
+    def take_over(self, other: Actuators, mine: list[int], theirs: list[int]) -> None:
+        """See :class:`Actuators`."""
+        super().take_over(other, mine, theirs)
+        if isinstance(other, WrenchActuators):
+            self._turning[mine] = other._turning[theirs]
 
     def reset(self) -> None:
         """Nothing acts, nothing turns."""

@@ -187,6 +187,7 @@ class PowerSupply:
         vehicles: with ``rotors.motor``, by their row among all vehicles.
         gains: of the thrust of each in reality.
         spins_up: whether changes of speed take torque; not where wrenches act at once.
+        has_propellers: whether propellers are bodies, which have the inertia that turns.
 
     Attributes:
         vehicles: rows of those with trains, (n,).
@@ -196,11 +197,12 @@ class PowerSupply:
     """
 
     def __init__(
-        self, vehicles: Mapping[int, Vehicle], gains: Mapping[int, float], *, spins_up: bool = True
-    ) -> None:
+        self, vehicles: Mapping[int, Vehicle], gains: Mapping[int, float], *, spins_up: bool = True,
+        has_propellers: bool = False,
+    ) -> None:  # fmt: skip
         self.vehicles = np.array(list(vehicles), np.int64)
         self.settings = np.array(
-            [_settings_of(v, gains[i], spins_up) for i, v in vehicles.items()]
+            [_settings_of(v, gains[i], spins_up, has_propellers) for i, v in vehicles.items()]
         ).reshape(-1, SETTINGS)
         counts = [len(v.rotors.spins) for v in vehicles.values()]
         self.state = np.zeros((len(vehicles), STATE))
@@ -222,7 +224,13 @@ class PowerSupply:
             i: v for i, v in enumerate(scenario.model.vehicles) if v.rotors.motor is not None
         }
         gains = {i: thrust_gain(scenario, v.name) for i, v in vehicles.items()}
-        return cls(vehicles, gains, spins_up=scenario.actuation.mode != "wrench")
+        actuation = scenario.actuation
+        return cls(
+            vehicles,
+            gains,
+            spins_up=actuation.mode != "wrench",
+            has_propellers=actuation.has_propellers,
+        )
 
     def reset(self) -> None:
         """Fresh batteries, motors at rest."""
@@ -367,12 +375,14 @@ class PowerTrain:
         return float(fastest_of(self._settings, self._state))
 
 
-def _settings_of(vehicle: Vehicle, gain: float, spins_up: bool) -> np.ndarray:
+def _settings_of(vehicle: Vehicle, gain: float, spins_up: bool, has_propellers: bool) -> np.ndarray:
     motor, battery, rotors = vehicle.rotors.motor, vehicle.battery, rotor_set(vehicle.rotors)
     assert motor is not None
     out = np.zeros(SETTINGS)
     out[DRAG] = gain * rotors.thrust_per_speed2 * vehicle.rotors.torque_per_thrust_m
-    out[INERTIA] = vehicle.rotors.inertia_kg_m2 if spins_up else 0.0
+    propeller = vehicle.rotors.propeller if has_propellers else None
+    turning = vehicle.rotors.inertia_kg_m2 if propeller is None else propeller.inertia_kg_m2[2]
+    out[INERTIA] = turning if spins_up else 0.0
     out[SPEED_PER_VOLT], out[RESISTANCE] = motor.speed_per_volt, motor.resistance_ohm
     out[IDLE_CURRENT] = motor.idle_current_a
     out[MOST_POWER] = inf if motor.max_power_w is None else motor.max_power_w

@@ -98,7 +98,7 @@ class Winches:
         self._profiles.clear()
 
     def take_over(self, other: Winches, cables: Mapping[int, int]) -> None:
-        """What cables of another world are asked for, by their numbers here and there; profiles end at once."""
+        """What cables of another world of this time are asked for, by their numbers here and there."""
         for k, j in cables.items():
             if k in self._winches:
                 for mine, theirs in (
@@ -107,6 +107,8 @@ class Winches:
                     (self._torques, other._torques),
                 ):
                     mine[k] = theirs[j]
+                if j in other._profiles:
+                    self._profiles[k] = other._profiles[j]
 
     def start(self, engine: Engine) -> None:
         """Brakes hold all drums, before a state is set."""
@@ -191,7 +193,7 @@ class Winches:
             if now + period > times[-1]:
                 del self._profiles[k]
             else:
-                wanted = float(np.interp(now + period, times, rates))
+                wanted = float(np.interp(now + period, times, rates, left=0.0))  # it rests before
         strongest = winch.acceleration_m_s2
         least, most = (
             acceleration_to(end - length, rate, period, winch.rate_m_s, strongest)

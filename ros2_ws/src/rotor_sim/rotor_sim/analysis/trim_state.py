@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from transforms3d.quaternions import axangle2quat, qinverse, qmult, quat2mat
 
+from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -58,6 +59,17 @@ class _Hung:
     direction: np.ndarray  # at the start, from the other to it
 
 
+def _braked(scenario: Scenario) -> Scenario:
+    """The scenario with brakes on all drums: cables of the lengths that they have, and no joints."""
+    attachments = tuple(
+        replace(a, winch=replace(a.winch, drum=None))
+        if isinstance(a, CableAttachment) and a.winch is not None and a.winch.drum is not None
+        else a
+        for a in scenario.model.attachments
+    )
+    return replace(scenario, model=replace(scenario.model, attachments=attachments))
+
+
 class SteadyWorld:
     """A world that flies one period from given unknowns.
 
@@ -70,6 +82,7 @@ class SteadyWorld:
     """
 
     def __init__(self, scenario: Scenario, velocity: np.ndarray) -> None:
+        scenario = _braked(scenario)
         self.scenario, self.wanted, self.speed = scenario, velocity, 1.0
         model = scenario.model
         if not model.vehicles:

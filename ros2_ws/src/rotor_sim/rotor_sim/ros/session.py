@@ -208,10 +208,7 @@ class Session:
         self._outputs.waiting, self._outputs.topics_due = got["waiting"], got["topics_due"]
         self._anchor()
         if self.is_over and not self.machine.failure:
-            flown, wanted = (
-                self.period * self.simulation.scenario.time.control_s,
-                self.options.duration,
-            )
+            flown, wanted = self.flown, self.options.duration
             self._logger.warning(
                 f"the saved flight is over: {flown:g} s of duration_s {wanted:g}. Start with a longer one to fly on."
             )
@@ -318,12 +315,16 @@ class Session:
     # --- the loop ---------------------------------------------------------------------------------
 
     @property
+    def flown(self) -> float:
+        """Time since the last reset, s, in worlds that were taken over, too."""
+        return self.simulation.time - START_TIME
+
+    @property
     def is_over(self) -> bool:
         """True if the requested duration has been simulated, or the simulation failed; never without a duration."""
         if self.options.duration <= 0.0:
             return False
-        flown = self.period * self.simulation.scenario.time.control_s
-        return self.machine.failure != "" or flown >= self.options.duration - 1e-9
+        return self.machine.failure != "" or self.flown >= self.options.duration - 1e-9
 
     def turn(self, executor: Executor) -> None:
         """One control period, or a wait for something to happen."""
