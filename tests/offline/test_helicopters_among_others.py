@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rotor_control.controller import make_controller
-from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.cable import CableAttachment, Drum, Winch
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario, scenario_from_tree
@@ -274,3 +274,17 @@ def test_an_engine_failure_can_be_written():
     assert scenario.changes[0].motor is not None
     with pytest.raises(ConfigError, match=r"must be 1\.\.1, got 2"):
         written(extra="changes: [{at_s: 1, motor: {vehicle: heli1, rotor: 2, thrust_gain: 0.0}}]\n")
+
+
+def test_a_helicopter_begins_in_hover_whatever_else_turns_in_its_world():
+    """The drum of a winch is a joint, too, behind those of rotors: each blade began with the state of its neighbour."""
+    scenario = load_scenario("helicopter_slung_load")
+    drum = Drum(radius_m=0.05, inertia_kg_m2=1e-4, torque_n_m=20.0)
+    cable = scenario.model.cables[0]
+    winched = replace(cable, winch=Winch(lengths_m=(0.3, 20.0), drum=drum))
+    model = replace(scenario.model, attachments=(winched,))
+    plain, with_drum = Simulation(scenario), Simulation(replace(scenario, model=model))
+    n = len(plain.engine.joints.states)
+    assert with_drum.engine.joints.names[n:] == ["cable1/drum"]
+    np.testing.assert_array_equal(with_drum.engine.joints.states[:n], plain.engine.joints.states)
+    assert with_drum.engine.joints.states[n].tolist() == [0.0, 0.0]

@@ -18,7 +18,7 @@ from scipy import stats
 from sockets import sockets_of
 
 from rotor.cli import main
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import fly
 from rotor_flight.studies.chunk import flown, fly_chunk
@@ -441,3 +441,24 @@ def test_a_study_of_nothing_is_refused(tmp_path):
     path.write_text("schema: 1\nscenario: hover\nvary: []\nmetrics: []\n")
     with pytest.raises(ConfigError, match="metrics must name"):
         load_study(path)
+
+
+WALL = """
+schema: 1
+model: {vehicles: [{use: dragonfly}]}
+controller: {type: quadrotor}
+initial: [{entity: quad1, position_m: [-3, 0, 2]}]
+trajectory: {type: line, relative: true, waypoints_m: [[6, 0, 0]], speed_m_s: 3.0, acceleration_m_s2: 3.0}
+environment: {obstacles: [{name: wall, shape: {type: box, size_m: [0.05, 10, 10]}, position_m: [0, 0, 2]}]}
+"""
+
+
+def test_what_is_passed_through_is_seen_however_few_rows_are_kept():
+    """At 2 Hz a flight through a wall was `flown`."""
+    scenario = scenario_from_text(WALL)
+    whole, thin = flown(scenario, None, 1), flown(scenario, None, 100)
+    assert len(thin.time) < 15
+    assert [e.type for e in thin.events] == ["touch", "leave"]
+    assert [e.time for e in thin.events] == [e.time for e in whole.events]
+    assert thin.verdict().kind == whole.verdict().kind == "lost"
+    np.testing.assert_array_equal(thin.states, whole.states[np.searchsorted(whole.time, thin.time)])

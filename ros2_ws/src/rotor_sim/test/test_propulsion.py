@@ -427,3 +427,19 @@ time: {{step_s: {step}, control_s: {step}}}
     assert np.linalg.norm(simulation.motion[0, 7:13]) < 1e-6
     if step < 0.01:  # with long steps only soft contacts are stable
         assert simulation.motion[1, 2] > 0.05 - 0.003
+
+
+def test_propellers_as_bodies_spin_up_with_their_own_inertia():
+    """The inertia of rotors that are no bodies does not count then (R.16); it was 0, and so was the torque."""
+    vehicle = load_vehicle("delivery_drone")
+    own = vehicle.rotors.propeller.inertia_kg_m2[2]
+    bodies = replace(vehicle, rotors=replace(vehicle.rotors, inertia_kg_m2=0.0))
+    speeds, faster = np.full(4, 300.0), np.full(4, 310.0)
+    torques = []
+    for has_propellers in (True, False):
+        supply = PowerSupply({0: bodies}, {0: 1.0}, has_propellers=has_propellers)
+        train = supply.trains[0]
+        train.run(speeds, 0.0)
+        train.run(faster, 0.01)
+        torques.append(train.torque.copy())
+    np.testing.assert_allclose(torques[0] - torques[1], own * 10.0 / 0.01, rtol=1e-9)

@@ -1,5 +1,7 @@
 """The public face: reset, noise, limits, pushes; and the same source uncompiled."""
 
+import copy
+import gc
 import json
 import os
 import subprocess
@@ -243,3 +245,126 @@ def test_linked_payloads_begin_where_they_are_told(heavy):
     np.testing.assert_allclose(found[:2, 7:10], [[1, 0, 0], [1, 0, 0]])
     with pytest.raises(ModelError, match="misses the link"):
         Simulation(scenario_from_text(STACKED % (heavy, "upper")))
+
+
+ROTORS = (
+    "rotors: {layout: plus, arm_m: 0.1075, speed_rpm: [5500.0, 16400.0], thrust_n_per_rpm2: 6.57e-9, "
+    "torque_per_thrust_m: 0.012, lag_s: 0.03, radius_m: 0.06}"
+)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "changes: [{at_s: 0.05, cut: 1}]",
+        "changes: [{at_s: 0.05, wind: {cable: 1, length_m: 0.6}}]",
+        "environment: {wakes: {}, wind: {steady_m_s: [5, 0, 0]}}",
+    ],
+)
+def test_steps_before_the_first_command_change_what_the_scenario_changes(more):
+    """As steps with rotors that stand do."""
+    text = f"""
+schema: 1
+model:
+  vehicles: [{{use: dragonfly, {ROTORS}, drag: {{linear_n_s_per_m: [0.1, 0.1, 0.1]}}}}]
+  payloads: [{{name: load, mass_kg: 0.076}}]
+  attachments: [{{type: cable, a: quad1, b: load, length_m: 0.5, winch: {{lengths_m: [0.3, 4.0]}}}}]
+controller: {{use: point_mass}}
+{more}
+"""
+    told, untold = (Simulation(scenario_from_text(text)) for _ in range(2))
+    for _ in range(60):
+        told.step(np.zeros((1, 4)))
+        untold.step()
+    np.testing.assert_allclose(untold.motion, told.motion, rtol=0, atol=1e-12)
+    assert untold.engine.lengths == pytest.approx(told.engine.lengths)
+    assert bool(untold.engine.is_cut[0]) == ("cut" in more)
+    assert more.startswith("changes") or untold.motion[0, 7] > 0.1
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "winch: {lengths_m: [0.3, 4.0]}",
+        "winch: {lengths_m: [0.3, 4.0], drum: {radius_m: 0.02, inertia_kg_m2: 1.0e-5, torque_n_m: 0.2}}",
+    ],
+)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_winds_and_turns_by_itself(what, copied):
+    """Its winches and rotors act on itself, also when the world it was copied from is gone."""
+    text = f"""
+schema: 1
+model:
+  vehicles: [{{use: dragonfly, {ROTORS}}}]
+  payloads: [{{name: load, mass_kg: 0.076}}]
+  attachments: [{{type: cable, a: quad1, b: load, length_m: 0.5, {what}}}]
+controller: {{use: point_mass}}
+actuation: rotors
+changes: [{{at_s: 0.1, wind: {{cable: 1, length_m: 0.8}}}}]
+"""
+    command = np.array([[0.32 * 9.81, 5e-4, 0.0, 0.0]])
+    first, alone = (Simulation(scenario_from_text(text)) for _ in range(2))
+    for _ in range(30):
+        first.step(command)
+        alone.step(command)
+    other = copied(first)
+    before = first.motion.copy()
+    for _ in range(60):
+        other.step(1.01 * command)
+        alone.step(1.01 * command)
+    np.testing.assert_array_equal(other.motion, alone.motion)
+    np.testing.assert_array_equal(first.motion, before)
+    del first
+    gc.collect()
+    other.step(command)
+    alone.step(command)
+    np.testing.assert_array_equal(other.motion, alone.motion)
+
+
+def test_driven_joints_go_where_they_are_put():
+    text = """
+schema: 1
+model:
+  vehicles:
+    - use: dragonfly
+      links: [{name: l1, mass_kg: 0.05, com_m: [0, 0, -0.1], inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-5]}]
+      joints: [{type: revolute, name: j1, parent: base_link, child: l1, axis: [0, 1, 0], mode: driven}]
+controller: {type: manipulator}
+"""
+    simulation = Simulation(scenario_from_text(text))
+    simulation.set_states({}, project=False, joints=np.array([[0.7, 0.0]]))
+    assert simulation.joint_states[0, 0] == 0.7
+    for _ in range(3):
+        simulation.step(np.array([[0.3 * 9.81, 0.0, 0.0, 0.0]]))
+    assert simulation.joint_states[0].tolist() == [0.7, 0.0]
+
+
+def test_rigid_contact_tells_once_what_rests():
+    """Not again after something far away is attached or released."""
+    box = "{{name: {}, mass_kg: 0.2, inertia_kg_m2: [1.0e-3, 1.0e-3, 1.0e-3], shape: {{type: box, size_m: [0.2, 0.2, 0.2]}}}}"
+    text = f"""
+schema: 1
+model: {{vehicles: [{{use: dragonfly}}], payloads: [{box.format("a")}, {box.format("b")}, {box.format("c")}]}}
+controller: {{type: quadrotor}}
+initial:
+  - {{entity: quad1, position_m: [0, 0, 2]}}
+  - {{entity: a, position_m: [3, 0, 0.1]}}
+  - {{entity: b, position_m: [5, 0, 0.1]}}
+  - {{entity: c, position_m: [5, 0, 0.3]}}
+environment: {{contact: {{law: rigid}}}}
+"""
+    simulation, hover = (
+        Simulation(scenario_from_text(text)),
+        np.array([[0.25 * 9.81, 0.0, 0.0, 0.0]]),
+    )
+    told = []
+    for change in (
+        lambda: None,
+        lambda: simulation.attach("quad1", "a"),
+        lambda: simulation.release("a"),
+    ):
+        change()
+        for _ in range(20):
+            simulation.step(hover)
+        told.append([event.type for event in simulation.take_events()])
+    assert told == [["touch"] * 3, ["attach"], ["release"]]

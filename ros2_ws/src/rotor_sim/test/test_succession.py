@@ -210,3 +210,122 @@ def test_a_vehicle_that_comes_begins_at_speed_and_those_there_go_on():
     rows = [new.names.index(n) for n in old.names]
     np.testing.assert_allclose(new.motion[rows, :13], old.motion[:, :13], atol=1e-9)
     assert abs(60.0 - new.state["late"].position[2]) < 0.03  # with rotors from rest it fell 0.09 m
+
+
+BATTERY = (
+    "battery: {voltage_v: [9.0, 12.6], capacity_ah: 0.05, resistance_ohm: 0.05, assumed_v: 12.0}"
+)
+ROTORS = (
+    "rotors: {layout: plus, arm_m: 0.1075, speed_rpm: [5500.0, 16400.0], thrust_n_per_rpm2: 6.57e-9, "
+    "torque_per_thrust_m: 0.012, lag_s: 0.03, radius_m: 0.06, motor: {kv_rpm_per_v: 2000.0, resistance_ohm: 0.1}}"
+)
+DRUM = (
+    "winch: {lengths_m: [0.3, 4.0], drum: {radius_m: 0.02, inertia_kg_m2: 1.0e-5, torque_n_m: 0.2}}"
+)
+PROFILE = (
+    "changes: [{at_s: 0.1, wind: {cable: 1, profile: [[0, 0], [0.5, 0.3], [1.5, 0.3], [2, 0]]}}]"
+)
+SLUNG = """
+schema: 1
+model:
+  vehicles: [{{use: dragonfly{vehicle}}}]
+  payloads: [{{name: load, mass_kg: 0.076}}]
+  attachments: [{{type: cable, a: quad1, b: load, length_m: 0.5{cable}}}]
+controller: {{use: point_mass}}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "cable", "more"),
+    [
+        (f", {ROTORS}, {BATTERY}", "", "actuation: rotors\nenvironment: {wakes: {}, wind: {steady_m_s: [3, 0, 0]}}"),
+        (f", {ROTORS}, {BATTERY}", "", ""),
+        ("", f", {DRUM}", "changes: [{at_s: 0.05, wind: {cable: 1, length_m: 0.6}}]"),
+        ("", ", winch: {lengths_m: [0.3, 4.0]}", PROFILE),
+        ("", "", "environment: {contact: {}}\ninitial: [{entity: quad1, position_m: [0, 0, 0.545]}, {entity: load, position_m: [0, 0, 0.05]}]"),
+    ],
+    ids=["batteries in wakes", "batteries", "a drum that its brake holds", "a profile", "a load on the ground"],
+)  # fmt: skip
+def test_the_same_commands_move_the_same_after_somebody_came(vehicle, cable, more):
+    """To rounding: pace of batteries, wakes, travel of drums, profiles, anchors; also without another command."""
+    scenario = scenario_from_text(SLUNG.format(vehicle=vehicle, cable=cable, more=more))
+    command, old = np.array([[0.32 * 9.81, 5e-4, 0.0, 0.0]]), Simulation(scenario)
+    for _ in range(300):
+        old.step(command)
+    new = Simulation(spawned(scenario))
+    take_over(new, old)
+    rows = [new.names.index(name) for name in old.names]
+    for told in (None, command, command, *[None] * 20):
+        old.step(told)
+        new.step(told)
+        np.testing.assert_allclose(new.motion[rows], old.motion, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(new.engine.lengths, old.engine.lengths, rtol=0, atol=1e-12)
+
+
+TWICE = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: q1}, {use: dragonfly, name: q2}]
+  payloads: [{name: p1, mass_kg: 0.076}, {name: p2, mass_kg: 0.076}]
+  attachments:
+    - {type: cable, a: q1, b: p1, length_m: 0.5, WHAT}
+    - {type: cable, a: q2, b: p2, length_m: 0.5, WHAT}
+initial: [{entity: p1, position_m: [0, 0, 0]}, {entity: p2, position_m: [3, 0, 0]}]
+controller: {use: point_mass}
+"""
+
+
+@pytest.mark.parametrize("what", [DRUM, "mass_kg_per_m: 0.05, segments: 4"])
+def test_what_a_cable_brings_along_follows_it_when_it_gets_another_number(what):
+    """Of two drums, and of two heavy cables, the first goes: cable 2 is cable 1 then."""
+    old = Simulation(scenario_from_text(TWICE.replace("WHAT", what)))
+    if what == DRUM:
+        old.winches.ask(0, length=0.9)
+    command = np.array([[0.32 * 9.81, 0.0, 0.0, 0.0]] * 2)
+    for _ in range(300):
+        old.step(command)
+    new = Simulation(without_entity(old.scenario, "p1"))
+    take_over(new, old)
+    np.testing.assert_allclose(new.engine.lengths, old.engine.lengths[1:], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(new.masses, old.masses[len(old.masses) // 2 :], rtol=0, atol=1e-9)
+    assert new.engine.taut[0] == old.engine.taut[1]
+
+
+def test_what_stands_elsewhere_than_at_the_start_is_not_kicked():
+    """A box began on a shelf, and stands under it when somebody comes: what touched at the start is long over."""
+    text = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{name: box, mass_kg: 0.2, inertia_kg_m2: [1.0e-3, 2.0e-3, 1.5e-3], shape: {type: box, size_m: [0.2, 0.2, 0.2]}}]
+controller: {type: quadrotor}
+initial: [{entity: quad1, position_m: [5, 0, 0.3]}, {entity: box, position_m: [0, 0, 1.124]}]
+environment: {contact: {}, obstacles: [{name: shelf, shape: {type: box, size_m: [1, 1, 0.05]}, position_m: [0, 0, 1]}]}
+"""
+    old, hover = Simulation(scenario_from_text(text)), np.array([[0.25 * 9.81, 0.0, 0.0, 0.0]])
+    state = old.motion[1, :13].copy()
+    state[2] = 0.0985
+    old.set_states({"box": state}, project=False)
+    for _ in range(20):
+        old.step(hover)
+    new = Simulation(spawned(old.scenario))
+    take_over(new, old)
+    for _ in range(5):
+        old.step(hover)
+        new.step(hover)
+        np.testing.assert_allclose(new.motion[1], old.motion[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("periods", [59, 60, 61])
+def test_a_change_at_the_instant_of_somebodys_coming_is_made(periods):
+    text = SLUNG.format(vehicle="", cable="", more="changes: [{at_s: 0.3, cut: 1}]")
+    old, command = Simulation(scenario_from_text(text)), np.array([[0.32 * 9.81, 0.0, 0.0, 0.0]])
+    for _ in range(periods):
+        old.step(command)
+    new = Simulation(spawned(old.scenario))
+    take_over(new, old)
+    for _ in range(3):
+        old.step(command)
+        new.step(command)
+    assert old.engine.is_cut[0] and new.engine.is_cut[0]

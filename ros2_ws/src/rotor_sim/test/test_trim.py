@@ -13,7 +13,7 @@ from rotor_rigs import FLAP, LAG, OMEGA, PITCH, flying, xcell
 from transforms3d.euler import euler2quat, quat2euler
 
 from rotor_core.config.air.wind import Wind
-from rotor_core.config.attachments.cable import CableAttachment
+from rotor_core.config.attachments.cable import CableAttachment, Drum, Winch
 from rotor_core.config.environment import Air
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.model import DragCoefficients, Model, Payload
@@ -284,3 +284,16 @@ def test_a_team_on_cables_is_found_in_wind_as_in_flight_through_calm_air():
     np.testing.assert_allclose(still.commands, moving.commands, atol=1e-7)
     weight, push = trim(scenario).commands[:, 0].sum(), 0.05
     assert still.commands[:, 0].sum() == pytest.approx(np.hypot(weight, push), rel=1e-7)
+
+
+def test_a_load_on_a_drum_hangs_as_on_a_cable_of_its_length():
+    """The brake holds the drum; it was free, and the load fell."""
+    scenario = load_scenario("dragonfly_point_mass")
+    drum = Drum(radius_m=0.02, inertia_kg_m2=1e-5, torque_n_m=0.2)
+    winch = Winch(lengths_m=(0.3, 4.0), drum=drum)
+    cable = replace(scenario.model.cables[0], winch=winch)
+    drummed = replace(scenario, model=replace(scenario.model, attachments=(cable,)))
+    found, plain = trim(drummed), trim(scenario)
+    assert found.exists, found.reason
+    np.testing.assert_allclose(found.commands, plain.commands, atol=1e-9)
+    np.testing.assert_allclose(found.states, plain.states, atol=1e-9)
