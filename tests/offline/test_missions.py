@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rotor_control.gains import CABLE_LENGTH
 from rotor_core.config.catalog import config_directory
 from rotor_core.config.loader import (
     dump_scenario,
@@ -500,3 +501,64 @@ def test_a_winch_stops_when_its_mission_ends():
     assert quad[-1] - load[-1] < 1.8  # from 1.3 at the guard: 0.5 m/s braked with 0.5 m/s^2
     after = flight.time > 1.0 + ended + 3.0
     assert np.ptp(quad[after]) < 0.1 and np.ptp(load[after]) < 0.1
+
+
+SLUNG = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{use: point_mass, name: load}]
+  attachments: [{type: cable, a: quad1, b: load, length_m: 0.5}]
+initial: [{entity: load, position_m: [0.0, 0.0, 1.0]}]
+controller: {use: point_mass}
+settle_s: 0.5
+mission:
+"""
+
+
+def test_a_load_that_hangs_is_flown_until_it_is_released():
+    """Whatever step is first, and though the first motion is one of the vehicle: it hung 0.28 m below its reference."""
+    mission = """
+  steps:
+    - {type: hover, duration_s: 2.0}
+    - {type: release, payload: load}
+    - {type: go_to, entity: quad1, position_m: [1.0, 0.0, 2.0]}
+"""
+    flight = fly(scenario_from_text(SLUNG + mission))
+    held = flight.elapsed < 1.9
+    assert np.abs(flight["load"].position[held] - [0.0, 0.0, 1.0]).max() < 1e-3
+    assert np.isfinite(flight.references[held, 0, :3]).all()
+    assert np.linalg.norm(flight["quad1"].position[-1] - [1.0, 0.0, 2.0]) < 0.01
+
+
+def test_a_guard_on_the_tilt_of_a_point_mass_is_refused():
+    guard = "  steps: [{type: hover, duration_s: 1.0}]\n  guards: [{when: {tilt_above_deg: 60.0}, do: hover}]\n"
+    with pytest.raises(
+        ConfigError, match=r"'load' is a point mass, which never tilts. Name a vehicle .*: quad1"
+    ):
+        scenario_from_text(SLUNG + guard)
+    scenario_from_text(SLUNG + guard.replace("60.0}", "60.0, entity: quad1}"))
+
+
+def test_laws_know_how_long_a_cable_is_that_a_winch_has_wound():
+    """Reeled in to a tenth the load was lost: gains of the cable were those of its length in the file."""
+    text = (
+        SLUNG.replace(
+            "length_m: 0.5", "length_m: 3.0, winch: {lengths_m: [0.2, 4.0], rate_m_s: 1.0}"
+        )
+        + """
+  steps:
+    - {type: hover, duration_s: 1.0}
+    - {type: wind, cable: 1, length_m: 0.3}
+    - {type: go_to, position_m: [1.0, 0.0, 3.7]}
+    - {type: hover, duration_s: 3.0}
+"""
+    )
+    loop = ClosedLoop(scenario_from_text(text))
+    flight = fly(loop.simulation.scenario)
+    assert flight.verdict().kind == "flown", flight.verdict()
+    assert np.linalg.norm(flight["load"].position[-1] - [1.0, 0.0, 3.7]) < 0.05
+    # what is cut has no length that a law could use
+    loop.controller.note_lengths(np.array([0.4]))
+    loop.controller.note_lengths(np.array([1e9]))
+    assert loop.controller.laws[0].vehicles[0, CABLE_LENGTH] == 0.4

@@ -366,3 +366,33 @@ def test_every_shape_is_drawn_where_it_stands(shape):
         assert min(gaps) == pytest.approx(
             nearest, abs=2e-3
         )  # seen from 1 km away: as far as they reach
+
+
+HANGING = """
+schema: 1
+model:
+  vehicles: [{{use: dragonfly}}]
+  payloads:
+    - {{name: hook, mass_kg: 0.08, shape: {{type: sphere, radius_m: 0.02}}}}
+    - {{name: parcel, mass_kg: 0.05, shape: {{type: sphere, radius_m: 0.05}}}}
+  attachments:
+    - {{type: cable, a: quad1, b: hook, length_m: 0.5{heavy}}}
+    - {{type: cable, a: hook, b: parcel, length_m: 0.5}}
+plant: [{{entity: hook, mass_kg: 0.03}}]
+controller: {{use: point_mass}}
+initial: [{{entity: hook, position_m: [0.0, 0.0, 2.0]}}, {{entity: parcel, position_m: [0.0, 0.0, 1.5]}}]
+environment: {{obstacles: [{obstacle}]}}
+trajectory: {{type: waypoints, waypoints_m: [[3.0, 0.0, 2.0]], duration_s: 8.0, clearance_m: 0.15}}
+"""
+WALL = "{name: wall, position_m: [1.5, 0.0, 0.8], shape: {type: box, size_m: [0.2, 3.0, 1.6]}}"
+BAR = "{name: bar, position_m: [1.5, 0.1, 2.25], shape: {type: box, size_m: [0.02, 0.1, 0.04]}}"
+
+
+@pytest.mark.parametrize(("heavy", "obstacle"), [("", WALL), (", mass_kg_per_m: 0.004", BAR)])
+def test_what_hangs_and_heavy_cables_are_kept_clear_too(heavy, obstacle):
+    """The plan went on straight: a parcel below the hook went through the wall, a bar through the heavy cable."""
+    flight = fly(scenario_from_text(HANGING.format(heavy=heavy, obstacle=obstacle)))
+    assert flight.verdict().kind == "flown", flight.verdict()
+    name = "wall" if not heavy else "bar"
+    near = [margin.distance for margin in flight.margins if name in margin.names]
+    assert min(near) > 0.05

@@ -5,6 +5,7 @@ One law per team, limits at rotor level, commands for all vehicles.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from rotor_control.gains import HELD
 from rotor_control.laws.cascaded_pid import CascadedPidLaw
 from rotor_control.laws.helicopter import HelicopterLaw
 from rotor_control.laws.manipulator import ManipulatorLaw
-from rotor_control.team_laws import QuadrotorLaw, TeamLaw, team_law
+from rotor_control.team_laws import CableLaw, QuadrotorLaw, TeamLaw, team_law
 from rotor_core.command import Command
 from rotor_core.config.controllers import (
     CONTROL_LAWS,
     ManipulatorControl,
     OpenLoopControl,
 )
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
@@ -35,6 +37,10 @@ from rotor_core.vehicles.rotors import asked_of_rotors, rotor_limits, rotor_set
 
 SAME_SPEED = 1e-6
 """Speeds closer than this are the same, rad/s."""
+
+
+CUT = 2.0
+"""A cable that is told to be longer than its winch can pay out by this factor has been cut."""
 
 
 class OpenLoopLaw:
@@ -169,12 +175,32 @@ class Controller:
         self.singles = PlanRegistry(model).singles
         self._single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
+        control = scenario.controller
+        self._counterpart = control.type if isinstance(control, Counterpart) else ""
+        """Until it has been said who flies single vehicles."""
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
         self._apart = False  # whether somebody flies alone or stands
         self._untold = () if scenario.follows_plans else range(len(self.laws))
         """Teams whose law is not told a reference: their autopilots have goals of their own."""
         self._clocks = [law for law in self.laws if hasattr(law, "time")]
+        self._winding = [
+            (law, k, i, model.cables[k].winch.lengths_m[1])  # type: ignore[union-attr]
+            for law, team in zip(self.laws, self.teams, strict=True)
+            for i, k in enumerate(team.cables)
+            if model.cables[k].winch is not None and isinstance(law, (CableLaw, HelicopterLaw))
+        ]
+
+    @property
+    def winds(self) -> bool:
+        """True if laws want to know the lengths of cables, which winches change."""
+        return bool(self._winding)
+
+    def note_lengths(self, lengths: np.ndarray) -> None:
+        """Say how long the cables are now, (n_cables,) m; those that have been cut are left as they were."""
+        for law, k, i, most in self._winding:
+            if 0.0 < lengths[k] < CUT * most:
+                law.take_length(i, float(lengths[k]))
 
     def tell_time(self, t: float) -> None:
         """Say how long the flight has lasted, s, before :meth:`decide`: to laws that others have written."""
@@ -239,6 +265,12 @@ class Controller:
         if k >= 0:
             if self._alone[k] is None:  # what it summed up when it last flew alone is long ago
                 self._single_laws[k].reset()
+                if self._counterpart:
+                    print(
+                        f"note: a vehicle that flies alone is flown by our own law, not by {self._counterpart}",
+                        file=sys.stderr,
+                    )
+                    self._counterpart = ""
             self._alone[k] = plan.sample(t, self._alone[k])
             return
         law = self.laws[i]

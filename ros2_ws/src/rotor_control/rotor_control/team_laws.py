@@ -263,6 +263,10 @@ class CableLaw(TeamLaw):
         self._nominal_forces = self.forces.copy()
         self._use_nominal_motion(control, len(team.vehicles))
 
+    def take_length(self, i: int, length: float) -> None:
+        """Cable i of the team is ``length`` m long from now on."""
+        self.vehicles[i, g.CABLE_LENGTH] = length
+
     def lean(self, internal: np.ndarray, share: float = 1.0) -> None:
         """Let the cables pull against each other with forces in payload axes (n, 3) N whose sum is zero.
 

@@ -14,6 +14,7 @@ from rotor_core.config.controllers import (
 )
 from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.counterparts.counterpart import Counterpart
+from rotor_core.config.loader import plant_model
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import NoteKind, Scenario
 from rotor_core.config.teams import Team, teams
@@ -169,16 +170,30 @@ def _attitude(
 
 
 def _cable_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
-    """Cables and wheels whose weight the law of the team would have to carry without knowing of it."""
+    """Cables, wheels and what hangs: their weight the law of the team would have to carry without knowing of it."""
     model = scenario.model
     names = {*team.vehicles, team.payload}
-    mass = sum(e.mass_kg for e in model.entities if e.name in names)
+    mass, true = (
+        sum(e.mass_kg for e in m.entities if e.name in names)
+        for m in (model, plant_model(scenario))
+    )
     for name, cable in zip(model.cable_names, model.cables, strict=True):
         if names & {cable.a, cable.b} and cable.mass_kg > HEAVY * mass:
             yield Note(
                 "cable",
                 f"{name}: weighs {cable.mass_kg:.3g} kg, {cable.mass_kg / mass:.0%} of the team of {team.entity}, "
                 "whose law does not know of it: expect an error of height.",
+            )
+        ends = {cable.a, cable.b}
+        hanging = next((p for p in model.payloads if p.name in ends - names), None)
+        sums = any(getattr(scenario.controller, "integral_per_s3", ()))  # which learn of it
+        load = 0.0 if hanging is None or sums or not names & ends else hanging.mass_kg
+        if hanging is not None and load + true - mass > HEAVY * mass and load > 0.0:
+            yield Note(
+                "cable",
+                f"{name}: {hanging.name}, which hangs on it, weighs {hanging.mass_kg:.3g} kg, "
+                f"{hanging.mass_kg / mass:.0%} of the team of {team.entity}, whose law does not know of it: expect an "
+                f"error of height. Give {team.entity} the sum as mass_kg and its own under `plant`, or sum up errors.",
             )
         wheels = sum(
             ring.wheel.mass_kg

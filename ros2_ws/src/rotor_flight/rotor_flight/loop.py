@@ -39,7 +39,7 @@ class ClosedLoop:
         self.plans = make_plans(scenario) if plans is None else plans
         self._entities = [team.entity for team in self.controller.teams]
         self._running = [(self.plans[name], 0.0) for name in self._entities]
-        self.arms = JointPlans(scenario)
+        self.arms = JointPlans(scenario, self.plans)
         self.wanted = np.zeros((self.arms.n, 3))
         self._told: np.ndarray | None = None
 
@@ -91,6 +91,7 @@ class ClosedLoop:
             controller.follow_board(self.pilot.board, nanoseconds(simulation.time))
         if self.arms.n:
             self.wanted = self.arms.sample(elapsed)
+        self.note_lengths()
         controller.tell_time(elapsed)
         try:
             wrenches = controller.decide(
@@ -103,6 +104,11 @@ class ClosedLoop:
                 add_note(text)
             raise
         return wrenches, controller.efforts
+
+    def note_lengths(self) -> None:
+        """Tell the laws how long cables are now that winches wind."""
+        if self.controller.winds:
+            self.controller.note_lengths(self.simulation.engine.lengths)
 
     def period(
         self,

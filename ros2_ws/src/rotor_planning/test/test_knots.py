@@ -202,3 +202,18 @@ def test_braking_and_turns_have_limits_of_their_own():
     brakes = go_to(reference, None, None, speed=np.inf, acceleration=np.inf, braking=2.0)
     a = [np.linalg.norm(brakes.sample(t)[A3]) for t in np.linspace(0.0, brakes.duration, 200)]
     assert max(a) <= 2.0 * 1.001
+
+
+def test_a_spline_may_begin_in_motion():
+    """A reference that moves is not stopped by points without velocities."""
+    times, places = (
+        np.array([0.0, 1.0, 2.5]),
+        np.array([[0.0, 0.0, 1.0], [1.0, 0.2, 1.0], [1.5, 0.5, 1.2]]),
+    )
+    begin = np.array([1.0, 0.1, -0.2])
+    plan = through_knots(times, places, begin=begin)
+    np.testing.assert_allclose(plan.at(0.0).velocity, begin, atol=1e-12)
+    np.testing.assert_allclose(plan.at(2.5).velocity, 0.0, atol=1e-12)
+    for t, place in zip(times, places, strict=True):
+        np.testing.assert_allclose(plan.at(t).position, place, atol=1e-12)
+    np.testing.assert_allclose(through_knots(times, places).at(0.0).velocity, 0.0, atol=1e-12)

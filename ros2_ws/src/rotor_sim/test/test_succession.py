@@ -256,10 +256,12 @@ def test_the_same_commands_move_the_same_after_somebody_came(vehicle, cable, mor
     new = Simulation(spawned(scenario))
     take_over(new, old)
     rows = [new.names.index(name) for name in old.names]
+    # a load that bounces makes a million of what rounding leaves of the state that is set
+    atol = 1e-6 if "contact" in more else 1e-9
     for told in (None, command, command, *[None] * 20):
         old.step(told)
         new.step(told)
-        np.testing.assert_allclose(new.motion[rows], old.motion, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(new.motion[rows], old.motion, rtol=0, atol=atol)
     np.testing.assert_allclose(new.engine.lengths, old.engine.lengths, rtol=0, atol=1e-12)
 
 

@@ -247,6 +247,12 @@ class HelicopterLaw:
         self.memory = np.zeros(5)
         self.reset()
 
+    def take_length(self, _: int, length: float) -> None:
+        """The cable is ``length`` m long from now on."""
+        gravity = self.gains[g.GRAVITY]
+        self.settings[LEAD] = length / gravity if gravity > 0.0 else 0.0
+        self.settings[CABLE_LENGTH] = length
+
     def __call__(self, states: np.ndarray, reference: np.ndarray, out: np.ndarray) -> None:
         """Write the command (1, 4) of the vehicle for ``states`` (N, >= 13) and ``reference`` (28,)."""
         helicopter_command(states, reference, self.gains, self.settings, self.who, self.memory, out)

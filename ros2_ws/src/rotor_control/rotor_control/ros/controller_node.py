@@ -172,6 +172,8 @@ class ControllerNode(Node):
             return
         for cables in self.cables:
             cables.take_up(heading.stamp)
+        if self.controller.winds:
+            self.controller.note_lengths(self._state_wire.cables(data)[1])
         self.controller.tell_time(heading.step * self._period)
         try:
             wrenches = self.controller.decide(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from rotor_core.clearance.look import STANDS, STRETCHED_OUT
 from rotor_core.clearance.solids import (
     HERE,
@@ -206,7 +208,7 @@ class Pairs:
         payload = self._model.entities[row]
         assert isinstance(payload, Payload)
         short = []
-        for solid in parts:
+        for solid in self._outside(payload, parts, k):
             on_it = solid.bodies == row
             if not on_it.all() and all(
                 depth_inside(payload, p) <= INSIDE for p in solid.points[on_it]
@@ -218,6 +220,24 @@ class Pairs:
         return self._add(short, STRETCHED_OUT, k), self._add(
             [shrunk(payload_solid(payload, row))], row
         )
+
+    def _outside(self, payload: Payload, parts: list[Solid], k: int) -> list[Solid]:
+        """Parts of a cable without those of a heavy one that lie in the payload that it is tied inside of."""
+        row, cable = self._rows[payload.name], self._model.cables[k]
+        if not cable.mass_kg_per_m:
+            return parts
+        whole = payload_solid(payload, row)
+        kept = list(parts)
+        for _ in range(2):  # from either end
+            tie = kept[0].points[kept[0].bodies == row] if kept else []
+            if len(tie) and depth_inside(payload, tie[0]) > INSIDE:
+                reach = (
+                    np.linalg.norm(whole.points - tie[0], axis=1).max() + whole.ball + whole.disc
+                )
+                # the first mass is half a segment away
+                kept = kept[1 + int(reach * cable.segments / cable.length_m + 0.5) :]
+            kept.reverse()
+        return kept
 
 
 def _taken(scenario: Scenario, vehicle: str) -> set[str]:

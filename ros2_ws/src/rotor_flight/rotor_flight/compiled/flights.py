@@ -294,6 +294,7 @@ class Call:
     def arguments(self, stretch: Stretch) -> tuple:
         """Of :func:`fly_world` for the next stretch; the last one are the rows."""
         loop, periods = self.loop, self._periods
+        loop.note_lengths()
         simulation, controller = loop.simulation, loop.controller
         scenario, engine = simulation.scenario, simulation.engine
         first, end, drawn, stops, _ = stretch

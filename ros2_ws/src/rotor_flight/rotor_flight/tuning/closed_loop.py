@@ -21,6 +21,7 @@ from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_control.controller import Controller, make_controller
 from rotor_control.team_laws import TeamLaw
+from rotor_core.config.controllers import PayloadGeometricControl
 from rotor_core.config.environment import Environment
 from rotor_core.config.schema import Actuation, Scenario
 from rotor_core.config.sensing import Sensing
@@ -112,6 +113,8 @@ class LinearLoop:
             raise ConfigError(
                 "tune: does not know sensing.estimator. Leave it out, and fly what is proposed with it."
             )
+        if isinstance(scenario.controller, PayloadGeometricControl):
+            raise ConfigError("tune: does not know the gains of payload_geometric. Use point_mass.")
         lags = [v.rotors.lag_s for v in model.vehicles]
         self.lag = max(lags) if scenario.actuation.mode != "wrench" else 0.0
         self.period = scenario.time.control_s

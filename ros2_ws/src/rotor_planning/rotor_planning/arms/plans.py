@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from transforms3d.quaternions import quat2mat
 
@@ -111,10 +113,15 @@ def _check_stops(vehicle: Vehicle, joint: JointConfig, value: float) -> None:
         )
 
 
-def make_arm_plans(scenario: Scenario) -> list[JointPlan]:
-    """Plans of the arms of all vehicles, in the order of the vehicles (also of those without an arm)."""
+def make_arm_plans(scenario: Scenario, bases: Mapping[str, Plan] | None = None) -> list[JointPlan]:
+    """Plans of the arms of all vehicles, in the order of the vehicles (also of those without an arm).
+
+    Args:
+        scenario: whose ``arms`` say what they do.
+        bases: plans of what is planned, from which arms reach; default the scenario's trajectory.
+    """
     own = {moves.vehicle: moves for moves in scenario.arms}
-    bases = make_plans(scenario)
+    bases = make_plans(scenario) if bases is None else bases
     return [
         arm_plan(vehicle, own.get(vehicle.name), bases.get(vehicle.name))
         for vehicle in scenario.model.vehicles
@@ -124,8 +131,8 @@ def make_arm_plans(scenario: Scenario) -> list[JointPlan]:
 class JointPlans:
     """Plans of all arms of a scenario, sampled into one table."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.plans = make_arm_plans(scenario)
+    def __init__(self, scenario: Scenario, bases: Mapping[str, Plan] | None = None) -> None:
+        self.plans = make_arm_plans(scenario, bases)
         ends = np.cumsum([plan.points.shape[2] for plan in self.plans], dtype=int)
         self.n = int(ends[-1]) if len(ends) else 0
         self._own = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=False)]

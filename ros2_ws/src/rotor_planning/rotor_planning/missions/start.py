@@ -14,7 +14,7 @@ from rotor_core.config.mission import (
     Turn,
 )
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import Team, cable_spans, teams
 from rotor_core.config.vehicles.outline import standing_height
 from rotor_core.config.yaml.units import rpy_from_wxyz
 from rotor_core.plans.plan import Plan, hold
@@ -24,10 +24,21 @@ STANDS = 0.02
 """An entity this close to the height at which it stands, stands, m."""
 
 
+HANGS = 0.02
+"""A cable whose ends are nearer than its length by more than this share of it hangs."""
+
+
+def _hangs(scenario: Scenario, team: Team, states: np.ndarray) -> bool:
+    """True where no cable of a team holds its load."""
+    spans, cables = cable_spans(scenario.model, states), scenario.model.cables
+    return all(spans[k] < (1.0 - HANGS) * cables[k].length_m for k in team.cables)
+
+
 def initial_plans(scenario: Scenario, mission: Mission, states: np.ndarray) -> dict[str, Plan]:
     """Plans before the first step: what stands on the ground has its motors off, everything else hovers.
 
-    Vehicles of a team whose first step is not about their payload, or makes its cables taut, begin alone.
+    Vehicles begin alone whose team is first asked to make its cables taut, or where the first motion is one of theirs
+    and their cables hang.
     """
     found: dict[str, Plan] = {}
 
@@ -44,9 +55,9 @@ def initial_plans(scenario: Scenario, mission: Mission, states: np.ndarray) -> d
     steps = [(s.entity or names[0], s) for s in mission.steps if isinstance(s, moving)]
     for team in teams(scenario.model):
         own = [step for name, step in steps if name == team.entity or name in team.vehicles]
-        alone = bool(own) and (
-            isinstance(own[0], Tighten) or (own[0].entity or names[0]) in team.vehicles
-        )
+        first = own[0] if own else None
+        is_theirs = first is not None and (first.entity or names[0]) in team.vehicles
+        alone = isinstance(first, Tighten) or (is_theirs and _hangs(scenario, team, states))
         for name in team.vehicles if team.cables and alone else (team.entity,):
             stay(name)
     return found

@@ -81,20 +81,32 @@ def plan_from_trajectory(message: MultiDOFJointTrajectory, reference: np.ndarray
         ("accelerations", accelerations),
     ):
         numbers(f"trajectory: {name}", np.reshape(rows, (-1, 3)), None, 3)
-    has_velocities = len(velocities) == len(times)
-    has_accelerations = has_velocities and len(accelerations) == len(times)
+    for name, rows, needed in (
+        ("velocities", velocities, len(times)),
+        ("accelerations", accelerations, len(velocities)),
+    ):
+        if rows and len(rows) != needed:
+            raise ContractError(
+                f"trajectory: {len(rows)} of {len(times)} points have {name}. Give all of them"
+                + (" velocities and accelerations," if name == "accelerations" else " velocities,")
+                + f" or none {name}."
+            )
+    has_velocities, has_accelerations = bool(velocities), bool(accelerations)
+    begin = None
     if times and times[0] > 0.0:
         times.insert(0, 0.0)
         positions.insert(0, reference[POSITION : POSITION + 3])
         yaws.insert(0, float(reference[YAW_ANGLE]))
         velocities.insert(0, reference[VELOCITY : VELOCITY + 3])
         accelerations.insert(0, reference[ACCELERATION : ACCELERATION + 3])
+        begin = reference[VELOCITY : VELOCITY + 3]
     return through_knots(
         np.array(times),
         np.array(positions).reshape(-1, 3),
         np.array(velocities) if has_velocities else None,
         np.array(accelerations) if has_accelerations else None,
         np.array(yaws),
+        begin=begin,
     )
 
 

@@ -304,10 +304,17 @@ class PlannerNode(Node):
     ) -> tuple[bool, str]:
         if self._heading is None:
             return False, "no state has come from the simulator yet; start it first"
-        if entity not in self.entities:
-            known = ", ".join(self.entities)
-            return False, f"there is no planned entity {entity!r}; known: {known}"
         now = self._heading.stamp
+        followed = self._board.followed(nanoseconds_from_stamp(now))
+        alone = [name for name in self._board.singles if name in followed]
+        if entity in self._board.dissolved:
+            return False, f"{entity} has been released; name one of {', '.join(alone)}"
+        if entity in self._board.singles and entity not in alone:
+            whole = self.entities[self._board.singles[entity]]
+            return False, f"{entity} flies with its team; name {whole}"
+        if entity not in self._board.queues:
+            known = ", ".join([*self.entities, *alone])
+            return False, f"there is no planned entity {entity!r}; known: {known}"
         queue = self._board.queues[entity]
         if self._mission.is_running and not interrupts:
             return False, "a mission runs; cancel it, or call hover, first"

@@ -1,9 +1,9 @@
 """Curves that keep a team away from obstacles: quadratic programmes, one after the other.
 
-The team (its payload or vehicle, what is linked to it, its vehicles and taut cables, as they hover) is moved along the
-curve without turning. Where it comes nearer to an obstacle than it may, the curve must go farther out along the line
-between the nearest points; that is linear in the curve, and asked for again where the new curve is near. Equation
-(P.14).
+The team (its payload or vehicle, its vehicles, what is linked to them or hangs on cables, and the cables, as they
+hover) is moved along the curve without turning. Where it comes nearer to an obstacle than it may, the curve must go
+farther out along the line between the nearest points; that is linear in the curve, and asked for again where the new
+curve is near. Equation (P.14).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.initial import initial_states
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import Team
+from rotor_core.config.teams import Team, cable_paths
 from rotor_core.config.vehicles.arm import link_name
 from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.errors import ContractError
@@ -52,8 +53,40 @@ class Nearness:
     outwards: np.ndarray
 
 
+def _together(model: Model, team: Team) -> tuple[set[str], set[str]]:
+    """Entities that move with a team, rigidly or on cables, and the cables between them."""
+    linked = {name for v in (team.entity, *team.vehicles) for name in linked_places(model, v)}
+    ends = [
+        {end.partition("/")[0] for end in (c.a, c.b)} for c in model.cables
+    ]  # of links their vehicle
+    while True:
+        reached = {name for pair in ends if pair & linked for name in pair - {"world"}}
+        more = {name for v in reached for name in linked_places(model, v)}
+        if more <= linked:
+            break
+        linked |= more
+    named = zip(model.cable_names, model.cables, ends, strict=True)
+    # where the masses of a heavy cable at an arm are nobody knows here
+    known = [(name, pair) for name, c, pair in named if not (c.mass_kg_per_m and "/" in c.a + c.b)]
+    return linked, {name for name, pair in known if pair <= linked}
+
+
+def _masses(scenario: Scenario, states: np.ndarray) -> np.ndarray:
+    """Poses of the masses of heavy cables, (n, 7): along the straight lines between the ends."""
+    out = [np.zeros((0, int(V)))]
+    paths = cable_paths(scenario.model, states)
+    for cable, path in zip(scenario.model.cables, paths, strict=True):
+        if cable.mass_kg_per_m:
+            share = (np.arange(cable.segments)[:, None] + 0.5) / cable.segments
+            poses = np.zeros((cable.segments, int(V)))
+            poses[:, :3] = np.nan_to_num(path[0] + share * (path[-1] - path[0]))
+            poses[:, 3] = 1.0
+            out.append(poses)
+    return np.vstack(out)
+
+
 class KeepOut:
-    """The obstacles of a scenario, as a team feels them; arms are as at the start.
+    """The obstacles of a scenario, as a team feels them; arms are as at the start, and what hangs, hangs as then.
 
     Args:
         scenario: with its obstacles and where its team hovers at first.
@@ -66,11 +99,9 @@ class KeepOut:
         model = scenario.model
         states = initial_states(scenario)
         self._clearances = Clearances(scenario)
-        masses = sum(c.segments for c in model.cables if c.mass_kg_per_m)
-        self._poses = np.vstack([states[:, :V], np.zeros((masses, int(V)))])
+        self._poses = np.vstack([states[:, :V], _masses(scenario, states)])
         self._start = State(states[model.index(team.entity)]).position.copy()
-        linked = {name for v in (team.entity, *team.vehicles) for name in linked_places(model, v)}
-        cables = {model.cable_names[k] for k in team.cables if not model.cables[k].mass_kg_per_m}
+        linked, cables = _together(model, team)
         arms = {
             link_name(v.name, k.name) for v in model.vehicles if v.name in linked for k in v.links
         }

@@ -68,15 +68,18 @@ def through_knots(
     velocities: np.ndarray | None = None,
     accelerations: np.ndarray | None = None,
     yaws: np.ndarray | None = None,
+    *,
+    begin: np.ndarray | None = None,
 ) -> Plan:
     """Polynomials through knots: quintic through position, velocity and acceleration.
 
     Args:
         times: of the knots, strictly increasing from 0, (n,) s with n >= 2.
         positions: (n, 3) m.
-        velocities: (n, 3) m/s; None: those of the cubic spline at rest at both ends.
+        velocities: (n, 3) m/s; None: those of the cubic spline at rest at its end, and at its start but for ``begin``.
         accelerations: (n, 3) m/s^2; None: cubic pieces.
         yaws: (n,) rad, taken the short way round; at rest in every knot.
+        begin: velocity at the start of a spline, (3,) m/s; default at rest.
 
     Raises:
         ContractError: too few knots, times that do not increase from 0, or numbers that are not finite.
@@ -95,7 +98,9 @@ def through_knots(
     if yaws is not None:
         yaws = numbers("trajectory: yaws", yaws, n)
     if velocities is None:
-        velocities = scipy.interpolate.CubicSpline(times, positions, bc_type="clamped")(times, 1)
+        start = np.zeros(3) if begin is None else numbers("trajectory: begin", begin, 3)
+        ends = ((1, start), (1, np.zeros(3)))
+        velocities = scipy.interpolate.CubicSpline(times, positions, bc_type=ends)(times, 1)
         accelerations = None
     rows = (
         [positions, velocities] if accelerations is None else [positions, velocities, accelerations]

@@ -170,6 +170,11 @@ def _check_arms(scenario: Scenario, tree: Tree) -> None:
             _check_move(move, joints[move.joint], where)
         links = [BASE, *(link.name for link in vehicle.links)]
         for k, reach in enumerate(arm.reaches):
+            if scenario.mission is not None:
+                raise ConfigError(
+                    f"{item.value['reaches'].value[k].place}: arms[{i}].reaches[{k}]: with a mission nobody knows "
+                    "before where the vehicle will be. Give `moves` of the joints, or fly a trajectory."
+                )
             for joint in joints.values():
                 _check_moves_it(
                     joint, f"{item.value['reaches'].value[k].place}: arms[{i}].reaches[{k}]"
