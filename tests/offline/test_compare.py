@@ -1257,3 +1257,43 @@ def test_names_with_markup(files):
     assert "&lt;b&gt;&amp;" in body and "<b>" not in re.sub(
         r"<script.*?</script>", "", body, flags=re.S
     )
+
+
+def test_a_body_that_was_lost_early_does_not_spoil_the_search_for_the_clock():
+    """It was seen before the flight alone, and the lags of all had to be among its own."""
+
+    def where(t):
+        return place(t + 4.0)
+
+    sim = recording(track(0.0, 20.0, 100.0), track(0.0, 20.0, 100.0, body="quad2", where=where))
+    late = 45.0
+
+    def stands(t):
+        return place(np.clip(t - late, 0.0, 20.0))
+
+    def stands_too(t):
+        return where(np.clip(t - late, 0.0, 20.0))
+
+    real = recording(
+        track(0.0, 70.0, 100.0, where=stands),
+        track(0.0, 5.0, 100.0, body="quad2", where=stands_too),
+        name="real",
+    )
+    found = compare(sim, real, replace(NO_OPTIONS, align="none"))
+    assert abs(found.clock.seconds) == pytest.approx(late, abs=2e-3)
+
+
+def test_a_cable_that_was_cut_is_neither_long_nor_slack():
+    """1.55 m long, and slack until the end, was a cable of one metre that had been cut half way."""
+    n = 200
+    a = Samples(np.zeros((n, 3)))
+    falls = np.zeros((n, 3))
+    falls[:, 2] = -1.0 - np.maximum(np.linspace(-2.0, 2.0, n), 0.0)
+    whole = np.linspace(-2.0, 2.0, n) < 0.0
+    model = load_scenario("dragonfly_point_mass").model
+    cable = model.cables[0]
+    bodies = {cable.a: a, cable.b: Samples(falls)}
+    recorded = {"cable1": (np.where(whole, 2.0, 0.0), whole, whole)}
+    motion = cable_motions(model, 9.81, bodies, 0.02, recorded)["cable1"]
+    assert not motion.slack.any()
+    assert motion.figures(np.arange(n) * 0.02)["length_median_m"] == pytest.approx(1.0)

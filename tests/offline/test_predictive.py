@@ -7,12 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rotor_control.controller import make_controller
+from rotor_control.tuning import tunable_gains
 from rotor_core.config.attachments.cable import Winch
 from rotor_core.config.controllers import PredictiveControl
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.plans.plan import hold
+from rotor_core.reference import Reference
 from rotor_core.state import State
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
@@ -162,3 +167,28 @@ def test_what_cannot_be_kept_is_refused():
         ConfigError, match=r"controller\.tension_n: must be \[least, largest\], got"
     ):
         scenario.changed("controller", {"use": "predictive", "tension_n": [2.0, 1.0]})
+
+
+def test_a_bare_reference_is_followed_after_a_plan_too():
+    """The plan that was followed before went on, whatever was referred to."""
+    scenario = load_scenario("three_dragonflies_predictive")
+    states = initial_states(scenario)
+    place = State(states).position[-1]
+    aside = Reference(hold(place + [0.4, 0.0, 0.0]).sample(0.0))
+    told = []
+    for first in (None, hold(place).at(0.0)):
+        controller = make_controller(scenario)
+        if first is not None:
+            controller(states, first)
+            for law in controller.laws:
+                law.reset()
+                law.follow(first.plan, 0.0)
+        told.append([controller(states, aside).of(["quad1", "quad2", "quad3"]) for _ in range(3)])
+    np.testing.assert_allclose(told[1], told[0], rtol=0, atol=1e-9)
+
+
+def test_gains_that_do_nothing_are_not_offered():
+    scenario = load_scenario("three_dragonflies_predictive")
+    assert not tunable_gains(scenario, make_controller(scenario))
+    other = load_scenario("three_dragonflies_triangular_1m")
+    assert tunable_gains(other, make_controller(other))

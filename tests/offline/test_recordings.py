@@ -225,6 +225,23 @@ def test_zero_stamps_and_the_clock_of_reception(tmp_path):
         assert track.stamps.tolist() == late
 
 
+def test_single_messages_without_a_stamp_are_left_out(tmp_path):
+    """A node on simulation time stamps 0 until it hears a clock; with times of reception for these a track had two."""
+    entries = [
+        ("/mocap/quad1/pose", POSE, s + LATENCY, MAKE.pose_stamped(0 if i < 3 else s, p))
+        for i, (s, p) in enumerate(zip(STAMPS, POSITIONS, strict=True))
+    ]
+    track = read_bag(write2(tmp_path / "bag", entries)).track("quad1")
+    assert track.stamps.tolist() == list(STAMPS[3:])
+    np.testing.assert_array_equal(track.samples.positions, POSITIONS[3:])
+
+
+def test_stamps_of_two_clocks_are_refused(tmp_path):
+    entries = poses("/mocap/quad1/pose", stamps=[*STAMPS[:-1], STAMPS[-1] + 4 * 10**16])
+    with pytest.raises(ConfigError, match="as if of two clocks"):
+        read_bag(write2(tmp_path / "bag", entries))
+
+
 def test_messages_out_of_order_and_twice(tmp_path):
     order = np.random.default_rng(3).permutation(N)
     entries = [poses("/quad1/pose")[i] for i in order]

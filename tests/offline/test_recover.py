@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -190,6 +191,19 @@ def test_a_bag_without_metadata_comes_back(flown, tmp_path):
     (bag / SCENARIO_FILE).write_text(dump_scenario(flight.scenario))
     recover(bag)
     np.testing.assert_allclose(read_flight(bag).states, flight.states, atol=1e-12)
+
+
+def test_a_damaged_bag_that_was_closed_keeps_what_it_told(flown, tmp_path):
+    """Its scenario stands in the metadata: of a file cut to 70 % it was thrown away."""
+    flight, whole = flown
+    bag = tmp_path / "bag"
+    shutil.copytree(whole, bag)
+    data = (bag / "bag.mcap").read_bytes()
+    (bag / "bag.mcap").write_bytes(data[: int(0.7 * len(data))])
+    recover(bag)
+    found = read_flight(bag)
+    assert found.scenario == flight.scenario and 10 < len(found.time) < len(flight.time)
+    assert found.extra["integration"] == flight.extra["integration"]
 
 
 @pytest.mark.parametrize(

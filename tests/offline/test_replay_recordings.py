@@ -9,8 +9,10 @@ from dropping import DROPPED
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 
 from rotor.cli import main
+from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError
 from rotor_core.reference import YAW_ACCELERATION
@@ -20,10 +22,14 @@ from rotor_flight.warm import warm
 from rotor_recordings.compare.comparison import CompareOptions, compare
 from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.bags import custom_data
 from rotor_recordings.formats.flights import open_flight, recording_of
+from rotor_recordings.formats.message_store import message_store
 from rotor_recordings.formats.open import open_recording
+from rotor_recordings.formats.own_topics import OwnTopics
 from rotor_recordings.predict.predict import predict
 from rotor_recordings.predict.windows import predict_windows
+from rotor_viewer.snapshots.sources import RecordedFlight
 
 DURATIONS = {
     "hover": 1.0, "dragonfly_point_mass": 3.0, "three_crazyflies_point_mass": 3.0, "collision_point_mass": 2.5,
@@ -757,3 +763,131 @@ def test_a_measured_state_is_not_the_true_one(tmp_path, capsys):
     assert "ground_truth" in kinds and "odom" not in kinds
     assert main(["identify", str(bag)]) == 2
     assert "holds no odometry" in capsys.readouterr().err
+
+
+def test_laws_that_look_ahead_are_not_fed_references(flown):
+    flight = flown("three_crazyflies_point_mass")
+    control = load_scenario("three_dragonflies_predictive").controller
+    spoilt = replace(flight, scenario=replace(flight.scenario, controller=control))
+    with pytest.raises(ConfigError, match="controller predictive looks ahead along plans"):
+        predict(spoilt, 0.0, feed="reference")
+
+
+BREAKS = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{name: load, mass_kg: 0.1}]
+  attachments:
+    - {type: cable, a: quad1, b: load, length_m: 0.5, stiffness_n_per_m: 200.0, damping_n_s_per_m: 1.0, breaking_load_n: 1.5}
+initial: [{entity: quad1, position_m: [0, 0, 2.0]}, {entity: load, position_m: [0, 0, 1.9]}]
+controller: {use: point_mass}
+trajectory: {type: hover, duration_s: 1.0}
+"""
+
+
+def test_what_broke_stays_broken_in_later_parts_and_pictures():
+    """The load fell on its cable again, which had broken before; the viewer drew it slack."""
+    flight = fly(scenario_from_text(BREAKS), duration=1.2)
+    (broke,) = [event for event in flight.events if event.type == "break"]
+    at = broke.time - flight.time[0] + 0.05
+    found = predict(flight, at, duration=0.4, feed="commands").flight
+    check_same(flight, predict(flight, at, duration=0.4, feed="commands"))
+    assert not any(event.type == "break" for event in found.events)
+    shown = RecordedFlight(flight)
+    assert shown.at(0).cut.tolist() == [False]
+    assert shown.at(len(flight.time) - 1).cut.tolist() == [True]
+
+
+def renamed(bag, path, names, more=(), topics=""):
+    """A copy of a bag in which topics have other names, with more messages: topic, ns, type and message."""
+    store = message_store(["rotor_msgs/msg/TeamCommand", *(kind for _, _, kind, _ in more)])
+    with (
+        Reader(bag) as reader,
+        Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+    ):
+        writer.set_custom_data("scenario", custom_data(bag, "scenario"))
+        if topics:
+            writer.set_custom_data("topics", topics)
+        into = {
+            c.id: writer.add_connection(names(c.topic), c.msgtype, typestore=store)
+            for c in reader.connections
+        }
+        others = {
+            (t, k): writer.add_connection(t, k, typestore=store)
+            for t, k in {(t, k) for t, _, k, _ in more}
+        }
+        for connection, stamp, raw in reader.messages():
+            writer.write(into[connection.id], stamp, raw)
+        for topic, stamp, kind, message in more:
+            raw = store.serialize_cdr(message(store.types), kind)
+            writer.write(others[topic, kind], stamp, raw)
+    return path
+
+
+@pytest.mark.parametrize("namespace", ["", "/lab2"])
+def test_flights_under_other_names_come_back(flown, bags, tmp_path, namespace):
+    """As `--names rotortm` and `--namespace` record them: the names say so in the bag; namespaces also show."""
+    name = "dragonfly_point_mass"
+    model = load_scenario(name).model
+    remaps = dict(load_remaps("rotortm", model, namespace))
+    theirs = lambda topic: remaps.get(topic[1:], f"{namespace}{topic}")  # noqa: E731
+    with Reader(bags(name)) as reader:
+        ours = {c.topic[1:]: theirs(c.topic) for c in reader.connections}
+    assert len(set(ours) & set(remaps)) > 2
+    told = OwnTopics.of_names(namespace, ours).text()
+    other = renamed(bags(name), tmp_path / "named", theirs, topics=told)
+    found = open_flight(str(other))
+    np.testing.assert_allclose(found.states, flown(name).states, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.commands, flown(name).commands, rtol=0, atol=1e-12)
+    assert np.isfinite(found.references[:, 0, :3]).all()
+    alone = renamed(bags(name), tmp_path / "alone", lambda topic: f"/lab2{topic}")
+    np.testing.assert_allclose(open_flight(str(alone)).states, found.states, rtol=0, atol=0)
+
+
+def status(hardware, values):
+    """A report on /diagnostics of a node."""
+
+    def make(types):
+        pairs = [types["diagnostic_msgs/msg/KeyValue"](k, v) for k, v in values.items()]
+        told = types["diagnostic_msgs/msg/DiagnosticStatus"](
+            b"\0"[0], "rotor: simulator", "running", hardware, pairs
+        )
+        header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](2, 0), "")
+        return types["diagnostic_msgs/msg/DiagnosticArray"](header, [told])
+
+    return make
+
+
+def test_other_worlds_and_drivers_on_diagnostics_do_not_count(bags, tmp_path):
+    kind, name = "diagnostic_msgs/msg/DiagnosticArray", "dragonfly_point_mass"
+    values = {"real_time_factor": "1.0000", "missed_deadlines": "1"}
+    theirs = {"real_time_factor": "0.1000", "missed_deadlines": "777"}
+    more = [
+        ("/diagnostics", 2 * 10**9, kind, status("/simulator", values)),
+        ("/diagnostics", 2 * 10**9 + 1, kind, status("/lab2/simulator", theirs)),
+        ("/diagnostics", 2 * 10**9 + 2, kind, status("controller_manager", theirs)),
+    ]
+    flight = open_flight(str(renamed(bags(name), tmp_path / "bag", lambda topic: topic, more)))
+    assert flight.extra["missed_deadlines"] == 1 and flight.extra["real_time_factor"] == 1.0
+
+
+def test_two_worlds_in_one_bag_are_refused(bags, tmp_path):
+    """Their states were one flight, in silence."""
+    name = "dragonfly_point_mass"
+    store = message_store(["nav_msgs/msg/Odometry"])
+    with Reader(bags(name)) as reader, Writer(tmp_path / "two", version=9) as writer:
+        writer.set_custom_data("scenario", custom_data(bags(name), "scenario"))
+        for connection in reader.connections:
+            if connection.msgtype == "nav_msgs/msg/Odometry":
+                into = [
+                    writer.add_connection(
+                        f"{lab}{connection.topic}", connection.msgtype, typestore=store
+                    )
+                    for lab in ("/lab1", "/lab2")
+                ]
+                for _, stamp, raw in reader.messages([connection]):
+                    for other in into:
+                        writer.write(other, stamp, raw)
+    with pytest.raises(ConfigError, match=r"several namespaces \(/lab1, /lab2\)"):
+        open_flight(str(tmp_path / "two"))

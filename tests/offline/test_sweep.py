@@ -462,3 +462,9 @@ def test_what_is_passed_through_is_seen_however_few_rows_are_kept():
     assert [e.time for e in thin.events] == [e.time for e in whole.events]
     assert thin.verdict().kind == whole.verdict().kind == "lost"
     np.testing.assert_array_equal(thin.states, whole.states[np.searchsorted(whole.time, thin.time)])
+
+
+def test_helicopters_have_no_largest_thrust():
+    """It was their collective, in radians."""
+    flight = fly(load_scenario("helicopter_hover"), duration=0.2)
+    assert np.isnan(METRICS["thrust_max_n"](flight))

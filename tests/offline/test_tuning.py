@@ -17,7 +17,12 @@ from rotor_core.state import State
 from rotor_dynamics.sensitivities.linearization import ERRORS
 from rotor_flight.fly import fly
 from rotor_flight.tuning.closed_loop import LinearLoop
-from rotor_flight.tuning.proposal import DAMPING, design_of, propose, with_bandwidths
+from rotor_flight.tuning.proposal import (
+    DAMPING,
+    design_of,
+    propose,
+    with_bandwidths,
+)
 from rotor_sim.simulation import Simulation
 
 TEAMS = [
@@ -191,6 +196,10 @@ def test_what_cannot_be_tuned_is_refused():
     ):
         with pytest.raises(ConfigError, match=words):
             LinearLoop(load_scenario(name))
+    point = load_scenario("dragonfly_point_mass")
+    shaped = point.changed("controller", {"use": "payload_geometric"})
+    with pytest.raises(ConfigError, match="payload_geometric"):
+        LinearLoop(shaped)
     estimated = Sensing(estimator=KalmanEstimator(type="kalman"))
     with pytest.raises(ConfigError, match=r"sensing\.estimator"):
         LinearLoop(replace(load_scenario("quadrotor_circle"), sensing=estimated))

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from rotor_control.controller import make_controller
+from rotor_control.gains import HELD
 from rotor_control.laws.rigid_team import structure_allocation
 from rotor_control.team_laws import structure
 from rotor_core.config.initial import initial_states
@@ -150,3 +151,21 @@ def test_a_helicopter_that_stood_begins_alone_without_its_old_sums():
         command(hold(place + 1.0))
     controller._alone[0] = None  # as where its team goes on
     np.testing.assert_array_equal(command(hold(place)), fresh)
+
+
+def test_sums_grow_again_where_some_vehicles_are_flown_by_others():
+    """Their states are NaN, and so were their commands, which differ from themselves."""
+    scenario = load_scenario("three_dragonflies_decentralised").changed(
+        "controller.integral_per_s3", [0.5, 0.5, 1.0]
+    )
+    controller, states = make_controller(scenario), initial_states(scenario)
+    law, plan = controller.laws[0], hold(states[-1, :3].copy())
+    states[1:3] = np.nan
+    for speed in (-8.0, 0.0):
+        moved = states.copy()
+        moved[:, 2] -= 0.05
+        moved[:, 9] += speed  # sinking so fast asks for more than the rotors give
+        for _ in range(3):
+            controller.follow(0, plan, 0.0)
+            controller.decide(moved, controller.references)
+        assert law.load[HELD] == (1.0 if speed else 0.0)

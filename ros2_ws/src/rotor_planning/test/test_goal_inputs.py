@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
-from geometry_msgs.msg import PoseStamped, Transform
+from geometry_msgs.msg import PoseStamped, Transform, Twist
 from rotor_msgs.srv import Hover, Land
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
@@ -91,3 +91,37 @@ def test_what_moves_comes_to_rest_without_a_jolt(make):
         np.testing.assert_allclose(rows[0, what : what + 3], reference[what : what + 3], atol=1e-9)
     assert np.linalg.norm(rows[:, ACCELERATION : ACCELERATION + 3], axis=1).max() < 2.5
     np.testing.assert_allclose(rows[-1, VELOCITY : VELOCITY + 3], 0.0, atol=1e-9)
+
+
+def points(x, *, moving=(), accelerated=()):
+    """A trajectory through places on x, a second apart, from 1 s on."""
+    message = MultiDOFJointTrajectory()
+    for i, place in enumerate(x):
+        point = MultiDOFJointTrajectoryPoint(transforms=[Transform()])
+        point.transforms[0].translation.x, point.transforms[0].rotation.w = place, 1.0
+        point.velocities = [Twist()] * (i in moving)
+        point.accelerations = [Twist()] * (i in accelerated)
+        point.time_from_start.sec = 1 + i
+        message.points.append(point)
+    return message
+
+
+def test_a_reference_that_moves_is_led_on():
+    """Points without velocities stopped it dead."""
+    reference = hold(np.array([1.0, 0.0, 0.0]), 0.0).sample(0.0)
+    reference[VELOCITY : VELOCITY + 3] = [1.0, 0.0, 0.0]
+    plan = plan_from_trajectory(points([2.0, 3.0]), reference)
+    np.testing.assert_allclose(plan.at(0.0).velocity, [1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(plan.at(2.0).position, [3.0, 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("keys", "match"),
+    [
+        ({"moving": (0,)}, "1 of 2 points have velocities"),
+        ({"accelerated": (0, 1)}, "2 of 2 points have accelerations"),
+    ],
+)
+def test_what_only_some_points_have_is_refused(keys, match):
+    with pytest.raises(ContractError, match=match):
+        plan_from_trajectory(points([1.0, 2.0], **keys), hold(np.zeros(3), 0.0).sample(0.0))

@@ -21,7 +21,6 @@ from rotor_core.config.controllers import (
 )
 from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.errors import ConfigError
 from rotor_core.vehicles.rotors import rotor_set
@@ -119,7 +118,7 @@ def propose(loop: LinearLoop, scenario: Scenario) -> Design:
 def _start(loop: LinearLoop, scenario: Scenario) -> np.ndarray:
     """Bandwidths to begin with, rad/s, the fastest loop first: each a third of the one inside."""
     wait = loop.period * (loop.every + loop.delay) + loop.lag
-    authority = min(_authority(v, share) for v, share in _shares(scenario))
+    authority = min(_authority(v) for v in scenario.model.vehicles)
     fastest = min(PHASE / wait, authority)
     control = scenario.controller
     if isinstance(control, QuadrotorControl):
@@ -135,32 +134,11 @@ def _start(loop: LinearLoop, scenario: Scenario) -> np.ndarray:
     )
 
 
-def _shares(scenario: Scenario) -> list[tuple[Vehicle, float]]:
-    """Every vehicle with the weight that it carries in hover, its own and its share of the payload, N."""
-    model, g = scenario.model, scenario.environment.gravity_m_s2
-    mass = {e.name: e.mass_kg for e in model.entities}
-    out = []
-    for team in teams(model):
-        load = mass[team.payload] / len(team.vehicles) if team.payload else 0.0
-        out += [(model.vehicles[model.index(v)], g * (mass[v] + load)) for v in team.vehicles]
-    return out
-
-
-def _authority(vehicle: Vehicle, weight: float) -> float:
-    """Attitude bandwidth at which the rotors can answer an error of :data:`STEP` from hover, rad/s.
-
-    Raises:
-        ConfigError: they cannot hover with this weight, N.
-    """
+def _authority(vehicle: Vehicle) -> float:
+    """Attitude bandwidth at which rotors can answer an error of :data:`STEP` from the middle of their range, rad/s."""
     rotors = rotor_set(vehicle.rotors)
     low, high = rotors.thrust_limits
-    hover = weight / rotors.count
-    spare = min(high - hover, hover - low)
-    if not spare > 0.0:
-        raise ConfigError(
-            f"tune: the rotors of {vehicle.name!r} give {low:.3g} to {high:.3g} N each, and {hover:.3g} N hold it in "
-            "hover with its share of the payload. Lighten it, or change speed_rpm."
-        )
+    spare = 0.5 * (high - low)
     found = []
     for axis in (1, 2):
         moment = 1.0 / np.abs(rotors.unmixing[:, axis]).max() * spare
