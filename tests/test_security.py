@@ -31,7 +31,29 @@ SCENARIOS = (
     "winch_delivery",
     "tethered_quadrotor",
 )
-"""Together they have all that the policy names: cables, an arm, a hinged rotor, motors, a battery, a mission, a winch."""
+"""Together, with one that has every sensor, they have all that the policy names."""
+
+SENSED = """
+schema: 1
+description: every sensor, and a drum
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{use: point_mass, name: load}]
+  attachments:
+    - type: cable
+      a: quad1
+      b: load
+      length_m: 0.5
+      winch: {lengths_m: [0.3, 4.0], drum: {radius_m: 0.02, inertia_kg_m2: 1.0e-5, torque_n_m: 0.2}}
+controller: {use: point_mass}
+environment: {origin: {latitude_deg: 47.0, longitude_deg: 8.0, year: 2026}}
+sensing:
+  sensors:
+    - {type: gps, body: quad1}
+    - {type: rangefinder, body: quad1, farthest_m: 8.0}
+    - {type: barometer, body: quad1}
+    - {type: magnetometer, body: quad1}
+"""
 
 DOES = ("publish", "subscribe", "reply", "request")
 ACTION = (("reply", "send_goal"), ("reply", "cancel_goal"), ("reply", "get_result"), ("publish", "feedback"), ("publish", "status"))  # fmt: skip
@@ -132,10 +154,12 @@ def doings(bench: graph.Bench) -> dict[str, dict[str, set[str]]]:
 def test_the_policy_is_what_the_nodes_do(tmp_path):
     """In scenarios that have everything: nothing is missing, and nothing is allowed in vain."""
     used: dict[str, dict[str, set[str]]] = {n: {does: set() for does in DOES} for n in NODES}
-    for scenario in SCENARIOS:
+    (tmp_path / "sensed.yaml").write_text(SENSED)
+    for scenario in (*SCENARIOS, "sensed"):
+        what = str(tmp_path / "sensed.yaml") if scenario == "sensed" else scenario
         with graph.bench(tmp_path / scenario) as bench:
             for name in NODES:
-                bench.start(name, scenario=scenario)
+                bench.start(name, scenario=what)
             bench.until(lambda b=bench: all(d["publish"] for d in doings(b).values()), "the nodes")
             before, found = None, doings(bench)
             while found != before:  # endpoints become known one by one

@@ -139,7 +139,8 @@ class WindTo:
     """From then on the winch of a cable (from 1) goes to ``length_m``, at most at ``rate_m_s``.
 
     Or the motor of its drum turns with ``torque_n_m``, positive to reel in. Or its rate follows ``profile``, pairs of
-    time (s from then on) and rate (m/s, positive pays out), linear between; behind the last one it stops.
+    time (s from then on) and rate (m/s, positive pays out), linear between; before the first one and behind the last
+    it stops.
     """
 
     cable: int = bounded(ge=1)

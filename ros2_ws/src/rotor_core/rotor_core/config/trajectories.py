@@ -184,7 +184,8 @@ class JointMove:
 class ReachMove:
     """A point of a link goes to a place in the world between two times: inverse kinematics at its end.
 
-    All joints between the base and the link move; the base is taken to be where it is planned.
+    All joints between the base and the link move; the base is taken to be where it is planned, which nobody knows of a
+    mission.
     """
 
     link: str
