@@ -17,6 +17,7 @@ from rotor.graph.launching import launch_actions
 from rotor.graph.plan import GraphOptions, ProgramPlan, graph_plan
 from rotor.graph.processes import interpreter
 from rotor_core.config.loader import load_scenario
+from rotor_core.errors import ConfigError
 
 PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "12_one_controller_each.py"
 
@@ -25,6 +26,11 @@ def _actions(context: LaunchContext) -> list[Action]:
     name = LaunchConfiguration("scenario").perform(context)
     duration = float(LaunchConfiguration("duration").perform(context))
     scenario = load_scenario(name)
+    if scenario.command_input != "wrench":
+        raise ConfigError(
+            f"scenario: {name} takes commands of whole teams (command_input: {scenario.command_input}), and nobody would"
+            " send one. Write command_input: wrench into it."
+        )
     options = GraphOptions(name, controller="external", duration=duration)
     nodes = graph_plan(options, scenario)
     plans = list(nodes.values())

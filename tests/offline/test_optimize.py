@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from rotor.cli import main
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.schema import PlantChange
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.kernels.jit import COMPILED
 from rotor_core.math.rotation_vectors import rotation_from, wxyz_from
@@ -519,3 +521,12 @@ def test_timed_paths_pass_their_points():
     for bad in ([[0, 0, 0, 0]], [[i - 1, 0, 0, 0] for i in range(7)], [[0, 0, 0, 0]] * 7):
         with pytest.raises(ConfigError, match="points must"):
             scenario.changed("trajectory", {"type": "timed", "points": bad})
+
+
+def test_plans_are_of_the_nominal_model():
+    """What the law that flies them knows: of a heavier payload half was planned for, and half was not."""
+    task, plain = climb(), load_scenario("hover")
+    heavier = replace(plain, plant=(PlantChange(entity="quad1", mass_kg=0.3),))
+    ours, theirs = (Planning(task, scenario) for scenario in (heavier, plain))
+    np.testing.assert_array_equal(ours.shooting.start[1], theirs.shooting.start[1])
+    np.testing.assert_array_equal(ours.hover, theirs.hover)

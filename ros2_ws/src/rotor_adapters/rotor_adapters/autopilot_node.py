@@ -76,6 +76,10 @@ class Adapter(Node):
         if self._stamp is not None:
             self._setpoints[vehicle] = (self._stamp, act)
 
+    def forget(self) -> None:
+        """Forget all setpoints: they were of another flight."""
+        self._setpoints.clear()
+
     def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
         """Publish what an autopilot tells about its vehicle."""
         raise NotImplementedError
@@ -90,7 +94,7 @@ class Adapter(Node):
             return
         if heading.epoch != self._epochs.now:
             self._epochs.begin(heading.epoch)
-            self._setpoints.clear()
+            self.forget()
         self._stamp = heading.stamp
         for state, (name, autopilot) in zip(self._states, self.autopilots.items(), strict=False):
             self.tell(name, heading.stamp, state)

@@ -70,6 +70,12 @@ class Px4Node(Adapter):
             ):
                 self.listen(name, kind, f"fmu/in/{topic}", take, FMU_IN)
 
+    def forget(self) -> None:
+        """Forget thrusts and torques too, of which one may come before the other."""
+        super().forget()
+        self._torques.clear()
+        self._thrusts.clear()
+
     def tell(self, vehicle: str, stamp: Time, state: np.ndarray) -> None:
         """Publish ``vehicle_odometry``: pose and velocity in north-east-down, rates in forward-right-down."""
         message = VehicleOdometry()

@@ -116,8 +116,10 @@ class Planning:
     def __init__(self, task: Task, scenario: Scenario) -> None:
         _check_known(scenario)
         self.task, self.scenario = task, scenario
-        simulation = Simulation(scenario)
-        self.inputs = inputs_of(scenario)
+        # as the law `planned` knows it; what flies it may differ
+        nominal = replace(scenario, plant=())
+        simulation = Simulation(nominal)
+        self.inputs = inputs_of(nominal)
         self.hover = self.inputs.hover
         self.mass = sum(e.mass_kg for e in scenario.model.entities)
         self.states = simulation.engine.motion[:, : int(STATE)].copy()
