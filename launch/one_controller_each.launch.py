@@ -28,7 +28,7 @@ def _actions(context: LaunchContext) -> list[Action]:
     scenario = load_scenario(name)
     if scenario.command_input != "wrench":
         raise ConfigError(
-            f"scenario: {name} takes commands of whole teams (command_input: {scenario.command_input}), and nobody would"
+            f"scenario: {name} takes commands of teams (command_input: {scenario.command_input}), and nobody would"
             " send one. Write command_input: wrench into it."
         )
     options = GraphOptions(name, controller="external", duration=duration)
