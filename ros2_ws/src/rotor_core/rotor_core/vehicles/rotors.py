@@ -96,18 +96,28 @@ def asked_of_rotors(n_vehicles: int) -> np.ndarray:
 
 
 @kernel
+def rotor_thrusts(unmixing, counts, wrenches, out):
+    """Thrusts of all rotors that give wrenches (n_vehicles, 4) in air at rest, N, one vehicle after the other (A.2)."""
+    row = 0
+    for v in range(counts.shape[0]):
+        for k in range(counts[v]):
+            out[row] = 0.0
+            for channel in range(4):
+                out[row] += unmixing[v, k, channel] * wrenches[v, channel]
+            row += 1
+
+
+@kernel
 def rotor_speeds(unmixing, counts, per_speed2, wrenches, out):
     """Speeds of all rotors that give wrenches (n_vehicles, 4), rad/s, one vehicle after the other into ``out`` (A.2).
 
     Negative thrusts give 0. ``per_speed2``: thrust over squared speed of each vehicle's rotors, N s^2/rad^2.
     """
+    rotor_thrusts(unmixing, counts, wrenches, out)
     row = 0
     for v in range(counts.shape[0]):
-        for k in range(counts[v]):
-            thrust = 0.0
-            for channel in range(4):
-                thrust += unmixing[v, k, channel] * wrenches[v, channel]
-            out[row] = sqrt(max(thrust, 0.0) / per_speed2[v])
+        for _ in range(counts[v]):
+            out[row] = sqrt(max(out[row], 0.0) / per_speed2[v])
             row += 1
 
 

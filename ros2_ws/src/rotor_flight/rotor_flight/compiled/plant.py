@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.kernels.jit import inlined
-from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds
+from rotor_core.vehicles.rotors import limit_wrenches, rotor_speeds, rotor_thrusts
 from rotor_dynamics.compiled_world import (
     hold_efforts,
     hold_shares,
@@ -34,7 +34,6 @@ from rotor_sim.actuation.modes import (
     bound_speeds,
     give_in_air,
     thrusts_at,
-    thrusts_of,
 )
 from rotor_sim.actuation.power import PowerSupply, supply
 from rotor_sim.environment.rotor_air import look_at_air
@@ -59,7 +58,7 @@ def feel_air(ints, floats, motion, command, plant_limits, around):
     """
     _, unmixing, counts, _, _ = plant_limits
     _, thrusts, _, _, mixing, torques, places, seen = around
-    thrusts_of(unmixing, counts, command, thrusts)
+    rotor_thrusts(unmixing, counts, command, thrusts)
     look_at_air(motion, thrusts, *seen)
     hold_winds(ints, floats, *places, seen[-2])
     give_in_air(thrusts, seen[-1], counts, mixing, torques, command)

@@ -10,7 +10,13 @@ import numpy as np
 
 from rotor_core.config.schema import Scenario
 from rotor_core.kernels.jit import kernel
-from rotor_core.vehicles.rotors import RotorSet, rotor_limits, rotor_set, rotor_speeds
+from rotor_core.vehicles.rotors import (
+    RotorSet,
+    rotor_limits,
+    rotor_set,
+    rotor_speeds,
+    rotor_thrusts,
+)
 from rotor_dynamics.engine import Engine
 from rotor_sim.environment.rotor_air import THRUST, TORQUE, RotorAir
 from rotor_sim.plant.system import thrust_gain, thrust_gain_rate
@@ -45,18 +51,6 @@ def bound_speeds(speeds, first, pace, drifted, health, fastest):
         share = pace[v] * sqrt(drifted[v])
         for k in range(first[v], first[v + 1]):
             speeds[k] = min(speeds[k] * share * sqrt(health[k]), fastest[v])
-
-
-@kernel
-def thrusts_of(unmixing, counts, wrenches, out):
-    """Thrusts of all rotors that give wrenches (n_vehicles, 4) in air at rest, N, one vehicle after the other (A.2)."""
-    row = 0
-    for v in range(counts.shape[0]):
-        for k in range(counts[v]):
-            out[row] = 0.0
-            for channel in range(4):
-                out[row] += unmixing[v, k, channel] * wrenches[v, channel]
-            row += 1
 
 
 @kernel
@@ -257,7 +251,7 @@ class WrenchActuators(Actuators):
     def _feel(self, air: RotorAir, engine: Engine) -> None:
         """Let rotors give what they give in the air that moves through them."""
         counts = self.layouts.counts
-        thrusts_of(self.layouts.unmixing, counts, self.applied, self.thrusts)
+        rotor_thrusts(self.layouts.unmixing, counts, self.applied, self.thrusts)
         air.look(engine, self.thrusts)
         give_in_air(self.thrusts, air.factors, counts, self.mixing, self.torques, self.applied)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import exp, sqrt
 
 from rotor_core.kernels.jit import inlined, kernel
+from rotor_core.numbers.derivatives import has_derivatives
 
 DESCENT = (-1.125, -1.372, -1.718, -0.655)
 """Coefficients of the inflow over that of hover in powers of the rate of climb over it, between -2 and 0 (I.4)."""
@@ -131,13 +132,14 @@ def inflow_and_thrust(pitch, solidity_slope, climb, advance, easing):
             high, at_high = thrust, value
             at_low = 0.5 * at_low if side == -1 else at_low
             side = -1
-    # by Newton's method: the value is found, its derivatives, which lag behind in a bracket, are not
-    apart = NEAR * thrust
-    rise = surplus(thrust + apart, pitch, solidity_slope, climb, advance, easing)
-    rise -= surplus(thrust - apart, pitch, solidity_slope, climb, advance, easing)
-    for _ in range(2):
-        value = surplus(thrust, pitch, solidity_slope, climb, advance, easing)
-        thrust -= 2.0 * apart * value / rise
+    if has_derivatives(thrust):
+        # by Newton's method: the value is found, its derivatives, which lag behind in a bracket, are not
+        apart = NEAR * thrust
+        rise = surplus(thrust + apart, pitch, solidity_slope, climb, advance, easing)
+        rise -= surplus(thrust - apart, pitch, solidity_slope, climb, advance, easing)
+        for _ in range(2):
+            value = surplus(thrust, pitch, solidity_slope, climb, advance, easing)
+            thrust -= 2.0 * apart * value / rise
     return easing * induced(thrust, climb, advance), thrust
 
 
