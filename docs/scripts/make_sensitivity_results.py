@@ -482,8 +482,9 @@ seconds with the least energy at the shafts of the rotors.
 ![banked](../images/optimal_banked.png)
 
 `banked`: three vehicles and a plate on rigid links, half way banked by 60 degrees as if through a slit that is narrower
-than they are; in the lower picture from ahead. The team sinks aside, swings up into it and back. Rotors that give a quarter more than the weight get six seconds for it;
-in three not even 45 degrees were found.
+than they are; in the lower picture from ahead. The team sinks aside, swings up into it
+and back. Rotors that give a quarter more than the weight get six seconds for it; in three not even 45 degrees were
+found.
 
 ## Predictive control
 

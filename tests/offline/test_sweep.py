@@ -17,6 +17,7 @@ import pytest
 from scipy import stats
 from sockets import sockets_of
 
+import rotor
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.errors import ConfigError
@@ -468,3 +469,11 @@ def test_helicopters_have_no_largest_thrust():
     """It was their collective, in radians."""
     flight = fly(load_scenario("helicopter_hover"), duration=0.2)
     assert np.isnan(METRICS["thrust_max_n"](flight))
+
+
+def test_a_study_that_is_refused_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "out"
+    wrong = rotor.Study("hover", {"plant.nobody.mass_kg": rotor.uniform(0.1, 0.2)}, ["lost"])
+    with pytest.raises(ConfigError, match="nobody"):
+        wrong.run(2, out=folder, workers=0)
+    assert not folder.exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,5 +147,12 @@ class Study:
         }
         file = inputs / "study.yaml"
         YAML().dump(document, file)
-        done = sweep(str(file), out=str(folder / "flights"), workers=workers)
+        try:
+            done = sweep(str(file), out=str(folder / "flights"), workers=workers)
+        except ConfigError:
+            if not (folder / "flights").exists():  # it has not begun
+                shutil.rmtree(inputs)
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
         return StudyResult(done.table, done.folder)

@@ -217,3 +217,9 @@ def test_a_spline_may_begin_in_motion():
     for t, place in zip(times, places, strict=True):
         np.testing.assert_allclose(plan.at(t).position, place, atol=1e-12)
     np.testing.assert_allclose(through_knots(times, places).at(0.0).velocity, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("time", ["x", np.nan, [1.0, 2.0]])
+def test_a_reference_is_of_one_time(time):
+    with pytest.raises(ContractError, match=r"plan\.at: t"):
+        hold(np.zeros(3)).at(time)

@@ -114,8 +114,13 @@ class Plan:
         return cls(durations, coefficients)
 
     def at(self, t: float) -> Reference:
-        """Reference at time t after the start, with names; a controller that gets it may look at the plan around t."""
-        return PlannedReference(self.sample(t), self, float(t))
+        """Reference at time t after the start, with names; a controller that gets it may look at the plan around t.
+
+        Raises:
+            ContractError: t is no finite number.
+        """
+        t = float(numbers("plan.at: t", t))
+        return PlannedReference(self.sample(t), self, t)
 
     def sample(self, t: float, out: np.ndarray | None = None) -> np.ndarray:
         """Reference at time t after the start, (28,); see the column names of this module."""
