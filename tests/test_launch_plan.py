@@ -260,3 +260,35 @@ def test_no_names_is_no_remap():
     assert load_remaps("", SCENARIO.model) == []
     with pytest.raises(ConfigError, match='did you mean "rotortm"'):
         load_remaps("rotortn", SCENARIO.model)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "message"),
+    [
+        ("{vehicle}/cmd/wrench", "/uav/wrench", "quad1/cmd/wrench and quad2/cmd/wrench would both be /uav/wrench"),
+        ("{vehicle/odom", "/odom", "names stand in braces"),
+        ("quad1/odom", "/{vehicle}/odom", "names stand in braces"),
+    ],
+)  # fmt: skip
+def test_names_that_would_mix_topics_are_refused(tmp_path, ours, theirs, message):
+    path = tmp_path / "names.yaml"
+    path.write_text(f'schema: 1\nremaps: {{"{ours}": "{theirs}"}}\n')
+    model = load_scenario("sixteen_dragonflies_four_boxes").model
+    with pytest.raises(ConfigError, match=message):
+        load_remaps(str(path), model)
+
+
+def test_numbers_count_payloads_where_names_are_of_payloads(tmp_path):
+    path = tmp_path / "names.yaml"
+    path.write_text('schema: 1\nremaps: {"{payload}/odom": "/load{i}/odom"}\n')
+    model = load_scenario("sixteen_dragonflies_four_boxes").model
+    assert [theirs for _, theirs in load_remaps(str(path), model)] == [
+        f"/load{i}/odom" for i in range(1, 5)
+    ]
+
+
+def test_rviz_hears_the_names_of_others_in_a_namespace():
+    remaps = (("rotor/markers", "/lab2/system/marker"),)
+    told = dict(plan(rviz="overview.rviz", namespace="/lab2", remaps=remaps)["rviz"].remaps)
+    assert told["/rotor/markers"] == "/lab2/system/marker"
+    assert told["/rotor/markers_static"] == "/lab2/rotor/markers_static"

@@ -20,7 +20,8 @@ from rotor_core.config.loader import (
     scenario_from_tree,
     scenario_heading,
 )
-from rotor_core.config.schema import InitialState
+from rotor_core.config.parameters import Variations
+from rotor_core.config.schema import InitialState, PlantChange
 from rotor_core.config.teams import attachment_points, cable_lengths, teams
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
@@ -276,3 +277,93 @@ def test_a_description_is_that_of_the_scenario():
         scenario = load_scenario(name)
         assert scenario_heading(name) == (scenario.group, scenario.description)
         assert scenario.group
+
+
+WORLD = """
+schema: 1
+model:
+  vehicles: [{{use: dragonfly{vehicle}}}]
+  payloads: [{{name: {payload}, mass_kg: 0.05, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4]{shape}}}]
+controller: {{use: quadrotor}}
+environment: {{obstacles: [{{name: {obstacle}, shape: {{type: sphere, radius_m: 0.1}}, position_m: [3, 0, 0]}}]}}
+"""
+
+
+def world(vehicle="", payload="box", shape="", obstacle="ball"):
+    return WORLD.format(vehicle=vehicle, payload=payload, shape=shape, obstacle=obstacle)
+
+
+MOTORS = "rotors: {layout: plus, arm_m: 0.1, speed_rpm: [0, 9000], thrust_n_per_rpm2: 1.0e-8, torque_per_thrust_m: 0.01, motors: [1, 2, 3, 4, 4]}"
+NONE = "rotors: {layout: none, speed_rpm: [0, 1000], thrust_n_per_rpm2: 1.0e-7, torque_per_thrust_m: 0.01}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"obstacle": "quad1"}, "'quad1' is a vehicle or payload of the model"),
+        ({"obstacle": "ground"}, "'ground' is taken"),
+        ({"obstacle": "cable1"}, "'cable1' is taken: it is a cable's"),
+        ({"payload": "cable2"}, "'cable2' is taken: it is a cable's"),
+        ({"vehicle": f", {MOTORS}"}, "must be 4 different numbers"),
+        ({"vehicle": f", {NONE}"}, "rotors: is missing"),
+        ({"shape": ", shape: {type: plate, outline_m: []}"}, "must go around an area, got 0 points"),
+        ({"shape": ", shape: {type: plate, outline_m: [[0, 0], [1, 1], [2, 2]]}"}, "around an area, got 3 points"),
+    ],
+)  # fmt: skip
+def test_what_was_ignored_or_broke_in_flight_is_refused(keys, message):
+    """Pairs are kept by their names: an obstacle named like a vehicle was flown through unseen."""
+    scenario_from_text(world())
+    with pytest.raises(ConfigError, match=message):
+        scenario_from_text(world(**keys))
+
+
+@pytest.mark.parametrize("text", ["%YAML 1.1\n---\n{}", "{}"])
+def test_words_of_another_yaml_are_not_read_as_their_opposite(text):
+    """`yes` and `on` were false."""
+    word = "yes" if text.startswith("%") else '!!bool "on"'
+    own = world().strip() + f"\nactuation: {{mode: rotors, limits: {word}}}\n"
+    with pytest.raises(ConfigError, match="write true or false"):
+        scenario_from_text(text.format(own))
+
+
+def test_what_the_loader_computes_is_computed_anew_where_its_place_changes():
+    """Thrust follows from the propeller and the air: at 3000 m it was that of the ground."""
+    low = load_scenario("delivery")
+    name = low.model.vehicles[0].name
+    high = low.changed("environment.air.altitude_m", 3000.0)
+    rotors = [s.model.vehicles[0].rotors for s in (low, high)]
+    thin = high.environment.air.density / low.environment.air.density
+    assert 0.6 < thin < 0.8
+    assert rotors[1].thrust_n_per_rpm2 == pytest.approx(
+        thin * rotors[0].thrust_n_per_rpm2, rel=1e-12
+    )
+    place = f"model.vehicles.{name}.rotors.propeller.pitch_m"
+    pitch = rotors[0].propeller.pitch_m
+    other = low.changed(place, 0.5 * pitch).model.vehicles[0].rotors
+    assert other.thrust_n_per_rpm2 == other.propeller.thrust_n_per_rpm2(low.environment.air.density)
+    assert other.thrust_n_per_rpm2 != rotors[0].thrust_n_per_rpm2
+    with pytest.raises(ConfigError, match="a URDF is read with the file"):
+        load_scenario("kremer_tracking").changed("model.vehicles.am1.urdf", "nowhere.urdf")
+
+
+def test_every_key_of_the_plant_is_implied():
+    scenario = load_scenario("hover")
+    for key, value in (
+        ("velocity_gain", 1.1), ("thrust_gain_per_s", -0.01), ("attitude_bias_rad", [0.0, 0.1, 0.0]),
+        ("inertia_kg_m2", [7e-4, 7e-4, 1.1e-3]),
+    ):  # fmt: skip
+        (change,) = scenario.changed(f"plant.quad1.{key}", value).plant
+        assert getattr(change, key) == (tuple(value) if isinstance(value, list) else value)
+    twice = scenario.changed("plant.quad1.thrust_gain", 0.9)
+    twice = replace(twice, plant=(*twice.plant, PlantChange(entity="quad1", mass_kg=0.4)))
+    assert Variations(twice, ["plant.quad1.mass_kg"]).value("plant.quad1.mass_kg") == 0.4
+
+
+def test_decimal_commas_are_no_columns(tmp_path):
+    (tmp_path / "hill.csv").write_text("0,5;0,7;0,9\n0,6;0,8;1,0\n")
+    text = world().replace(
+        "{type: sphere, radius_m: 0.1}", "{type: heights, heights_file: hill.csv, size_m: [2, 2]}"
+    )
+    (tmp_path / "hilly.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="decimal points"):
+        load_scenario(tmp_path / "hilly.yaml")

@@ -31,7 +31,7 @@ def load_remaps(name: str, model: Model, namespace: str = "") -> list[tuple[str,
     path = locate("remaps", name)
     try:
         content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except (YAMLError, OSError) as error:
+    except (YAMLError, OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     pairs = content.get("remaps") if isinstance(content, dict) else None
     if not isinstance(pairs, dict) or not all(
@@ -46,11 +46,26 @@ def load_remaps(name: str, model: Model, namespace: str = "") -> list[tuple[str,
             raise ConfigError(
                 f"{path}: remaps: unknown {{{unknown[0]}}} in {ours!r}; known: {known}."
             )
-        entities = [v.name for v in model.vehicles] if "{vehicle}" in ours else [""]
-        payloads = [p.name for p in model.payloads] if "{payload}" in ours else [""]
-        for i, vehicle in enumerate(entities, start=1):
-            for payload in payloads:
-                words = {"vehicle": vehicle, "i": i, "payload": payload}
-                before = namespace if theirs.startswith("/") else ""
-                out.append((ours.format(**words), before + theirs.format(**words)))
+        kinds = {"vehicle": model.vehicles, "payload": model.payloads}
+        asked = [kind for kind in kinds if f"{{{kind}}}" in ours]
+        if len(asked) > 1:
+            raise ConfigError(f"{path}: remaps: {ours!r}: is of vehicles and payloads at once.")
+        before = namespace if theirs.startswith("/") else ""
+        for i, entity in enumerate(kinds[asked[0]] if asked else (None,), start=1):
+            words = {kind: entity.name for kind in asked if entity is not None} | {"i": i}
+            try:
+                pair = ours.format(**words), before + theirs.format(**words)
+            except (KeyError, ValueError, IndexError) as error:
+                raise ConfigError(
+                    f"{path}: remaps: {ours!r}: {theirs!r}: names stand in braces, those of theirs in ours ({error})."
+                ) from error
+            out.append(pair)
+    taken: dict[str, str] = {}
+    for ours, theirs in out:
+        if theirs in taken:
+            raise ConfigError(
+                f"{path}: remaps: {taken[theirs]} and {ours} would both be {theirs}. Tell them apart by {{vehicle}}, "
+                "{payload} or {i}, the number of either."
+            )
+        taken[theirs] = ours
     return out

@@ -76,10 +76,11 @@ class Rotors:
         if self.speed_rpm[0] >= self.speed_rpm[1]:
             raise ValueError(f"speed_rpm must be [smallest, largest], got {list(self.speed_rpm)}.")
         if self.layout == "custom":
-            if len(self.hubs) < 4 or self.arm_m or self.cant_deg or self.first_spin != "ccw":
+            other = self.arm_m or self.cant_deg or self.first_spin != "ccw"
+            if len(self.hubs) < 4 or other or self.count not in (4, len(self.hubs)):
                 raise ValueError(
-                    "layout custom needs at least 4 hubs, and neither arm_m nor cant_deg nor first_spin; got "
-                    f"{len(self.hubs)} hubs."
+                    "layout custom needs at least 4 hubs, and neither arm_m nor cant_deg nor first_spin, and no other "
+                    f"count; got {len(self.hubs)} hubs."
                 )
         elif self.hubs or not self.arm_m > 0.0:
             raise ValueError(
@@ -88,7 +89,7 @@ class Rotors:
             )
         elif self.count % 2:
             raise ValueError(f"count must be even, so that spins alternate, got {self.count}.")
-        if self.motors and len(set(self.motors)) != len(self.spins):
+        if self.motors and not len(self.motors) == len(set(self.motors)) == len(self.spins):
             raise EntryError(
                 ("motors",),
                 f"must be {len(self.spins)} different numbers, one per rotor, got {list(self.motors)}.",
@@ -256,8 +257,9 @@ class Vehicle:
 
     def _check_kind(self) -> None:
         if self.helicopter is None:
-            for key, value in (("rotors", self.rotors), ("gains", self.gains)):
-                if value in (NO_ROTORS, NO_GAINS):
+            missing = self.rotors.layout == "none", self.gains == NO_GAINS
+            for key, is_missing in zip(("rotors", "gains"), missing, strict=True):
+                if is_missing:
                     raise ValueError(
                         f"{key}: is missing; a vehicle has rotors and gains, or is a helicopter."
                     )
@@ -310,6 +312,14 @@ class Plate:
     type: Literal["plate"]
     outline_m: tuple[tuple[float, float], ...]
     thickness_m: float = bounded(0.02, gt=0.0)
+
+    def __post_init__(self) -> None:
+        x, y = np.array(self.outline_m, float).reshape(-1, 2).T
+        area = 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
+        if len(x) < 3 or not area > 1e-12:
+            raise ValueError(
+                f"outline_m must go around an area, got {len(x)} points around {area:.3g} m^2."
+            )
 
 
 @dataclass(frozen=True)

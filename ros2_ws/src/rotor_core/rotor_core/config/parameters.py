@@ -24,7 +24,11 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
     """The scenario with the entries written out that ``places`` name and that are only implied.
 
     ``plant.*`` and ``initial.*`` need no entry in the scenario: the plant is as the model, and the
-    state at the start is what the scenario computes.
+    state at the start is what the scenario computes. What the loader has computed from a place is left out, so that
+    it is computed anew.
+
+    Raises:
+        ConfigError: there is no such entry, or one that is read once, with its file.
     """
     document = copy.deepcopy(document)
     for place in places:
@@ -35,11 +39,34 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
             _imply_plant(document, scenario, name, key)
         elif section == "initial":
             _imply_start(document, scenario, name)
+        elif place.endswith(".urdf"):
+            raise ConfigError(
+                f"{place}: a URDF is read with the file of the scenario, which holds its numbers then. Change these, "
+                "or write a scenario with the other urdf."
+            )
+        elif place.startswith("environment.air") or ".rotors.propeller" in place:
+            _forget_thrusts(document, scenario)
         elif place == "environment.wind.field_file":
             document["environment"]["wind"].pop(
                 "field_sha256", None
             )  # it was that of the other file
     return document
+
+
+def _forget_thrusts(document: dict[str, Any], scenario: Scenario) -> None:
+    """Leave out thrust and torque of rotors that their propellers and the air give."""
+    vehicles = document["model"]["vehicles"]
+    for vehicle, written in zip(scenario.model.vehicles, vehicles, strict=True):
+        rotors, propeller = vehicle.rotors, vehicle.rotors.propeller
+        if propeller is None:
+            continue
+        given = {
+            "thrust_n_per_rpm2": propeller.thrust_n_per_rpm2(scenario.environment.air.density),
+            "torque_per_thrust_m": propeller.torque_per_thrust_m,
+        }
+        for key, value in given.items():
+            if getattr(rotors, key) == value:
+                written["rotors"].pop(key)
 
 
 def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: str) -> None:
@@ -48,7 +75,13 @@ def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: s
     cables = {f"cable{k + 1}": k for k in range(len(model.cables))}
     if name in rows:
         about: dict[str, Any] = {"entity": name}
-        implied = {"mass_kg": model.entities[rows[name]].mass_kg, "thrust_gain": 1.0}
+        body = model.entities[rows[name]]
+        implied = {
+            "mass_kg": body.mass_kg, "thrust_gain": 1.0, "thrust_gain_per_s": 0.0, "velocity_gain": 1.0,
+            "attitude_bias_rad": [0.0, 0.0, 0.0],
+        }  # fmt: skip
+        if body.inertia_kg_m2 is not None:
+            implied["inertia_kg_m2"] = np.array(body.inertia_kg_m2).tolist()
     elif name in cables:
         about, k = {"cable": cables[name] + 1}, cables[name]
         implied = {"length_m": model.cables[k].length_m}
@@ -61,7 +94,7 @@ def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: s
         raise ConfigError(
             f"plant.{name}.{key}: plant.{name} has no {key!r}; it has {', '.join(known)}."
         )
-    entry = _entry(document, "plant", name, about)
+    entry = _entry(document, "plant", name, about, key)
     if key in implied and entry.get(key) is None:
         entry[key] = implied[key]
 
@@ -82,13 +115,16 @@ def _imply_start(document: dict[str, Any], scenario: Scenario, name: str) -> Non
 
 
 def _entry(
-    document: dict[str, Any], section: str, name: str, about: dict[str, Any]
+    document: dict[str, Any], section: str, name: str, about: dict[str, Any], key: str = ""
 ) -> dict[str, Any]:
-    """The entry of a name in a list of the scenario, made where there is none."""
+    """The entry of a name in a list of the scenario, with a key if there are several; made where there is none."""
     entries = document[section] = document.get(section) or []
-    for entry in entries:
-        if name in _names(entry):
-            return entry
+    own = [entry for entry in entries if name in _names(entry)]
+    if own:
+        entry = next((e for e in own if e.get(key) is not None), own[0])
+        entries.remove(entry)
+        entries.insert(0, entry)  # places are of the first of a name
+        return entry
     entries.append(about)
     return about
 

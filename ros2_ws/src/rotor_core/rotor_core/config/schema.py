@@ -315,6 +315,7 @@ class Scenario:
                     f"actuation.mode {self.actuation.mode}: vehicle {vehicle.name!r} needs rotors.lag_s > 0: the "
                     "speed of a body cannot jump."
                 )
+        self._check_names()
         self._check_air()
         self._check_helicopters()
         if isinstance(self.controller, OpenLoopControl):
@@ -395,6 +396,16 @@ class Scenario:
                 f"changed: a place is a text such as plant.payload.mass_kg, got {place!r}."
             )
         return changed(self, place, value)
+
+    def _check_names(self) -> None:
+        """Obstacles are called by their names where entities are, too: in events, margins and verdicts."""
+        names = {e.name for e in self.model.entities}
+        for i, obstacle in enumerate(self.environment.obstacles):
+            if obstacle.name in names:
+                raise EntryError(
+                    ("environment", "obstacles", i, "name"),
+                    f"{obstacle.name!r} is a vehicle or payload of the model. Use another.",
+                )
 
     def _check_helicopters(self) -> None:
         """Steps short enough for rotors with blades, and nothing that only other rotors can."""

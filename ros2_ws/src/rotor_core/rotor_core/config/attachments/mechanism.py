@@ -36,6 +36,11 @@ class Mechanism:
             raise ValueError(
                 f"{needed} must have one entry per point ({len(self.points_m)}), got {len(given)}."
             )
+        other, idle = (
+            ("yaw_deg", self.yaw_deg) if self.kind == "cables" else ("lengths_m", self.lengths_m)
+        )
+        if idle:
+            raise ValueError(f"{other} means nothing for {self.kind}. Leave it out.")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rotor_core.config.obstacles.obstacle import MOST_TRIANGLES
-from rotor_core.config.yaml.files import locate_file, shown
+from rotor_core.config.yaml.files import locate_file, shown, words_of
 from rotor_core.config.yaml.structure import mapping_of
 from rotor_core.config.yaml.tree import MAX_BYTES, Tree
 from rotor_core.errors import ConfigError
@@ -94,7 +94,7 @@ def _heights(path: Path) -> np.ndarray:
         raise ConfigError(f"{path}: cannot be read as text ({error}).") from error
     rows = []
     for number, line in enumerate(lines, 1):
-        words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
+        words = words_of(line, f"{path}:{number}")
         if not words:
             continue
         try:

@@ -66,8 +66,11 @@ def check_inertia(inertia: Vector | Matrix | None) -> None:
         )
 
 
-RESERVED = ("world", "map")
-"""Frames that every scenario has."""
+RESERVED = ("world", "map", "ground")
+"""What every scenario has: frames, and the ground."""
+
+OF_A_CABLE = re.compile(r"cable[1-9][0-9]*\Z")
+"""Cables have their numbers as names."""
 
 
 def check_name(name: str) -> None:
@@ -76,5 +79,6 @@ def check_name(name: str) -> None:
         raise ValueError(
             f"name must start with a letter and hold only letters, digits and _, got {name!r}."
         )
-    if name in RESERVED:
-        raise ValueError(f"name {name!r} is taken: it is a frame. Use another.")
+    if name in RESERVED or OF_A_CABLE.match(name):
+        what = "a cable's" if OF_A_CABLE.match(name) else "that of the ground or a frame"
+        raise ValueError(f"name {name!r} is taken: it is {what}. Use another.")

@@ -44,6 +44,9 @@ ATTRIBUTES = {
 """Tags and their attributes."""
 
 MAX_DEPTH, MAX_LINKS = 8, 200
+OFF_CENTRE = 1e-9
+"""A sphere nearer to its centre of mass is about it, m."""
+
 LARGEST = 1e9
 """Numbers beyond this describe no vehicle."""
 
@@ -209,6 +212,11 @@ class _Reader:
         offset = np.array([n.value for n in shape["position_m"].value]) - centre
         if any(n.value for n in shape["rpy_deg"].value):
             raise self._fail(base, "its <visual> must not be turned (rpy).")
+        if kinds == ["sphere"] and np.abs(offset).max() > OFF_CENTRE:
+            raise self._fail(
+                base,
+                f"its sphere must be about its centre of mass, and is {offset.tolist()} m beside it.",
+            )
         drawn: dict[str, object] = {"type": kinds[0]}
         drawn |= {"size_m": size, "offset_m": offset} if kinds == ["box"] else {"radius_m": size[0]}
         own = {k: fields[k] for k in ("mass_kg", "inertia_kg_m2")}

@@ -37,6 +37,21 @@ def locate_file(name: Tree, key: str, folder: str) -> Path:
     )
 
 
+def words_of(line: str, place: str) -> list[str]:
+    """Numbers of a line of a table, between blanks, commas or semicolons; behind # is a remark.
+
+    Raises:
+        ConfigError: it has both, as where commas are decimal; ``place`` begins the message.
+    """
+    line = line.split("#")[0]
+    if "," in line and ";" in line:
+        raise ConfigError(
+            f"{place}: {shown(line.strip())} has commas and semicolons. Write decimal points, and one of them between "
+            "numbers."
+        )
+    return line.replace(",", " ").replace(";", " ").split()
+
+
 def waypoints_from_table(name: Tree) -> Tree:
     """Waypoints of a text file: x, y, z per line, by commas or spaces; ``#`` begins a comment.
 
@@ -57,7 +72,7 @@ def waypoints_from_table(name: Tree) -> Tree:
     points: list[Tree] = []
     header = True
     for number, line in enumerate(lines, 1):
-        words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
+        words = words_of(line, f"{path}:{number}")
         if not words:
             continue
         try:

@@ -151,6 +151,8 @@ class _Builder:
             if tag == "null":
                 return None
             if tag == "bool":
+                if text.lower() not in ("true", "false"):  # yes and on are words of YAML 1.1
+                    raise ConfigError(f"{self.name}:{line}: write true or false, got {text!r}.")
                 return text.lower() == "true"
             if tag == "int":
                 return int(text.replace("_", ""), 0)
