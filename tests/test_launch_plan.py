@@ -292,3 +292,21 @@ def test_rviz_hears_the_names_of_others_in_a_namespace():
     told = dict(plan(rviz="overview.rviz", namespace="/lab2", remaps=remaps)["rviz"].remaps)
     assert told["/rotor/markers"] == "/lab2/system/marker"
     assert told["/rotor/markers_static"] == "/lab2/rotor/markers_static"
+
+
+def test_the_simulator_waits_for_autopilots():
+    """In real time states waited for the autopilot, and it flew on a world that was seconds old."""
+    scenario = load_scenario("hover", autopilot="ardupilot")
+    assert scenario.time.pacing == "realtime"
+    nodes = graph_plan(GraphOptions("hover", autopilot="ardupilot"), scenario)
+    assert nodes["simulator"].parameters["pacing"] == "lockstep"
+    with pytest.raises(ConfigError, match="waits for every answer"):
+        graph_plan(GraphOptions("hover", autopilot="ardupilot", pacing="realtime"), scenario)
+
+
+@pytest.mark.parametrize(
+    "more", [{"paused": True}, {"real_time_factor": 2.0}, {"resume": "x"}, {"save_on_exit": "x"}]
+)
+def test_what_the_laboratory_has_not_is_refused(more):
+    with pytest.raises(ConfigError, match=f"{next(iter(more))}: the laboratory has none"):
+        plan(plant="laboratory", **more)

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 
 import rotor_flight.gym  # noqa: F401
 from rotor_core.config.catalog import locate
+from rotor_core.config.teams import cable_spans
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.state import State
 from rotor_flight.gym.worlds import Task, Worlds
@@ -267,3 +268,56 @@ def test_hover_looks_where_the_vehicle_looks(tmp_path):
     for _ in range(20):
         seen, *_ = env.step(np.zeros(env.action_space.shape))
     np.testing.assert_allclose(seen, start, atol=1e-6)
+
+
+ASIDE = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly}]
+  payloads: [{name: load, mass_kg: 0.05}]
+  attachments: [{type: cable, a: quad1, b: load, length_m: 0.5, a_point_m: [0.05, 0.0, -0.05]}]
+controller: {use: point_mass}
+"""
+
+
+def test_leaning_vehicles_keep_their_cables(tmp_path):
+    """A cable beside the centre was too short for one start in six, which ended the training."""
+    (tmp_path / "aside.yaml").write_text(ASIDE)
+    worlds = Worlds(Task(str(tmp_path / "aside.yaml"), tilt_deg=20.0), 1)
+    for seed in range(50):
+        worlds.restart(0, np.random.default_rng(seed))
+        spans = cable_spans(worlds.scenario.model, worlds.states[0])
+        assert spans[0] == pytest.approx(
+            cable_spans(worlds.scenario.model, worlds.goal)[0], abs=1e-12
+        )
+
+
+def test_nobody_begins_below_the_ground():
+    worlds = Worlds(Task("x500_hover", spread_m=0.5), 1)
+    assert worlds.scenario.environment.contact is not None
+    heights = []
+    for seed in range(60):
+        worlds.restart(0, np.random.default_rng(seed))
+        heights.append(worlds.states[0, 0, 2])
+    assert min(heights) >= worlds._floor[0] - 1e-12 and max(heights) > worlds._floor[0] + 0.1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("a: quad1, b: load", "a: world, b: load", "cables to the world"),
+        ("controller:", "actuation: propellers\ncontroller:", "vehicles and payloads alone"),
+    ],
+)
+def test_what_worlds_cannot_shift_or_do_not_know_is_refused(tmp_path, old, new, words):
+    text = ASIDE.replace("use: dragonfly", "use: delivery_drone, name: quad1").replace(
+        ", a_point_m: [0.05, 0.0, -0.05]", ""
+    )
+    if "world" in new:
+        text = ASIDE.replace(
+            "b: load, length_m", "b: load, b_point_m: [0, 0, 0], length_m"
+        ).replace(", a_point_m: [0.05, 0.0, -0.05]", "")
+        text += "initial: [{entity: load, position_m: [0, 0, -0.4]}]\n"
+    (tmp_path / "w.yaml").write_text(text.replace(old, new))
+    with pytest.raises(ConfigError, match=words):
+        Worlds(Task(str(tmp_path / "w.yaml")), 1)

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections import deque
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotor.cli import main
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight.flight import Flight
@@ -22,6 +24,7 @@ from rotor_flight.fly import flight_duration, fly
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
+from rotor_viewer.browser.app import Viewer
 from rotor_viewer.browser.plots import QUANTITIES, limits
 from rotor_viewer.browser.scene import along, corners, side_of
 from rotor_viewer.export.plots import draw_flight
@@ -287,7 +290,7 @@ def test_the_camera_keeps_its_distance_and_a_restart_begins_anew(served):
             assert viewer._moved == {"payload"}
             page.get_by_text("restart", exact=True).click()
             wait_until(lambda: viewer._source.picture().time < 2.0)
-        assert not viewer._moved and len(viewer._trails["payload"]) < 60 * 4
+        assert not viewer._moved and viewer._rows[-1].time < 4.0
         handle, row = viewer._controls["payload"], viewer._scene._poses.names.index("payload")
         page.get_by_text("pause", exact=True).click()
         wait_until(lambda: "paused" in page.inner_text("body"))
@@ -497,3 +500,34 @@ def test_the_goal_of_the_present_is_that_of_its_time():
     np.testing.assert_allclose(wanted.at(9.0), [0.25 * 1.49, 0.0, 1.0], atol=1e-12)
     wanted.hear(0.5, np.ones(3))  # another epoch
     np.testing.assert_array_equal(wanted.at(0.6), np.ones(3))
+
+
+def test_what_was_let_go_is_drawn_where_it_is():
+    """It stayed on its vehicle, where the rigid link of the start had held it; parts follow all the same."""
+    scenario = load_scenario("three_dragonflies_triangular_rigid")
+    states = initial_states(scenario)
+    states[3, :3] -= [0.0, 0.0, 1.8]
+    poses = BodyPoses(scenario).at(states, np.zeros((0, 2)))
+    np.testing.assert_allclose(poses[:4], states[:, :7], atol=1e-12)
+
+
+def test_a_flight_that_begins_again_lets_go_of_its_controllers():
+    source = RunningFlight(load_scenario("hover"))
+    closed = []
+    source._loop.controller.close = lambda: closed.append(1)
+    source.seek(0.0)
+    assert closed == [1]
+
+
+def test_plots_and_trails_keep_seconds_however_fast_they_pass():
+    """At a tenth of the speed a plot of twenty seconds held two, and over a paused graph none."""
+    viewer = SimpleNamespace(_rows=deque())
+    for t in np.arange(0.0, 30.0, 0.1 / 30.0):
+        Viewer._keep(viewer, SimpleNamespace(time=t))
+    rows = [row.time for row in viewer._rows]
+    assert rows[0] == pytest.approx(10.0, abs=0.05) and len(rows) < 1300
+    for _ in range(1000):
+        Viewer._keep(viewer, SimpleNamespace(time=rows[-1]))
+    assert [row.time for row in viewer._rows] == rows
+    Viewer._keep(viewer, SimpleNamespace(time=0.0))
+    assert [row.time for row in viewer._rows] == [0.0]

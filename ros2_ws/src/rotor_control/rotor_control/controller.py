@@ -164,7 +164,8 @@ class Controller:
         of_teams = zip(self.laws, self._rows, strict=True)
         self._summing = [(law, rows) for law, rows in of_teams if isinstance(law, TeamLaw)]
         self._outs = [np.zeros((len(team.vehicles), 4)) for team in self.teams]
-        self.limits = rotor_limits([rotor_set(v.rotors) for v in model.vehicles])
+        sets = [rotor_set(v.rotors) for v in model.vehicles]
+        self.limits = rotor_limits(sets, can_stop=scenario.motors_can_stop)
         self.limits_on = scenario.actuation.limits
         first = self.laws[0] if len(self.laws) == 1 else None
         whole = bool(np.all(self._rows[0] == np.arange(len(model.vehicles)))) if first else False

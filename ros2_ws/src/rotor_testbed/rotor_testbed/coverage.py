@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 
@@ -29,6 +30,10 @@ def refuse_uncovered(scenario: Scenario) -> None:
         "changes (attach, release, cut, faults)": bool(scenario.changes),
         "mission": scenario.mission is not None,
         f"command_input {scenario.command_input}": scenario.command_input != "team",
+        "forces": bool(scenario.forces),
+        f"controller {scenario.controller.type} (it has no sensors for it)": isinstance(
+            scenario.controller, Counterpart
+        ),
     }
     for vehicle in model.vehicles:
         place = f"model.vehicles {vehicle.name!r}"

@@ -214,6 +214,11 @@ def _check(scenario: Scenario, team: Team, on_board: OnBoard | None) -> None:
             f"sensing: noise, rate_hz, delay_s and dropouts are those of our controllers. Under {kind} the sensors are "
             "controller.on_board, or the autopilot's own parameters."
         )
+    if any(c.attitude_bias_rad or c.velocity_gain for c in scenario.plant):
+        raise ConfigError(
+            "plant: attitude_bias_rad and velocity_gain are errors of what our controllers are told. Under "
+            f"{kind} the errors of sensors are in controller.on_board."
+        )
     wind = scenario.environment.wind
     moves = wind.gusts or wind.turbulence or not wind.is_uniform or scenario.environment.wakes
     if on_board is not None and on_board.pitot and moves:

@@ -376,6 +376,11 @@ class Scenario:
         return feels and bool(self.model.vehicles)
 
     @property
+    def motors_can_stop(self) -> bool:
+        """True under autopilots, which let single motors stand; ours never turn slower than ``speed_rpm`` says."""
+        return isinstance(self.controller, Autopilot)
+
+    @property
     def follows_plans(self) -> bool:
         """True if the controller is told where to be; autopilots have goals of their own."""
         return not isinstance(self.controller, Autopilot)

@@ -121,8 +121,8 @@ def rotor_speeds(unmixing, counts, per_speed2, wrenches, out):
             row += 1
 
 
-def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:
-    """Limits of several vehicles."""
+def rotor_limits(sets: Sequence[RotorSet], *, can_stop: bool = False) -> RotorLimits:
+    """Limits of several vehicles; ``can_stop``: motors can stand, whatever they turn at least otherwise."""
     most = max((s.count for s in sets), default=0)
     unmixing = np.zeros((len(sets), most, 4))
     for packed, s in zip(unmixing, sets, strict=True):
@@ -131,6 +131,8 @@ def rotor_limits(sets: Sequence[RotorSet]) -> RotorLimits:
     thrusts = np.zeros((len(sets), most, 2))
     for packed, s in zip(thrusts, sets, strict=True):
         packed[:] = s.thrust_limits
+    if can_stop:
+        thrusts[:, :, 0] = np.minimum(thrusts[:, :, 0], 0.0)
     return RotorLimits(unmixing, counts, thrusts, asked_of_rotors(len(sets)))
 
 

@@ -15,6 +15,7 @@ from rotor_control.controller import make_controller
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.teams import teams
+from rotor_core.config.vehicles.outline import standing_height
 from rotor_core.config.yaml.units import SAME_TIME, rpy_from_wxyz
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.math.rotations import rotation_matrices
@@ -105,6 +106,11 @@ class Worlds:
                 f"{task.scenario}: environments for learning have cables without mass, and no drums; leave out "
                 "mass_kg_per_m and drum of cables."
             )
+        if any("world" in (c.a, c.b) for c in model.cables):
+            raise ConfigError(
+                f"{task.scenario}: episodes begin a bit aside with everything, which cables to the world do not allow. "
+                "Leave these out."
+            )
         step = scenario.time.step_s
         self.steps, self.periods = round(task.period_s / step), round(task.limit_s / task.period_s)
         if self.steps < 1 or abs(self.steps * step - task.period_s) > SAME_TIME:
@@ -138,8 +144,23 @@ class Worlds:
         largest = [np.abs(s.mixing[1:]).sum(axis=1) * s.thrust_limits[1] / 2.0 for s in sets]
         self._scale = task.share * np.column_stack([self._hover[:, 0], np.array(largest)])
         tiled = np.tile(self.goal[:, FULL_STATE], (count, 1, 1))
+        system = system_from_scenario(scenario)
+        if len(system.bodies) != len(model.entities):
+            raise ConfigError(
+                f"{task.scenario}: environments for learning know vehicles and payloads alone; leave out wheels of "
+                "cables, and actuation propellers and motors."
+            )
+        ground = scenario.environment.ground_m
+        self._floor = np.array([ground + standing_height(model, e.name) for e in model.entities])
+        self._held = [
+            (k, np.array(point))
+            for c in model.cables
+            for end, point in ((c.a, c.a_point_m), (c.b, c.b_point_m))
+            for k in [model.index(end)]
+            if k < self.vehicles and any(point)
+        ]
         self.batch = Batch(
-            system_from_scenario(scenario),
+            system,
             tiled,
             wrenches=self._gain * self._hover,
             prepare=lambda engine, _: start_internal_rotors(engine, scenario, engine.time),
@@ -159,6 +180,14 @@ class Worlds:
         State(states).velocity[:] += random.uniform(-task.speed_m_s, task.speed_m_s, 3)
         for k in range(self.vehicles if self._leans else 0):
             State(states).attitude[k] = _leaning(np.radians(task.tilt_deg), random)
+        for k, point in self._held if self._leans else ():  # its cable stays where it was
+            turns = rotation_matrices(
+                State(np.stack([self.goal[k, FULL_STATE], states[k]])).attitude
+            )
+            State(states).position[k] += (turns[0] - turns[1]) @ point
+        if self.scenario.environment.contact is not None:  # nobody begins below the ground
+            sunk = float(np.max(self._floor - State(states).position[:, 2]))
+            State(states).position[:, 2] += max(sunk, 0.0)
         self.batch.restart(world, states)
         self.states[world] = states
         self.age[world] = 0

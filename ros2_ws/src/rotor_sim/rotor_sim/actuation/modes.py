@@ -107,7 +107,7 @@ class Actuators(ABC):
 
     def __init__(self, scenario: Scenario, sets: list[RotorSet]) -> None:
         self.sets = sets
-        self.layouts = rotor_limits(sets)
+        self.layouts = rotor_limits(sets, can_stop=scenario.motors_can_stop)
         self.limits = self.layouts if scenario.actuation.limits else None
         self.applied = np.zeros((len(sets), 4))
         self.per_speed2 = np.array([s.thrust_per_speed2 for s in sets])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rotor_core.config.schema import Scenario
@@ -24,6 +26,8 @@ class BodyPoses:
 
     def __init__(self, scenario: Scenario) -> None:
         system = system_from_scenario(scenario)
+        # states say where entities are, also what was let go since: only parts follow
+        system = replace(system, welds=tuple(weld for weld in system.welds if weld.follows))
         self._engine = Engine(system, step=scenario.time.step_s)
         self.names = [body.name for body in system.bodies]
         self._entities = len(scenario.model.entities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,8 @@ class Viewer:
         self._server.scene.reset()
         self._scene = Scene(self._server, source.scenario)
         self._playing, self._speed, self._follow = True, 1.0, TEAM
-        self._rows: deque[Snapshot] = deque(maxlen=int(PLOTTED * RATE))
-        self._trails: dict[str, deque[np.ndarray]] = {
-            name: deque(maxlen=int(TRAIL * RATE)) for name in planned_names(source.scenario)
-        }
+        self._rows: deque[Snapshot] = deque()
+        """What was shown, for plots and trails: no denser than pictures are at full speed."""
         self._moved: set[str] = set()
         """Planned entities whose handles the user has taken: the others stay where their entity is."""
         self._shown = float("nan")
@@ -217,9 +216,13 @@ class Viewer:
         if goal is not None:
             self._send(*goal)
         if self._seeking is not None:
-            self._source.seek(self._seeking)
-            self._seeking = None
+            seconds, self._seeking = self._seeking, None
             self._forget()
+            try:
+                self._source.seek(seconds)
+            except RotorError as error:
+                self._playing = False
+                self._message.content = str(error)
         elif self._playing and self._source.is_over:
             self._end()
         elif self._playing:
@@ -237,11 +240,14 @@ class Viewer:
             self._shown = picture.time
         self._show_numbers(picture)
 
+    def close(self) -> None:
+        """Let go of what is shown."""
+        self._source.close()
+
     def _forget(self) -> None:
         """What was shown of the time before a jump, and said of goals."""
         self._rows.clear()
-        for name, trail in self._trails.items():
-            trail.clear()
+        for name in planned_names(self._source.scenario):
             if not isinstance(self._source, RecordedFlight):
                 self._scene.remove_path(f"{name}_trail")
         self._moved.clear()
@@ -258,9 +264,14 @@ class Viewer:
         name, self._wanted = self._wanted, None
         assert name is not None and self._opener is not None
         self._message.content = f"opening {name} ..."
+        before = self._source
         try:
+            before.close()  # it may hold what the next one needs
             self._take(self._opener(name))
         except RotorError as error:
+            with suppress(RotorError):
+                before.seek(0.0)  # what was closed begins again
+            self._forget()
             self._message.content = str(error)
 
     def _show_numbers(self, picture: Snapshot) -> None:
@@ -275,10 +286,8 @@ class Viewer:
         planned = [names.index(t.entity) for t in teams(scenario.model)]
         places = State(picture.states).position
         if self._playing:
-            self._rows.append(picture)
-        for (name, trail), row in zip(self._trails.items(), planned, strict=True):
-            if self._playing:
-                trail.append(places[row].copy())
+            self._keep(picture)
+        for name, row in zip(planned_names(scenario), planned, strict=True):
             if name in self._controls and name not in self._moved:
                 self._controls[name].position = places[row]
         self._show_time(picture.time)
@@ -289,6 +298,17 @@ class Viewer:
         if time.monotonic() - self._plotted > 1.0 / PLOT_RATE:
             self._plotted = time.monotonic()
             self._update_plots(picture)
+
+    def _keep(self, picture: Snapshot) -> None:
+        """Keep what plots and trails show: seconds of the flight, however fast or slowly they pass."""
+        rows = self._rows
+        if rows and picture.time < rows[-1].time:  # it began anew
+            rows.clear()
+        if rows and picture.time - rows[-1].time < 0.5 / RATE:
+            return
+        rows.append(picture)
+        while rows[0].time < picture.time - PLOTTED:
+            rows.popleft()
 
     def _show_time(self, time: float) -> None:
         """Let the slider stand where the picture is; between rows it may stay where the user has put it."""
@@ -305,5 +325,8 @@ class Viewer:
             return
         rows = list(self._rows)
         self._plots.update(rows, max(0.0, picture.time - PLOTTED), picture.time)
-        for name, trail in self._trails.items():
-            self._scene.draw_path(f"{name}_trail", np.array(trail), TRAIL_COLOUR)
+        names = [e.name for e in source.scenario.model.entities]
+        late = [State(r.states).position for r in rows if r.time >= picture.time - TRAIL]
+        for name in planned_names(source.scenario):
+            trail = np.array([places[names.index(name)] for places in late]).reshape(-1, 3)
+            self._scene.draw_path(f"{name}_trail", trail, TRAIL_COLOUR)

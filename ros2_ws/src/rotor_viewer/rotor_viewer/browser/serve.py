@@ -149,4 +149,5 @@ def serve_source(
         viewer.run()
     finally:
         server.stop()
+        viewer.close()
     return 0

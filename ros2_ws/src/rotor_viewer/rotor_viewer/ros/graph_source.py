@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import PoseArray, PoseStamped
+from geometry_msgs.msg import PoseArray, PoseStamped, Quaternion
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -74,6 +74,8 @@ class GraphSource:
         self.remark = ""
         self._taken = 0
         self._wanted = [Wanted() for _ in teams(model)]
+        self._headings: dict[str, Quaternion] = {}
+        """Attitudes of the newest references: who is sent somewhere keeps its heading."""
         self._discs = np.full((len(model.vehicles), 3), np.nan)
         self._thrusts = np.full(len(model.vehicles), np.nan)
         node = self._node
@@ -88,7 +90,7 @@ class GraphSource:
         for k, team in enumerate(teams(model)):
             name = team.entity
             node.create_subscription(
-                PoseStamped, f"{name}/reference_pose", self._goal(k), qos.STATE
+                PoseStamped, f"{name}/reference_pose", self._goal(k, name), qos.STATE
             )
             self._goal_publishers[name] = node.create_publisher(
                 PoseStamped, f"{name}/goal_pose", qos.COMMAND
@@ -119,9 +121,10 @@ class GraphSource:
 
         return take
 
-    def _goal(self, k: int) -> Any:
+    def _goal(self, k: int, name: str) -> Any:
         def take(message: PoseStamped) -> None:
             self._taken += 1
+            self._headings[name] = message.pose.orientation
             self._wanted[k].hear(
                 nanoseconds_from_stamp(message.header.stamp) * NANO,
                 vector_from(message.pose.position),
@@ -214,7 +217,7 @@ class GraphSource:
         message = PoseStamped()
         message.header.frame_id = WORLD_FRAME
         set_vector(message.pose.position, place)
-        message.pose.orientation.w = 1.0
+        message.pose.orientation = self._headings.get(entity, Quaternion(w=1.0))
         self._goal_publishers[entity].publish(message)
         return f"asked the planner to bring {entity} there"
 

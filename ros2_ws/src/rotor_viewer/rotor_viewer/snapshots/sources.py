@@ -64,6 +64,10 @@ class Source(Protocol):
         """Send an entity to a place (3,) m; returns what came of it."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds; nothing is asked of it any more."""
+        ...
+
 
 class RunningFlight:
     """A scenario that flies here, without ROS."""
@@ -125,6 +129,7 @@ class RunningFlight:
 
     def seek(self, seconds: float) -> None:
         """Start again."""
+        self.close()  # autopilots and libraries are started anew
         self._loop = ClosedLoop(self.scenario)
         self._owed, self.duration = 0.0, self._whole
         self._decide()
@@ -134,6 +139,8 @@ class RunningFlight:
         loop = self._loop
         if loop.pilot is not None:
             return "a mission is flying and sets its own goals"
+        if not self.scenario.follows_plans:
+            return f"{self.scenario.controller.type} sets its own goals"
         reference = loop.controller.references[planned_names(self.scenario).index(entity)]
         try:
             plan = go_to(reference, place, None, speed=GOAL_SPEED, acceleration=GOAL_ACCELERATION)
@@ -143,6 +150,10 @@ class RunningFlight:
         self.duration = float("inf")  # it flies where it is sent from now on
         distance = float(np.linalg.norm(place - reference[POSITION : POSITION + 3]))
         return f"{entity}: {distance:.2f} m in {plan.duration:.1f} s"
+
+    def close(self) -> None:
+        """Let go of what its laws hold."""
+        self._loop.controller.close()
 
 
 class RecordedFlight:
@@ -229,6 +240,9 @@ class RecordedFlight:
     def goal(self, entity: str, place: np.ndarray) -> str:
         """Refuse the goal: a recording cannot be changed."""
         return "a recording cannot follow goals"
+
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 def planned_names(scenario: Scenario) -> list[str]:
