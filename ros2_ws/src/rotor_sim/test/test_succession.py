@@ -251,17 +251,20 @@ def test_the_same_commands_move_the_same_after_somebody_came(vehicle, cable, mor
     """To rounding: pace of batteries, wakes, travel of drums, profiles, anchors; also without another command."""
     scenario = scenario_from_text(SLUNG.format(vehicle=vehicle, cable=cable, more=more))
     command, old = np.array([[0.32 * 9.81, 5e-4, 0.0, 0.0]]), Simulation(scenario)
-    for _ in range(300):
+    touches = "contact" in more
+    for _ in range(40 if touches else 300):
         old.step(command)
     new = Simulation(spawned(scenario))
     take_over(new, old)
     rows = [new.names.index(name) for name in old.names]
-    # a load that bounces makes a million of what rounding leaves of the state that is set
-    atol = 1e-6 if "contact" in more else 1e-9
+    # stiff contact makes accelerations of what rounding leaves of the state that is set
+    columns, atol = (13, 1e-8) if touches else (19, 1e-9)
     for told in (None, command, command, *[None] * 20):
         old.step(told)
         new.step(told)
-        np.testing.assert_allclose(new.motion[rows], old.motion, rtol=0, atol=atol)
+        np.testing.assert_allclose(
+            new.motion[rows, :columns], old.motion[:, :columns], rtol=0, atol=atol
+        )
     np.testing.assert_allclose(new.engine.lengths, old.engine.lengths, rtol=0, atol=1e-12)
 
 
