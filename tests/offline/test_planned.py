@@ -111,8 +111,10 @@ def test_files_that_are_no_solutions_are_told(folder, tmp_path):
             flown(tmp_path / f"{name}.npz")
     with pytest.raises(ConfigError, match="made for another team"):
         flown(folder / "solution.npz", load_scenario("three_dragonflies_triangular_1m"))
-    with pytest.raises(ConfigError, match="is none"):
+    with pytest.raises(ConfigError, match="made for another team"):
         flown(folder / "solution.npz", load_scenario("three_dragonflies_triangular_rigid"))
+    with pytest.raises(ConfigError, match="is not all"):
+        flown(folder / "solution.npz", load_scenario("sixteen_dragonflies_four_boxes"))
     text = (folder / "scenario.yaml").read_text().replace("solution.npz", "gone.npz")
     (folder / "moved.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"moved\.yaml.*gone\.npz"):
