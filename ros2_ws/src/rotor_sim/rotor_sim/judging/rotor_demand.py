@@ -22,7 +22,8 @@ class RotorDemand:
 
     def __init__(self, scenario: Scenario) -> None:
         vehicles = scenario.model.vehicles
-        self.limits = rotor_limits([rotor_set(v.rotors) for v in vehicles])
+        sets = [rotor_set(v.rotors) for v in vehicles]
+        self.limits = rotor_limits(sets, can_stop=scenario.motors_can_stop)
         self._counts = (
             np.array([not v.helicopter for v in vehicles], bool) & scenario.actuation.limits
         )
