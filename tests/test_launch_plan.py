@@ -294,19 +294,20 @@ def test_rviz_hears_the_names_of_others_in_a_namespace():
     assert told["/rotor/markers_static"] == "/lab2/rotor/markers_static"
 
 
-def test_the_simulator_waits_for_autopilots():
-    """In real time states waited for the autopilot, and it flew on a world that was seconds old."""
-    scenario = load_scenario("hover", autopilot="ardupilot")
-    assert scenario.time.pacing == "realtime"
-    nodes = graph_plan(GraphOptions("hover", autopilot="ardupilot"), scenario)
-    assert nodes["simulator"].parameters["pacing"] == "lockstep"
-    with pytest.raises(ConfigError, match="waits for every answer"):
-        graph_plan(GraphOptions("hover", autopilot="ardupilot", pacing="realtime"), scenario)
-
-
 @pytest.mark.parametrize(
     "more", [{"paused": True}, {"real_time_factor": 2.0}, {"resume": "x"}, {"save_on_exit": "x"}]
 )
 def test_what_the_laboratory_has_not_is_refused(more):
     with pytest.raises(ConfigError, match=f"{next(iter(more))}: the laboratory has none"):
         plan(plant="laboratory", **more)
+
+
+def test_the_laboratory_needs_no_options():
+    """The default of the real-time factor is that of the scenario."""
+    assert "laboratory" in str(plan(plant="laboratory"))
+
+
+def test_goals_may_come_on_one_topic(tmp_path):
+    path = tmp_path / "names.yaml"
+    path.write_text('schema: 1\nremaps: {goal_pose: /goal, "{payload}/goal_pose": /goal}\n')
+    assert len(load_remaps(str(path), SCENARIO.model)) == 2

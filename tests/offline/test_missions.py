@@ -540,6 +540,42 @@ def test_a_guard_on_the_tilt_of_a_point_mass_is_refused():
     scenario_from_text(SLUNG + guard.replace("60.0}", "60.0, entity: quad1}"))
 
 
+LIGHT = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: quad1}, {use: dragonfly, name: quad2}]
+  payloads: [{name: load, mass_kg: 0.1, shape: {type: sphere, radius_m: 0.05}}]
+  attachments:
+    - {type: cable, a: quad1, b: load, length_m: 0.5}
+    - {type: cable, a: quad2, b: load, length_m: 0.5}
+initial:
+  - {entity: load, position_m: [0, 0, 0.05]}
+  - {entity: quad1, position_m: [0.3, 0, 0.44]}
+  - {entity: quad2, position_m: [-0.3, 0, 0.44]}
+environment: {contact: {}}
+controller: {use: point_mass}
+settle_s: 0.5
+mission: {steps: [{type: go_to, entity: quad1, position_m: [0.3, 0.1, 0.44]}]}
+"""
+
+
+def test_vehicles_over_a_load_that_stands_fly_on_alone():
+    """Their cables are nearly taut: the team was taken to stand, and its vehicles fell."""
+    flight = fly(scenario_from_text(LIGHT))
+    assert flight["quad2"].position[:, 2].min() > 0.43
+    assert flight["quad1"].position[:, 2].min() > 0.43
+
+
+def test_a_guard_on_the_tilt_of_what_is_linked_rigidly_is_none_of_a_point():
+    text = SLUNG.replace(
+        "{type: cable, a: quad1, b: load, length_m: 0.5}",
+        "{type: rigid_link, parent: load, child: quad1, position_m: [0, 0, 0.1]}",
+    )
+    text = text.replace("controller: {use: point_mass}", "controller: {use: rigid_team}")
+    guard = "  steps: [{type: hover, duration_s: 1.0}]\n  guards: [{when: {tilt_above_deg: 60.0}, do: hover}]\n"
+    scenario_from_text(text + guard)
+
+
 def test_laws_know_how_long_a_cable_is_that_a_winch_has_wound():
     """Reeled in to a tenth the load was lost: gains of the cable were those of its length in the file."""
     text = (

@@ -259,3 +259,14 @@ def test_a_write_that_fails_says_how_to_go_on(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert recover(tmp_path / "bag").messages > 0
     assert stamps(tmp_path / "bag")[0] == STEP_NS
+
+
+@pytest.mark.parametrize("metadata", [b"\xff\xfe", b"rosbag2_bagfile_information: 3\n"])
+def test_damaged_metadata_stop_no_recovery(flown, tmp_path, metadata):
+    _, whole = flown
+    bag = tmp_path / "bag"
+    shutil.copytree(whole, bag)
+    data = (bag / "bag.mcap").read_bytes()
+    (bag / "bag.mcap").write_bytes(data[: int(0.7 * len(data))])
+    (bag / "metadata.yaml").write_bytes(metadata)
+    assert recover(bag).messages > 100

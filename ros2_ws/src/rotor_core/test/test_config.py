@@ -302,8 +302,8 @@ NONE = "rotors: {layout: none, speed_rpm: [0, 1000], thrust_n_per_rpm2: 1.0e-7, 
     [
         ({"obstacle": "quad1"}, "'quad1' is a vehicle or payload of the model"),
         ({"obstacle": "ground"}, "'ground' is taken"),
-        ({"obstacle": "cable1"}, "'cable1' is taken: it is a cable's"),
-        ({"payload": "cable2"}, "'cable2' is taken: it is a cable's"),
+        ({"obstacle": "cable1"}, "'cable1' is taken: it is that of the ground or a cable"),
+        ({"payload": "cable2"}, "'cable2' is taken"),
         ({"vehicle": f", {MOTORS}"}, "must be 4 different numbers"),
         ({"vehicle": f", {NONE}"}, "rotors: is missing"),
         ({"shape": ", shape: {type: plate, outline_m: []}"}, "must go around an area, got 0 points"),
@@ -342,6 +342,15 @@ def test_what_the_loader_computes_is_computed_anew_where_its_place_changes():
     other = low.changed(place, 0.5 * pitch).model.vehicles[0].rotors
     assert other.thrust_n_per_rpm2 == other.propeller.thrust_n_per_rpm2(low.environment.air.density)
     assert other.thrust_n_per_rpm2 != rotors[0].thrust_n_per_rpm2
+    together = Variations(
+        low, ["environment.air.temperature_c", "environment.air.altitude_m", place]
+    )
+    assert together.value("environment.air.altitude_m") == low.environment.air.altitude_m
+    own = f"model.vehicles.{name}.rotors.thrust_n_per_rpm2"
+    assert (
+        Variations(low, ["environment.air.altitude_m", own]).value(own)
+        == rotors[0].thrust_n_per_rpm2
+    )
     with pytest.raises(ConfigError, match="a URDF is read with the file"):
         load_scenario("kremer_tracking").changed("model.vehicles.am1.urdf", "nowhere.urdf")
 
@@ -356,7 +365,8 @@ def test_every_key_of_the_plant_is_implied():
         assert getattr(change, key) == (tuple(value) if isinstance(value, list) else value)
     twice = scenario.changed("plant.quad1.thrust_gain", 0.9)
     twice = replace(twice, plant=(*twice.plant, PlantChange(entity="quad1", mass_kg=0.4)))
-    assert Variations(twice, ["plant.quad1.mass_kg"]).value("plant.quad1.mass_kg") == 0.4
+    places = ["plant.quad1.mass_kg", "plant.quad1.thrust_gain"]
+    assert [Variations(twice, places).value(place) for place in places] == [0.4, 0.9]
 
 
 def test_decimal_commas_are_no_columns(tmp_path):

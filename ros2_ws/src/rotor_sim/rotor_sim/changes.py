@@ -23,6 +23,19 @@ class Schedule:
         self._coming = ordered[len(self.past) :]
         self._next = 0
 
+    @property
+    def made(self) -> list[Change]:
+        """Those that are past, or have been made since."""
+        return [*self.past, *self._coming[: self._next]]
+
+    def skip(self, made: list[Change], elapsed: float) -> None:
+        """Leave out those that are due now and have been made by somebody else."""
+        while self._next < len(self._coming):
+            change = self._coming[self._next]
+            if change.at_s > elapsed + SAME_TIME or change not in made:
+                return
+            self._next += 1
+
     def places(self, elapsed: np.ndarray) -> list[int]:
         """Where among times in ascending order, (n,) s after the beginning, something will be due, each once."""
         found = np.searchsorted(elapsed + SAME_TIME, [c.at_s for c in self._coming[self._next :]])

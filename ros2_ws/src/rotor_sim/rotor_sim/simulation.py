@@ -568,6 +568,11 @@ class Simulation:
                 self._motors_on = True
         self.actuators.recall(self.engine, times, wrenches)
 
+    def leave_out_made(self, other: Simulation) -> None:
+        """Make no changes that another world at this time has made."""
+        for mine, theirs in ((self._changes, other._changes), (self._faults, other._faults)):
+            mine.skip(theirs.made, self.elapsed)
+
     def hold_as(self, other: Simulation, theirs: list[int]) -> None:
         """Hold what vehicles of another world (rows) were told last."""
         self._held = None if other._held is None else other._held[theirs]

@@ -334,3 +334,17 @@ def test_a_change_at_the_instant_of_somebodys_coming_is_made(periods):
         old.step(command)
         new.step(command)
     assert old.engine.is_cut[0] and new.engine.is_cut[0]
+
+
+def test_a_change_that_has_been_made_at_this_instant_is_not_made_again():
+    """After the command of a period has acted; the release failed, because nothing held the load any more."""
+    text = SLUNG.format(vehicle="", cable="", more="changes: [{at_s: 0.1, cut: 1}]")
+    old, command = Simulation(scenario_from_text(text)), np.array([[0.32 * 9.81, 0.0, 0.0, 0.0]])
+    for _ in range(20):
+        old.step(command)
+    old.act(command)
+    assert old.engine.is_cut[0]
+    new = Simulation(spawned(old.scenario))
+    take_over(new, old)
+    new.step(command)
+    assert [event.type for event in new.take_events()] == []

@@ -13,7 +13,6 @@ from ruamel.yaml import YAML
 
 from rotor.arguments import NAMESPACE
 from rotor.graph.adapters import ADAPTERS
-from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
@@ -217,22 +216,13 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
         for name, value in (("resume", options.resume), ("save_on_exit", options.save_on_exit))
         if value
     }
-    pacing = options.pacing
-    if isinstance(scenario.controller, Autopilot):
-        # states that wait for an autopilot would be flown late ever after
-        if pacing == "realtime":
-            raise ConfigError(
-                f"pacing: under {scenario.controller.type} the simulator waits for every answer, and the autopilot "
-                "keeps the time. Leave pacing out, or write lockstep."
-            )
-        pacing = "lockstep"
     timing: dict[str, object] = {
-        "pacing": pacing, "duration_s": float(options.duration), "linger": options.linger,
+        "pacing": options.pacing, "duration_s": float(options.duration), "linger": options.linger,
         "wait_for_recorder": options.bag is not None and options.recorder == "ours",
     }  # fmt: skip
     if options.plant == "laboratory":
         idle = {
-            "paused": options.paused, "real_time_factor": options.real_time_factor != 1.0,
+            "paused": options.paused, "real_time_factor": options.real_time_factor not in (0.0, 1.0),
             "resume": bool(options.resume), "save_on_exit": bool(options.save_on_exit),
         }  # fmt: skip
         for name, given in idle.items():

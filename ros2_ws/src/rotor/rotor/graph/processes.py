@@ -239,6 +239,7 @@ class ProcessGroup:
                         break
                     os.killpg(child.process.pid, sig)
                     _wait(child.process, came)
+                came.clear()  # it hurried this one
 
 
 def _wait(process: subprocess.Popen, came: list[int]) -> None:

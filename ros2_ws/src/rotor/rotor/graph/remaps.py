@@ -62,7 +62,10 @@ def load_remaps(name: str, model: Model, namespace: str = "") -> list[tuple[str,
             out.append(pair)
     taken: dict[str, str] = {}
     for ours, theirs in out:
-        if theirs in taken:
+        both = {ours, taken.get(theirs, ours)}
+        if len(both) > 1 and not all(
+            name.endswith("goal_pose") for name in both
+        ):  # goals may come on one
             raise ConfigError(
                 f"{path}: remaps: {taken[theirs]} and {ours} would both be {theirs}. Tell them apart by {{vehicle}}, "
                 "{payload} or {i}, the number of either."

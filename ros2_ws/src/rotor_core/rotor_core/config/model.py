@@ -12,7 +12,7 @@ from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.attachments.rigid_link import RigidLink
 from rotor_core.config.extensions import ATTACHMENTS
 from rotor_core.config.vehicles.arm import JointConfig, Link, sorted_tree
-from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_name
+from rotor_core.config.vehicles.body import Matrix, Vector, check_inertia, check_own_name
 from rotor_core.config.vehicles.helicopter import Helicopter
 from rotor_core.config.vehicles.inflow import Inflow
 from rotor_core.config.vehicles.propulsion import Battery, Motor, Propeller
@@ -246,7 +246,7 @@ class Vehicle:
     source: str = ""
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_own_name(self.name)
         check_inertia(self.inertia_kg_m2)
         object.__setattr__(self, "joints", sorted_tree(self.links, self.joints))
         self._check_kind()
@@ -335,7 +335,7 @@ class Payload:
     source: str = ""
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_own_name(self.name)
         check_inertia(self.inertia_kg_m2)
         if self.internal_rotors and self.inertia_kg_m2 is None:
             raise ValueError("internal_rotors need a body with inertia_kg_m2.")

@@ -44,17 +44,17 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
                 f"{place}: a URDF is read with the file of the scenario, which holds its numbers then. Change these, "
                 "or write a scenario with the other urdf."
             )
-        elif place.startswith("environment.air") or ".rotors.propeller" in place:
-            _forget_thrusts(document, scenario)
         elif place == "environment.wind.field_file":
             document["environment"]["wind"].pop(
                 "field_sha256", None
             )  # it was that of the other file
+    if any(p.startswith("environment.air") or ".rotors.propeller" in p for p in places):
+        _forget_thrusts(document, scenario, places)
     return document
 
 
-def _forget_thrusts(document: dict[str, Any], scenario: Scenario) -> None:
-    """Leave out thrust and torque of rotors that their propellers and the air give."""
+def _forget_thrusts(document: dict[str, Any], scenario: Scenario, places: list[str]) -> None:
+    """Leave out thrust and torque of rotors that their propellers and the air give, but for those asked for."""
     vehicles = document["model"]["vehicles"]
     for vehicle, written in zip(scenario.model.vehicles, vehicles, strict=True):
         rotors, propeller = vehicle.rotors, vehicle.rotors.propeller
@@ -65,7 +65,8 @@ def _forget_thrusts(document: dict[str, Any], scenario: Scenario) -> None:
             "torque_per_thrust_m": propeller.torque_per_thrust_m,
         }
         for key, value in given.items():
-            if getattr(rotors, key) == value:
+            asked = any(place.endswith(f".{key}") for place in places)
+            if getattr(rotors, key) == value and not asked:
                 written["rotors"].pop(key)
 
 
@@ -94,7 +95,7 @@ def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: s
         raise ConfigError(
             f"plant.{name}.{key}: plant.{name} has no {key!r}; it has {', '.join(known)}."
         )
-    entry = _entry(document, "plant", name, about, key)
+    entry = _entry(document, "plant", name, about)
     if key in implied and entry.get(key) is None:
         entry[key] = implied[key]
 
@@ -115,16 +116,16 @@ def _imply_start(document: dict[str, Any], scenario: Scenario, name: str) -> Non
 
 
 def _entry(
-    document: dict[str, Any], section: str, name: str, about: dict[str, Any], key: str = ""
+    document: dict[str, Any], section: str, name: str, about: dict[str, Any]
 ) -> dict[str, Any]:
-    """The entry of a name in a list of the scenario, with a key if there are several; made where there is none."""
+    """The entry of a name in a list of the scenario, of several what they say together; made where there is none."""
     entries = document[section] = document.get(section) or []
     own = [entry for entry in entries if name in _names(entry)]
+    for other in own[1:]:
+        own[0].update({key: value for key, value in other.items() if value is not None})
+        entries.remove(other)
     if own:
-        entry = next((e for e in own if e.get(key) is not None), own[0])
-        entries.remove(entry)
-        entries.insert(0, entry)  # places are of the first of a name
-        return entry
+        return own[0]
     entries.append(about)
     return about
 

@@ -38,17 +38,19 @@ def initial_plans(scenario: Scenario, mission: Mission, states: np.ndarray) -> d
     """Plans before the first step: what stands on the ground has its motors off, everything else hovers.
 
     Vehicles begin alone whose team is first asked to make its cables taut, or where the first motion is one of theirs
-    and their cables hang.
+    and their cables hang or their payload stands.
     """
     found: dict[str, Plan] = {}
 
-    def stay(name: str) -> None:
-        state = states[scenario.model.index(name)]
+    def stands(name: str) -> bool:
         height = scenario.environment.ground_m + standing_height(scenario.model, name)
-        stands = scenario.environment.contact is not None and state[2] < height + STANDS
-        found[name] = hold(
-            State(state).position, float(rpy_from_wxyz(State(state).attitude)[2]), motors=not stands
-        )
+        low = states[scenario.model.index(name)][2] < height + STANDS
+        return scenario.environment.contact is not None and bool(low)
+
+    def stay(name: str) -> None:
+        state = State(states[scenario.model.index(name)])
+        yaw = float(rpy_from_wxyz(state.attitude)[2])
+        found[name] = hold(state.position, yaw, motors=not stands(name))
 
     names = [team.entity for team in teams(scenario.model)]
     moving = (TakeOff, GoTo, Turn, Land, Tighten, Slacken)
@@ -57,7 +59,9 @@ def initial_plans(scenario: Scenario, mission: Mission, states: np.ndarray) -> d
         own = [step for name, step in steps if name == team.entity or name in team.vehicles]
         first = own[0] if own else None
         is_theirs = first is not None and (first.entity or names[0]) in team.vehicles
-        alone = isinstance(first, Tighten) or (is_theirs and _hangs(scenario, team, states))
+        alone = isinstance(first, Tighten) or (
+            is_theirs and (_hangs(scenario, team, states) or stands(team.entity))
+        )
         for name in team.vehicles if team.cables and alone else (team.entity,):
             stay(name)
     return found

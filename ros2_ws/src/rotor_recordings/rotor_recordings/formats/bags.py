@@ -129,7 +129,7 @@ def custom_data(path: Path, key: str) -> str:
         return str(
             (metadata["rosbag2_bagfile_information"].get("custom_data") or {}).get(key) or ""
         )
-    except (OSError, YAMLError, KeyError, TypeError):
+    except (OSError, YAMLError, KeyError, TypeError, AttributeError, UnicodeDecodeError):
         return "" if path.is_dir() else _custom_data_of_file(path, key)
 
 

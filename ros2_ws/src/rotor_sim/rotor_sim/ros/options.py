@@ -10,7 +10,7 @@ class Options:
     """Options for running a scenario.
 
     Attributes:
-        pacing: ``lockstep`` or ``realtime``.
+        pacing: ``lockstep`` or ``realtime``; under an autopilot real time waits for every answer, too.
         real_time_factor: simulated over wall time in real time.
         duration: end after this simulated time, s; 0: never.
         wait: stand still until every vehicle has been commanded.

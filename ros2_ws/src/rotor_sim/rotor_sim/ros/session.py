@@ -15,6 +15,7 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from std_msgs.msg import Bool
 
+from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.errors import ConfigError, RotorError, SolverError
@@ -419,6 +420,15 @@ class Session:
         """Physics steps before this period."""
         return self.period * self.simulation.scenario.time.steps_per_control
 
+    @property
+    def _waits(self) -> bool:
+        """Whether every state is answered before time goes on; in real time too, where an autopilot flies.
+
+        States that waited for one would be flown late ever after.
+        """
+        autopilot = isinstance(self.simulation.scenario.controller, Autopilot)
+        return self.options.pacing == "lockstep" or autopilot
+
     def _decide(self, executor: Executor) -> Decision | None:
         """Publish the measured state and wait for the commands of this period; None: something else happened."""
         epoch = self.epoch
@@ -430,7 +440,7 @@ class Session:
         first = self.options.wait and not self._intake.heard
         if not first:
             self.health.asked()
-        if first or self.options.pacing == "lockstep" or self.machine.is_stepping:
+        if first or self._waits or self.machine.is_stepping:
             if not self._await_answer(executor, epoch, announce=not first):
                 return None
             if first:

@@ -266,13 +266,19 @@ class Viewer:
         self._message.content = f"opening {name} ..."
         before = self._source
         try:
+            opened = self._opener(name)
+        except RotorError:
             before.close()  # it may hold what the next one needs
-            self._take(self._opener(name))
-        except RotorError as error:
-            with suppress(RotorError):
-                before.seek(0.0)  # what was closed begins again
-            self._forget()
-            self._message.content = str(error)
+            try:
+                opened = self._opener(name)
+            except RotorError as error:
+                with suppress(RotorError):
+                    before.seek(0.0)  # what was closed begins again
+                self._forget()
+                self._message.content = str(error)
+                return
+        before.close()
+        self._take(opened)
 
     def _show_numbers(self, picture: Snapshot) -> None:
         scenario = self._source.scenario

@@ -99,7 +99,8 @@ def _check_condition(model: Model, condition: Condition, entity: str, where: str
     if asks and name not in batteries:
         text = ", ".join(batteries) or "none"
         raise ConfigError(f"{where}: {name!r} has no battery. With one: {text}.")
-    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None}
+    turned = {name for link in model.rigid_links for name in (link.parent, link.child)}
+    points = {p.name for p in model.payloads if p.inertia_kg_m2 is None} - turned
     if condition.tilt_above_deg is not None and name in points:
         vehicles = ", ".join(v.name for v in model.vehicles)
         raise ConfigError(

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rotor_core.config.vehicles.body import Vector, check_name
+from rotor_core.config.vehicles.body import Vector, check_own_name
 from rotor_core.config.yaml.structure import bounded
 
 MOST_TRIANGLES = 20000
@@ -130,7 +130,7 @@ class Obstacle:
     belt_m_s: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_own_name(self.name)
         if any(self.belt_m_s) and not isinstance(self.shape, BoxObstacle):
             raise ValueError(f"belt_m_s: only a box has a belt, not a {self.shape.type}.")
 

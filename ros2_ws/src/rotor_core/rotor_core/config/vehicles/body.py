@@ -66,11 +66,11 @@ def check_inertia(inertia: Vector | Matrix | None) -> None:
         )
 
 
-RESERVED = ("world", "map", "ground")
-"""What every scenario has: frames, and the ground."""
+RESERVED = ("world", "map")
+"""Frames that every scenario has."""
 
-OF_A_CABLE = re.compile(r"cable[1-9][0-9]*\Z")
-"""Cables have their numbers as names."""
+STANDING = re.compile(r"(ground|cable[1-9][0-9]*)\Z")
+"""Names of the ground and of cables among those of entities and obstacles, in events and verdicts."""
 
 
 def check_name(name: str) -> None:
@@ -79,6 +79,14 @@ def check_name(name: str) -> None:
         raise ValueError(
             f"name must start with a letter and hold only letters, digits and _, got {name!r}."
         )
-    if name in RESERVED or OF_A_CABLE.match(name):
-        what = "a cable's" if OF_A_CABLE.match(name) else "that of the ground or a frame"
-        raise ValueError(f"name {name!r} is taken: it is {what}. Use another.")
+    if name in RESERVED:
+        raise ValueError(f"name {name!r} is taken: it is a frame. Use another.")
+
+
+def check_own_name(name: str) -> None:
+    """Raise ValueError where a name cannot be that of an entity or obstacle."""
+    check_name(name)
+    if STANDING.match(name):
+        raise ValueError(
+            f"name {name!r} is taken: it is that of the ground or a cable. Use another."
+        )
