@@ -2,10 +2,12 @@
 
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import graph
 import numpy as np
+import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from test_graph import simulator_status
 
@@ -37,14 +39,12 @@ def keys_of(scenario, port):
     }  # fmt: skip
 
 
-def flown_in_the_graph(tmp_path, path, seconds):
-    """The bag of a flight in lockstep, with all nodes."""
+def flown_in_the_graph(tmp_path, path, seconds, pacing="lockstep"):
+    """The bag of a flight, with all nodes."""
     with graph.bench(tmp_path) as bench:
         log = (tmp_path / "log").joinpath
         status = bench.collect(DiagnosticArray, "/diagnostics", qos.STATE)
-        bench.start(
-            "simulator", scenario=str(path), pacing="lockstep", duration_s=seconds, linger=True
-        )
+        bench.start("simulator", scenario=str(path), pacing=pacing, duration_s=seconds, linger=True)
         bench.start("recorder", scenario=str(path), bag=str(tmp_path / "bag"))
         bench.start("planner", scenario=str(path))
         bench.until(lambda: "recording" in log("recorder.log").read_text(), "recorder")
@@ -64,14 +64,20 @@ def common_rows(over_dds, alone):
     return np.array([(i, index[t]) for i, t in both if t in index])
 
 
-def test_lockstep_over_dds_equals_the_flight_without_ros(tmp_path):
-    """PX4 in the controller node: the same states as by `fly`, and a bag with what its sensors measure."""
+@pytest.mark.parametrize("pacing", ["lockstep", "realtime"])
+def test_a_flight_over_dds_equals_the_one_without_ros(tmp_path, pacing):
+    """PX4 in the controller node: the same states as by `fly`, and a bag with what its sensors measure.
+
+    In real time, too: the simulator waits for every answer, and for the wall.
+    """
+    began = time.monotonic()
     port, seconds = free_port(socket.SOCK_STREAM), 2.0
     path = tmp_path / "px4.yaml"
     path.write_text(SCENARIO.format(controller=f"{{type: px4, port: {port}, odometry_hz: 250}}"))
     scenario = load_scenario(path)
     with peers("px4", [keys_of(scenario, port)], tmp_path) as told:
-        over_dds = flown_in_the_graph(tmp_path, path, seconds)
+        over_dds = flown_in_the_graph(tmp_path, path, seconds, pacing)
+    assert pacing == "lockstep" or time.monotonic() - began > seconds
     assert "quad1: PX4 answers, armed" in (tmp_path / "log" / "controller.log").read_text()
     assert told["peers"][0]["n"] >= 500
     with peers("px4", [keys_of(scenario, port)], tmp_path):
