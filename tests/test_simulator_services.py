@@ -4,6 +4,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time as wall
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +18,17 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rotor_msgs.msg import BodyState, TeamState
 from rotor_msgs.srv import SetState, Step
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -30,6 +38,7 @@ from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.messages.convert import seconds_from_stamp, state_from_body
 from rotor_core.ros import qos
 from rotor_recordings.formats.bag_flights import read_flight
+from rotor_sim.ros.session import BEHIND, Session
 
 DEEP = QoSProfile(depth=1000)
 STANDARD = pytest.mark.skipif(
@@ -256,15 +265,91 @@ def test_put_elsewhere_before_the_start(tmp_path):
         assert (p.x, p.y, p.z) == pytest.approx((3.0, 0.0, 1.0), abs=0.01)
 
 
-def test_stepping_without_a_controller_gives_up(tmp_path):
+@pytest.mark.parametrize("waits", [False, True])
+def test_stepping_without_a_controller_gives_up(tmp_path, waits):
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", DEEP)
-        bench.start("simulator", scenario="hover", paused=True, wait_for_commands=False)
+        bench.start("simulator", scenario="hover", paused=True, wait_for_commands=waits)
         bench.until(lambda: bool(states), "state")
         answer = bench.call(Step, "/simulator/step", Step.Request(steps=3))
         assert not answer.success and "no command for step 0 within 2 s" in answer.message
-        assert trigger(bench, "play").success  # and it is not stuck: without waiting it falls
-        bench.until(lambda: states[-1].bodies[0].pose.position.z < -0.5, "fall")
+        if not waits:
+            assert trigger(bench, "play").success  # and it is not stuck: without waiting it falls
+            bench.until(lambda: states[-1].bodies[0].pose.position.z < -0.5, "fall")
+
+
+def test_steps_are_answered_where_they_end_early(tmp_path):
+    """While a recorder is waited for, and at the second end of a flight that lingers."""
+    with graph.bench(tmp_path) as bench:
+        states = team(
+            bench, "hover", paused=True, wait_for_recorder=True, linger=True, duration_s=0.1
+        )
+
+        def steps():
+            return bench.call(Step, "/simulator/step", Step.Request(steps=100))
+
+        held = steps()
+        assert not held.success and "waits for the recorder" in held.message
+        recorder = bench.node.create_publisher(Bool, "/rotor/recording", qos.LATCHED)
+        recorder.publish(Bool(data=True))
+        bench.until(lambda: recorder.get_subscription_count() > 0, "the simulator hears it")
+        bench.spin(0.5)
+        for _ in range(2):
+            over = steps()
+            assert not over.success and "duration is over" in over.message
+            assert states[-1].step == 20
+            assert trigger(bench, "reset").success
+            bench.until(lambda: states[-1].step == 0, "the start")
+
+
+def test_parameters_change_together_or_not_at_all(tmp_path):
+    with graph.bench(tmp_path) as bench:
+        team(bench, "hover")
+        request = SetParametersAtomically.Request(
+            parameters=[
+                parameter("real_time_factor", 5.0),
+                parameter("pacing", "lockstep"),
+            ]
+        )
+        name = "/simulator/set_parameters_atomically"
+        answer = bench.call(SetParametersAtomically, name, request)
+        assert not answer.result.successful and "configure" in answer.result.reason
+        seen = []
+        bench.node.create_subscription(Clock, "/clock", lambda m: seen.append(m), DEEP)
+        bench.spin(0.5)
+        seen.clear()
+        begin = wall.monotonic()
+        bench.spin(2.0)
+        flown = seconds_from_stamp(seen[-1].clock) - seconds_from_stamp(seen[0].clock)
+        # 5 would be asked for; a machine that is late makes it less, and one above 1 by what waited in the queue
+        assert flown < 2.0 * (wall.monotonic() - begin)
+
+
+def test_commands_that_wait_behind_other_messages_are_heard():
+    """A simulator that is always late takes as much of its queue as brings newer commands."""
+
+    class Executor:
+        def __init__(self, queue):
+            self.queue, self.taken = queue, 0
+
+        def spin_once(self, timeout_sec):
+            assert timeout_sec == 0.0
+            self.taken += 1
+            if self.queue and (step := self.queue.pop(0)) is not None:
+                intake.lag = 1000 - step
+
+    intake = SimpleNamespace(lag=100)
+    session = SimpleNamespace(vehicles=["one"], _intake=intake)
+    executor = Executor([s for step in range(901, 1000) for s in (None, step)])
+    Session._hear(session, executor)  # type: ignore[arg-type]
+    assert intake.lag <= BEHIND
+    quick = Executor([None])
+    Session._hear(session, quick)  # type: ignore[arg-type]
+    assert quick.taken == 1
+    intake.lag = 50  # nobody answers any more
+    silent = Executor([])
+    Session._hear(session, silent)  # type: ignore[arg-type]
+    assert silent.taken == 1 + BEHIND
 
 
 def test_dropping_the_world_answers_who_still_waits(tmp_path):

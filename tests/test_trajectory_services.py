@@ -174,3 +174,15 @@ def test_what_cables_do_to_the_payload(bench):
     bench.until(lambda: status[-1].kind == "rotate_payload" and status[-1].running, "the turn")
     assert status[-1].duration == pytest.approx(3.0)
     bench.until(lambda: not status[-1].running and status[-1].elapsed > 3.0, "its end")
+
+
+def test_where_nothing_is_planned_requests_are_refused(tmp_path):
+    """A gyrostat has no trajectory; the planner lives on."""
+    with graph.bench(tmp_path) as bench:
+        bench.start("planner", scenario="gyrostat_g1")
+        for kind, name, fields in (
+            (Hover, "hover", {"here": True}),
+            (Preview, "preview", {"period_s": 0.1, "count": 1}),
+        ):
+            answer = bench.call(kind, f"/planner/{name}", kind.Request(**fields))
+            assert not answer.success and "nothing is planned" in answer.message

@@ -130,6 +130,36 @@ def test_a_state_that_is_set_stops_what_messages_drove(tmp_path):
         assert length(states) == stopped
 
 
+def test_a_winch_that_messages_drive_stops_in_the_next_world_too(tmp_path):
+    """What is spawned meanwhile does not make an order last for ever."""
+    services = pytest.importorskip("simulation_interfaces.srv")
+    path = tmp_path / "winch.yaml"
+    path.write_text(STANDING)
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        rate = bench.node.create_publisher(Float64, "/cable1/cmd/rate", qos.COMMAND)
+        for node in ("planner", "controller", "simulator"):
+            bench.start(node, scenario=str(path))
+        bench.until(lambda: states and states[-1].step > 40, "flight")
+        bench.until(lambda: rate.get_subscription_count() > 0, "subscription")
+        rate.publish(Float64(data=0.1))
+        bench.until(lambda: length(states) > 0.505, "paying out")
+        request = services.SpawnEntity.Request(name="far")
+        request.entity_resource.uri = "payloads/box"
+        request.initial_pose.pose.position.x = 9.0
+        request.initial_pose.pose.position.z = 50.0
+        bodies = len(states[-1].bodies)
+        answer = bench.call(services.SpawnEntity, "/simulator/spawn_entity", request)
+        assert answer.result.result == 1, answer.result.error_message
+        bench.until(lambda: len(states[-1].bodies) > bodies and states[-1].step > 150, "flight")
+        stopped = length(states)
+        # 0.5 s of the order, and as long again on the way
+        assert 0.5 < stopped < 0.65
+        step = states[-1].step
+        bench.until(lambda: states[-1].step > step + 100, "flight")
+        assert length(states) == stopped
+
+
 def test_a_torque_turns_a_drum(tmp_path):
     """More than the weight reels in, less lets the weight pull; too much is refused; without messages it stops."""
     path = tmp_path / "drum.yaml"

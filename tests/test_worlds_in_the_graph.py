@@ -30,6 +30,7 @@ from simulation_interfaces.srv import (
     UnloadWorld,
 )
 from simulation_interfaces.srv import SpawnEntity as Spawn
+from std_msgs.msg import Bool
 from visualization_msgs.msg import MarkerArray
 
 from rotor_core.config.catalog import shipped
@@ -158,6 +159,7 @@ def test_what_cannot_be_spawned_is_refused(tmp_path):
             (106, "mass_kg", {"text": "{schema: 1, rotors: {}}"}),
             (106, "has joints", {"text": (shipped_urdf())}),
             (109, "finite", {"uri": "vehicles/dragonfly", "name": "b", "at": (np.nan, 0.0, 0.0)}),
+            (109, "within 1e+06 m", {"uri": "vehicles/dragonfly", "at": (1e300, 0.0, 0.0)}),
             (R.RESULT_OPERATION_FAILED, "blades", {"uri": "vehicles/helion"}),
         ):
             result = services.spawn(**fields).result
@@ -185,6 +187,32 @@ def test_what_cannot_be_spawned_is_refused(tmp_path):
         assert last.result == R.RESULT_OPERATION_FAILED and "vehicle" in last.error_message
         step = states[-1].step
         bench.until(lambda: states[-1].step > step + 50, "flight goes on")
+
+
+def test_a_recorder_that_is_gone_allows_other_worlds(tmp_path):
+    """Which a reset of states and of what was spawned leaves at the time that it is."""
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", DEEP)
+        for node in ("simulator", "planner", "controller"):
+            bench.start(node, scenario="hover")
+        services = Services(bench)
+        bench.until(lambda: states and states[-1].step > 400, "flight")
+        recorder = bench.node.create_publisher(Bool, "/rotor/recording", qos.LATCHED)
+        bench.until(lambda: recorder.get_subscription_count() > 0, "the simulator hears it")
+        bench.spin(0.5)
+        refused = services.spawn(text=BOX, at=(0.0, 3.0, 5.0)).result
+        assert "a recorder listens" in refused.error_message
+        bench.node.destroy_publisher(recorder)
+        bench.spin(1.0)
+        spawned = services.spawn(text=BOX, at=(0.0, 3.0, 5.0)).result
+        assert spawned.result == R.RESULT_OK, spawned.error_message
+        bench.until(lambda: len(states[-1].bodies) == 2 and states[-1].step > 400, "both fly")
+        last = seconds_from_stamp(states[-1].header.stamp)
+        reset = services.call(ResetSimulation, "reset_simulation", scope=2 | 4)
+        assert reset.result.result == R.RESULT_OK, reset.result.error_message
+        bench.until(lambda: len(states[-1].bodies) == 1, "the world as it was")
+        first = next(s for s in reversed(states) if s.step == 0)
+        assert seconds_from_stamp(first.header.stamp) > last > 4.0
 
 
 def shipped_urdf():

@@ -8,6 +8,7 @@ import pytest
 
 from rotor.cli import parser
 from rotor.verb import VERBS
+from rotor_core.config.loader import scenario_from_text
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -93,3 +94,11 @@ def test_shells_find_the_folder_they_write_to(page):
     for line in lines(page):
         made |= line.startswith("mkdir -p my")
         assert made or not re.search(r"'?>>?'? my/", line), line
+
+
+def test_the_scenario_of_the_configuration_page_can_be_loaded():
+    """It shows every section, and newcomers copy from it."""
+    page = (ROOT / "config" / "README.md").read_text()
+    first = page.split("```yaml\n", 1)[1].split("```", 1)[0]
+    scenario = scenario_from_text(first, "config/README.md")
+    assert len(scenario.model.vehicles) == 2 and scenario.environment.obstacles

@@ -161,6 +161,7 @@ def _captured(new: System, motion: np.ndarray, engine: Engine) -> tuple[np.ndarr
     bare = replace(
         new,
         cables=(),
+        strands=(),  # their bodies stay
         gravity=0.0,
         rotors=(),
         drags=(),

@@ -21,6 +21,7 @@ from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.strand import Strand, divided
 from rotor_dynamics.model.system import System
+from rotor_dynamics.reconfigure import attached
 from rotor_dynamics.sensitivities.linearization import linearize
 
 G = 9.81
@@ -624,3 +625,19 @@ def test_bending_forces_are_the_slope_of_their_energy():
     np.testing.assert_allclose(kept(motion), before, atol=1e-10)
     assert energy(motion) == pytest.approx(work, abs=1e-8)
     assert abs(engine.accuracy.energy_error_j) < 1e-8
+
+
+@pytest.mark.parametrize("bending", [0.0, 1e-3])
+def test_a_capture_beside_a_heavy_cable_keeps_the_momentum(bending):
+    """Also where the cable resists being bent, whose forces have no part in the blow."""
+    bodies = (Body("a", 1.0, 0.01 * np.eye(3)), Body("b", 2.0, 0.02 * np.eye(3)))
+    system = strung(bodies, Cable(WORLD, 0, LENGTH), 4, bending=bending)
+    states = at_rest(len(system.bodies))
+    states[2:, 2] = -LENGTH * (np.arange(4) + 0.5) / 4
+    states[0, 2], states[1, :3], states[1, 8] = -LENGTH, (0.5, 0.0, -LENGTH), 1.0
+    engine = started(system, states)
+    system, after, _ = attached(engine, 0, 1)
+    masses = np.array([b.mass for b in system.bodies])
+    before = engine.motion[:, 7:10]
+    assert masses @ after[:, 7:10] == pytest.approx(masses @ before, abs=1e-12)
+    assert after[0, 8] > 0.1

@@ -484,6 +484,90 @@ def test_welded_bodies_touch_as_one():
     assert engine.update_kinematics()[:, 2] == pytest.approx(0.05, abs=1e-9)
 
 
+# --- drums: bodies without mass that turn with what the cable pulls --------------------------------
+
+REFLECTED = 0.2
+"""Of the drums of these tests, J / r^2 in kg."""
+
+
+def on_drum(*heights, length, force=0.0, floor=None, restitution=0.0, end=np.inf, brake=False):
+    """Cubes at heights below a drum, the first one on its cable; at most ``end`` more of it is let out."""
+    n = len(heights)
+    joint = Joint(
+        WORLD,
+        n,
+        np.array([1.0, 0, 0]),
+        kind="prismatic",
+        armature=REFLECTED,
+        upper=end,
+        name="drum",
+    )
+    solids = [box(i, CUBE) for i in range(n)]
+    if floor is not None:
+        solids.append(Solid(WORLD, 2.0 * CORNERS + np.array([0, 0, floor - 2.0])))
+    bodies = tuple(box_body(f"box{i}", 1.0, CUBE) for i in range(n))
+    system = System(
+        (*bodies, Body("drum", 0.0)),
+        (Cable(WORLD, 0, length, winds=True, drum=0),),
+        joints=(joint,),
+        solids=tuple(solids),
+        rigid=RigidContact(0.5, restitution),
+    )
+    engine = Engine(system, step=STEP)
+    engine.set_state(
+        np.array([*(state((0, 0, z)) for z in heights), state()]), joints=np.zeros((1, 2))
+    )
+    if brake:
+        engine.winches.lock(0)
+    else:
+        engine.winches.pull(0, force)
+    return engine
+
+
+def test_a_motor_too_weak_for_the_load_leaves_it_standing():
+    """T = F, and the ground carries the rest of the weight."""
+    engine = on_drum(-0.9, length=0.9, force=-5.0, floor=-1.0)
+    engine.run(500)
+    assert engine.tensions[0] == pytest.approx(5.0, abs=1e-9)
+    assert engine.update_kinematics()[0, 2] == pytest.approx(-0.9, abs=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-12
+
+
+def test_a_drum_that_reels_slack_in_snaps_at_a_load_that_stands():
+    """p (1/m + r^2/J) = u, with u^2 = 2 F s r^2/J from the slack s; both go up together, and no energy is made."""
+    engine = on_drum(-0.9, length=0.95, force=-5.0, floor=-1.0)
+    engine.run(100)
+    snap = next(e for e in engine.take_events() if e.type == "snap")
+    u = np.sqrt(2.0 * 5.0 / REFLECTED * 0.05)
+    assert snap.closing_speeds[0] == pytest.approx(u, rel=1e-9)
+    assert snap.impulses[0] == pytest.approx(u / (1.0 + 1.0 / REFLECTED), rel=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-12
+
+
+def test_a_load_lands_as_the_rope_of_its_drum_snaps():
+    engine = on_drum(-0.5, length=0.6, floor=-0.7)
+    engine.run(300)
+    assert engine.update_kinematics()[0, 2] == pytest.approx(-0.6, abs=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-12
+
+
+@pytest.mark.parametrize("brake", [False, True])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_what_falls_on_a_load_at_the_end_of_its_cable_bounces_as_on_a_rock(restitution, brake):
+    """The load hangs straight and cannot go down: p = (1 + e) m v with v^2 = 2 g h."""
+    engine = on_drum(
+        -1.0, -0.7, length=1.0, force=-2.0, restitution=restitution, end=0.0, brake=brake
+    )
+    engine.run(200)
+    touch = next(e for e in engine.take_events() if e.type == "touch")
+    assert touch.impulses[0] == pytest.approx(
+        (1.0 + restitution) * np.sqrt(2.0 * G * 0.1), rel=1e-8
+    )
+    assert engine.update_kinematics()[0, 2] == pytest.approx(-1.0, abs=1e-9)
+    assert abs(engine.accuracy.energy_error_j) < 1e-11
+    assert engine.accuracy.unsettled <= 1
+
+
 def test_overlaps_are_refused():
     bodies, solids = [box_body("a"), box_body("b")], [box(0), box(1)]
     with pytest.raises(ModelError, match=r"'[ab]' and '[ab]' are inside each other"):

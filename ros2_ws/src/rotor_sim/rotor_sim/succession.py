@@ -17,13 +17,16 @@ CABLE = re.compile(r"cable[1-9][0-9]*")
 """First part of the names of what a cable brings along: drums, wheels, masses."""
 
 
-def take_over(new: Simulation, old: Simulation) -> None:
+def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
     """Let a new world go on where ``old`` stands.
 
     Entities of both keep their states, grips, faults and batteries; their rotors, motors and swashplates go on. Cables
     of both are as long as they were, cut if they were cut, and their winches do what they were asked for. The clock and
     the time of the scenario go on: its changes until then are not made again, and its wind blows on. Entities that only
     the new one has begin as its scenario says. Pushes end, and errors of sensors begin anew.
+
+    Returns:
+        Numbers of the cables of both, from 0: here and in ``old``.
 
     Raises:
         ContractError: the new world does not allow this state.
@@ -52,6 +55,7 @@ def take_over(new: Simulation, old: Simulation) -> None:
     new.restart_as(system, states, joints, after=old.engine if same_cables else None)
     keep_contacts(new.engine, new.body_names, old.engine, bodies)
     new.take_events()  # of putting it together
+    return cables
 
 
 def _names_now(names: Sequence[str], cables: dict[int, int]) -> list[str]:

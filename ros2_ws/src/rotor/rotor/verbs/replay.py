@@ -52,7 +52,7 @@ def _arguments(sub: argparse.ArgumentParser) -> None:
         "--step",
         type=positive_number,
         metavar="S",
-        help="fixed step of a case (default: 0.001; cases with joints: adaptive steps)",
+        help="fixed step of a case (default: adaptive steps)",
     )
 
 

@@ -214,8 +214,14 @@ def cable_rate(world, k, linear, angular):
             b = world.grip_int[g, memory.GRIP_BODY]
             longer += dot(get3(world.grips[g], memory.GRIP_LINEAR), get3(rows[b], linear))
             longer += dot(get3(world.grips[g], memory.GRIP_ANGULAR), get3(rows[b], angular))
+        drum = world.constraint_int[k, memory.DRUM_JOINT] - 1
+        if drum >= 0:  # it pays out (W.12)
+            longer -= rows[world.joint_int[drum, memory.JOINT_ROW], linear]
         return longer
     c, number = world.constraints[k], world.constraint_int[k]
+    stop = number[memory.STOP_JOINT]
+    if stop >= 0:
+        return number[memory.STOP_SIDE] * rows[world.joint_int[stop, memory.JOINT_ROW], linear]
     a, b = number[memory.BODY_A], number[memory.BODY_B]
     longer = dot(get3(c, memory.XI), sub(get3(rows[b], linear), get3(rows[a], linear)))
     longer += dot(get3(c, memory.ARM_B), get3(rows[b], angular))

@@ -203,6 +203,10 @@ def energy_gained(world, state):
         gained += body[memory.MASS] * dot(v, mean)
         mean = add(get3(s, memory.OMEGA), scale(0.5, omega))
         gained += dot(omega, apply(get9(body, memory.INERTIA), mean))
+    for j in range(world.head[memory.N_JOINTS]):
+        row = world.joint_int[j, memory.JOINT_ROW]
+        by = world.slopes[memory.CORRECTION, row, memory.D_V]
+        gained += world.joints[j, memory.ARMATURE] * by * (state[row, memory.V] + 0.5 * by)
     return gained
 
 

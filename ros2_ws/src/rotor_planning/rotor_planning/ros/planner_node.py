@@ -68,6 +68,10 @@ LONGEST, MOST = 3600.0, 1000
 """Times of a preview are below this, s, and so many samples are given at once."""
 
 
+NOTHING = "nothing is planned in this world: no vehicle of it follows a trajectory"
+"""Why requests are refused there."""
+
+
 class PlannerNode(Node):
     """Plans of all teams of a scenario."""
 
@@ -253,6 +257,11 @@ class PlannerNode(Node):
 
     # --- services ---------------------------------------------------------------------------------
 
+    @property
+    def _first(self) -> str:
+        """Entity that is meant where none is named; empty in worlds in which nothing is planned."""
+        return next(iter(self.entities), "")
+
     def _serve(
         self,
         entity: str,
@@ -263,16 +272,18 @@ class PlannerNode(Node):
         interrupts: bool = False,
     ) -> object:
         """Make a plan from the reference and start it; say why not where that is impossible."""
-        answer = self._try(entity or self.entities[0], make, kind, interrupts=interrupts)
+        answer = self._try(entity or self._first, make, kind, interrupts=interrupts)
         response.success, response.message = answer  # type: ignore[attr-defined]
         return response
 
     def _preview(self, request: Preview.Request, response: Preview.Response) -> Preview.Response:
-        entity = request.entity or self.entities[0]
+        entity = request.entity or self._first
         if self._heading is None or entity not in self._flown:
             known = ", ".join(self.entities)
             response.message = (
-                "no state has come from the simulator yet; start it first"
+                NOTHING
+                if not self.entities
+                else "no state has come from the simulator yet; start it first"
                 if self._heading is None
                 else f"there is no planned entity {entity!r}; known: {known}"
             )
@@ -302,6 +313,8 @@ class PlannerNode(Node):
         interrupts: bool,
         start: Time | None = None,
     ) -> tuple[bool, str]:
+        if not self.entities:
+            return False, NOTHING
         if self._heading is None:
             return False, "no state has come from the simulator yet; start it first"
         now = self._heading.stamp

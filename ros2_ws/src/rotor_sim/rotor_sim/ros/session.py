@@ -60,6 +60,9 @@ The middleware repeats a packet that was lost at the end of a burst after 3 s.
 
 CAPTURE = Capture("rotor_", {**RECORDS, **VALUES}, Messages())
 
+BEHIND = 4
+"""Commands for states that are older than this many control periods have waited in the queue."""
+
 FINISHED = "finished"
 """Diagnostics of a simulation whose duration is over."""
 
@@ -90,7 +93,6 @@ class Session:
     Attributes:
         epoch: raised whenever the state jumps; messages of older epochs are void.
         period: control periods since the last reset.
-        is_recorded: whether a recorder listens.
     """
 
     def __init__(self, node: Node, scenario: Scenario, options: Options, epoch: int) -> None:
@@ -105,7 +107,6 @@ class Session:
         self.epoch, self.period = epoch, 0
         self._silent = False
         self._held = options.wait_for_recorder
-        self.is_recorded = False
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
@@ -169,14 +170,19 @@ class Session:
         Raises:
             RotorError: the entities cannot be there.
         """
-        take_over(self.simulation, before.simulation)
+        cables = take_over(self.simulation, before.simulation)
+        self._intake.take_over(before._intake, cables)
+        self.go_on_in_time(before)
+        if not before.machine.failure:
+            self.machine.state = before.machine.state
+        self._anchor()
+
+    def go_on_in_time(self, before: Session) -> None:
+        """Go on at the time of the graph that another world has come to."""
         passed = nanoseconds_from_stamp(before.time.stamp()) - nanoseconds_from_stamp(
             self.time.stamp()
         )
         self.time.offset_ns += passed + JUMP_NS
-        if not before.machine.failure:
-            self.machine.state = before.machine.state
-        self._anchor()
 
     def _parts(self) -> dict[str, object]:
         """What makes the run go on as it would have."""
@@ -215,10 +221,14 @@ class Session:
             )
 
     def _on_recording(self, _: Bool) -> None:
-        self.is_recorded = True
         if self._held:
             self._held = False
             self._anchor()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a recorder listens."""
+        return self._entities.node.count_publishers("rotor/recording") > 0
 
     # --- requests: called from services, between control periods ----------------------------------
 
@@ -240,6 +250,9 @@ class Session:
         if not self.active or self.is_over:
             why = "its duration is over" if self.active else "the simulator is not active"
             done(Result(Code.OPERATION_FAILED, f"{why}."))
+            return
+        if self._held:
+            done(Result(Code.OPERATION_FAILED, "it waits for the recorder."))
             return
         result = self.machine.request_steps(n)
         if result.ok:
@@ -469,7 +482,7 @@ class Session:
                 self._outputs.standing(self._measured, epoch, self.period)
             if now - self.health.last_report > REPORT:
                 self._report()
-            if announce and now - asked > limit:
+            if (announce or self.machine.is_stepping) and now - asked > limit:
                 announce = False
                 text = f"no command for step {self.period} within {limit:g} s"
                 if self.machine.is_stepping:
@@ -488,8 +501,7 @@ class Session:
         """
         late = wall.perf_counter() - self._deadline()
         if late > 0.0:
-            for _ in self.vehicles:  # no waiting, but what has come still counts
-                executor.spin_once(timeout_sec=0.0)
+            self._hear(executor)
             self.health.late(late)
             if late > self.simulation.scenario.time.control_s / self.factor:
                 # the world falls behind the wall clock; the real-time factor shows it
@@ -503,6 +515,20 @@ class Session:
             if now - self.health.last_report > REPORT:
                 self._report()
             executor.spin_once(timeout_sec=min(left, SPIN_LIMIT))
+
+    def _hear(self, executor: Executor) -> None:
+        """Hear what has come, without waiting.
+
+        Commands wait behind other messages: where they come later and later, more of the queue is taken, for as long as
+        newer ones are found there.
+        """
+        for _ in self.vehicles:
+            executor.spin_once(timeout_sec=0.0)
+        lag = self._intake.lag + 1
+        while BEHIND < self._intake.lag < lag:
+            lag = self._intake.lag
+            for _ in range(BEHIND):
+                executor.spin_once(timeout_sec=0.0)
 
     def _deadline(self) -> float:
         """End of this control period on the wall clock."""

@@ -108,15 +108,18 @@ class SimulatorNode(LifecycleNode):
         )
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:  # all of one call take effect together or not at all
+            if parameter.name in ("scenario", "seed", "pacing") and self.session is not None:
+                reason = f"{parameter.name} is read by configure: deactivate and clean up first"
+                return SetParametersResult(successful=False, reason=reason)
         for parameter in parameters:
             if parameter.name == "real_time_factor" and self.session is not None:
                 scenario = self.session.simulation.scenario
                 self.session.set_factor(float(parameter.value) or scenario.time.real_time_factor)
-            elif parameter.name in ("scenario", "seed", "pacing") and self.session is not None:
-                reason = f"{parameter.name} is read by configure: deactivate and clean up first"
-                return SetParametersResult(successful=False, reason=reason)
             elif parameter.name == "scenario":
                 self.worlds.forget()
+            elif parameter.name == "seed":
+                self.worlds.reseed(int(parameter.value))
         return SetParametersResult(successful=True)
 
     def _take(self, arrays: Keep) -> tuple[Scenario, dict]:
@@ -278,6 +281,8 @@ class SimulatorNode(LifecycleNode):
             session.turn(executor)
             if session.machine.state is State.QUITTING:
                 break
+            if not session.is_over:
+                finished = None  # it was reset, and will end again
             if session.is_over and finished is not session:
                 finished = session
                 session.finish()

@@ -7,6 +7,7 @@ on ``rotor/world``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from rclpy.node import Node
@@ -63,6 +64,12 @@ class Worlds:
     def forget(self) -> None:
         """The parameters name the next world."""
         self.wanted = self.base = None
+
+    def reseed(self, seed: int) -> None:
+        """Give the next world another seed; negative: it keeps its own."""
+        if seed >= 0 and self.wanted is not None:
+            self.wanted = replace(self.wanted, seed=seed)
+            self.base = self.base and replace(self.base, seed=seed)
 
     def tell(self, scenario: Scenario) -> None:
         """Tell which world has come, unless everybody is in it: they were started with the first one."""

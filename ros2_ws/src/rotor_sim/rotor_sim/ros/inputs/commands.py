@@ -214,6 +214,13 @@ class WinchOrders:
                 winches.ask(k, rate=0.0)
                 del self._since[k]
 
+    def take_over(self, old: WinchOrders, cables: dict[int, int]) -> None:
+        """Go on where those of another world stood; ``cables``: numbers here and there."""
+        orders, before = self._simulation.winches.orders, old._simulation.winches.orders
+        for k, j in cables.items():
+            if j in old._since and before[j] == old._since[j][1]:
+                self._since[k] = old._since[j][0], int(orders[k])
+
     def clear(self) -> None:
         """Stop what they drive, after a reset or another state: whoever sent them must ask again."""
         winches = self._simulation.winches

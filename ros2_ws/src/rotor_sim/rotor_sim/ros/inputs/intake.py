@@ -108,6 +108,15 @@ class CommandIntake:
         self._winches.clear()
         self.begin(epoch, period)
 
+    def take_over(self, old: CommandIntake, cables: dict[int, int]) -> None:
+        """Winches stop if nobody orders on, as in the world before; ``cables``: numbers here and there."""
+        self._winches.take_over(old._winches, cables)
+
+    @property
+    def lag(self) -> int:
+        """Control periods since the state that has been answered last."""
+        return self.period - self._answered
+
     @property
     def is_answered(self) -> bool:
         """True if the present control period has its command."""

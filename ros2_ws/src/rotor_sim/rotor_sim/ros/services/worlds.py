@@ -24,6 +24,7 @@ from rotor_core.messages.convert import WORLD_FRAME, vector_from, wxyz_from
 from rotor_sim.ros.services.standard import answer, interfaces
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.worlds import WorldChange, Worlds
+from rotor_sim.simulation import FARTHEST
 from rotor_sim.spawning import (
     entity_from_text,
     read_entity,
@@ -175,6 +176,9 @@ class WorldServices:
         base: Scenario | None = None,
     ) -> None:
         session = self._session
+        if continues and session is not None and session.machine.failure:
+            done(Result(Code.OPERATION_FAILED, f"{session.machine.failure} Reset it first."))
+            return
         change = WorldChange(scenario, continues, base, done)
         self._worlds.ask(change, recorded=session is not None and session.is_recorded)
         if session is not None and self._worlds.waiting is change:
@@ -224,6 +228,8 @@ class WorldServices:
         def go_on(result: Result) -> None:
             again = self._session
             if result.ok and again is not None:
+                if scope & SCOPE_STATE and not scope & SCOPE_TIME:
+                    again.go_on_in_time(session)
                 again.change_state(before)  # a world begins stopped, a reset leaves it as it was
                 if scope & SCOPE_TIME and not scope & SCOPE_STATE:
                     again.reset(state=False, time=True)
@@ -349,6 +355,9 @@ class WorldServices:
         length = float(np.linalg.norm(attitude))
         if not (np.isfinite(position).all() and np.isfinite(length)) or length < 0.5:
             text = "initial_pose must be finite, its quaternion of length 1."
+            raise _Refused(SpawnCode.INVALID_POSE, text)
+        if np.abs(position).max() > FARTHEST:
+            text = f"initial_pose must be within {FARTHEST:g} m, got {np.abs(position).max():g} m."
             raise _Refused(SpawnCode.INVALID_POSE, text)
         start = InitialState(
             entity.name,
