@@ -13,11 +13,15 @@ from rotor_msgs.srv import Circle, Hover, Land, Line, Preview, RotatePayload, St
 
 from rotor_core.messages.convert import (
     plan_from_message,
+    plan_message,
     seconds_between,
     seconds_from_stamp,
+    stamp_from_seconds,
     vector_from,
     wxyz_from,
 )
+from rotor_core.plans.plan import hold
+from rotor_core.plans.registry import KEPT
 from rotor_core.ros import qos
 
 
@@ -186,3 +190,20 @@ def test_where_nothing_is_planned_requests_are_refused(tmp_path):
         ):
             answer = bench.call(kind, f"/planner/{name}", kind.Request(**fields))
             assert not answer.success and "nothing is planned" in answer.message
+
+
+def test_a_controller_that_comes_late_follows_what_runs_now(tmp_path):
+    """However many plans wait: those that have ended take no room."""
+    with graph.bench(tmp_path) as bench:
+        planner = bench.node.create_publisher(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+        there, here = np.array([3.0, 0.0, 0.0]), np.zeros(3)
+        plans = [(0.1, there), (0.2, here), *((1000.0 + k, there) for k in range(KEPT - 1))]
+        for start, place in plans:  # simulation time begins at one second
+            planner.publish(plan_message("quad1", hold(place, 0.0), stamp_from_seconds(start), 0))
+        truth = bench.collect(Odometry, "/quad1/ground_truth", qos.STATE)
+        bench.start("simulator", scenario="hover", pacing="lockstep")
+        bench.start("controller", scenario="hover")
+        bench.until(
+            lambda: truth and seconds_from_stamp(truth[-1].header.stamp) > 2.0, "a second of flight"
+        )
+        assert abs(truth[-1].pose.pose.position.x) < 0.01

@@ -138,7 +138,7 @@ class ControllerNode(Node):
         if start > self._known_until:
             self._board.queues[message.entity].add(start, plan)
 
-    def _begin_epoch(self, epoch: int) -> None:
+    def _begin_epoch(self, epoch: int, now: int) -> None:
         self._epochs.begin(epoch)
         self._last, self._known_until = None, -1
         self.controller.reset()
@@ -150,6 +150,8 @@ class ControllerNode(Node):
         for message in early:
             if message.epoch >= epoch:
                 self._on_plan(message)
+                if queue := self._board.queues.get(message.entity):
+                    queue.began(now)  # what has ended takes no room
 
     def _on_state(self, data: bytes) -> None:
         try:
@@ -160,7 +162,7 @@ class ControllerNode(Node):
         if not self._epochs.admits(heading.epoch):
             return
         if heading.epoch != self._epochs.now:
-            self._begin_epoch(heading.epoch)
+            self._begin_epoch(heading.epoch, nanoseconds_from_stamp(heading.stamp))
         if self._last is not None and self._last[0] == heading.step:
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])

@@ -60,7 +60,7 @@ The middleware repeats a packet that was lost at the end of a burst after 3 s.
 
 CAPTURE = Capture("rotor_", {**RECORDS, **VALUES}, Messages())
 
-BEHIND = 4
+BEHIND = 2
 """Commands for states that are older than this many control periods have waited in the queue."""
 
 FINISHED = "finished"
@@ -527,7 +527,7 @@ class Session:
         lag = self._intake.lag + 1
         while BEHIND < self._intake.lag < lag:
             lag = self._intake.lag
-            for _ in range(BEHIND):
+            for _ in range(2 * BEHIND):
                 executor.spin_once(timeout_sec=0.0)
 
     def _deadline(self) -> float:
