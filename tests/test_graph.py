@@ -305,6 +305,32 @@ def test_reset_raises_the_epoch_and_repeats_the_run(tmp_path):
             assert then > first + 0.5
 
 
+def test_a_simulator_that_is_started_anew_is_flown_anew(tmp_path):
+    """Also in the epoch in which the first one ended: the plan begins again, and the flight is the same to the bit."""
+    with graph.bench(tmp_path) as bench:
+        states = bench.collect(TeamState, "/rotor/team_state", qos.TEAM)
+        bench.start("planner", scenario="three_dragonflies_triangular_1m")
+        bench.start("controller", scenario="three_dragonflies_triangular_1m")
+        flights = []
+        for _ in range(2):
+            states.clear()
+            bench.start(
+                "simulator",
+                scenario="three_dragonflies_triangular_1m",
+                pacing="lockstep",
+                duration_s=4.0,
+            )
+            simulator = bench.group.children["simulator"]
+            bench.until(lambda child=simulator: not child.running, "its end")
+            bench.until_silent(states)
+            flights.append({s.step: s for s in states})
+        first, second = flights
+        assert first[0].epoch == second[0].epoch == 0
+        assert len(first) == len(second) == 800
+        for step in (1, 100, 400, 799):
+            assert first[step] == second[step], step
+
+
 def test_planner_services(tmp_path):
     """Circle, line, waypoints, hover: started, refused while one runs, refused with a reason."""
     with graph.bench(tmp_path) as bench:

@@ -92,7 +92,7 @@ class Adapter(Node):
             return
         if not self._epochs.admits(heading.epoch):
             return
-        if heading.epoch != self._epochs.now:
+        if self._epochs.starts(heading.epoch, heading.step):
             self._epochs.begin(heading.epoch)
             self.forget()
         self._stamp = heading.stamp

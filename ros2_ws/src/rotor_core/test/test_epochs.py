@@ -32,3 +32,16 @@ def test_states_of_the_present_epoch_keep_it():
     for _ in range(3):
         assert not any(heard(epochs, *[1] * (RESTART - 1)))
         assert heard(epochs, 2) == [True]
+
+
+def test_an_earlier_step_of_the_present_epoch_starts_it_again():
+    """A simulator begins at epoch 0, and so does the next one; states that are shown twice start nothing."""
+    epochs = Epochs()
+    assert epochs.starts(0, 0)
+    epochs.begin(0)
+    assert [epochs.starts(0, step) for step in (0, 0, 1, 2, 2, 0, 1)] == [
+        False, False, False, False, False, True, False,
+    ]  # fmt: skip
+    assert epochs.starts(1, 500)
+    epochs.begin(1)
+    assert not epochs.starts(1, 501)

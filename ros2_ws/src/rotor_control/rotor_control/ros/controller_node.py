@@ -126,8 +126,8 @@ class ControllerNode(Node):
     def _on_plan(self, message: PolynomialTrajectory) -> None:
         if message.entity not in self._board.queues:
             return
-        if message.epoch != self._epochs.now:  # only states begin one
-            self._early.append(message)
+        self._early.append(message)  # only states begin an epoch, and perhaps this one again
+        if message.epoch != self._epochs.now:
             return
         try:
             plan = plan_from_message(message)
@@ -161,8 +161,12 @@ class ControllerNode(Node):
             return
         if not self._epochs.admits(heading.epoch):
             return
-        if heading.epoch != self._epochs.now:
+        if self._epochs.starts(heading.epoch, heading.step):
             self._begin_epoch(heading.epoch, nanoseconds_from_stamp(heading.stamp))
+        elif self._early:
+            self._early = deque(
+                (m for m in self._early if m.epoch > heading.epoch), self._early.maxlen
+            )
         if self._last is not None and self._last[0] == heading.step:
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])

@@ -17,11 +17,21 @@ class Epochs:
     def __init__(self) -> None:
         self.now = -1
         self._older = 0
+        self._step = 0
 
     def admits(self, epoch: int) -> bool:
-        """True if a state counts. If its epoch then differs from :attr:`now`, the node must :meth:`begin` it."""
+        """True if a state counts. If it then :meth:`starts` an epoch, the node must :meth:`begin` it."""
         self._older = self._older + 1 if epoch < self.now else 0
         return self._older in (0, RESTART)
+
+    def starts(self, epoch: int, step: int) -> bool:
+        """Take up a state that counts; True if it is the first that is heard of its epoch.
+
+        An earlier step of the present epoch is, too: steps of one simulator never go back, so another one has been
+        started, or a recording begins again.
+        """
+        before, self._step = self._step, step
+        return epoch != self.now or step < before
 
     def begin(self, epoch: int) -> None:
         """From now on this epoch counts."""

@@ -159,7 +159,7 @@ class PlannerNode(Node):
         # a state that comes again is one at which time stands: then everything is shown again
         again = self._heading == heading
         self._heading = heading
-        if heading.epoch != self._epochs.now:
+        if self._epochs.starts(heading.epoch, heading.step):
             self._begin_epoch(heading)
         now = nanoseconds_from_stamp(heading.stamp)
         if not again:
