@@ -21,8 +21,15 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from transforms3d.quaternions import quat2mat
 
+from rotor_control.ros.arm_references import ArmReferences
 from rotor_core.config.loader import dump_scenario, load_scenario
-from rotor_core.messages.convert import seconds_from_stamp, vector_from, wxyz_from
+from rotor_core.messages.convert import (
+    seconds_from_stamp,
+    stamp_from_seconds,
+    vector_from,
+    wxyz_from,
+)
+from rotor_core.plans.registry import KEPT
 from rotor_core.ros import qos
 from rotor_core.vehicles.articulated import ArticulatedVehicle
 
@@ -98,6 +105,50 @@ def test_an_arm_follows_a_trajectory_from_somebody_else(bench, tmp_path):
     np.testing.assert_allclose(joints[-1].position[0], np.pi / 4, atol=0.02)
     # a quintic over 2 s needs 1.875 x 1.085 rad / 2 s; the load and the cable ask for some more
     assert max(abs(m.velocity[1]) for m in joints) < 3.0
+
+
+def test_trajectories_of_an_arm_wait_for_their_time_in_its_order():
+    """One that begins later drops none that waits; one that begins earlier takes the place of what comes after it."""
+    heard = {}
+
+    class Node:
+        def create_subscription(self, kind, topic, callback, profile):
+            heard[topic] = callback
+
+        def get_logger(self):
+            return self
+
+        def warning(self, text, **_):
+            warned.append(text)
+
+    warned = []
+    arms = ArmReferences(Node(), load_scenario("arm_uncoupled"))
+
+    def send(begin, angle):
+        message = JointTrajectory(joint_names=["joint1", "joint2"])
+        message.header.stamp = stamp_from_seconds(begin)
+        end = JointTrajectoryPoint(positions=[angle, angle], time_from_start=Duration(sec=1))
+        message.points = [end]
+        heard["am1/joint_trajectory"](message)
+
+    def wanted(when):
+        return arms.sample(stamp_from_seconds(when))[:, 0]
+
+    send(1.0, 0.5)
+    assert wanted(5.0) == pytest.approx([0.5, 0.5])
+    send(6.0, 1.0)
+    wanted(5.005)
+    send(20.0, -1.0)
+    wanted(5.01)
+    assert wanted(10.0) == pytest.approx([1.0, 1.0])
+    send(15.0, 0.2)
+    assert wanted(30.0) == pytest.approx([0.2, 0.2])
+    for k in range(KEPT + 1):
+        send(40.0 + k, 0.1)
+    assert len(warned) == 1 and "wait already" in warned[0]
+    send(0.0, 0.3)  # at once, in place of all
+    wanted(31.0)
+    assert wanted(60.0) == pytest.approx([0.3, 0.3])
 
 
 def test_attach_and_release_are_services(bench):

@@ -1,4 +1,4 @@
-"""References of arms: the newest joint trajectory of every vehicle, or the stream of commands that came after it."""
+"""References of arms: joint trajectories of every vehicle in their order, or the stream of commands that came later."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
 from rotor_core.messages.convert import (
     joint_plan_from,
+    nanoseconds_from_stamp,
     refusal_of_start,
     seconds_between,
     seconds_from_stamp,
@@ -19,6 +20,7 @@ from rotor_core.messages.convert import (
 )
 from rotor_core.messages.joint_command import joint_command_from
 from rotor_core.plans.joint_plan import JointPlan
+from rotor_core.plans.registry import KEPT
 from rotor_core.ros import qos
 
 STREAM = 0.1
@@ -46,14 +48,15 @@ class ArmReferences:
             if v.moving_joints
         }
         self._seen: Time | None = None
-        self._new: dict[str, JointTrajectory] = {}
+        self._new: dict[str, list[JointTrajectory]] = {}
+        """Trajectories that wait for their time, in its order."""
         self._plans: dict[str, tuple[Time, JointPlan]] = {}
         self._streams: dict[str, tuple[float, np.ndarray]] = {}
         """Stamp, s, and wanted angles, rates and accelerations of arms that are commanded one by one."""
         for name in self._vehicles:
 
             def callback(message: JointTrajectory, name: str = name) -> None:
-                self._new[name] = message
+                self._on_trajectory(name, message)
 
             node.create_subscription(
                 JointTrajectory, f"{name}/joint_trajectory", callback, qos.LATCHED
@@ -63,6 +66,18 @@ class ArmReferences:
                 self._on_stream(name, message)
 
             node.create_subscription(JointState, f"{name}/cmd/joints", stream, qos.COMMAND)
+
+    def _on_trajectory(self, name: str, message: JointTrajectory) -> None:
+        """Let it take over when its time comes, in place of all that would begin then or later, as plans do."""
+        start = nanoseconds_from_stamp(message.header.stamp)  # 0: at once
+        waiting = self._new.get(name, [])
+        before = [m for m in waiting if nanoseconds_from_stamp(m.header.stamp) < start]
+        if len(before) >= KEPT:
+            self._logger.warning(
+                f"ignored: {name}/joint_trajectory: {KEPT} trajectories wait already; send it when one has begun"
+            )
+            return
+        self._new[name] = [*before, message]
 
     def _on_stream(self, name: str, message: JointState) -> None:
         try:
@@ -114,19 +129,24 @@ class ArmReferences:
         return plan.sample(seconds_between(start, stamp))
 
     def _take_up(self, name: str, stamp: Time) -> None:
-        message = self._new.get(name)
-        if message is None:
+        waiting = self._new.pop(name, None)
+        if not waiting:
             return
-        start = message.header.stamp
-        if not (start.sec or start.nanosec):
-            start = stamp_later(stamp, 0.0)
-        refusal = refusal_of_start(stamp, start)
-        if not refusal and seconds_between(stamp, start) > 0.0:
-            return  # its time has not come
-        del self._new[name]
-        if refusal:
-            self._logger.warning(f"ignored: {name}/joint_trajectory: {refusal}")
-            return
+        later = []
+        for message in waiting:
+            start = message.header.stamp
+            if not (start.sec or start.nanosec):
+                start = stamp_later(stamp, 0.0)
+            if refusal := refusal_of_start(stamp, start):
+                self._logger.warning(f"ignored: {name}/joint_trajectory: {refusal}")
+            elif seconds_between(stamp, start) > 0.0:
+                later.append(message)
+            else:
+                self._begin(name, message, start)
+        if later:
+            self._new[name] = later
+
+    def _begin(self, name: str, message: JointTrajectory, start: Time) -> None:
         try:
             plan = joint_plan_from(message, self._vehicles[name], self._wanted(name, start))
         except ContractError as error:
