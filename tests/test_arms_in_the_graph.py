@@ -146,9 +146,13 @@ def test_trajectories_of_an_arm_wait_for_their_time_in_its_order():
     for k in range(KEPT + 1):
         send(40.0 + k, 0.1)
     assert len(warned) == 1 and "wait already" in warned[0]
+    wrong = JointTrajectory(joint_names=["elbow"])
+    heard["am1/joint_trajectory"](wrong)  # at once, and it takes the place of none
+    assert "elbow" in warned[1]
+    assert wanted(40.0 + KEPT) == pytest.approx([0.1, 0.1])
     send(0.0, 0.3)  # at once, in place of all
-    wanted(31.0)
-    assert wanted(60.0) == pytest.approx([0.3, 0.3])
+    wanted(70.0)
+    assert wanted(75.0) == pytest.approx([0.3, 0.3])
 
 
 def test_attach_and_release_are_services(bench):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.messages.convert import seconds_from_stamp
 from rotor_core.ros import qos
+from rotor_sim.ros.worlds import Worlds
 
 DEEP = QoSProfile(depth=1000)
 BOX = """<robot name="crate"><link name="base"><inertial><origin xyz="0 0 0.1"/><mass value="2"/>
@@ -193,13 +195,13 @@ def test_a_recorder_that_is_gone_allows_other_worlds(tmp_path):
     """Which a reset of states and of what was spawned leaves at the time that it is."""
     with graph.bench(tmp_path) as bench:
         states = bench.collect(TeamState, "/rotor/team_state", DEEP)
-        for node in ("simulator", "planner", "controller"):
+        recorder = bench.node.create_publisher(Bool, "/rotor/recording", qos.LATCHED)
+        recorder.publish(Bool(data=True))
+        bench.start("simulator", scenario="hover", wait_for_recorder=True)
+        for node in ("planner", "controller"):
             bench.start(node, scenario="hover")
         services = Services(bench)
         bench.until(lambda: states and states[-1].step > 400, "flight")
-        recorder = bench.node.create_publisher(Bool, "/rotor/recording", qos.LATCHED)
-        bench.until(lambda: recorder.get_subscription_count() > 0, "the simulator hears it")
-        bench.spin(0.5)
         refused = services.spawn(text=BOX, at=(0.0, 3.0, 5.0)).result
         assert "a recorder listens" in refused.error_message
         bench.node.destroy_publisher(recorder)
@@ -213,6 +215,20 @@ def test_a_recorder_that_is_gone_allows_other_worlds(tmp_path):
         bench.until(lambda: len(states[-1].bodies) == 1, "the world as it was")
         first = next(s for s in reversed(states) if s.step == 0)
         assert seconds_from_stamp(first.header.stamp) > last > 4.0
+
+
+def test_a_world_gets_its_own_seed_back():
+    class Node:
+        def create_publisher(self, *_):
+            return self
+
+    worlds = Worlds(Node())
+    worlds.reseed(3)  # the parameters name the world, and its seed
+    assert worlds.wanted is None
+    worlds.wanted = worlds.base = replace(load_scenario("hover"), seed=77)
+    for seed, flown in ((5, 5), (6, 6), (-1, 77)):
+        worlds.reseed(seed)
+        assert worlds.wanted.seed == worlds.base.seed == flown
 
 
 def shipped_urdf():

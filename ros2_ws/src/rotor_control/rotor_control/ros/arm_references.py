@@ -59,7 +59,7 @@ class ArmReferences:
                 self._on_trajectory(name, message)
 
             node.create_subscription(
-                JointTrajectory, f"{name}/joint_trajectory", callback, qos.LATCHED
+                JointTrajectory, f"{name}/joint_trajectory", callback, qos.TRAJECTORIES
             )
 
             def stream(message: JointState, name: str = name) -> None:
@@ -69,6 +69,11 @@ class ArmReferences:
 
     def _on_trajectory(self, name: str, message: JointTrajectory) -> None:
         """Let it take over when its time comes, in place of all that would begin then or later, as plans do."""
+        try:
+            joint_plan_from(message, self._vehicles[name], self._starts[name])
+        except ContractError as error:
+            self._logger.warning(f"ignored: {name}/joint_trajectory: {error}")
+            return
         start = nanoseconds_from_stamp(message.header.stamp)  # 0: at once
         waiting = self._new.get(name, [])
         before = [m for m in waiting if nanoseconds_from_stamp(m.header.stamp) < start]

@@ -139,6 +139,9 @@ class ControllerNode(Node):
             self._board.queues[message.entity].add(start, plan)
 
     def _begin_epoch(self, epoch: int, now: int) -> None:
+        anew = (
+            epoch <= self._epochs.now
+        )  # by another simulator: what came of the one before is void
         self._epochs.begin(epoch)
         self._last, self._known_until = None, -1
         self.controller.reset()
@@ -148,7 +151,8 @@ class ControllerNode(Node):
             cables.clear()
         early, self._early = list(self._early), deque(maxlen=self._early.maxlen)
         for message in early:
-            if message.epoch >= epoch:
+            begun = nanoseconds_from_stamp(message.header.stamp) <= now
+            if (message.epoch == epoch and begun) if anew else message.epoch >= epoch:
                 self._on_plan(message)
                 if queue := self._board.queues.get(message.entity):
                     queue.began(now)  # what has ended takes no room

@@ -29,6 +29,9 @@ COMMAND = _reliable(1)
 LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
 """Paths and the like: a late subscriber gets the last one."""
 
+TRAJECTORIES = _reliable(8, DurabilityPolicy.TRANSIENT_LOCAL)
+"""Joint trajectories that are heard: several that are sent together, also by who latches one."""
+
 PLAN = _reliable(200, DurabilityPolicy.TRANSIENT_LOCAL)
 """Plans of all entities, for late subscribers too: room for many before an entity's is lost."""
 

@@ -228,7 +228,13 @@ class Session:
     @property
     def is_recorded(self) -> bool:
         """Whether a recorder listens."""
-        return self._entities.node.count_publishers("rotor/recording") > 0
+        node = self._entities.node
+        return node.count_publishers(node.resolve_topic_name("rotor/recording")) > 0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it stands until a recorder hears everything."""
+        return self._held
 
     # --- requests: called from services, between control periods ----------------------------------
 

@@ -51,7 +51,7 @@ class SimulatorNode(LifecycleNode):
         self.problem = ""
         self._epoch, self._configured, self._is_active = 0, False, False
         self._offered: list[Services | StandardServices] = []
-        self._is_changing = False
+        self._is_changing, self._holds = False, True
         self.keeper = Keeper(self, self._take)
         self.worlds = Worlds(self)
         declare_scenario(self, live=True)
@@ -100,7 +100,7 @@ class SimulatorNode(LifecycleNode):
             real_time_factor=float(self._value("real_time_factor")) or scenario_factor,  # type: ignore[arg-type]
             duration=float(self._value("duration_s")),  # type: ignore[arg-type]
             wait=bool(self._value("wait_for_commands")),
-            wait_for_recorder=bool(self._value("wait_for_recorder")),
+            wait_for_recorder=bool(self._value("wait_for_recorder")) and self._holds,
             paused=bool(self._value("paused")),
             precedence=bool(self._value("precedence")),
             publish_tf=bool(self._value("publish_tf")),
@@ -190,6 +190,8 @@ class SimulatorNode(LifecycleNode):
     def _drop(self) -> None:
         if self.session is not None:
             self._epoch = self.session.epoch + 1  # the next world is new to all who listen
+            # a recorder of the world before has been heard, or still is waited for
+            self._holds = self.session.is_held or not self._is_changing
             self.session.close()  # answers who still waits
             self.session = None
         if not self._is_changing:

@@ -50,6 +50,7 @@ class Worlds:
         self.waiting: WorldChange | None = None
         self._publisher = node.create_publisher(String, "rotor/world", qos.LATCHED)
         self._known = ""
+        self._own_seed: int | None = None
 
     def ask(self, change: WorldChange, *, recorded: bool) -> None:
         """Ask for another world."""
@@ -63,11 +64,14 @@ class Worlds:
 
     def forget(self) -> None:
         """The parameters name the next world."""
-        self.wanted = self.base = None
+        self.wanted = self.base = self._own_seed = None
 
     def reseed(self, seed: int) -> None:
         """Give the next world another seed; negative: it keeps its own."""
-        if seed >= 0 and self.wanted is not None:
+        if self.wanted is not None:
+            if self._own_seed is None:
+                self._own_seed = self.wanted.seed
+            seed = seed if seed >= 0 else self._own_seed
             self.wanted = replace(self.wanted, seed=seed)
             self.base = self.base and replace(self.base, seed=seed)
 
