@@ -10,8 +10,10 @@ import os
 import pkgutil
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import rotor.verbs
@@ -19,6 +21,9 @@ from rotor.blas import take_one_thread
 from rotor.verb import VERBS
 from rotor_core.errors import RotorError, printable
 from rotor_core.extras import ensure, remedy
+
+HEARD_LATER = 0.05
+"""Ctrl-C that Python cannot take just now is repeated after this time, s."""
 
 SHOWN = 120
 """Characters of a name in a message about a file."""
@@ -79,6 +84,29 @@ def _lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """End the command; where Python itself imports just now a moment later, because its locks do not bear it."""
+    if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        _interrupt_later()
+    else:
+        raise KeyboardInterrupt
+
+
+def _interrupt_later() -> None:
+    main_thread = threading.main_thread().ident  # a signal of its own ends waits, too
+    timer = threading.Timer(HEARD_LATER, signal.pthread_kill, (main_thread, signal.SIGINT))
+    timer.daemon = True
+    timer.start()
+
+
+def _hear_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C in a destructor or the like, where Python ignores all exceptions, ends the command a moment later."""
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        _interrupt_later()
+    else:
+        sys.__unraisablehook__(ignored)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; a user's mistake is one line on stderr and exit code 2."""
     take_one_thread(os.environ)
@@ -87,8 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RotorError as error:
         print(f"error: {_lines(str(error))}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a parent ignores it
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: close what is open
+    signal.signal(signal.SIGINT, _interrupt)  # also where a parent ignores it
+    signal.signal(signal.SIGTERM, _interrupt)  # end like Ctrl-C: close what is open
+    told, sys.unraisablehook = sys.unraisablehook, _hear_again
     try:
         ensure(*options.extras)
         code = int(options.run(options))
@@ -113,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = printable(str(error.filename or "the output"))[:SHOWN]
         print(f"error: {name!r}: {error.strerror}. {REMEDIES[error.errno]}", file=sys.stderr)
         return 2
+    finally:
+        sys.unraisablehook = told
 
 
 if __name__ == "__main__":
