@@ -4,6 +4,8 @@ import signal
 import sys
 import time
 
+import pytest
+
 from rotor import cli
 
 
@@ -57,3 +59,20 @@ def test_an_interrupt_inside_the_import_system_waits_until_it_is_through(monkeyp
 
 def test_elsewhere_it_is_heard_at_once(monkeypatch):
     assert run(monkeypatch, lambda: signal.raise_signal(signal.SIGTERM)) == 130
+
+
+def test_while_a_class_is_made_it_is_told_as_anywhere(monkeypatch, capsys):
+    """Python before 3.12 makes a RuntimeError of what comes there; all others stay what they are."""
+
+    class Field:
+        def __set_name__(self, owner, name):
+            raise KeyboardInterrupt
+
+    assert run(monkeypatch, lambda: type("Owner", (), {"field": Field()})) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+    def fail():
+        raise RuntimeError("a defect")
+
+    with pytest.raises(RuntimeError, match="a defect"):
+        run(monkeypatch, fail)

@@ -99,6 +99,11 @@ def _interrupt_later() -> None:
     timer.start()
 
 
+def _interrupted() -> int:
+    print("interrupted", file=sys.stderr)
+    return 130
+
+
 def _hear_again(ignored: sys.UnraisableHookArgs) -> None:
     """Ctrl-C in a destructor or the like, where Python ignores all exceptions, ends the command a moment later."""
     if issubclass(ignored.exc_type, KeyboardInterrupt):
@@ -132,8 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {text}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        return _interrupted()
+    except RuntimeError as error:
+        # while it makes a class, Python before 3.12 wraps whatever comes
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        return _interrupted()
     except BrokenPipeError:
         return 0
     except OSError as error:
