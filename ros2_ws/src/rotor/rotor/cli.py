@@ -25,6 +25,11 @@ from rotor_core.extras import ensure, remedy
 HEARD_LATER = 0.05
 """Ctrl-C that Python cannot take just now is repeated after this time, s."""
 
+MOST = 60
+"""So often at most: an import that takes longer is interrupted."""
+
+_put_off: list[None] = []
+
 SHOWN = 120
 """Characters of a name in a message about a file."""
 
@@ -85,11 +90,14 @@ def _lines(text: str) -> str:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """End the command; where Python itself imports just now a moment later, because its locks do not bear it."""
-    if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
-        _interrupt_later()
-    else:
+    """End the command; during an import a moment later, because some libraries and Python's own locks swallow it."""
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    _put_off.append(None)
+    if frame is None or len(_put_off) > MOST:
+        _put_off.clear()
         raise KeyboardInterrupt
+    _interrupt_later()
 
 
 def _interrupt_later() -> None:
