@@ -139,9 +139,8 @@ class ControllerNode(Node):
             self._board.queues[message.entity].add(start, plan)
 
     def _begin_epoch(self, epoch: int, now: int) -> None:
-        anew = (
-            epoch <= self._epochs.now
-        )  # by another simulator: what came of the one before is void
+        # by another simulator: what came of the one before is void
+        anew = epoch <= self._epochs.now
         self._epochs.begin(epoch)
         self._last, self._known_until = None, -1
         self.controller.reset()

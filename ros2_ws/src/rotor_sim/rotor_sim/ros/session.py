@@ -93,6 +93,7 @@ class Session:
     Attributes:
         epoch: raised whenever the state jumps; messages of older epochs are void.
         period: control periods since the last reset.
+        is_held: whether it stands until a recorder hears everything.
     """
 
     def __init__(self, node: Node, scenario: Scenario, options: Options, epoch: int) -> None:
@@ -106,7 +107,7 @@ class Session:
         self.active = False
         self.epoch, self.period = epoch, 0
         self._silent = False
-        self._held = options.wait_for_recorder
+        self.is_held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
@@ -221,8 +222,8 @@ class Session:
             )
 
     def _on_recording(self, _: Bool) -> None:
-        if self._held:
-            self._held = False
+        if self.is_held:
+            self.is_held = False
             self._anchor()
 
     @property
@@ -230,11 +231,6 @@ class Session:
         """Whether a recorder listens."""
         node = self._entities.node
         return node.count_publishers(node.resolve_topic_name("rotor/recording")) > 0
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it stands until a recorder hears everything."""
-        return self._held
 
     # --- requests: called from services, between control periods ----------------------------------
 
@@ -257,7 +253,7 @@ class Session:
             why = "its duration is over" if self.active else "the simulator is not active"
             done(Result(Code.OPERATION_FAILED, f"{why}."))
             return
-        if self._held:
+        if self.is_held:
             done(Result(Code.OPERATION_FAILED, "it waits for the recorder."))
             return
         result = self.machine.request_steps(n)
@@ -351,7 +347,7 @@ class Session:
         was_over = self.is_over
         if was_over:
             executor.spin_once(timeout_sec=SPIN_LIMIT)
-        elif self.machine.may_advance and not self._held:
+        elif self.machine.may_advance and not self.is_held:
             self._control_period(executor)
         else:
             self._stand(executor)
@@ -565,7 +561,7 @@ class Session:
             return DiagnosticStatus.WARN, f"paused: no command for step {self.period}"
         if self.machine.state is not State.PLAYING:
             return DiagnosticStatus.OK, self.machine.state.name.lower()
-        if self._held:
+        if self.is_held:
             return DiagnosticStatus.WARN, "waiting for the recorder"
         if not self._intake.heard:
             return DiagnosticStatus.WARN, "waiting for commands"

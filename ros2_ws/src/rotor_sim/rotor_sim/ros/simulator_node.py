@@ -285,7 +285,7 @@ class SimulatorNode(LifecycleNode):
                 break
             if not session.is_over:
                 finished = None  # it was reset, and will end again
-            if session.is_over and finished is not session:
+            elif finished is not session:
                 finished = session
                 session.finish()
                 # messages wait in the queues of slow subscribers only as long as their publisher lives
