@@ -241,7 +241,7 @@ class SimulatorNode(LifecycleNode):
             self._put_up(before)
         if result.ok and not change.continues and self.session is not None:
             self.session.machine.request(State.STOPPED)
-        elif before is not None and not was_active and self._is_active:
+        if before is not None and not was_active and self._is_active:
             self.trigger_deactivate()
         return result
 
