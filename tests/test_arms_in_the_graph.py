@@ -132,9 +132,10 @@ def test_trajectories_of_an_arm_wait_for_their_time_in_its_order():
         heard["am1/joint_trajectory"](message)
 
     def wanted(when):
-        return arms.sample(stamp_from_seconds(when))[:, 0]
+        return arms.sample(stamp_from_seconds(when), np.array([[0.7, 0.0], [-0.2, 0.0]]))[:, 0]
 
-    send(1.0, 0.5)
+    send(2.0, 0.5)
+    assert wanted(1.0) == pytest.approx([0.7, -0.2])  # stays as it is
     assert wanted(5.0) == pytest.approx([0.5, 0.5])
     send(6.0, 1.0)
     wanted(5.005)

@@ -207,3 +207,20 @@ def test_a_controller_that_comes_late_follows_what_runs_now(tmp_path):
             lambda: truth and seconds_from_stamp(truth[-1].header.stamp) > 2.0, "a second of flight"
         )
         assert abs(truth[-1].pose.pose.position.x) < 0.01
+
+
+def test_who_comes_after_many_plans_of_one_entity_hears_those_of_all(tmp_path):
+    """A marker that is dragged over the scene leaves the plans of others where latecomers find them."""
+    with graph.bench(tmp_path) as bench:
+        bench.start("simulator", scenario="running_cable", linger=True)
+        bench.start("planner", scenario="running_cable", start_trajectory=False)
+        references = bench.collect(Reference, "/right/reference", qos.COMMAND)
+        bench.until(lambda: bool(references), "references")
+        for _ in range(qos.PLAN.depth + 1):
+            answer = asked(bench, Hover, "hover", entity="left", here=True)
+            assert answer.success, answer.message
+        late = bench.collect(PolynomialTrajectory, "/rotor/plan", qos.PLAN)
+        bench.until(lambda: len(late) >= qos.PLAN.depth, "as many as are kept")
+        assert {m.entity for m in late} == {"left", "right"}
+        of_right = [m for m in late if m.entity == "right"]
+        assert len({seconds_from_stamp(m.header.stamp) for m in of_right}) == 1

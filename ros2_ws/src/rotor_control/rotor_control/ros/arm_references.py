@@ -115,13 +115,23 @@ class ArmReferences:
         self._plans.clear()
         self._streams.clear()
 
-    def sample(self, stamp: Time) -> np.ndarray | None:
-        """Wanted angles, rates and accelerations of all joints at a stamp, (n, 3); None before the first plan."""
-        rows, self._seen = [], stamp
-        for name in self._vehicles:
+    def sample(self, stamp: Time, joints: np.ndarray) -> np.ndarray | None:
+        """Wanted angles, rates and accelerations of all joints at a stamp, (n, 3); None before the first plan.
+
+        Args:
+            joints: present angles and rates, (n, 2): an arm whose first trajectory is yet to begin stays as it is.
+        """
+        rows, self._seen, last = [], stamp, 0
+        for name, names in self._vehicles.items():
+            first, last = last, last + len(names)
             self._take_up(name, stamp)
             if name not in self._plans:
-                return None
+                if name not in self._new:
+                    return None
+                if name not in self._streams:
+                    held = np.zeros((len(names), 3))
+                    held[:, 0] = joints[first:last, 0]
+                    self._streams[name] = seconds_from_stamp(stamp), held
             rows.append(
                 self._streams[name][1] if name in self._streams else self._wanted(name, stamp)
             )

@@ -6,6 +6,7 @@ Answers every TeamState with a TeamCommand; gains are parameters. Topics and par
 from __future__ import annotations
 
 import sys
+import time as wall
 from collections import deque
 
 import numpy as np
@@ -32,6 +33,12 @@ from rotor_core.ros.epochs import Epochs
 from rotor_core.ros.keeper import CAPTURE, Keeper, put_back
 from rotor_core.ros.node import declare_live, end_with, followed_scenario, is_running, run
 from rotor_core.saved.capture import Keep
+
+LATE_NS = 100_000_000
+"""Before the first answer: plans that began this long ago come from the memory of the planner, one after the other."""
+
+QUIET = 0.1
+"""When none has come for this wall time, s, the last one is what is flown."""
 
 
 class ControllerNode(Node):
@@ -67,6 +74,10 @@ class ControllerNode(Node):
         self._epochs = Epochs()
         self._early: deque[PolynomialTrajectory] = deque(maxlen=qos.PLAN.depth)
         """Plans of epochs whose first state has not come yet."""
+        self._now = -1
+        """Stamp of the newest state, ns."""
+        self._quiet_at = 0.0
+        """Nothing is answered before this wall time, s."""
         self._last: tuple[int, bytes] | None = None
         self.keeper = Keeper(self, self._take)
         self._answered = self._known_until = -1
@@ -137,6 +148,8 @@ class ControllerNode(Node):
         start = nanoseconds_from_stamp(message.header.stamp)
         if start > self._known_until:
             self._board.queues[message.entity].add(start, plan)
+            if self._last is None and start < self._now - LATE_NS:
+                self._quiet_at = wall.monotonic() + QUIET
 
     def _begin_epoch(self, epoch: int, now: int) -> None:
         # by another simulator: what came of the one before is void
@@ -164,8 +177,9 @@ class ControllerNode(Node):
             return
         if not self._epochs.admits(heading.epoch):
             return
+        self._now = nanoseconds_from_stamp(heading.stamp)
         if self._epochs.starts(heading.epoch, heading.step):
-            self._begin_epoch(heading.epoch, nanoseconds_from_stamp(heading.stamp))
+            self._begin_epoch(heading.epoch, self._now)
         elif self._early:
             self._early = deque(
                 (m for m in self._early if m.epoch > heading.epoch), self._early.maxlen
@@ -174,9 +188,11 @@ class ControllerNode(Node):
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])
             return
-        if not self.controller.follow_board(self._board, nanoseconds_from_stamp(heading.stamp)):
+        if wall.monotonic() < self._quiet_at:
+            return  # which of the plans is flown is not known yet
+        if not self.controller.follow_board(self._board, self._now):
             return  # the simulator asks again; without a plan there is nothing to answer
-        wanted = self.arms.sample(heading.stamp)
+        wanted = self.arms.sample(heading.stamp, self._joints)
         if wanted is None:
             return
         for cables in self.cables:
@@ -197,7 +213,7 @@ class ControllerNode(Node):
             end_with(error)
             return
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
-        self._last, self._answered = (heading.step, answer), nanoseconds_from_stamp(heading.stamp)
+        self._last, self._answered = (heading.step, answer), self._now
         self._commands.publish(answer)
         self._demand.update(heading.stamp)
         for cables in self.cables:

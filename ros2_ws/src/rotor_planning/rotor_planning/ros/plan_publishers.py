@@ -28,6 +28,9 @@ from rotor_core.ros import qos
 PATH_POSES = 200
 """Poses of a drawn plan."""
 
+FOLLOWED = qos.PLAN.depth // 2
+"""A plan that so many of others have followed is published again: who comes late gets the newest of all entities."""
+
 LINE_COLOUR = ColorRGBA(r=0.20, g=0.65, b=0.35, a=0.8)
 LINE_WIDTH = 0.01
 
@@ -58,6 +61,9 @@ class PlanPublisher:
         self._markers = node.create_publisher(MarkerArray, "rotor/markers_plan", qos.LATCHED)
         self._node = node
         self._of: dict[str, _Topics] = {}
+        self._count = 0
+        self._numbers: dict[str, int] = {}
+        """Of the newest publication of the plans of an entity."""
         for name in entities:
             self._topics(name)
         self._arms = {
@@ -73,6 +79,8 @@ class PlanPublisher:
     def plan(self, entity: str, plan: Plan, start: Time, epoch: int) -> None:
         """Publish a new plan, as message, path and line."""
         self._plans.publish(plan_message(entity, plan, start, epoch))
+        self._count += 1
+        self._numbers[entity] = self._count
         path = Path()
         path.header.stamp = start
         path.header.frame_id = WORLD_FRAME
@@ -82,6 +90,11 @@ class PlanPublisher:
         topics.path.publish(path)
         topics.line.points = [pose.pose.position for pose in path.poses]
         self._markers.publish(MarkerArray(markers=[t.line for t in self._of.values()]))
+
+    @property
+    def fading(self) -> list[str]:
+        """Entities whose plans late subscribers will soon get no more."""
+        return [name for name, n in self._numbers.items() if self._count - n >= FOLLOWED]
 
     def arm(self, vehicle: str, joints: list[str], plan: JointPlan, start: Time) -> None:
         """Publish what the arm of a vehicle does from ``start`` on."""

@@ -222,6 +222,13 @@ class PlannerNode(Node):
         moves = plan.coefficients.shape[2] > 1
         self._flown[entity] = (kind, start, plan.duration if moves else 0.0)
         self._publisher.plan(entity, plan, start, self._epochs.now)
+        for other in self._publisher.fading:
+            plans = self._board.queues[other].plans
+            if (
+                len(plans) == 1
+            ):  # of several the first one told again would void the others for a moment
+                begun, old = plans[0]
+                self._publisher.plan(other, old, stamp_from_nanoseconds(begun), self._epochs.now)
         if entity in self.entities:
             end = plan.sample(plan.duration)
             self._goals.move(entity, end[POSITION : POSITION + 3], end[ATTITUDE : ATTITUDE + 4])
