@@ -19,7 +19,7 @@ from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import REFERENCE, Reference
 from rotor_core.registry import Registry
 from rotor_core.state import State, States
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import PARTS, PASSES_THROUGH, Event
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
@@ -68,6 +68,18 @@ BY_ROW = (
 """Arrays of a flight with a row per recorded instant; those of what is not recorded are empty."""
 
 
+STANDING = (*PARTS, "attach", "release", "touch", "leave")
+"""Types of events after which something stands that did not before."""
+
+
+def parted(events: Sequence[Event], start: float) -> tuple[list[Event], list[Event]]:
+    """Events in the order of time: those before ``start``, s, after which something stands, and those from then on."""
+    ordered = sorted(events, key=lambda event: event.time)
+    past = [e for e in ordered if e.time < start - SAME_TIME]
+    standing = [e for e in past if e.type in STANDING and e.cause != PASSES_THROUGH]
+    return standing, ordered[len(past) :]
+
+
 @dataclass(repr=False)
 class Flight:
     """A recorded flight, one row per control period.
@@ -81,6 +93,8 @@ class Flight:
         tensions: (N, n_cables) N.
         taut: (N, n_cables).
         events: hybrid events.
+        past: events before the first row after which something stands: what is cut, held or touched from the start on.
+        begun: time of the scenario that had passed at the first row, s: of a flight that was resumed, or recorded late.
         wall_time: s.
         limited: control periods in which a command was beyond the rotors; None: not recorded.
         extra: further figures for the summary (missed deadlines and so on).
@@ -116,6 +130,8 @@ class Flight:
     masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3)))
     sent: Commands | None = None
     asked: np.ndarray | None = None
+    past: list[Event] = field(default_factory=list)
+    begun: float = 0.0
 
     def __repr__(self) -> str:
         end = self.elapsed[-1] if len(self.time) else 0.0
@@ -308,8 +324,8 @@ class Flight:
     def is_cut(self) -> np.ndarray:
         """True where a cable is cut, or has broken, (N, n_cables)."""
         cut = np.zeros(self.taut.shape, bool)
-        for event in self.events:
-            if event.type in ("cut", "break"):
+        for event in (*self.past, *self.events):
+            if event.type in PARTS:
                 for k in event.cables:
                     cut[self.time >= event.time, k] = True
         return cut
@@ -319,11 +335,12 @@ class Flight:
         """True where a cable is known to be slack, (N, n_cables): not once it is cut, or between two that hold on."""
         slack = ~self.taut & np.isfinite(self.tensions) & ~self.is_cut
         ends = [{c.a, c.b} for c in self.scenario.model.cables]
-        for event in self.events:
+        events = [*self.past, *self.events]
+        for event in events:
             if event.type == "attach":
                 let_go = (
                     e.time
-                    for e in self.events
+                    for e in events
                     if e.type == "release" and e.time > event.time and e.bodies == event.bodies[1:]
                 )
                 held = (self.time >= event.time) & (self.time < next(let_go, np.inf))
@@ -379,7 +396,9 @@ class Flight:
         references = self.references
         if self.alone.size:
             references = np.concatenate([references, self.alone], axis=1)
-        judge.see(self.time, self.states, references, commands, self.slack, self.events)
+        judge.see(
+            self.time, self.states, references, commands, self.slack, [*self.past, *self.events]
+        )
         sent = self.all_commands
         judge.demand.see(sent.time, sent.wrenches)
         if self.asked is not None:

@@ -11,6 +11,7 @@ import dataclasses
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -88,6 +89,8 @@ class Capture:
         seen.add(id(owner))
         out = {}
         for name, value in vars(owner).items():
+            if isinstance(getattr(type(owner), name, None), cached_property):
+                continue  # follows from the rest
             kept = self._encoded(value, arrays, f"{path}.{name}" if path else name, seen)
             if kept is not None:
                 out[name] = kept

@@ -35,6 +35,12 @@ EVENT_CAUSES = {
     5: WRAPS,
 }
 
+PASSES_THROUGH = "passes_through"
+"""Cause of touches and leaves of what nothing holds apart."""
+
+PARTS = ("cut", "break")
+"""Types of events after which a cable is no more."""
+
 
 @dataclass(frozen=True)
 class Event:

@@ -10,7 +10,7 @@ from rotor_core.kernels.jit import inlined
 from rotor_core.reference import REFERENCE
 from rotor_core.state import STATE
 from rotor_dynamics.hanging import masses_of
-from rotor_flight.flight import Flight
+from rotor_flight.flight import SAME_TIME, Flight, parted
 from rotor_flight.loop import ClosedLoop
 
 
@@ -72,11 +72,13 @@ def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> F
     if simulation.power:
         extra["power"] = simulation.supply.figures()
     passed = simulation.passing.take(rows.times, seen, rows.taut, rows.joints)
+    start = float(rows.times[0])
+    past, events = parted([*simulation.take_events(), *passed], start)
+    begun = start - (simulation.time - simulation.elapsed)
     return Flight(
         simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references, rows.commands,
-        rows.tensions, rows.taut, sorted([*simulation.take_events(), *passed], key=lambda event: event.time),
-        wall_time, limited,
-        extra,
+        rows.tensions, rows.taut, events, wall_time, limited, extra,
         rows.joints, rows.wanted, rows.efforts,
         masses=rows.states[:, heavy, :3], asked=loop.controller.limits.asked,
+        past=past, begun=begun if begun > SAME_TIME else 0.0,
     )  # fmt: skip

@@ -22,8 +22,8 @@ from rotor_core.plans.plan import AXES, Plan
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
 from rotor_core.vehicles.rotors import asked_of_rotors
-from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
-from rotor_flight.flight import Commands, Flight
+from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS, Event
+from rotor_flight.flight import SAME_TIME, Commands, Flight, parted
 from rotor_recordings.formats.bags import (
     ASKED,
     FIGURES,
@@ -39,6 +39,7 @@ from rotor_recordings.formats.topics import DIAGNOSTICS
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
 from rotor_sim.plant.heavy_cables import heavy_counts
+from rotor_sim.shapes.scene import CUT
 
 NANO = 1e-9
 SWASHPLATE = 3
@@ -96,6 +97,10 @@ class _Heard:
         self._fits: dict[str, DiscFit] = defaultdict(DiscFit)
         self.shapes: dict[str, Rows] = defaultdict(Rows)
         self.events: list[Event] = []
+        self.first_step: tuple[int, int] | None = None
+        """Stamp, ns, and control period since the start of the flight of the first command."""
+        self.first_scene: tuple[int, np.ndarray] | None = None
+        """Stamp, ns, of the first scene, and which cables are cut in it."""
         self.asked = asked_of_rotors(len(self.vehicles))
         self.extra: dict = {}
         self._joint_names = scenario.model.joint_names
@@ -107,6 +112,7 @@ class _Heard:
             "joint_states": self._hear_joints,
             "main_rotor": self._hear_disc,
             "shape": self._hear_shape,
+            "scene": self._hear_scene,
         }
         self._messages = {
             "plan": self._hear_plan,
@@ -143,6 +149,10 @@ class _Heard:
 
     def _hear_commands(self, _: str, table: MessageTable) -> None:
         """Four numbers of every vehicle: thrust and moment, or those of a swashplate; and the efforts of joints."""
+        steps = table.stamps(), table["step"]
+        for stamp, step in zip(*(column[:1].tolist() for column in steps), strict=True):
+            if self.first_step is None or stamp < self.first_step[0]:
+                self.first_step = stamp, step
         place = {c.name: f"commands[{i}]" for i, c in enumerate(table.first.commands)}
         rows = np.full((len(table), len(self.vehicles), 4), np.nan)
         for k, name in enumerate(self.vehicles):
@@ -184,6 +194,11 @@ class _Heard:
         self.shapes[cable].add(
             table.stamps(), np.reshape(places, (n, len(table), 3)).swapaxes(0, 1)
         )
+
+    def _hear_scene(self, _: str, table: MessageTable) -> None:
+        stamp = int(table.stamps()[0])
+        if self.first_scene is None or stamp < self.first_scene[0]:
+            self.first_scene = stamp, table["taut"][0] == CUT
 
     def _hear_plan(self, message: Any) -> None:
         coefficients = message.coefficients.reshape(
@@ -235,6 +250,7 @@ def _flight(heard: _Heard, path: Path) -> Flight:
     time, n = common * NANO, len(model.cables)
     cables = heard.cables.at(common, (n, 2))
     factor = heard.extra.get("real_time_factor", 0.0)
+    past, events = parted([*heard.events, *_cut_before(heard, float(time[0]))], float(time[0]))
     flight = Flight(
         scenario,
         time,
@@ -244,7 +260,9 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         commands=heard.commands.at(common, (len(vehicles), 4)),
         tensions=cables[..., 0],
         taut=cables[..., 1] == 1.0,
-        events=heard.events,
+        events=events,
+        past=past,
+        begun=_begun(heard, float(time[0])),
         wall_time=(time[-1] - time[0]) / factor if factor > 0.0 else float("nan"),
         extra=heard.extra,
         asked=heard.asked,
@@ -268,6 +286,29 @@ def _flight(heard: _Heard, path: Path) -> Flight:
             [rows.at(common, (moving[name], 2)) for name, rows in heard.joints.items()], axis=1
         )
     return flight
+
+
+def _cut_before(heard: _Heard, start: float) -> list[Event]:
+    """Cables that were cut when the recording began, of which it has no event."""
+    if heard.first_scene is None:
+        return []
+    stamp, cut = heard.first_scene
+    told = {k for e in heard.events if e.time <= stamp * NANO for k in e.cables if e.type in PARTS}
+    return [
+        Event(start - 2.0 * SAME_TIME, "cut", (int(k),))
+        for k in np.flatnonzero(cut)
+        if k not in told
+    ]
+
+
+def _begun(heard: _Heard, start: float) -> float:
+    """Time of the scenario that had passed at the first row, s: commands count control periods since its start."""
+    if heard.first_step is None:
+        return 0.0
+    stamp, step = heard.first_step
+    period = heard.scenario.time.control_s
+    begun = step * period - (stamp * NANO - start)
+    return begun if begun > 0.5 * period else 0.0
 
 
 def _asked(heard: _Heard, stamps: np.ndarray, time: np.ndarray) -> np.ndarray:

@@ -182,7 +182,7 @@ class _Messages:
 
     def parts(self) -> Iterator[list[Entries]]:
         """Messages of the flight, part by part; in each of every topic, and of one time in this order."""
-        events = sorted(self._flight.events, key=lambda event: event.time)
+        events = [*self._flight.past, *sorted(self._flight.events, key=lambda event: event.time)]
         told = 0
         for first in range(0, len(self._stamps), AT_ONCE):
             rows = np.arange(len(self._stamps))[first : first + AT_ONCE]
@@ -261,7 +261,7 @@ class _Messages:
             )  # fmt: skip
         message = self._make("rotor_msgs/msg/TeamCommand", self._header(), 0, 0, commands)
         table = self._table(message, rows)
-        table["step"] = rows
+        table["step"] = rows + round(flight.begun / flight.scenario.time.control_s)
         for k, vehicle in enumerate(self._model.vehicles):
             at, numbers = f"commands[{k}]", flight.commands[rows, k]
             if vehicle.helicopter:

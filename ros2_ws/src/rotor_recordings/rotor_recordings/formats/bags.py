@@ -19,7 +19,7 @@ from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
-from rotor_dynamics.hybrid.events import EVENT_NAMES
+from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import LABORATORY, TOPICS, OwnTopics
 from rotor_recordings.motion.recording import CableRows, Recording, ends_of_cables
@@ -210,7 +210,7 @@ def _cuts(reader: AnyReader, names: tuple[str, ...], clock: str) -> list[tuple[i
     told = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/HybridEvent"]
     for connection, received, raw in reader.messages(told) if told else ():
         message: Any = reader.deserialize(raw, connection.msgtype)
-        if EVENT_NAMES.get(message.type) in ("cut", "break"):
+        if EVENT_NAMES.get(message.type) in PARTS:
             stamp = message.header.stamp
             at = stamp.sec * NANOSECONDS_PER_SECOND + stamp.nanosec
             at = received if clock == "receive" else at

@@ -11,6 +11,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.yaml.tree import parse_tree
 from rotor_core.errors import ConfigError
 from rotor_core.state import State
+from rotor_dynamics.hybrid.events import PARTS
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bags import custom_data, opened, topics_of_flight
@@ -87,8 +88,8 @@ def recording_of(flight: Flight, path: str) -> Recording:
     names = tuple(flight.scenario.model.cable_names)
     cut = [
         (round(event.time / NANO), k)
-        for event in flight.events
-        if event.type in ("cut", "break")
+        for event in (*flight.past, *flight.events)
+        if event.type in PARTS
         for k in event.cables
     ]
     ends = ends_of_cables(cut, len(names))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.errors import ConfigError
+from rotor_dynamics.hybrid.events import PARTS
 from rotor_flight.reports.folder import new_folder, write_json
 from rotor_flight.reports.table import format_table
 from rotor_flight.warm import warm
@@ -35,6 +36,11 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(
             "changes: windows do not know what is gripped, let go or wound on the way. Record a flight without, and "
             "leave it out of the scenario."
+        )
+    if any(e.type in (*PARTS, "attach") for e in flight.past):
+        raise ConfigError(
+            "something was cut or gripped before the recording begins, which windows do not know. Record a flight "
+            "without."
         )
     if orders := orders_in(flight):
         raise ConfigError(

@@ -57,7 +57,7 @@ class Windows:
         for row, change in zip(self.rows, self.changes, strict=True):
             start = float(flight.time[row])
             yield Window(
-                commands, start, start - float(flight.time[0]), moved(flight.states[row], change),
+                commands, start, start - float(flight.time[0]) + flight.begun, moved(flight.states[row], change),
                 flight.joints[row] if flight.joints.size else None, flight.time[row + self.checks] - start,
                 State(flight.states).position[row + self.checks],
             )  # fmt: skip

@@ -67,7 +67,9 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
     """
     folder, file = _find(path)
     if out is None and (folder / "metadata.yaml").exists() and _is_complete(file):
-        return Recovered(folder, None, *_count(file), 0)
+        messages, span, lost = _count(file)
+        if lost <= len(MAGIC):  # which ends a whole file
+            return Recovered(folder, None, messages, span, 0)
     if out is None:
         _refuse_company(folder, file)
     kept = None if out is not None else folder.with_name(folder.name + DAMAGED)
@@ -170,9 +172,12 @@ class _Records:
         self.lost += self._file.stat().st_size - good
 
 
-def _count(file: Path) -> tuple[int, float]:
-    stamps = [r.log_time for r in _Records(file) if isinstance(r, Message)]
-    return len(stamps), (max(stamps) - min(stamps)) * NANO if stamps else 0.0
+def _count(file: Path) -> tuple[int, float, int]:
+    """Messages of a file, the time that they span, s, and bytes that are part of no whole record."""
+    records = _Records(file)
+    stamps = [r.log_time for r in records if isinstance(r, Message)]
+    span = (max(stamps) - min(stamps)) * NANO if stamps else 0.0
+    return len(stamps), span, records.lost
 
 
 def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:

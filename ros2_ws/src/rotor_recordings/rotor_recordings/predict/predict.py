@@ -18,7 +18,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError, ContractError, SolverError
 from rotor_core.reference import ATTITUDE
 from rotor_core.state import FULL_STATE, State, States, blended
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import PARTS, Event
 from rotor_flight.flight import SAME_TIME, Flight
 from rotor_sim.period import Decision, control_period
 from rotor_sim.simulation import Simulation
@@ -78,10 +78,11 @@ def predict(
         raise ConfigError(
             f"{winding}, so it cannot be replayed. Fly it again, and put both beside each other with `./rotor compare`."
         )
-    if begin and (untold := untold_past(scenario)):
-        raise ConfigError(f"--at: {untold}; it can be replayed from its start only.")
+    if (begin or record.begun) and (untold := untold_past(scenario)):
+        late = "" if begin else f", and the recording begins {record.begun:.3f} s after it"
+        raise ConfigError(f"--at: {untold}; a flight can be replayed from its start only{late}.")
     simulation = Simulation(scenario)
-    simulation.reset(time=start, elapsed=start - float(record.time[0]))
+    simulation.reset(time=start, elapsed=start - float(record.time[0]) + record.begun)
     _make_past(record, simulation, start)
     shift = _put(simulation, record, begin)
     controller = _controller(record) if feed == "reference" else None
@@ -127,7 +128,7 @@ def untold_orders(scenario: Scenario) -> str:
 
 def orders_in(record: Flight) -> list[Event]:
     """What was cut, attached and released in a flight by somebody else than its scenario, in the order of time."""
-    scenario, start = record.scenario, float(record.time[0])
+    scenario, start = record.scenario, float(record.time[0]) - record.begun
     period = scenario.time.control_s
     own = [
         (kind, change.at_s)
@@ -270,10 +271,10 @@ def _obey(simulation: Simulation, order: Event) -> None:
 
 def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
     """Cut what had been cut or had broken by then."""
-    for event in record.events:
+    for event in (*record.past, *record.events):
         if event.time >= start:
             break
-        if event.type in ("cut", "break"):
+        if event.type in PARTS:
             _cut(simulation, event)
         elif event.type in ("attach", "release"):
             raise ConfigError(

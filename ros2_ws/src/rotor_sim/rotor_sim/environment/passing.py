@@ -10,9 +10,8 @@ from rotor_core.clearance.clearances import Change, Clearances, Meeting
 from rotor_core.config.schema import Scenario
 from rotor_core.state import STATE
 from rotor_dynamics.hanging import masses_of
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import PASSES_THROUGH, Event
 from rotor_dynamics.model.body import WORLD
-from rotor_sim.judging.judge import PASSES_THROUGH
 
 if TYPE_CHECKING:
     from rotor_sim.simulation import Simulation

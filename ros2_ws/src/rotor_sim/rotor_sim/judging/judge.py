@@ -12,7 +12,7 @@ from rotor_core.config.teams import teams
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import Reference
 from rotor_core.state import State
-from rotor_dynamics.hybrid.events import Event
+from rotor_dynamics.hybrid.events import PASSES_THROUGH, Event
 from rotor_sim.judging.reach import reaches
 from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
@@ -24,9 +24,6 @@ TOUCH_WINDOW = 0.1
 
 FALLS = 2.0
 """Downwards faster than this what has never had its motors on is not put down somewhere, but falls, m/s."""
-
-PASSES_THROUGH = "passes_through"
-"""Cause of a touch that nothing resists."""
 
 
 @dataclass(eq=False)
@@ -84,7 +81,8 @@ class Judge:
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
-        self._lost: tuple[float, str, _Follower | None] | None = None
+        self._lost: tuple[float, str, int] | None = None
+        """When, in words, and the number of the follower whose distance goes on growing; -1: none."""
         self._end = np.nan
         self._touching: set[tuple[str, ...]] = set()
         self._touchdown = 0.0
@@ -125,7 +123,7 @@ class Judge:
         self._flew |= bool(np.any(runs))
         self._is_off = not np.any(runs[-1])
 
-    def _lose(self, time: float, text: str, follower: _Follower | None = None) -> None:
+    def _lose(self, time: float, text: str, follower: int = -1) -> None:
         """Something is lost, or who follows a reference, whose distance goes on growing; the first loss counts."""
         if self._lost is None or time < self._lost[0]:
             self._lost = time, text, follower
@@ -157,7 +155,7 @@ class Judge:
             one.farthest = max(one.farthest, float(error[known].max()))
             limit = self._criteria.error_m
             if limit is not None and (over := known[error[known] > limit]).size:
-                self._lose(float(time[over[0]]), "", one)
+                self._lose(float(time[over[0]]), "", i)
 
     def _see_strays(
         self, time: np.ndarray, states: np.ndarray, references: np.ndarray, runs: np.ndarray
@@ -291,8 +289,9 @@ class Judge:
                 self._lose(float(self._slack.longest_at[k]) + limit, text)
         if self._lost is None:
             return None
-        when, text, one = self._lost
-        if one is not None:
+        when, text, follower = self._lost
+        if follower >= 0:
+            one = self._followers[follower]
             text = f"{one.name} up to {_length(one.farthest)} from its reference"
         return Verdict("lost", text, max(0.0, when - self._begin))
 

@@ -12,6 +12,7 @@ from rotor_core.config.teams import teams
 from rotor_core.errors import RotorError
 from rotor_core.reference import POSITION
 from rotor_core.state import FULL_STATE
+from rotor_dynamics.hybrid.events import PARTS
 from rotor_flight.flight import Flight
 from rotor_flight.fly import flight_duration
 from rotor_flight.loop import ClosedLoop
@@ -178,8 +179,8 @@ class RecordedFlight:
         self.spacing = 0.01 + float(np.diff(self._times).max(initial=0.0))
         self._cuts = [
             (e.time - flight.time[0], k)
-            for e in flight.events
-            if e.type in ("cut", "break")
+            for e in (*flight.past, *flight.events)
+            if e.type in PARTS
             for k in e.cables
         ]
 
