@@ -114,7 +114,7 @@ def test_what_autopilots_see_is_the_swapped_motion():
     states = rng.normal(size=(5, 19))
     states[:, 3:7] /= np.linalg.norm(states[:, 3:7], axis=1)[:, None]
     seen = np.zeros((2, SEEN))
-    write_seen(states, np.array([1, 4]), 9.81, seen)
+    write_seen(states, states, 0.0, np.array([1, 4]), 9.81, seen)
     from transforms3d.quaternions import quat2mat
 
     for row, s in zip(seen, states[[1, 4]], strict=True):

@@ -11,6 +11,7 @@ from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import apply_transposed, get3, put3
 from rotor_core.state import OMEGA, A, P, Q, V
+from rotor_sim.sensing.inertial import mean_force
 
 HALF = sqrt(0.5)
 
@@ -50,10 +51,12 @@ def swap_yaw(yaw: float) -> float:
 
 
 @kernel
-def write_seen(states, rows, gravity, out):
+def write_seen(before, states, since, rows, gravity, out):
     """Write how autopilots see vehicles: specific force, body rate, place, velocity, attitude.
 
     Args:
+        before: the states ``since`` s ago, over which the specific force is the mean, so that snaps and impacts are
+            felt; with a ``since`` of 0 it is that of the instant.
         states: (N, 19), position, attitude, velocity, body rate, accelerations, in our axes.
         rows: of the vehicles, (n,).
         gravity: m/s^2, down.
@@ -64,6 +67,8 @@ def write_seen(states, rows, gravity, out):
         state, seen = states[rows[k]], out[k]
         q, a, w = so3.get4(state, Q), get3(state, A), get3(state, OMEGA)
         f = apply_transposed(so3.matrix(q), (a[0], a[1], a[2] + gravity))
+        if since > 0.0:
+            f = mean_force(before[rows[k]], state, since, gravity)
         put3(seen, 0, (f[0], -f[1], -f[2]))
         put3(seen, 3, (w[0], -w[1], -w[2]))
         p, v = get3(state, P), get3(state, V)

@@ -19,7 +19,7 @@ from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import NoteKind, Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.vehicles.body import Matrix, Vector
-from rotor_core.config.yaml.units import SAME_TIME
+from rotor_core.config.yaml.units import SAME_TIME, steps_of
 from rotor_core.vehicles.hover import hover
 
 DENSITY = (3.0, 5000.0)
@@ -36,6 +36,9 @@ HEAVY = 0.02
 
 FREQUENCY, DAMPING = (0.5, 100.0), (0.2, 10.0)
 """Attitude loops: sqrt(gain over inertia), rad/s, and rate gain over twice what it takes to be critical."""
+
+SAME_RATE, UNASKED_HZ = 0.02, 100.0
+"""A sensor whose rate is off by more than this share is noted, but for the rate that those have that nobody wrote."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,18 @@ def _rate_notes(scenario: Scenario) -> Iterator[Note]:
             "rate",
             f"time.control_s of {period:g} s: {control.type} expects a sample at least every {control.SLOWEST:g} s.",
         )
+    sensing, step = scenario.sensing, scenario.time.step_s
+    asked = {"imu": sensing.imu.rate_hz, "load_cell": sensing.load_cell.rate_hz}
+    asked |= {
+        f"sensors {k.type} {k.name}": k.rate_hz for k in sensing.sensors if hasattr(k, "name")
+    }
+    for name, rate in asked.items():
+        real = 1.0 / (steps_of(rate, step) * step)
+        if abs(real - rate) > SAME_RATE * rate and rate != UNASKED_HZ:
+            yield Note(
+                "rate",
+                f"sensing.{name}: rate_hz of {rate:g}: samples come at whole steps of {step:g} s, at {real:.4g} Hz.",
+            )
 
 
 def _range(limits: tuple[float, float]) -> str:

@@ -57,7 +57,9 @@ def rebuilt(
     other.swash.take_over(engine.swash)
     other.winches.take_over(engine.winches)
     wind = slice(memory.WIND, memory.WIND + 3)
-    other.world.bodies[other.member_body, wind] = engine.world.bodies[engine.member_body, wind]
+    for b, group in zip(other.topology.rows, other.groups, strict=True):
+        of_first = engine.member_body[group.members[0]]
+        other.world.bodies[b, wind] = engine.world.bodies[of_first, wind]
     other.set_state(states, joints=joints, time=engine.time, after=after)
     other.earlier_accuracy = engine.accuracy
     same = other.world.contact_int[:, memory.CAN_TOUCH] != 0  # what stands stays anchored

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rotor_core.config.yaml.units import steps_of
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -17,7 +19,7 @@ class Schedule:
     @classmethod
     def from_rates(cls, step: float, rates: dict[str, float]) -> Schedule:
         """Periods nearest to the wanted rates (1/s), at least one step each; ``step`` in s."""
-        return cls({name: max(1, round(1.0 / (rate * step))) for name, rate in rates.items()})
+        return cls({name: steps_of(rate, step) for name, rate in rates.items()})
 
     def due(self, step: int) -> set[str]:
         """Names that are due at this step."""

@@ -213,7 +213,6 @@ class Simulation:
             self.passing,
         ):
             stream.reset()
-        self.air[:] = 0.0
         if self.rotor_air:
             self.rotor_air.reset()
         if self.wind_field:
@@ -250,6 +249,7 @@ class Simulation:
         for fault in self._faults.past:
             self._weaken(fault)
         self.begin_faults()
+        self._feel_air()
         self.engine.take_events()
         return self.motion
 
@@ -350,9 +350,11 @@ class Simulation:
         self.engine.set_state(there, joints=every)
         there = there[: len(self.names)]
         self.pose_sensor.forget()  # what was on its way belongs to another state
+        self.sensors.forget()
         if self.on_board:
             self.on_board.forget()
         self._forget_measurement()
+        self._feel_air()
         return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
 
     def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
@@ -578,6 +580,18 @@ class Simulation:
         self._held = None if other._held is None else other._held[theirs]
         self._acted = other._acted
 
+    def sense_as(self, other: Simulation, mine: list[int], theirs: list[int]) -> None:
+        """Measure on as another world of this time did; rows of the entities of both, here and there."""
+        self.sensors.take_over(other.sensors)
+        self.pose_sensor.take_over(other.pose_sensor, self.motion, self.time, mine, theirs)
+        if self.on_board and other.on_board:
+            flown = [(a, b) for a, b in zip(mine, theirs, strict=True) if a < self.n_vehicles]
+            rows = [list(column) for column in zip(*flown, strict=True)] or [[], []]
+            self.on_board.take_over(other.on_board, self.motion, *rows)
+        if not self.tells_truth and other._sensed_at == self.time:
+            self._sensed_at, self._sensed = self.time, self.motion.copy()
+            self._sensed[mine] = other._sensed[theirs]
+
     def take_motors(self, other: Simulation) -> None:
         """Whether the motors of arms follow with their lag, from a world that had these arms."""
         arms = {v.name for v in self.scenario.model.vehicles if v.moving_joints}
@@ -608,6 +622,13 @@ class Simulation:
             self.rotor_air.wind[:] = self.air
         else:
             self.engine.set_wind(self.air)
+
+    def _feel_air(self) -> None:
+        """The air where bodies are put, for sensors that are asked before the next command."""
+        self.air = np.zeros((len(self.body_names), 3))
+        if wind := self.wind_field:
+            self.air += self._blown if self._blown_at > -np.inf else wind.smooth(self.elapsed)
+            self.air += wind.local(self.elapsed, State(self.engine.motion).position)
 
     @property
     def applied(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from rotor_core.state import FULL_STATE
 from rotor_dynamics.model.system import System
 from rotor_dynamics.reconfigure import keep_contacts
+from rotor_sim.shared import shared
 from rotor_sim.simulation import Simulation
 
 CABLE = re.compile(r"cable[1-9][0-9]*")
@@ -21,9 +22,10 @@ def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
     """Let a new world go on where ``old`` stands.
 
     Entities of both keep their states, grips, faults and batteries; their rotors, motors and swashplates go on. Cables
-    of both are as long as they were, cut if they were cut, and their winches do what they were asked for. The clock and
+    of both are as long as they were, cut if they were cut, and their winches do what they were asked for. Errors of
+    sensors, what is on its way from them, and estimates on board go on. The clock and
     the time of the scenario go on: its changes until then are not made again, and its wind blows on. Entities that only
-    the new one has begin as its scenario says. Pushes end, and errors of sensors begin anew.
+    the new one has begin as its scenario says. Pushes end.
 
     Returns:
         Numbers of the cables of both, from 0: here and in ``old``.
@@ -44,15 +46,16 @@ def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
     system = _with_grips(new, old, cables)
     states = new.engine.motion[:, FULL_STATE].copy()
     bodies = _names_now(old.body_names, cables)
-    mine, theirs = _shared(new.body_names, bodies)
+    mine, theirs = shared(new.body_names, bodies)
     states[mine] = old.engine.motion[theirs, FULL_STATE]
     joints = new.engine.joints.states.copy()
-    mine, theirs = _shared(new.engine.joints.names, _names_now(old.engine.joints.names, cables))
+    mine, theirs = shared(new.engine.joints.names, _names_now(old.engine.joints.names, cables))
     joints[mine] = old.engine.joints.states[theirs]
     new.engine.winches.wind_as(old.engine.winches, cables)
     new.winches.take_over(old.winches, cables)
     same_cables = old.scenario.model.cables == new.scenario.model.cables
     new.restart_as(system, states, joints, after=old.engine if same_cables else None)
+    new.sense_as(old, *shared(new.names, old.names))
     keep_contacts(new.engine, new.body_names, old.engine, bodies)
     new.take_events()  # of putting it together
     return cables
@@ -129,7 +132,7 @@ def _keep_actuators(new: Simulation, old: Simulation, cables: dict[int, int]) ->
     Rotors of other vehicles are at speed with their first command. So are the joints of all arms, and the swashplates
     of all helicopters, where there are others among them.
     """
-    mine, theirs = _shared(new.names[: new.n_vehicles], old.names[: old.n_vehicles])
+    mine, theirs = shared(new.names[: new.n_vehicles], old.names[: old.n_vehicles])
     new.actuators.take_over(old.actuators, mine, theirs)
     new.engine.wrenches[mine] = old.engine.wrenches[theirs]
     new.supply.looked_at[:] = old.supply.looked_at
@@ -142,23 +145,17 @@ def _keep_actuators(new: Simulation, old: Simulation, cables: dict[int, int]) ->
             ]
             for world in (new, old)
         ]
-        here, there = _shared(*turning)
+        here, there = shared(*turning)
         new.rotor_air.factors[:, here] = old.rotor_air.factors[:, there]
     if len(mine) == new.n_vehicles:
         new.hold_as(old, theirs)
-    new.engine.rotors.take_over(old.engine.rotors, *_shared(_rotors(new), _rotors(old)))
+    new.engine.rotors.take_over(old.engine.rotors, *shared(_rotors(new), _rotors(old)))
     joints = new.engine.joints, old.engine.joints
-    joints[0].take_over(joints[1], *_shared(joints[0].names, _names_now(joints[1].names, cables)))
+    joints[0].take_over(joints[1], *shared(joints[0].names, _names_now(joints[1].names, cables)))
     new.take_motors(old)
     flown = [[s.names[v] for v in s.helicopters.vehicles] for s in (new, old)]
-    new.helicopters.take_over(old.helicopters, *_shared(*flown))
-    new.engine.swash.take_over(old.engine.swash, *_shared(*flown))
-
-
-def _shared(here: Sequence[Hashable], there: Sequence[Hashable]) -> tuple[list[int], list[int]]:
-    """Places of what both have, in the one and in the other."""
-    both = [name for name in here if name in there]
-    return [here.index(name) for name in both], [there.index(name) for name in both]
+    new.helicopters.take_over(old.helicopters, *shared(*flown))
+    new.engine.swash.take_over(old.engine.swash, *shared(*flown))
 
 
 def _rotors(simulation: Simulation) -> list[tuple[str, int]]:

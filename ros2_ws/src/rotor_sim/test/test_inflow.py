@@ -224,7 +224,8 @@ def test_a_reset_stands_still():
     simulation.step(np.array([[0.3, 0.0, 0.0, 0.0]]))
     assert simulation.rotor_speeds()[0].min() > 100.0 and simulation.air[0, 0] == 3.0
     simulation.reset()
-    assert not simulation.rotor_speeds()[0].any() and not simulation.air.any()
+    assert not simulation.rotor_speeds()[0].any()
+    np.testing.assert_array_equal(simulation.air, [[3.0, 1.0, 0.0]])  # the wind without wakes
 
 
 def test_rotors_without_thrust_are_no_numbers_that_are_none():

@@ -79,7 +79,7 @@ class SitlLaw:
         self._pace = Pace(self.period)
         self._is_open = self._has_started = self._is_asked = False
         self._lost: set[int] = set()
-        self._k = 0
+        self._k, self._asked_at = 0, 0.0
 
     def join(self, other: SitlLaw) -> None:
         """Fly beside the law of another team from the start on."""
@@ -147,8 +147,8 @@ class SitlLaw:
             # until now they were held: rotors are at speed with the first command, and nobody falls
             states = states.copy()
             states[:, FULL_STATE.stop :] = 0.0
-        samples = self.senses.sample(states, self._k)
-        self._k += 1
+        samples = self.senses.sample(states, self._k, self.time - self._asked_at)
+        self._k, self._asked_at = self._k + 1, self.time
         for i, link in enumerate(self.links):
             if i in self._lost:
                 link.poll()

@@ -125,7 +125,8 @@ class Senses:
 
     def __init__(self, scenario: Scenario, rows: list[int], on_board: OnBoard | None) -> None:
         self._rows, self._gravity = np.array(rows), scenario.environment.gravity_m_s2
-        self._seen = np.zeros((len(rows), SEEN))
+        self._seen, self._before = np.zeros((len(rows), SEEN)), np.zeros((0, 0))
+        self._period = scenario.time.control_s
         self._inertial: InertialModel | None = None
         self._instruments: list[Instruments] = []
         if on_board is None:
@@ -134,23 +135,32 @@ class Senses:
             from rotor_sim.sensing.earth import Earth
 
             earth = Earth(scenario.environment)
-        period, seed = scenario.time.control_s, _seed(scenario, 0, *rows)
-        self._inertial = InertialModel(on_board.imu, len(rows), period, seed)
+        seed = _seed(scenario, 0, *rows)
+        self._inertial = InertialModel(on_board.imu, len(rows), self._period, seed)
         self._instruments = [Instruments(scenario, row, on_board, earth) for row in rows]
 
     def reset(self) -> None:
         """Begin all random streams again."""
+        self._before = np.zeros((0, 0))
         if self._inertial is not None:
             self._inertial.reset()
         for instruments in self._instruments:
             instruments.reset()
 
-    def sample(self, states: np.ndarray, k: int) -> list[Sample]:
-        """What each vehicle senses in period k of a flight, for ``states`` (N, 19)."""
-        write_seen(states, self._rows, self._gravity, self._seen)
+    def sample(self, states: np.ndarray, k: int, since: float | None = None) -> list[Sample]:
+        """What each vehicle senses in period k of a flight, for ``states`` (N, 19).
+
+        ``since``: s since the last sample; left out: a period.
+        """
+        since = self._period if since is None else since
+        known = len(self._before) == len(states)
+        before = self._before if known else states
+        write_seen(before, states, since if known else 0.0, self._rows, self._gravity, self._seen)
+        self._before = states.copy()
         true = self._seen[:, INERTIAL].tolist()
         if self._inertial is not None:
-            self._seen[:, INERTIAL] = self._inertial.sample(self._seen[:, INERTIAL])
+            told = self._inertial.sample(self._seen[:, INERTIAL], since if known else None)
+            self._seen[:, INERTIAL] = told
         out = [Sample(*rows) for rows in zip(self._seen.tolist(), true, strict=True)]
         for instruments, row, sample in zip(self._instruments, self._rows, out, strict=False):
             instruments.read(states[row], k, sample)

@@ -89,13 +89,18 @@ class WindField:
 
     def sample(self, t: float) -> np.ndarray:
         """What is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""
+        out = self.smooth(t)
+        if self._process:
+            out += self._along @ self._process.sample()
+        return out
+
+    def smooth(self, t: float) -> np.ndarray:
+        """The same without turbulence, of which nothing is drawn."""
         out = np.zeros(3) if self._is_shaped else self._steady.copy()
         for gust in self._wind.gusts:
             s = (t - gust.start_s) / gust.duration_s
             if 0.0 < s < 1.0:
                 out += 0.5 * (1.0 - np.cos(2.0 * np.pi * s)) * np.array(gust.peak_m_s)  # (W.1)
-        if self._process:
-            out += self._along @ self._process.sample()
         return out
 
     def local(self, t: float, places: np.ndarray) -> np.ndarray:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rotor_core.config.schema import Scenario
-from rotor_core.config.sensing import KalmanEstimator
-from rotor_core.kernels.jit import constants, inlined
+from rotor_core.config.sensing import Imu, KalmanEstimator
+from rotor_core.kernels.jit import constants
 from rotor_core.kernels.link import FLOAT, FLOATS, INTS, ROWS, TABLES, linked
 from rotor_core.math import so3
 from rotor_core.math.rotations import rotation_matrices
-from rotor_core.math.vec3 import add, apply_transposed, get3, put3, scale, sub
-from rotor_core.state import MOTION, OMEGA, P, Q, V
+from rotor_core.math.vec3 import get3, put3
+from rotor_core.state import MOTION, OMEGA, P, Q, State, V
 from rotor_sim.estimation.kalman import GRAVITY, Kalman, correct, predict, start
-from rotor_sim.sensing.inertial import InertialModel, add_errors
+from rotor_sim.sensing.inertial import InertialModel, add_errors, feel
 from rotor_sim.sensing.pose import PLACED
 
 CALLS, DRAWN = constants(0, 1)
@@ -81,18 +83,18 @@ def estimate(
         so3.put4(out[i], Q, so3.get4(attitude[i], 0))
 
 
-@inlined
-def feel(before, now, dt, gravity, felt):
-    """Mean specific force and body rate between two motions, in body axes, into ``felt`` (6,)."""
-    p, q = so3.get4(before, Q), so3.get4(now, Q)
-    side = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
-    side = -1.0 if side < 0.0 else 1.0
-    middle = so3.normalized(
-        (p[0] + side * q[0], p[1] + side * q[1], p[2] + side * q[2], p[3] + side * q[3])
+def _continuous(imu: Imu) -> Imu:
+    """The same unit with its noise per sample as part of the density: it integrates at a rate of its own."""
+    root = np.sqrt(imu.rate_hz)
+    return replace(
+        imu,
+        accelerometer_density_m_s2_sqrt_hz=float(
+            np.hypot(imu.accelerometer_density_m_s2_sqrt_hz, imu.accelerometer_noise_m_s2 / root)
+        ),
+        gyroscope_density_rad_s_sqrt_hz=float(
+            np.hypot(imu.gyroscope_density_rad_s_sqrt_hz, imu.gyroscope_noise_rad_s / root)
+        ),
     )
-    force = add(scale(1.0 / dt, sub(get3(now, V), get3(before, V))), (0.0, 0.0, gravity))
-    put3(felt, 0, apply_transposed(so3.matrix(middle), force))
-    put3(felt, 3, scale(0.5, add(get3(before, OMEGA), get3(now, OMEGA))))
 
 
 class OnBoard:
@@ -113,7 +115,10 @@ class OnBoard:
         self._filter = Kalman(keys, scenario.environment.gravity_m_s2, self._n)
         self._rate_variance = keys.gyroscope_density_rad_s_sqrt_hz**2 / period
         self._units = InertialModel(
-            scenario.sensing.imu, self._n, period, np.random.SeedSequence(seed, spawn_key=(0, 2))
+            _continuous(scenario.sensing.imu),
+            self._n,
+            period,
+            np.random.SeedSequence(seed, spawn_key=(0, 2)),
         )
         self._out, self._before = np.zeros((n_entities, MOTION)), np.zeros((self._n, MOTION))
         self._counts, self._times = np.zeros(2, np.int64), np.array([0.0, period])
@@ -136,6 +141,27 @@ class OnBoard:
     def believe(self, attitudes: np.ndarray) -> None:
         """Let the first estimate hold these attitudes (n, 4), w first, in place of the true ones."""
         self._believed = attitudes.copy()
+
+    def take_over(
+        self, other: OnBoard, motion: np.ndarray, mine: list[int], theirs: list[int]
+    ) -> None:
+        """Let the estimators of the vehicles of both worlds go on; others begin with the truth.
+
+        Args:
+            other: those of the other world.
+            motion: true motion of all entities now, (n_entities, 19).
+            mine, theirs: rows of the vehicles of both, here and there.
+        """
+        self._units.take_over(other._units, mine, theirs)
+        if other._counts[CALLS] == 0:
+            return
+        state = State(motion[: self._n])
+        self._filter.start(state.position, state.velocity, state.attitude)
+        for rows, others in zip(self._filter.estimate, other._filter.estimate, strict=True):
+            rows[mine] = others[theirs]
+        self._before[:] = motion[: self._n]
+        self._before[mine] = other._before[theirs]
+        self._counts[CALLS], self._times[TIME] = other._counts[CALLS], other._times[TIME]
 
     def ahead(self, measured: np.ndarray, fresh: np.ndarray, calls: int) -> tuple[np.ndarray, ...]:
         """Arguments of :func:`estimate` for so many calls at ascending times, which are made then; the third is told.

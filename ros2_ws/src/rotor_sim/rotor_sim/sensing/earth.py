@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from math import exp, log
 
 import numpy as np
 from pygeomag import GeoMag
@@ -17,12 +18,20 @@ NANOTESLA = 1e-9
 SEA_PRESSURE, SEA_TEMPERATURE = 101325.0, 288.15
 """Of the standard atmosphere (ISO 2533), Pa and K."""
 
-LAPSE, EXPONENT = 0.0065, 5.255876
-"""Below 11 km: fall of the temperature, K/m; gravity over gas constant and lapse."""
+ZERO_CELSIUS = 273.15
+"""K."""
 
+LAPSE, EXPONENT = 0.0065, 5.255876
+"""Below the tropopause: fall of the temperature, K/m; gravity over gas constant and lapse."""
+
+TROPOPAUSE = 11000.0
+"""Above it the temperature stays what it is there, m (to 20 km; higher up the atmosphere is warmer than here)."""
 
 REACH = 1000.0
 """Distance over which differences are taken, m."""
+
+NEARBY, POLAR = 2000.0, 85.0
+"""Places are found by a polynomial within this distance, m, of origins below this latitude, degrees."""
 
 
 class Earth:
@@ -54,32 +63,51 @@ class Earth:
     def _nearby(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, slopes (3, 3) and curvatures (3, 3, 3) of :meth:`place` at the origin, by differences."""
         steps = REACH * np.eye(3)
-        zero = self.place(np.zeros(3))
-        ahead, behind = (np.array([self.place(sign * s) for s in steps]) for sign in (1.0, -1.0))
+        zero = self._unwrapped(np.zeros(3))
+        ahead, behind = (
+            np.array([self._unwrapped(sign * s) for s in steps]) for sign in (1.0, -1.0)
+        )
         slopes = (ahead - behind).T / (2.0 * REACH)
         curvatures = np.zeros((3, 3, 3))
         for i in range(3):
             curvatures[:, i, i] = (ahead[i] - 2.0 * zero + behind[i]) / REACH**2
             for j in range(i):
-                both = self.place(steps[i] + steps[j]) - ahead[i] - ahead[j] + zero
+                both = self._unwrapped(steps[i] + steps[j]) - ahead[i] - ahead[j] + zero
                 curvatures[:, i, j] = curvatures[:, j, i] = both / REACH**2
         return zero, slopes, curvatures
 
     def place_nearby(self, position: Sequence[float] | np.ndarray) -> np.ndarray:
-        """:meth:`place` by its Taylor polynomial of second degree: 1 mm within 2 km, and a tenth of the time."""
+        """:meth:`place` to 1 mm; within 2 km by its Taylor polynomial of second degree, in a tenth of the time."""
+        if abs(self._latitude) > POLAR or np.abs(position).max() > NEARBY:
+            return self.place(position)
         zero, slopes, curvatures = self._nearby
-        return zero + (slopes + 0.5 * (curvatures @ position)) @ position
+        found = zero + (slopes + 0.5 * (curvatures @ position)) @ position
+        found[1] = (found[1] + 180.0) % 360.0 - 180.0
+        return found
+
+    def _unwrapped(self, position: np.ndarray) -> np.ndarray:
+        """:meth:`place` with a longitude that has no jump beside the origin."""
+        found = self.place(position)
+        found[1] = self._longitude + (found[1] - self._longitude + 180.0) % 360.0 - 180.0
+        return found
 
     def pressure(self, z: float) -> float:
         """Pressure of the standard atmosphere at a height in the world, Pa."""
-        kelvin = SEA_TEMPERATURE - LAPSE * (self._altitude + z)
-        return SEA_PRESSURE * (kelvin / SEA_TEMPERATURE) ** EXPONENT
+        height = self._altitude + z
+        above = max(height - TROPOPAUSE, 0.0)
+        kelvin = self.temperature(z) + ZERO_CELSIUS
+        below = SEA_PRESSURE * (kelvin / SEA_TEMPERATURE) ** EXPONENT
+        return below * exp(-EXPONENT * LAPSE * above / kelvin)
 
     def temperature(self, z: float) -> float:
         """Temperature there, degrees Celsius."""
-        return SEA_TEMPERATURE - LAPSE * (self._altitude + z) - 273.15
+        return SEA_TEMPERATURE - LAPSE * min(self._altitude + z, TROPOPAUSE) - ZERO_CELSIUS
 
 
 def pressure_altitude(pressure: float) -> float:
     """Height above the sea at which the standard atmosphere has a pressure in Pa, m."""
-    return SEA_TEMPERATURE / LAPSE * (1.0 - (pressure / SEA_PRESSURE) ** (1.0 / EXPONENT))
+    kelvin = SEA_TEMPERATURE * (pressure / SEA_PRESSURE) ** (1.0 / EXPONENT)
+    coldest = SEA_TEMPERATURE - LAPSE * TROPOPAUSE
+    if kelvin >= coldest:
+        return (SEA_TEMPERATURE - kelvin) / LAPSE
+    return TROPOPAUSE + coldest / LAPSE * log(coldest / kelvin)

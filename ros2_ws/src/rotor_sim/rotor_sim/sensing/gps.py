@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,12 @@ class GpsModel:
     def reset(self) -> None:
         """Begin the random stream again, and forget what is on its way."""
         self._random = np.random.default_rng(self._seed)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what is on its way."""
         self._waiting: deque[tuple[float, np.ndarray]] = deque()
+        self.captured = float("nan")  # when what was told last was measured, s
 
     def take(self, time: float, motion: np.ndarray) -> None:
         """Sample a body with the motion (>= 13,) at a time, s."""
@@ -72,6 +77,16 @@ class GpsSensor(BodySensor[GpsModel]):
         """Begin again."""
         super().reset()
         self._last: np.ndarray | None = None
+
+    def forget(self) -> None:
+        """The state has jumped: what is on its way is void."""
+        self.model.forget()
+        self._last = None
+
+    def take_over(self, other: Any) -> None:
+        """Go on with its errors, and with what is on its way."""
+        super().take_over(other)
+        self._last = other._last
 
     @property
     def captured(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ from rotor_core.config.model import Model
 from rotor_core.config.sensing import Imu
 from rotor_core.math.rotations import body_axes
 from rotor_core.state import State
-from rotor_sim.sensing.inertial import InertialModel
+from rotor_sim.sensing.inertial import InertialModel, feel_forces
 from rotor_sim.sensing.sensor import Channel, SensorKind
+from rotor_sim.shared import shared
 
 if TYPE_CHECKING:
     from rotor_sim.simulation import Simulation
@@ -37,6 +39,9 @@ def specific_force(motion: np.ndarray, gravity: float) -> np.ndarray:
 class ImuSensor:
     """Noisy samples of all vehicles; the same seed gives the same stream.
 
+    Accelerometers tell the mean since the last sample, as real ones integrate: what a snap or an impact does to the
+    velocity is in it. The first sample is that of the instant.
+
     Args:
         keys: noise and biases.
         simulation: whose vehicles.
@@ -55,11 +60,26 @@ class ImuSensor:
         """Begin the random stream again."""
         self._random = np.random.default_rng(self._seed)
         self._errors.reset()
+        self.forget()
+
+    def forget(self) -> None:
+        """The state has jumped: nothing has been felt on the way."""
+        self._before, self._sampled_at = np.zeros((0, 0)), np.inf
+
+    def take_over(self, other: ImuSensor) -> None:
+        """Go on with the errors of the same vehicles in another world."""
+        names = [s.names[: s.n_vehicles] for s in (self._simulation, other._simulation)]
+        self._random = copy.deepcopy(other._random)
+        self._errors.take_over(other._errors, *shared(*names))
 
     def sense(self) -> np.ndarray:
         """Specific force and body rate, (n_vehicles, 6) m/s^2 and rad/s in body axes."""
-        motion = self._simulation.engine.motion[: self._simulation.n_vehicles]
+        motion = self._simulation.engine.motion[: self._simulation.n_vehicles].copy()
         ideal = np.hstack([specific_force(motion, self._gravity), State(motion).body_rate])
+        since = self._simulation.time - self._sampled_at
+        if since > 0.0:
+            feel_forces(self._before, motion, since, self._gravity, ideal)
+        self._before, self._sampled_at = motion, self._simulation.time
         if self._deviation.any():
             ideal = ideal + self._deviation * self._random.standard_normal(ideal.shape)
         return self._errors.sample(ideal)

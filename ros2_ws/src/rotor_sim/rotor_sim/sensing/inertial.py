@@ -1,19 +1,43 @@
-"""Errors of accelerometers and gyroscopes: noise, biases that wander, saturation."""
+"""What inertial units feel, and their errors: noise, biases that wander, saturation."""
 
 from __future__ import annotations
 
+import copy
 from math import sqrt
 
 import numpy as np
 
 from rotor_core.config.sensing import InertialErrors
 from rotor_core.kernels.jit import constants, inlined, kernel
+from rotor_core.math import so3
+from rotor_core.math.vec3 import add, apply_transposed, get3, put3, scale, sub
+from rotor_core.state import OMEGA, Q, V
 
 NOISE, WALK, LIMIT = constants(0, 1, 2)
 """Rows of the errors of a unit: deviation of a sample, and of the step of a bias after it; the most that is told."""
 
 ALIKE = 1e-9
 """Samples so much more or less than a period after the last one come after a period, s: times are rounded."""
+
+
+@inlined
+def mean_force(before, now, dt, gravity):
+    """Mean specific force between two motions dt s apart, in the body axes midway; snaps and impacts are in it."""
+    p, q = so3.get4(before, Q), so3.get4(now, Q)
+    side = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+    side = -1.0 if side < 0.0 else 1.0
+    middle = so3.normalized(
+        (p[0] + side * q[0], p[1] + side * q[1], p[2] + side * q[2], p[3] + side * q[3])
+    )
+    force = add(scale(1.0 / dt, sub(get3(now, V), get3(before, V))), (0.0, 0.0, gravity))
+    return apply_transposed(so3.matrix(middle), force)
+
+
+@inlined
+def feel(before, now, dt, gravity, felt):
+    """Mean specific force and body rate between two motions, in body axes, into ``felt`` (6,)."""
+    put3(felt, 0, mean_force(before, now, dt, gravity))
+    put3(felt, 3, scale(0.5, add(get3(before, OMEGA), get3(now, OMEGA))))
 
 
 @inlined
@@ -37,6 +61,13 @@ def add_errors(errors, period, since, normals, biases, told):
                 told[i, j] += errors[NOISE, j] / longer * normals[i, j]
                 biases[i, j] += errors[WALK, j] * longer * normals[n + i, j]
             told[i, j] = min(max(told[i, j], -errors[LIMIT, j]), errors[LIMIT, j])
+
+
+@kernel
+def feel_forces(before, now, dt, gravity, felt):
+    """Write :func:`mean_force` of motions (n, 19) into the first columns of ``felt`` (n, 6)."""
+    for i in range(now.shape[0]):
+        put3(felt[i], 0, mean_force(before[i], now[i], dt, gravity))
 
 
 @kernel
@@ -80,6 +111,11 @@ class InertialModel:
         """Begin the random stream and the biases again."""
         self._random = np.random.default_rng(self._seed)
         self.biases = np.tile(self._first, (self._count, 1))
+
+    def take_over(self, other: InertialModel, mine: list[int], theirs: list[int]) -> None:
+        """Go on with the random stream of other units, and the biases of those of both, by their rows."""
+        self._random = copy.deepcopy(other._random)
+        self.biases[mine] = other.biases[theirs]
 
     def ahead(self, samples: int) -> np.ndarray:
         """Random numbers of so many samples, which are made then, (samples, 2 count, 6), or none, (samples, 0, 6)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,10 @@ class LoadCellSensor:
     def reset(self) -> None:
         """Begin the random stream again."""
         self._random = np.random.default_rng(self._seed)
+
+    def take_over(self, other: LoadCellSensor) -> None:
+        """Go on with the random stream of another world."""
+        self._random = copy.deepcopy(other._random)
 
     def sense(self) -> np.ndarray:
         """Force on every end a, in the axes of its body (of W where that is the world), (n_cables, 3) N."""

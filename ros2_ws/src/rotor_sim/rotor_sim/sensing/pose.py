@@ -6,6 +6,7 @@ arrivals the last one is held.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from math import ceil, inf
 from typing import NamedTuple
@@ -186,6 +187,33 @@ class PoseSensor:
         self._first: float | None = None  # time of the first call
         self._counts = np.zeros(COUNTS, np.int64)
         self._make_room(0, 0)
+
+    def take_over(
+        self, other: PoseSensor, motion: np.ndarray, time: float, mine: list[int], theirs: list[int]
+    ) -> None:
+        """Go on with the measurement of another world with the same errors, at this time.
+
+        Args:
+            other: its sensor.
+            motion: true motion of all entities now, (n, 19): those that are new have just been seen there.
+            time: s.
+            mine, theirs: rows of the entities of both, here and there.
+        """
+        if self._settings.tolist() != other._settings.tolist():
+            return
+        self._random, self._first = copy.deepcopy(other._random), other._first
+        if other._counts[CALLS] == 0:
+            return
+        self._make_room(*motion.shape)
+        self._counts[:], self._times[:] = other._counts, other._times
+        self._held[:], self._fresh[:] = motion, PLACED
+        self._clocks[SILENT_UNTIL], self._clocks[CAPTURED] = -inf, time
+        for rows, others in ((self._held, other._held), (self._fresh, other._fresh)):
+            rows[mine] = others[theirs]
+        for rows, others in (
+            (self._clocks, other._clocks), (self._motions, other._motions), (self._told, other._told),
+        ):  # fmt: skip
+            rows[:, mine] = others[:, theirs]
 
     def _make_room(self, n: int, width: int) -> None:
         self._held, self._clocks = np.zeros((n, width)), np.zeros((2, n))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rotor_core.config.extensions import SENSORS
 from rotor_core.config.schema import Scenario
+from rotor_core.config.yaml.units import steps_of
 from rotor_core.errors import ConfigError
 from rotor_sim.sensing.imu import IMU
 from rotor_sim.sensing.load_cell import LOAD_CELL
@@ -22,10 +24,17 @@ SENSOR_STREAMS = 3
 
 
 def sensors_of(scenario: Scenario) -> list[tuple[SensorKind, Any]]:
-    """Kinds and keys of all sensors on board: inertial units, load cells, then those of ``sensing.sensors``."""
-    sensing = scenario.sensing
-    always = [(IMU, sensing.imu), (LOAD_CELL, sensing.load_cell)]
-    return always + [(SENSORS[keys.type], keys) for keys in sensing.sensors]
+    """Kinds and keys of all sensors on board: inertial units, load cells, then those of ``sensing.sensors``.
+
+    Their rates are those that they have: of whole steps of the simulation.
+    """
+    sensing, step = scenario.sensing, scenario.time.step_s
+    found = [(IMU, sensing.imu), (LOAD_CELL, sensing.load_cell)]
+    found += [(SENSORS[keys.type], keys) for keys in sensing.sensors]
+    return [
+        (kind, replace(keys, rate_hz=1.0 / (steps_of(keys.rate_hz, step) * step)))
+        for kind, keys in found
+    ]
 
 
 def _check_topics(scenario: Scenario, kinds: list[tuple[SensorKind, Any]]) -> None:
@@ -51,6 +60,7 @@ class Sensors:
             np.random.SeedSequence(simulation.seed, spawn_key=key)
             for key in [(1,), (2,), *((SENSOR_STREAMS, i) for i in range(len(kinds) - 2))]
         ]
+        self._kinds = kinds
         self._all: list[Sensor] = [
             kind.maker(keys, simulation, seed)
             for (kind, keys), seed in zip(kinds, seeds, strict=True)
@@ -62,6 +72,22 @@ class Sensors:
 
     def __len__(self) -> int:
         return len(self._all)
+
+    def take_over(self, other: Sensors) -> None:
+        """Let those that another world has too (and that have a method ``take_over``) go on with their errors."""
+        left = list(zip(other._kinds, other._all, strict=True))
+        for kind, sensor in zip(self._kinds, self._all, strict=True):
+            same = next((entry for entry in left if entry[0] == kind), None)
+            take_over = getattr(sensor, "take_over", None)
+            if same is not None and take_over is not None:
+                left.remove(same)
+                take_over(same[1])
+
+    def forget(self) -> None:
+        """The state has jumped: what sensors with a memory (a method ``forget``) have of the one before is void."""
+        for sensor in self._all:
+            if forget := getattr(sensor, "forget", None):
+                forget()
 
     def reset(self) -> None:
         """Begin all random streams again."""

@@ -45,3 +45,8 @@ def rpy_from_wxyz(q: Sequence[float]) -> np.ndarray:
 def nanoseconds(seconds: float) -> int:
     """Nearest integer nanosecond of a time in seconds."""
     return round(seconds * NANOSECONDS_PER_SECOND)
+
+
+def steps_of(rate: float, step: float) -> int:
+    """Steps of the period that is nearest to that of a rate (1/s), at least one; ``step`` in s."""
+    return max(1, round(1.0 / (rate * step)))

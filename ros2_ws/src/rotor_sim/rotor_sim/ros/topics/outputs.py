@@ -91,9 +91,11 @@ class Outputs:
         """
         if self._simulation.tells_truth:
             return
-        fresh = self._simulation.pose_sensor.fresh
-        self.waiting = fresh if self.waiting is None else self.waiting | fresh
+        fresh = self._simulation.pose_sensor.fresh.copy()
         self.topics_due |= "topics" in self._schedule.due(step)
+        if self._simulation.on_board:  # estimates are of now, whatever has arrived
+            fresh[: self._simulation.n_vehicles] = self.topics_due
+        self.waiting = fresh if self.waiting is None else self.waiting | fresh
         if self._simulation.scenario.sensing.rate_hz is not None or self.topics_due:
             self._world.measured(measured, self.waiting)
             self.waiting, self.topics_due = None, False

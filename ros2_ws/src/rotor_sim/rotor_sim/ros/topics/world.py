@@ -236,9 +236,13 @@ class WorldPublisher:
             self._send_cables(frame.data())
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
-        """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken."""
-        captured, on_board = self.simulation.pose_sensor.captured, self.simulation.on_board
+        """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken.
+
+        What estimators on board tell is of now.
+        """
+        captured, on_board = self.simulation.pose_sensor.captured.copy(), self.simulation.on_board
         if on_board is not None:
+            captured[: self.simulation.n_vehicles] = self.simulation.time
             for topic, covariances in zip(self._odom, on_board.covariances(), strict=False):
                 topic.frozen.doubles[self._covariance_at] = covariances.ravel()
         for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
