@@ -153,6 +153,11 @@ def test_kernels_do_not_allocate():
     assert seen >= KERNELS
 
 
+def test_what_the_oldest_scipy_does_not_have_is_not_used():
+    """Rotations with w first came with SciPy 1.14; ROS 2 Jazzy brings 1.11: `rotation_from` and `wxyz_from` do it."""
+    assert [path.name for path in SOURCES if "scalar_first" in path.read_text()] == []
+
+
 def test_nobody_reads_the_clock_on_the_wall():
     """It may jump (daylight saving, NTP, a virtual machine that slept): only names of folders may ask for the date, and ages of files."""
     allowed = {"folder.py", "shared_memory.py"}

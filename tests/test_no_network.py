@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 
@@ -37,7 +36,6 @@ def test_there_is_no_network_in_there(alone, tmp_path):
     code = "import socket; socket.create_connection(('192.0.2.1', 80), 1.0)"
     done = subprocess.run([*alone, sys.executable, "-c", code], capture_output=True, text=True)
     assert "Network is unreachable" in done.stderr
-    assert socket.gethostname()
 
 
 def test_commands_need_no_network(alone, tmp_path):

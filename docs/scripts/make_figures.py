@@ -1,4 +1,4 @@
-"""Draw the figures of README and docs: `./rotor python docs/scripts/make_figures.py`."""
+"""Draw the figure of docs/results/README.md: `./rotor python docs/scripts/make_figures.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rotor_viewer.export.plots import draw_flight
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 FIGURES = {
-    "slalom": ("slalom", "path_3d", None),
     "snap": ("collision_triangular", "tensions", 1.5),
 }
 

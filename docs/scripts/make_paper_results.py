@@ -18,7 +18,7 @@ from validation.papers.reproduce import reproduce
 DOCS = Path(__file__).resolve().parents[1]
 
 PICTURES = {"rotortm": "curves", "pappalardo": "delivery", "palacios": "flights"}
-"""Snapshot of each paper, as its reproduction calls it."""
+"""Picture of each paper, as its reproduction calls it."""
 
 
 def main(paper: str) -> None:

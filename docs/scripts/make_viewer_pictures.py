@@ -19,14 +19,10 @@ ARGUMENTS = [
     "--disable-background-networking",
 ]
 SHOWN = {
-    "slalom": (9.0, False),
-    "helicopter_slung_load": (6.0, False),
-    "pick_and_place": (9.5, True),
-    "collision_triangular": (0.08, False),
-    "sixteen_dragonflies_four_boxes": (4.0, False),
-    "delivery": (6.0, False),
+    "slalom": 9.0,
+    "helicopter_slung_load": 6.0,
 }
-"""Scenario, time at which it is shown, and whether in the dark."""
+"""Scenario, and the time at which it is shown, s."""
 
 
 def main() -> None:
@@ -34,12 +30,10 @@ def main() -> None:
     chromium = shutil.which("chromium") or sys.exit("needs chromium: apt-get install chromium")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        for name, (at, dark) in SHOWN.items():
+        for name, at in SHOWN.items():
             source = open_source(name)
             server = serve(source, "127.0.0.1", 8200)
             viewer = Viewer(server, source, open_source)
-            if dark:
-                viewer._darken(True)
             viewer._playing = False
             over = threading.Event()
             page = browser.new_page(viewport={"width": 1200, "height": 700})

@@ -260,9 +260,9 @@ def test_a_repeating_motion_says_its_period():
 
 def test_a_given_offset_is_taken_as_it_is():
     sim, real = track(0.0, 10.0, 100.0), track(0.0, 10.0, 100.0, epoch=EPOCH, lag=0.25)
-    wishes = replace(NO_OPTIONS, offset=0.25 - EPOCH * 1e-9, align="none")
-    found = compare(recording(sim), recording(real), wishes)
-    assert found.clock.seconds == wishes.offset and np.isnan(found.clock.correlation)
+    options = replace(NO_OPTIONS, offset=0.25 - EPOCH * 1e-9, align="none")
+    found = compare(recording(sim), recording(real), options)
+    assert found.clock.seconds == options.offset and np.isnan(found.clock.correlation)
     # a float of this epoch is exact to 0.12 us; at 2 m/s that is below a micrometre. Lines add nothing: equal stamps
     assert np.abs(found.bodies["quad1"].position).max() < 2e-6 + 3e-5
     with pytest.raises(ConfigError, match="do not overlap in time"):
@@ -344,8 +344,8 @@ def test_directions_tell_the_time_where_speeds_miss_it(miss, found):
 
     sim = track(0.0, 20.0, 100.0, where=circling(0.0))
     real = track(0.0, 20.0, 100.0, lag=0.1, noise=3e-4, where=circling(0.05))
-    rough, wishes = ClockOffset(0.1 + miss, 0.99), replace(NO_OPTIONS, align="none")
-    clock = _refined(rough, {"quad1": (sim, real)}, recording(sim), wishes, {})
+    rough, options = ClockOffset(0.1 + miss, 0.99), replace(NO_OPTIONS, align="none")
+    clock = _refined(rough, {"quad1": (sim, real)}, recording(sim), options, {})
     if found:
         assert clock.seconds == pytest.approx(0.1, abs=2e-3)
     else:
@@ -611,8 +611,8 @@ def test_everything_at_once():
                 seed=k,
             )
         )
-    wishes = replace(NO_OPTIONS, fit_markers=("quad1", "quad2"))
-    found = compare(recording(*sims), recording(*reals, name="real"), wishes)
+    options = replace(NO_OPTIONS, fit_markers=("quad1", "quad2"))
+    found = compare(recording(*sims), recording(*reals, name="real"), options)
     # at 1 m/s a millisecond is a millimetre; see the test of the clock for the orders
     assert found.clock.seconds == pytest.approx(0.4321 - EPOCH * 1e-9, abs=3e-4, rel=0)
     assert (found.alignment.rotation * rotation.inv()).magnitude() < 1e-3
@@ -767,8 +767,8 @@ def test_the_error_of_interpolation_is_bounded():
 
 
 def test_times_are_since_the_start_of_sim():
-    wishes = replace(NO_OPTIONS, offset=0.0, start=5.0, end=9.0)
-    found = compare(recording(track(0.0, 20.0, 100.0)), recording(track(0.0, 20.0, 100.0)), wishes)
+    options = replace(NO_OPTIONS, offset=0.0, start=5.0, end=9.0)
+    found = compare(recording(track(0.0, 20.0, 100.0)), recording(track(0.0, 20.0, 100.0)), options)
     time = found.bodies["quad1"].time
     assert (time[0], time[-1]) == pytest.approx((5.0, 9.0))
 

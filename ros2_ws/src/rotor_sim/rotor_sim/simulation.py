@@ -177,6 +177,7 @@ class Simulation:
 
         Raises:
             ContractError: states of another shape, or numbers that are not finite.
+            ModelError: a state that cables, rigid links or solids do not allow, or bodies too deep inside each other.
         """
         time, elapsed = (float(numbers(*given)) for given in (("time", time), ("elapsed", elapsed)))
         if states is not None:
@@ -593,7 +594,7 @@ class Simulation:
             self._sensed[mine] = other._sensed[theirs]
 
     def take_motors(self, other: Simulation) -> None:
-        """Whether the motors of arms follow with their lag, from a world that had these arms."""
+        """Let the motors of arms follow with their lag if they did in another world that had all these arms."""
         arms = {v.name for v in self.scenario.model.vehicles if v.moving_joints}
         self._motors_on = other._motors_on and arms <= set(other.names)
 

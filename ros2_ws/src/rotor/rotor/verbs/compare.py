@@ -29,7 +29,7 @@ def _compare(options: argparse.Namespace) -> int:
     from rotor_recordings.compare.page import rows_of, write_report
     from rotor_recordings.formats.open import open_recording
 
-    wishes = CompareOptions(
+    wanted = CompareOptions(
         bodies=pairs("--body", options.body),
         sim_topics=pairs("--sim-topic", options.sim_topic),
         real_topics=pairs("--real-topic", options.real_topic),
@@ -45,7 +45,7 @@ def _compare(options: argparse.Namespace) -> int:
         open_recording(n, clock=options.clock, rotation=options.rotation)
         for n in (options.sim, options.real)
     )
-    comparison = compare(sim, real, wishes)
+    comparison = compare(sim, real, wanted)
     folder = new_folder(options.out, "compare")
     summary = write_report(comparison, folder)
     print(format_table(rows_of(summary)))
@@ -89,7 +89,7 @@ def _vector(option: str, text: str) -> np.ndarray:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    kinds = "ROS 2 or ROS 1 bag, Vicon CSV, TUM file, or flight (.npz)"
+    kinds = "ROS 2 or ROS 1 bag, Vicon CSV, TUM file, or logs of Crazyflies (.npz)"
     sub.add_argument("sim", help=f"simulated: {kinds}")
     sub.add_argument("real", help=f"real: {kinds}")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")

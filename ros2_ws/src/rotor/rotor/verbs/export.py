@@ -15,7 +15,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("recording", help="bag or flight (.npz)")
+    sub.add_argument("recording", help="bag or logs of Crazyflies (.npz)")
     sub.add_argument("--scenario", help="what flew, where the recording does not say")
     sub.add_argument("--html", metavar="FILE", help="a page that replays it by itself")
     sub.add_argument("--png", metavar="FILE", help="a picture of one instant")

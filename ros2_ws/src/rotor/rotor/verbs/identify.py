@@ -15,7 +15,7 @@ def _identify(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("recording", help="bag or flight (.npz)")
+    sub.add_argument("recording", help="bag or logs of Crazyflies (.npz)")
     sub.add_argument(
         "--parameters",
         nargs="+",

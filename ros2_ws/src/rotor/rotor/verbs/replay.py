@@ -16,7 +16,7 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("recording", help="bag, flight (.npz), or JSON file of a case")
+    sub.add_argument("recording", help="bag, logs of Crazyflies (.npz), or JSON file of a case")
     sub.add_argument(
         "--out",
         metavar="PATH",

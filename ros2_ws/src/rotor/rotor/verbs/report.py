@@ -18,7 +18,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("recording", help="a bag, a result folder, or a flight (.npz)")
+    sub.add_argument("recording", help="a bag, a result folder, or logs of Crazyflies (.npz)")
     sub.add_argument("--out", metavar="DIR", help="result folder; must be new or empty")
     sub.add_argument("--scenario", help="what flew, where the recording does not say")
     sub.add_argument(

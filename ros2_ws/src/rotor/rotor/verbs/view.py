@@ -23,7 +23,9 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("what", help="shipped scenario, path of a scenario, bag or flight (.npz)")
+    sub.add_argument(
+        "what", help="shipped scenario, path of a scenario, bag or logs of Crazyflies (.npz)"
+    )
     sub.add_argument(
         "--live", action="store_true", help="show the nodes that run the scenario (./rotor up)"
     )

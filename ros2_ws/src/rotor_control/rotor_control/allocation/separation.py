@@ -6,19 +6,18 @@ Among the forces that add up to the wanted one, those on their sides that are ne
 Transporting a Payload, IEEE RA-L 9(4), 2024, arXiv:2304.02359). Equations (C.44)-(C.46), docs/theory/control.md.
 """
 
-# Clarabel is compiled and tells no types.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import combinations
 from math import cos, sin
+from typing import Any
 
-import clarabel
 import numpy as np
 import scipy
 
 from rotor_core.errors import ContractError
+from rotor_core.extras import explained
 from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import add, dot, get3, norm, put3, scale, sub
 
@@ -27,8 +26,6 @@ SOFTNESS = 1e-6
 
 TOGETHER = 1e-6
 """Sine of the angle between two cables below which no plane tells them apart."""
-
-DONE = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
 
 
 @kernel
@@ -118,6 +115,7 @@ class CableProgram:
         weights = np.append(np.full(3 * n, 2.0 * (1.0 + plan)), np.full(k, 2.0 / SOFTNESS))
         self._P = scipy.sparse.diags(weights, format="csc")
         self._A, self._where = _bounds(n, owners)
+        clarabel = _clarabel()
         self._settings = clarabel.DefaultSettings()
         self._settings.verbose = False
         self._settings.max_threads = 1
@@ -149,15 +147,21 @@ class CableProgram:
         b, q = np.zeros(3 + 2 * k), np.zeros(3 * n + k)
         b[:3] = force / size
         q[: 3 * n] = -2.0 * self._plan / size * planned.ravel()
-        solution = clarabel.DefaultSolver(
-            self._P, q, self._A, b, self._cones, self._settings
-        ).solve()
-        if solution.status not in DONE:
+        clarabel = _clarabel()
+        solver = clarabel.DefaultSolver(self._P, q, self._A, b, self._cones, self._settings)
+        solution, status = solver.solve(), clarabel.SolverStatus
+        if solution.status not in (status.Solved, status.AlmostSolved):
             raise ContractError(
                 f"controller: the program that shares the force {np.round(force, 4).tolist()} N among cables ended "
                 f"with {solution.status}."
             )
         return size * np.array(solution.x[: 3 * n]).reshape(n, 3)
+
+
+def _clarabel() -> Any:
+    """The solver, which only laws with planes need; it is compiled, so its names are unknown to checkers."""
+    with explained():
+        return import_module("clarabel")
 
 
 def _bounds(n: int, owners: np.ndarray) -> tuple[scipy.sparse.csc_matrix, np.ndarray]:

@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from rotor_core.clearance import look as compiled
 from rotor_core.clearance.pairs import Names, Owner, Pairs
 from rotor_core.clearance.solids import Solid
 from rotor_core.config.schema import Scenario
+from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import STATE, State, V
 from rotor_core.vehicles.arm_motion import ArmMotion
 
@@ -266,10 +266,7 @@ class Clearances:
         whole = all(k < 0 or (there is not None and there[2][k] and taut[k]) for k in cables)
         if there is not None and whole and there[0] < t:
             start, end = np.ascontiguousarray(there[1]), np.ascontiguousarray(states)
-            before, after = (
-                scipy.spatial.transform.Rotation.from_quat(State(s).attitude, scalar_first=True)
-                for s in (start, end)
-            )
+            before, after = (rotation_from(State(s).attitude) for s in (start, end))
             turns = (before.inv() * after).as_rotvec()
             poses, points = np.empty((len(start), int(V))), np.zeros((2, 3))
             share = compiled.find_meeting(

@@ -37,8 +37,7 @@ LONGEST_WAIT = 3600.0
 
 def stamp_from_seconds(seconds: float, *, offset_ns: int = 0) -> Time:
     """Time message of simulation seconds, to the nearest nanosecond, plus an offset."""
-    sec, nanosec = divmod(nanoseconds(seconds) + offset_ns, NANOSECONDS_PER_SECOND)
-    return Time(sec=sec, nanosec=nanosec)
+    return stamp_from_nanoseconds(nanoseconds(seconds) + offset_ns)
 
 
 def seconds_from_stamp(stamp: Time) -> float:
@@ -59,13 +58,12 @@ def stamp_from_nanoseconds(ns: int) -> Time:
 
 def stamp_later(start: Time, seconds: float) -> Time:
     """The stamp ``seconds`` after ``start``, to the nearest nanosecond."""
-    return stamp_from_seconds(seconds, offset_ns=start.sec * NANOSECONDS_PER_SECOND + start.nanosec)
+    return stamp_from_seconds(seconds, offset_ns=nanoseconds_from_stamp(start))
 
 
 def seconds_between(start: Time, end: Time) -> float:
     """Seconds from ``start`` to ``end``; the same for the same distance, whenever it is."""
-    whole = (end.sec - start.sec) * NANOSECONDS_PER_SECOND + end.nanosec - start.nanosec
-    return whole / NANOSECONDS_PER_SECOND
+    return (nanoseconds_from_stamp(end) - nanoseconds_from_stamp(start)) / NANOSECONDS_PER_SECOND
 
 
 def refusal_of_start(now: Time, start: Time) -> str:

@@ -123,7 +123,7 @@ class Plan:
         return PlannedReference(self.sample(t), self, t)
 
     def sample(self, t: float, out: np.ndarray | None = None) -> np.ndarray:
-        """Reference at time t after the start, (28,); see the column names of this module."""
+        """Reference at time t after the start, (28,); columns: :mod:`rotor_core.reference`."""
         out = np.empty(REFERENCE) if out is None else out
         sample_plan(self.durations, self.coefficients, self.radius, self.rotation, float(t), out)
         return out

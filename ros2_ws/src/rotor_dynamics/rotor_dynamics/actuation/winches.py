@@ -26,7 +26,7 @@ class WinchDrive:
     def __init__(
         self, world: memory.World, winds: list[bool], restart: Callable[[int], None]
     ) -> None:
-        self._world, self._winds, self._restart = world, winds, restart
+        self._world, self._restart = world, restart
         rows = world.constraint_int[: len(winds), memory.ROUTED] - 1
         self._rows = np.where(np.array(winds, bool), rows, -1) if winds else np.zeros(0, int)
         self.cables = tuple(int(k) for k in np.flatnonzero(self._rows >= 0))

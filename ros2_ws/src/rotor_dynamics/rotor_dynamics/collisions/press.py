@@ -439,7 +439,7 @@ def settle(ints, floats, t, h):
 
 
 @inlined
-def time_to_meet(world, n, h):
+def time_to_meet(world, n):
     """By how much the step must end sooner for the fast touch that is met first, s; 0 if there is none.
 
     Below zero where one is so near that it would count as in contact before it is met.
@@ -553,7 +553,7 @@ def press(ints, floats, t, h):
             world.head[memory.PRESSED] = 1
             restart(world)
             return 0.0
-        sooner = time_to_meet(world, n, h)
+        sooner = time_to_meet(world, n)
         if sooner == 0.0 or h <= SHORTEST_CUT or (sooner < 0.0 and h >= most):
             break
         h = min(max(h - sooner, 0.1 * h, SHORTEST_CUT), most)

@@ -541,7 +541,7 @@ def change(ints, floats, t, what, k):
     Bring velocities, taut set, slope and tensions up to date.
 
     Args:
-        world: views; measurements (RATE, arms) belong to the start.
+        ints, floats: the world; its measurements (RATE, arms) belong to the start.
         t: s.
         what: STATE_SET (from outside: cables at their length with closing speed snap),
             INPUT_CHANGED, CABLE_CUT, RATES_JUMPED (of winding, or of bodies by their rotors), BROKEN,

@@ -35,7 +35,7 @@ from rotor_core.messages.convert import (
 
 NAMESPACE = "rotor/goal"
 SIZE = 0.5
-"""InverseKinematics of the handles, m."""
+"""Reach of the handles, m."""
 
 BALL = 0.12
 BALL_COLOUR = ColorRGBA(r=0.95, g=0.75, b=0.10, a=0.7)

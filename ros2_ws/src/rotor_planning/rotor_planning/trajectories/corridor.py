@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from rotor_core.errors import ContractError
+from rotor_core.extras import explained
 
 TOLERANCE = 1e-9
 """Of the solver, relative."""
@@ -99,7 +100,8 @@ def constrained(
         ContractError: nothing fits.
     """
     # only who asks for a corridor needs it; compiled, so its names are unknown to checkers
-    clarabel: Any = import_module("clarabel")
+    with explained():
+        clarabel: Any = import_module("clarabel")
 
     d, f = particular.shape[1], Z.shape[1]
     # in coordinates in which the cost is a sphere: its own are conditioned like 1e12

@@ -80,6 +80,9 @@ def circle(
         yaw: heading, rad.
         ramp: mean angular acceleration of the ramps, rad/s^2; they take 2 pi / |period| / ramp.
         rotation: amplitudes of roll, pitch, yaw, rad, following the sine of the phase.
+
+    Raises:
+        ContractError: a number out of range.
     """
     cruise = abs(period) if cruise is None else cruise
     if not (radius > 0.0 and abs(period) >= SHORTEST_PERIOD and cruise >= 0.0 and ramp > 0.0):
@@ -187,6 +190,9 @@ def rotation(
         period: s.
         turns: whole periods.
         yaw: heading about which it turns, rad.
+
+    Raises:
+        ContractError: a number out of range.
     """
     if not (period >= SHORTEST_PERIOD and _are_turns(turns)):
         raise ContractError(
@@ -228,7 +234,11 @@ def line(
     acceleration: float = 1.0,
     rotortm_times: bool = False,
 ) -> Plan:
-    """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m."""
+    """Straight legs, each a quintic from rest to rest; waypoints (m, 3) m.
+
+    Raises:
+        ContractError: limits or points that cannot be.
+    """
     _check_limits(speed, acceleration)
     points, distances = _legs(start, waypoints)
     if len(points) == 1:

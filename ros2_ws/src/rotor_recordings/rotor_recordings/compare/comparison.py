@@ -140,16 +140,16 @@ class Comparison:
         }
 
 
-def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparison:
+def compare(sim: Recording, real: Recording, options: CompareOptions) -> Comparison:
     """Compare two recordings.
 
     Raises:
         ConfigError: bodies, clock, frame or markers cannot be found out; the text says which option tells them.
     """
-    pairs = _matched(sim, real, wishes)
+    pairs = _matched(sim, real, options)
     notes = check_tracks(pairs) + frozen(pairs.values())
     try:
-        clock, alignment, stamps = _aligned(pairs, sim, wishes)
+        clock, alignment, stamps = _aligned(pairs, sim, options)
     except ConfigError as error:
         raise ConfigError(" ".join([str(error), *notes])) from error
     shift = round(clock.seconds / NANO)
@@ -173,7 +173,7 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
         )
     )
     evo: dict[str, dict[str, dict[str, float]]] = {}
-    if wishes.evo:
+    if options.evo:
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # each call is a program
             calls = {
                 b: pool.submit(_evo, pairs[b], stamps, s, moved[b]) for b, (s, _) in sampled.items()
@@ -186,7 +186,7 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
             f"the time offset of {clock.seconds:.3f} s is where the speeds fit best; the positions would fit better "
             "more than 0.05 s beside it. Noise, or another flight? --time-offset SECONDS states it.",
         )
-    fitted_clock = wishes.offset is None and abs(clock.seconds) > SAME_CLOCK
+    fitted_clock = options.offset is None and abs(clock.seconds) > SAME_CLOCK
     shift_m = float(np.linalg.norm(alignment.translation))
     if sim.scenario and real.scenario and (fitted_clock or shift_m > SAME_FRAME):
         notes += (
@@ -198,28 +198,28 @@ def compare(sim: Recording, real: Recording, wishes: CompareOptions) -> Comparis
 
 
 def _aligned(
-    pairs: dict[str, tuple[Track, Track]], sim: Recording, wishes: CompareOptions
+    pairs: dict[str, tuple[Track, Track]], sim: Recording, options: CompareOptions
 ) -> tuple[ClockOffset, Alignment, np.ndarray]:
     """Clock, frame and markers, and the stamps of SIM that both recordings cover."""
-    if wishes.offset is not None:
-        clock = ClockOffset(wishes.offset, float("nan"))
+    if options.offset is not None:
+        clock = ClockOffset(options.offset, float("nan"))
     else:
         clock = clock_offset(list(pairs.values()))
-        clock = _refined(clock, pairs, sim, wishes, dict(wishes.markers))
+        clock = _refined(clock, pairs, sim, options, dict(options.markers))
 
     def fit() -> tuple[Alignment, np.ndarray]:
         shift = round(clock.seconds / NANO)
-        stamps = _common(pairs, shift, sim, wishes)
+        stamps = _common(pairs, shift, sim, options)
         sampled = _sampled(pairs, stamps, shift)
         return align(
-            sampled, wishes.align, markers=dict(wishes.markers), fitted=wishes.fit_markers
+            sampled, options.align, markers=dict(options.markers), fitted=options.fit_markers
         ), stamps
 
     alignment, stamps = fit()
     if (
-        wishes.fit_markers and wishes.offset is None
+        options.fit_markers and options.offset is None
     ):  # a marker off the origin had moved the clock a little
-        clock = _refined(clock, pairs, sim, wishes, alignment.markers)
+        clock = _refined(clock, pairs, sim, options, alignment.markers)
         alignment, stamps = fit()
     return clock, alignment, stamps
 
@@ -234,7 +234,7 @@ def _refined(
     coarse: ClockOffset,
     pairs: dict[str, tuple[Track, Track]],
     sim: Recording,
-    wishes: CompareOptions,
+    options: CompareOptions,
     markers: dict[str, np.ndarray],
 ) -> ClockOffset:
     """The offset near a coarse one at which the aligned positions fit best; in a stated frame, what they change by.
@@ -243,8 +243,8 @@ def _refined(
     along an arc the two are nearly the same. A best offset at the end of the search says nothing.
     """
     start = round(coarse.seconds / NANO)
-    stamps = _common(pairs, start, sim, wishes)
-    stated = wishes.align == "none"
+    stamps = _common(pairs, start, sim, options)
+    stated = options.align == "none"
     within = STATED_WITHIN if stated else REFINED_WITHIN
     margin = round(2.0 * within / NANO)
     inner = stamps[(stamps >= stamps[0] + margin) & (stamps <= stamps[-1] - margin)]
@@ -256,7 +256,7 @@ def _refined(
 
     def misfit(seconds: float) -> float:
         sampled = _sampled(pairs, stamps, start + round(seconds / NANO))
-        alignment = align(sampled, wishes.align, markers=markers, certain=False)
+        alignment = align(sampled, options.align, markers=markers, certain=False)
         errors = [s.positions - alignment.applied(b, r).positions for b, (s, r) in sampled.items()]
         if stated:
             errors = [e[apart:] - e[:-apart] for e in errors]
@@ -269,10 +269,10 @@ def _refined(
 
 
 def _matched(
-    sim: Recording, real: Recording, wishes: CompareOptions
+    sim: Recording, real: Recording, options: CompareOptions
 ) -> dict[str, tuple[Track, Track]]:
     """Tracks of the bodies that both have, by their name in SIM."""
-    names = dict(wishes.bodies) or {b: b for b in sim.bodies if b in real.bodies}
+    names = dict(options.bodies) or {b: b for b in sim.bodies if b in real.bodies}
     if not names and len(sim.bodies) == len(real.bodies) == 1:
         names = {sim.bodies[0]: real.bodies[0]}
     if not names:
@@ -280,7 +280,10 @@ def _matched(
             f"no body has the same name in both: {sim.path} holds {', '.join(sim.bodies)}; {real.path} holds "
             f"{', '.join(real.bodies)}. Name the pairs: --body SIM=REAL."
         )
-    for option, given in (("--sim-topic", wishes.sim_topics), ("--real-topic", wishes.real_topics)):
+    for option, given in (
+        ("--sim-topic", options.sim_topics),
+        ("--real-topic", options.real_topics),
+    ):
         for body in given:
             if body not in names:
                 raise ConfigError(
@@ -289,15 +292,15 @@ def _matched(
                 )
     return {
         s: (
-            sim.track(s, wishes.sim_topics.get(s, "")),
-            real.track(r, wishes.real_topics.get(s, "")),
+            sim.track(s, options.sim_topics.get(s, "")),
+            real.track(r, options.real_topics.get(s, "")),
         )
         for s, r in names.items()
     }
 
 
 def _common(
-    pairs: dict[str, tuple[Track, Track]], shift: int, sim: Recording, wishes: CompareOptions
+    pairs: dict[str, tuple[Track, Track]], shift: int, sim: Recording, options: CompareOptions
 ) -> np.ndarray:
     """Stamps (of SIM) at which to compare: at its rate, while both recordings know one of the bodies."""
     first = next(iter(pairs.values()))[0]
@@ -314,8 +317,8 @@ def _common(
         )
     start, step = int(first.stamps[0]), int(np.median(np.diff(first.stamps)))
     begin, end = min(b for b, _ in together), max(e for _, e in together)
-    begin = begin if wishes.start is None else max(begin, start + round(wishes.start / NANO))
-    end = end if wishes.end is None else min(end, start + round(wishes.end / NANO))
+    begin = begin if options.start is None else max(begin, start + round(options.start / NANO))
+    end = end if options.end is None else min(end, start + round(options.end / NANO))
     # every step, so that what is missing is a gap and not a jump
     stamps = start + step * np.arange(-((start - begin) // step), (end - start) // step + 1)
     if len(stamps) < 10:

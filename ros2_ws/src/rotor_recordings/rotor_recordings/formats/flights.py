@@ -43,7 +43,7 @@ def open_flight(
     Raises:
         ConfigError: there is no such recording, or it lacks what a flight needs.
     """
-    path = existing(name, "a bag or a flight (.npz)")
+    path = existing(name, "a bag or logs of Crazyflies (.npz)")
     if path.suffix == ".npz":
         from rotor_recordings.crazyflies.flights import crazyflie_flight
         from rotor_recordings.crazyflies.logs import read_crazyflie_team

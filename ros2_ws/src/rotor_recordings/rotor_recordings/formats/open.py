@@ -12,7 +12,7 @@ from rotor_recordings.motion.recording import Recording
 
 KINDS = (
     "a ROS 2 bag (folder, .mcap, .db3), a ROS 1 bag (.bag), a Vicon CSV (.csv), a TUM file (.tum, "
-    ".txt) or a flight (.npz)"
+    ".txt) or logs of Crazyflies (.npz)"
 )
 
 READERS: Registry[Callable[..., Recording]] = Registry(

@@ -65,11 +65,11 @@ def replay_recording(options: argparse.Namespace) -> int:
     if prediction.ended and len(prediction.flight.time) < LEAST:
         raise RotorError(f"the prediction ended {prediction.ended}")
     folder = new_folder(options.out, f"replay-{record.scenario.name}")
-    wishes = CompareOptions(offset=0.0, align="none", evo=False)
+    wanted = CompareOptions(offset=0.0, align="none", evo=False)
     comparison = compare(
         recording_of(prediction.flight, "prediction"),
         recording_of(record, options.recording),
-        wishes,
+        wanted,
     )
     summary = write_report(comparison, folder)
     write_scenario(folder, record.scenario)

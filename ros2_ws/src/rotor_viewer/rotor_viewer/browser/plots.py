@@ -12,10 +12,10 @@ import viser
 import viser.uplot
 
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
 from rotor_core.state import State
 from rotor_viewer.browser import heard
 from rotor_viewer.snapshots.snapshot import Snapshot
+from rotor_viewer.snapshots.sources import planned_names
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 NOTHING, ALL = "none", "all"
@@ -47,10 +47,6 @@ class Quantity:
     values: Callable[[Scenario, Sequence[Snapshot]], np.ndarray]
 
 
-def _planned(scenario: Scenario) -> list[str]:
-    return [team.entity for team in teams(scenario.model)]
-
-
 def _entities(scenario: Scenario) -> list[str]:
     return [e.name for e in scenario.model.entities]
 
@@ -68,7 +64,7 @@ def _states(pictures: Sequence[Snapshot]) -> State:
 
 
 def _error(scenario: Scenario, pictures: Sequence[Snapshot]) -> np.ndarray:
-    rows = [scenario.model.index(name) for name in _planned(scenario)]
+    rows = [scenario.model.index(name) for name in planned_names(scenario)]
     goals = np.array([p.goals for p in pictures])
     return 1e3 * np.linalg.norm(goals - _states(pictures).position[:, rows], axis=2)
 
@@ -78,7 +74,7 @@ def _tilt(scenario: Scenario, pictures: Sequence[Snapshot]) -> np.ndarray:
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "error": Quantity("mm", 1.0, _planned, _error),
+    "error": Quantity("mm", 1.0, planned_names, _error),
     "tension": Quantity(
         "N", 0.1, lambda s: list(s.model.cable_names), lambda _, p: np.array([x.tensions for x in p])
     ),

@@ -87,7 +87,6 @@ class Scene:
         self._server, self._scenario, self._root = server, scenario, root
         model = scenario.model
         self._poses = BodyPoses(scenario)
-        self._ups = [np.array([0.0, 0.0, 1.0])] * len(model.vehicles)
         scene = server.scene
         grounded = scenario.environment.contact is not None
         self._world = World(server, root, scenario.environment.ground_m if grounded else 0.0)
