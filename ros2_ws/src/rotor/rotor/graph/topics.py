@@ -172,6 +172,7 @@ def echo(topic: str, count: int) -> int:
 def rate(topic: str, seconds: float) -> int:
     """Print how often messages of a topic arrive, every second, for some time; 0: until Ctrl-C."""
     arrivals: deque[float] = deque(maxlen=WINDOW)
+    told_last = 0.0
     with _listening(topic) as (node, executor):
         _subscribe(node, topic, lambda _: arrivals.append(time.perf_counter()), raw=True)
         began = told = time.monotonic()
@@ -179,7 +180,12 @@ def rate(topic: str, seconds: float) -> int:
             executor.spin_once(timeout_sec=0.1)
             if time.monotonic() - told >= REPORT:
                 told = time.monotonic()
-                print(_rate_text(np.diff(list(arrivals))), flush=True)
+                if arrivals and arrivals[-1] <= told_last:
+                    silent = time.perf_counter() - arrivals[-1]
+                    print(f"nothing has come for {silent:.0f} s", flush=True)
+                else:
+                    print(_rate_text(np.diff(list(arrivals))), flush=True)
+                told_last = time.perf_counter()
     return 0 if len(arrivals) > 1 else 1
 
 

@@ -16,6 +16,10 @@ def _save(options: argparse.Namespace) -> int:
     folder = Path(options.folder).resolve()
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{options.folder}: is a file. Name a folder, new or not.")
+    if any(folder.glob("*.saved")):
+        raise ConfigError(
+            f"{options.folder}: holds a saved run already. Name a new folder, so that nothing is overwritten."
+        )
     for path in save_nodes(folder, play=options.play, namespace=options.namespace):
         print(path)
     where = options.namespace and f" --namespace {options.namespace}"

@@ -18,8 +18,11 @@ from rotor_core.state import State
 STANDS_STILL, STANDS_FOR = 0.05, 0.5
 """An entity has landed when it has been slower than this, m/s, for this long, s."""
 
-STANDS_WITHIN = 0.1
-"""... and within this of the height at which it stands, m."""
+STANDS_WITHIN, DEVIATIONS = 0.03, 3.0
+"""... and within this of the height at which it stands, m, and so many standard deviations of what is measured."""
+
+ENDS_WITHIN = 0.1
+"""... or within this of the height at which a way down ends on something, m."""
 
 UPRIGHT = 0.7
 """... and upright: cosine of its tilt."""
@@ -65,6 +68,7 @@ class Conditions:
         self._model: Model = scenario.model
         self._names = [e.name for e in scenario.model.entities]
         self._ground = scenario.environment.ground_m
+        self._stands_within = STANDS_WITHIN + DEVIATIONS * scenario.sensing.noise.position_m
         self._slow_since: dict[str, int] = {}
         self._began: int | None = None
 
@@ -89,9 +93,13 @@ class Conditions:
 
     def landed(self, entity: str, view: View, height: float | None = None) -> bool:
         """True if the entity stands, at ``height`` or on the ground."""
-        at = self.height_standing(entity) if height is None else height
+        highest = (
+            self.height_standing(entity) + self._stands_within
+            if height is None
+            else height + ENDS_WITHIN
+        )
         state = view.states[self._model.index(entity)]
-        stands = state[2] < at + STANDS_WITHIN and _cosine(state) > UPRIGHT
+        stands = state[2] < highest and _cosine(state) > UPRIGHT
         return bool(stands) and self.is_still(entity, view)
 
     def sees_cables(self, view: View) -> bool:

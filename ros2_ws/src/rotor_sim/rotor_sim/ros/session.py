@@ -106,7 +106,7 @@ class Session:
         self.time = SimTime(self.simulation)
         self.active = False
         self.epoch, self.period = epoch, 0
-        self._silent = False
+        self._silent = self._was_put_away = False
         self.is_held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
@@ -214,6 +214,7 @@ class Session:
         self.epoch, self.period = got["epoch"], got["period"]
         self.time.offset_ns, self.machine.failure = got["offset_ns"], got["failure"]
         self._outputs.waiting, self._outputs.topics_due = got["waiting"], got["topics_due"]
+        self._was_put_away = True  # whoever commanded it then has yet to come
         self._anchor()
         if self.is_over and not self.machine.failure:
             flown, wanted = self.flown, self.options.duration
@@ -240,7 +241,10 @@ class Session:
         if result.code is Code.OK:
             self._finish_steps(Result(Code.OPERATION_FAILED, "the state was changed meanwhile."))
             self._silent = False
-            self._anchor()
+            if self.machine.state is State.PAUSED:
+                self.health.ended()
+            else:
+                self._anchor()
             if self.machine.state is State.STOPPED:
                 self.reset()
             self._logger.info(f"{self.machine.state.name.lower()} at t = {self.time.seconds:.3f} s")
@@ -452,13 +456,14 @@ class Session:
         single = self.simulation.scenario.command_input != "team"
         if single and (self.options.pacing == "lockstep" or self.machine.is_stepping):
             self._outputs.odometry(self._measured)  # what such controllers answer
-        first = self.options.wait and not self._intake.heard
+        first = self.options.wait and (not self._intake.heard or self._was_put_away)
         if not first:
             self.health.asked()
         if first or self._waits or self.machine.is_stepping:
             if not self._await_answer(executor, epoch, announce=not first):
                 return None
             if first:
+                self._was_put_away = False
                 self._anchor()
         if self.options.pacing == "realtime" and not self.machine.is_stepping:
             self._await_deadline(executor, epoch)
