@@ -40,7 +40,8 @@ def rows(scenario: Scenario, found: Trim) -> list[tuple[str, str]]:
             out.append((f"{entity.name}: roll, pitch, yaw", f"{text} deg"))
     names = model.joint_names
     out += [
-        (f"{n}: effort", f"{e:.4f} N m or N") for n, e in zip(names, found.efforts, strict=True)
+        (f"{n}: effort", f"{e:.4f} N m or N" if np.isfinite(e) else "driven, unknown")
+        for n, e in zip(names, found.efforts, strict=True)
     ]
     for name, value in found.loads.items():
         if name.endswith("_rad"):
@@ -66,7 +67,7 @@ def plain(scenario: Scenario, found: Trim) -> dict:
         "engine_torques_n_m": dict(
             zip(model.helicopters, found.engine_torques.tolist(), strict=True)
         ),
-        "joint_efforts": found.efforts.tolist(),
+        "joint_efforts": [float(e) if np.isfinite(e) else None for e in found.efforts],
         "states": {e.name: s.tolist() for e, s in zip(model.entities, found.states, strict=True)},
         "loads": found.loads,
     }

@@ -41,7 +41,9 @@ def save_nodes(folder: Path, *, play: bool, namespace: str = "") -> list[str]:
                 service = f"{name}/save"
                 client = node.create_client(Save, service)
                 if name != "simulator" and not client.wait_for_service(LISTEN):
-                    tell(f"without a {name}: none that can be saved has been found within {LISTEN:g} s")
+                    tell(
+                        f"without a {name}: none that can be saved has been found within {LISTEN:g} s"
+                    )
                     continue
                 written.append(call(node, Save, service, Save.Request(folder=str(folder))).message)
         except RotorError:

@@ -302,7 +302,7 @@ class Scenario:
     seed: int = bounded(0, ge=0)
 
     def __post_init__(self) -> None:
-        rotors = self.actuation.mode == "rotors"
+        turning = self.actuation.mode != "wrench"
         for vehicle in self.model.vehicles if self.actuation.has_propellers else ():
             propeller = vehicle.rotors.propeller
             if not (propeller and propeller.mass_kg and min(propeller.inertia_kg_m2) > 0.0):
@@ -326,7 +326,7 @@ class Scenario:
                 raise ValueError(
                     f"forces: {keys.body} has drag of its own, and shape_drag would come on top. Give one of them."
                 )
-        rotor_drags = rotors and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
+        rotor_drags = turning and any(v.rotors.drag_n_s2_per_m for v in self.model.vehicles)
         felt = drags or rotor_drags or self.forces or self.model.helicopters
         felt = felt or any(c.diameter_m for c in self.model.cables)
         felt = felt or self.rotors_feel_air
@@ -334,7 +334,7 @@ class Scenario:
             raise EntryError(
                 ("environment", "wind"),
                 "moves nothing: no entity has drag. Give an entity `drag`, a heavy cable `diameter_m`, rotors "
-                "`inflow`, or `drag_n_s2_per_m` with actuation: rotors.",
+                "`inflow`, or `drag_n_s2_per_m` with an actuation other than wrench.",
             )
 
     def _check_air(self) -> None:

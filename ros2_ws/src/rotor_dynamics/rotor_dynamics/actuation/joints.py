@@ -254,7 +254,15 @@ class JointDrive:
         screw, reaction = rows[:, memory.S : memory.S + 6], rows[:, memory.U : memory.U + 6]
         efforts = np.sum(reaction * motion + screw * bias, axis=1)
         efforts += rows[:, memory.ARMATURE] * rows[:, memory.DRIVE]
-        return np.asarray(efforts)
+        return np.asarray(efforts - self._passive(rows))
+
+    def _passive(self, rows: np.ndarray) -> np.ndarray:
+        """What springs, damping and friction of the joints give, (n_joints,) (T.7)."""
+        angles, rates = self.states.T
+        springs = rows[:, memory.STIFFNESS] * (rows[:, memory.REST] - angles)
+        slow = np.where(rows[:, memory.FRICTION] != 0.0, rows[:, memory.FRICTION_SPEED], 1.0)
+        friction = rows[:, memory.FRICTION] * np.tanh(rates / slow)
+        return np.asarray(springs - rows[:, memory.DAMPING] * rates - friction)
 
     def hold(self, i: int, angle: float) -> None:
         """Hold a driven joint at ``angle``; before the state is set."""

@@ -251,7 +251,9 @@ class System:
         if self.bodies[r.body].inertia_B is None and not self._is_welded(r.body):
             raise ModelError(f"{place}: {self.bodies[r.body].name!r} is a point mass.")
         if abs(float(np.linalg.norm(r.axis)) - 1.0) > 1e-9:
-            raise ModelError(f"{place}: axis must have length 1, got {list(r.axis)}.")
+            raise ModelError(
+                f"{place}: axis must have length 1, got {np.asarray(r.axis).tolist()}."
+            )
         if not -1 <= r.joint < len(self.joints) or (r.joint >= 0 and r.inertia):
             raise ModelError(
                 f"{place}: joint must be -1..{len(self.joints) - 1}, and inertia then 0 (the link has it), "

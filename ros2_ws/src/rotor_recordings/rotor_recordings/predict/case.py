@@ -121,14 +121,14 @@ def system_from_case(case: dict) -> System:
         for w in case.get("welds", [])
     )
     rotors = tuple(
-        Rotor(r["body"], np.array(r["axis"], float), inertia=float(r["inertia"]))
+        Rotor(r["body"], _direction(r["axis"]), inertia=float(r["inertia"]))
         for r in case.get("rotors", [])
     )
     joints = tuple(
         Joint(
             j["parent"],
             j["child"],
-            np.array(j["axis"], float) / np.linalg.norm(j["axis"]),
+            _direction(j["axis"]),
             np.array(j["origin"], float),
             name=f"joint{i + 1}",
         )
@@ -136,6 +136,19 @@ def system_from_case(case: dict) -> System:
     )
     inputs, _ = _pushes(case)
     return System(bodies, cables, welds, inputs, float(case.get("g", 9.81)), rotors, joints=joints)
+
+
+def _direction(axis: Sequence[float]) -> np.ndarray:
+    """Unit vector along an axis of any length, (3,): files hold rounded numbers.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    vector = np.array(axis, float)
+    length = float(np.linalg.norm(vector))
+    if not 0.0 < length < np.inf:
+        raise ConfigError(f"axis: must be three numbers that are not all zero, got {axis}.")
+    return vector / length
 
 
 def _rope(rope: dict, middles: Mapping[int, np.ndarray]) -> Cable:

@@ -7,7 +7,7 @@ Taken every now and then from the speeds of the rotors, whose rates are means ov
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, nan, sqrt
+from math import copysign, inf, nan, sqrt
 
 import numpy as np
 
@@ -74,16 +74,17 @@ def run_train(speeds, period, torque_factors, settings, state, motors):
         drag = torque_factors[k] * settings[DRAG] * speed * abs(speed)
         torque = drag + settings[INERTIA] * rate
         idle = settings[IDLE_CURRENT] if abs(speed) > 0.0 else 0.0
-        current = torque * per_volt + idle
+        # speed follows with its lag, whatever that takes: at the shaft no more than this is counted
+        counted = torque
+        if abs(torque * speed) > settings[MOST_POWER]:
+            counted = copysign(settings[MOST_POWER] / speed, torque)
+        current = counted * per_volt + idle
         if resistance != 0.0 and with_battery:  # no more flows than that through the motor
             most = open_circuit(settings, state) / resistance
             current = min(max(current, -most), most)
         steady = max(steady, drag * per_volt + idle)
         voltage = speed / per_volt + resistance * current
         power = voltage * current
-        # speed follows with its lag, whatever that takes: no more than this is counted
-        if settings[MOST_POWER] < inf:
-            power = min(max(power, -settings[MOST_POWER]), settings[MOST_POWER])
         motor[SPEED], motor[TORQUE], motor[CURRENT] = speed, torque, current
         motor[VOLTAGE], motor[POWER] = voltage, power
         total += power

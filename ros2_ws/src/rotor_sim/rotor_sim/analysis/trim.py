@@ -57,7 +57,7 @@ class Trim:
         velocity: of the flight in W, (3,) m/s.
         commands: thrust and moment, or collective, lateral, longitudinal and tail force, (n_vehicles, 4).
         engine_torques: of helicopters, (n,) N m.
-        efforts: of the joints of arms, (n_joints,).
+        efforts: of the joints of arms, (n_joints,); NaN of driven ones while a cable pulls, which nobody knows.
         states: of all entities at the start of a period, (n, 13).
         joints: angles and rates of all joints then, (n, 2).
         inflow: induced velocities then, (n_discs,) m/s.
@@ -82,7 +82,7 @@ class Trim:
         return not self.reason
 
 
-def _check_air(scenario: Scenario) -> None:
+def _check_air(scenario: Scenario, climb: float) -> None:
     air, wind = scenario.environment, scenario.environment.wind
     batteries = (v.battery for v in scenario.model.vehicles)
     for key, there in (
@@ -92,6 +92,7 @@ def _check_air(scenario: Scenario) -> None:
             "environment.ground_effect with actuation: wrench (it does with rotors)",
             air.ground_effect and scenario.actuation.mode == "wrench",
         ),
+        ("environment.ground_effect on the way up or down", air.ground_effect and climb != 0.0),
         ("battery.assumed_v", any(b is not None and b.assumed_v is not None for b in batteries)),
         ("environment.wind.profile", wind.profile),
         ("environment.wind.obstacle_wakes", wind.obstacle_wakes),
@@ -128,7 +129,7 @@ def trim(
     if wanted.shape != (3,) or not np.isfinite(wanted).all():
         raise ContractError(f"trim: velocity must be 3 finite numbers, got {velocity}.")
     mode = "wrench" if scenario.actuation.mode == "wrench" else "rotors"
-    _check_air(scenario)
+    _check_air(scenario, velocity[2])
     calm = replace(
         scenario.environment.wind, gusts=(), fronts=(), turbulence=None, frozen_turbulence=None
     )

@@ -370,8 +370,11 @@ class SteadyWorld:
         _, _, _, commands, torques, efforts = self._split(x)
         engine = self.engine
         states = engine.motion[: len(self._initial), FULL_STATE].copy()
+        n = len(efforts)
+        driven = engine.joints.is_driven[:n]  # what these need follows from the rest
+        efforts = np.where(driven, engine.joints.told_efforts[:n], efforts)
         return Outcome(
-            commands.copy(), torques.copy(), efforts.copy(), states, engine.joints.states,
+            commands.copy(), torques.copy(), efforts, states, engine.joints.states,
             engine.swash.inflow,
         )  # fmt: skip
 

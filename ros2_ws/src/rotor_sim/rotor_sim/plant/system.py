@@ -10,7 +10,7 @@ from transforms3d.quaternions import quat2mat
 from rotor_core.config.attachments.cable import CableAttachment, Cylinder
 from rotor_core.config.extensions import FORCES
 from rotor_core.config.loader import plant_model
-from rotor_core.config.model import Model
+from rotor_core.config.model import Model, Payload, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import wxyz_from_rpy_deg
@@ -78,7 +78,7 @@ def system_from_scenario(scenario: Scenario) -> System:
             np.array(e.drag.quadratic_n_s2_per_m2),
             np.array(e.drag.rate_n_m_s),
             np.array(e.drag.rate_cubic_n_m_s3),
-            None if e.drag.center_of_pressure_m is None else np.array(e.drag.center_of_pressure_m),
+            _centre_of_pressure(scenario, e),
         )
         for i, e in enumerate(model.entities)
         if e.drag is not None
@@ -149,6 +149,19 @@ def system_from_scenario(scenario: Scenario) -> System:
         solids_from_scenario(scenario, model),
         rigid_law(scenario),
     )
+
+
+def _centre_of_pressure(scenario: Scenario, entity: Vehicle | Payload) -> np.ndarray | None:
+    """Where the air pushes at an entity, in its frame, (3,) m; None: at the centre of mass of its body.
+
+    The body of a vehicle whose propellers are bodies of their own is its frame alone, whose centre is elsewhere.
+    """
+    assert entity.drag is not None
+    if entity.drag.center_of_pressure_m is not None:
+        return np.array(entity.drag.center_of_pressure_m)
+    if scenario.actuation.has_propellers and isinstance(entity, Vehicle):
+        return np.array(entity.com_m)
+    return None
 
 
 def _sheave(c: Cylinder, body: int) -> Sheave:
