@@ -262,17 +262,33 @@ def test_a_gate_that_is_too_narrow_is_told():
         make_plans(scenario)
 
 
+CARRIED = (
+    "schema: 1\nmodel: {vehicles: [{use: dragonfly}, {use: dragonfly, name: other}], payloads: [{use: triangular, name: payload}, "
+    "{name: cube, mass_kg: 0.1, inertia_kg_m2: [1e-4, 1e-4, 1e-4], shape: {type: box, size_m: [0.1, 0.1, 0.1]}}]}\n"
+    "controller: {use: quadrotor}\n"
+    "environment: {contact: {LAW}, obstacles: [{name: box, shape: {type: box, size_m: [1, 1, 1]}, position_m: [5, 5, 0.5]},"
+    "{name: ball, shape: {type: sphere, radius_m: 1.0}, position_m: [9, 9, 0]}]}"
+)
+
+
 def test_contact_holds_payloads_off_boxes_and_rotors_still_count():
+    """What meets is looked for where nothing stops it: always between rotors and all else."""
     scenario = load_scenario("slalom_gates")
-    carried = scenario_from_text(
-        "schema: 1\nmodel: {vehicles: [{use: dragonfly}], payloads: [{use: triangular}]}\ncontroller: {use: quadrotor}\n"
-        "environment: {contact: {}, obstacles: [{name: box, shape: {type: box, size_m: [1, 1, 1]}, position_m: [5, 5, 0.5]},"
-        "{name: ball, shape: {type: sphere, radius_m: 1.0}, position_m: [9, 9, 0]}]}"
-    )
-    assert ("payload", "gate1") in Clearances(scenario).pairs
-    assert ("payload", "box") not in Clearances(carried).pairs
-    assert ("quad1", "box") in Clearances(carried).pairs
-    assert ("payload", "ball") in Clearances(carried).pairs  # contact does not know balls
+    assert ("payload", "gate1") in Clearances(scenario, margins=False).pairs
+    passing = Clearances(scenario_from_text(CARRIED.replace("LAW", "")), margins=False).pairs
+    assert ("payload", "box") not in passing
+    assert ("quad1", "box") in passing and ("quad1", "cube") in passing
+    assert ("payload", "ball") in passing  # contact does not know balls
+    rigid = Clearances(scenario_from_text(CARRIED.replace("LAW", "law: rigid")), margins=False)
+    assert ("payload", "ball") not in rigid.pairs and ("payload", "cube") not in rigid.pairs
+    assert {("quad1", "other"), ("other", "quad1"), ("quad1", "cube")} <= set(rigid.pairs)
+
+
+@pytest.mark.parametrize("law", ["", "law: rigid"])
+def test_what_is_held_off_by_contact_is_kept_away_from_all_the_same(law):
+    """Distances of flights and of paths around obstacles are of everything, whatever stops it in the end."""
+    free = Clearances(scenario_from_text(CARRIED.replace("contact: {LAW}, ", ""))).pairs
+    assert set(free) <= set(Clearances(scenario_from_text(CARRIED.replace("LAW", law))).pairs)
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,12 @@ class Clearances:
     """Distances of the pairs of a scenario that nothing else keeps apart, from states in blocks of any length (G.4).
 
     Vehicles, links of arms, payloads and taut cables against obstacles, each other and the ground. Left out are
-    pairs that are joined, those that contact holds apart (payloads and boxes, feet and the ground), slack cables,
-    which have no shape, links of one vehicle against each other, and what arms are there to touch.
+    pairs that are joined, slack cables, which have no shape, links of one vehicle against each other, and what arms are
+    there to touch. Where only meetings are looked for, those that contact holds apart are left out too, but for rotors.
 
     Args:
         scenario: who is there.
-        margins: whether :attr:`margins` are wanted; without them only what touches is looked at closely.
+        margins: whether :attr:`margins` are wanted; without them only what touches, and nothing stops, is looked at.
 
     Attributes:
         pairs: names of every pair.
@@ -63,7 +63,7 @@ class Clearances:
 
     def __init__(self, scenario: Scenario, *, margins: bool = True) -> None:
         self._arms = ArmMotion(scenario.model)
-        found = Pairs(scenario, self._arms)
+        found = Pairs(scenario, self._arms, resisted=margins)
         self.pairs: tuple[Names, ...] = tuple(found.groups)
         self.tied = frozenset(found.tied)
         self._margins = margins

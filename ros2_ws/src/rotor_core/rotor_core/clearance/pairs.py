@@ -23,7 +23,7 @@ from rotor_core.clearance.solids import (
 )
 from rotor_core.config.environment import RIGID
 from rotor_core.config.mission import AttachStep, HookStep
-from rotor_core.config.model import Payload, Vehicle
+from rotor_core.config.model import Box, Payload, Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import Link, link_name
 from rotor_core.config.vehicles.outline import linked_places
@@ -63,6 +63,7 @@ class Pairs:
     Args:
         scenario: who is there.
         arms: of its vehicles.
+        resisted: whether there are pairs that contact holds apart, too; else of these only rotors, which nothing stops.
 
     Attributes:
         solids: of all owners.
@@ -71,7 +72,7 @@ class Pairs:
         tied: names of cables with what they are tied to.
     """
 
-    def __init__(self, scenario: Scenario, arms: ArmMotion) -> None:
+    def __init__(self, scenario: Scenario, arms: ArmMotion, *, resisted: bool) -> None:
         model, environment = scenario.model, scenario.environment
         self.solids: list[Solid] = []
         self.owners: list[Owner] = []
@@ -85,28 +86,25 @@ class Pairs:
         self._links: dict[str, int | None] = {}
         self._whole: dict[str, int] = {}
         self._discs: dict[str, int] = {}
+        self._hulls: dict[str, int] = {}
         for name, row in self._rows.items():
             self._add_entity(name, row)
         standing = {o.name: self._add(obstacle_solids(o), STANDS) for o in environment.obstacles}
         carries = environment.contact is not None
-        rigid = environment.contact is not None and environment.contact.law == RIGID
+        stops = carries and not resisted
+        rigid = (
+            not resisted and environment.contact is not None and environment.contact.law == RIGID
+        )
         for i, entity in enumerate(model.entities):
             for obstacle in environment.obstacles:
-                held_off = rigid or (carries and bool(obstacle.boxes))
-                self._pair(
-                    (entity.name, obstacle.name),
-                    self._part(entity, held_off),
-                    standing[obstacle.name],
-                )
+                held_off = rigid or (stops and bool(obstacle.boxes))
+                part = self._discs.get(entity.name) if held_off else self._whole[entity.name]
+                self._pair((entity.name, obstacle.name), part, standing[obstacle.name])
             linked = linked_places(model, entity.name)
             for other in model.entities[:i]:
-                held_off = rigid or (carries and Payload in (type(entity), type(other)))
+                held_off = rigid or (stops and (_is_box(entity) or _is_box(other)))
                 if other.name not in linked:
-                    self._pair(
-                        (other.name, entity.name),
-                        self._part(other, held_off),
-                        self._part(entity, held_off),
-                    )
+                    self._pair_entities(other.name, entity.name, held_off)
         ground = self._add([ground_solid(environment.ground_m)], STANDS) if carries else None
         self._add_links(scenario, standing, ground)
         self._add_cables(standing, ground)
@@ -134,12 +132,19 @@ class Pairs:
             first = len(self.solids) - len(discs) - 1
             self.owners.append(Owner(row, first, first + len(discs)))
             self._discs[name] = len(self.owners) - 1
+            self.owners.append(Owner(row, first + len(discs), len(self.solids)))
+            self._hulls[name] = len(self.owners) - 1
         assert owner is not None
         self._whole[name] = owner
 
-    def _part(self, entity: Vehicle | Payload, held_off: bool) -> int | None:
-        """An entity as it can pass through something: of what contact holds off only the rotors can."""
-        return self._discs.get(entity.name) if held_off else self._whole[entity.name]
+    def _pair_entities(self, a: str, b: str, held_off: bool) -> None:
+        """Two entities: of those that contact holds off, the rotors of each with all of the other."""
+        if not held_off:
+            self._pair((a, b), self._whole[a], self._whole[b])
+            return
+        self._pair((a, b), self._discs.get(a), self._whole[b])
+        # rotors among each other are in the first, where there are such
+        self._pair((b, a), self._discs.get(b), self._hulls.get(a, self._whole[a]))
 
     def _add_links(
         self, scenario: Scenario, standing: dict[str, int | None], ground: int | None
@@ -238,6 +243,11 @@ class Pairs:
                 kept = kept[1 + int(reach * cable.segments / cable.length_m + 0.5) :]
             kept.reverse()
         return kept
+
+
+def _is_box(entity: Vehicle | Payload) -> bool:
+    """True for payloads whose surface stops others where contact is compliant."""
+    return isinstance(entity, Payload) and isinstance(entity.shape, Box)
 
 
 def _taken(scenario: Scenario, vehicle: str) -> set[str]:
