@@ -20,6 +20,7 @@ from rigid_worlds import (
     made,
     state,
 )
+from transforms3d.euler import euler2quat
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 from rotor_core.clearance.gjk import hull_distance
@@ -591,3 +592,67 @@ def test_what_cannot_be_is_refused():
         )
     with pytest.raises(ContractError, match="rigid contact"):
         Engine(System((box_body(),), solids=(box(0),)), integrator="dopri5")
+
+
+# --- faces with many corners, and thin ones -----------------------------------------------------------
+
+
+def polygon(n, radius=0.3, half=0.01):
+    """A plate with n corners, as a solid of body 0."""
+    angles = 0.1 + 2.0 * np.pi * np.arange(n) / n
+    rims = [(radius * np.cos(a), radius * np.sin(a), z) for a in angles for z in (-half, half)]
+    return Solid(0, np.array(rims))
+
+
+def plate(mass=1.0, radius=0.3):
+    return Body("plate", mass, mass * radius**2 * np.diag([0.25, 0.25, 0.5]))
+
+
+@pytest.mark.parametrize("n", [8, 12, 20, 33, 64])
+def test_a_plate_stands_however_many_corners_it_has(n):
+    """From rest: nothing moves, and nothing is gained. With 64 corners all of one side were once taken for the face."""
+    engine = made([plate()], [polygon(n), GROUND], [state((0, 0, 0.01))])
+    start = energy(engine)
+    engine.run(1000)
+    row = engine.update_kinematics()[0]
+    assert abs(row[2] - 0.01) < 1e-13 and np.abs(row[7:13]).max() < 1e-9
+    assert abs(energy(engine) - start) < 1e-12 and engine.accuracy.unsettled == 0
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_plate_with_many_corners_tumbles_to_rest_and_gains_nothing(restitution):
+    tumbling = state((0, 0, 0.2), euler2quat(0.05, 0.02, 0.3), (1.0, 0, 0), (0.5, 0.3, 4.0))
+    law = RigidContact(0.5, restitution)
+    engine = made([plate()], [polygon(20), GROUND], [tumbling], law)
+    energies = []
+    for _ in range(2500):
+        engine.run(1)
+        energies.append(energy(engine))
+    assert (np.array(energies) - np.minimum.accumulate(energies)).max() < 1e-11
+    assert energies[-1] == pytest.approx(G * 0.01, abs=1e-6)
+
+
+def test_a_box_stands_on_the_rim_of_a_post():
+    """Sixteen points of a disc under a larger face: all of them count, in every trial of a step."""
+    post = Solid(WORLD, np.array([[0, 0, 0], [0, 0, 0.5]]), disc=0.1)
+    engine = made([box_body()], [box(0), post], [state((0.02, 0.01, 0.55))])
+    start = energy(engine)
+    engine.run(1000)
+    assert np.abs(engine.update_kinematics()[0][7:13]).max() < 1e-9
+    assert abs(energy(engine) - start) < 1e-10
+
+
+@pytest.mark.parametrize("size", [(20, 20, 0.01), (100, 100, 0.05), (30, 0.6, 0.01)])
+def test_a_floor_may_be_thin(size):
+    """Its lower side is no part of its upper one: what lands on it stops there."""
+    below = np.array([0.0, 0.0, 0.5 * size[2]])
+    floor = Solid(WORLD, 0.5 * np.array(size) * np.array(CORNERS) - below)
+    engine = made([box_body()], [box(0), floor], [state((0.1, 0.05, 0.06), v=(0, 0, -1.0))])
+    engine.run(500)
+    row = engine.update_kinematics()[0]
+    assert row[2] == pytest.approx(0.05, abs=1e-9) and np.abs(row[7:13]).max() < 1e-6
+
+
+def test_a_face_with_too_many_corners_is_refused():
+    with pytest.raises(ModelError, match="a face has 65 corners, at most 64"):
+        made([plate()], [polygon(65), GROUND], [state((0, 0, 0.01))])

@@ -23,9 +23,6 @@ PART = "rigid contact"
 APART = 1e-10
 """Cores closer than this overlap: the normal is then that of before, m."""
 
-FLUSH = 1e-3
-"""Corners belong to one face while they are within this share of the size of the hull behind the foremost one."""
-
 UPRIGHT, LYING = 0.999, 1e-3
 """Cosines between the axis of a disc and the normal: above the first its face is shown, below the second its side."""
 
@@ -40,6 +37,9 @@ OVER_FACE = 1.0 - 1e-12
 
 SAME_POINT = 1e-9
 """Corners closer than this are one, m."""
+
+ASKEW = 0.2371
+"""First direction in which thinned faces reach far, in steps between directions: no axis of a common polygon."""
 
 VECTOR = together(FLOAT, FLOAT, FLOAT)
 
@@ -154,7 +154,7 @@ def show(world, h, n, first):
     if row[memory.HULL_DISC] > 0.0:
         count = show_disc(world, h, n, first)
     else:
-        most = dot(corner_along(world, h, n), n) - FLUSH * row[memory.HULL_REACH]
+        most = dot(corner_along(world, h, n), n) - row[memory.HULL_FLUSH]
         for i in range(number[memory.FIRST_CORNER], number[memory.END_CORNER]):
             corner = get3(world.corners[i], 0)
             if dot(corner, n) >= most and count < memory.MOST_CORNERS:
@@ -275,23 +275,43 @@ def edges_cross(world, a, b, n):
 
 
 @inlined
-def append(world, m, n, count, place, normal, gap, owner):
-    """One more point of a meeting, which moves with ``owner``, as row ``n + count`` of the touches; their number.
+def thin(world, first, count, n):
+    """Leave of a face the corners that reach farthest in MOST_POINTS directions across n, in their order; their number.
 
-    Beyond the most that are kept it takes the place of the one that is nearest to another; the deepest always stays.
+    By place alone: how deep each is changes from trial to trial of a step, and which are left must not.
     """
-    if count < memory.MOST_POINTS and n + count >= world.touches.shape[0]:
+    if count <= memory.MOST_POINTS:
+        return count
+    x, y = tangents(n)
+    for i in range(first, first + count):
+        world.scratch[i, 3] = 0.0
+    for k in range(memory.MOST_POINTS):
+        angle = 2.0 * pi * (k + ASKEW) / memory.MOST_POINTS
+        way = add(scale(cos(angle), x), scale(sin(angle), y))
+        best, farthest = first, dot(get3(world.scratch[first], 0), way)
+        for i in range(first + 1, first + count):
+            far = dot(get3(world.scratch[i], 0), way)
+            if far > farthest:
+                best, farthest = i, far
+        world.scratch[best, 3] = 1.0
+    kept = 0
+    for i in range(first, first + count):
+        if world.scratch[i, 3] != 0.0:
+            put3(world.scratch[first + kept], 0, get3(world.scratch[i], 0))
+            kept += 1
+    return kept
+
+
+@inlined
+def append(world, m, n, count, place, normal, gap, owner):
+    """One more point of a meeting, which moves with ``owner``, as row ``n + count`` of the touches; their number."""
+    at = n + count
+    if count == memory.MOST_POINTS or at >= world.touches.shape[0]:
         return count
     for i in range(count):
         away = sub(get3(world.touches[n + i], memory.TOUCH_PLACE), place)
         if dot(away, away) < SAME_POINT * SAME_POINT:
             return count
-    at = n + count
-    if count == memory.MOST_POINTS:
-        at = most_crowded(world, n, count, place, gap)
-        if at < 0:
-            return count
-        count -= 1
     put3(world.touches[at], memory.TOUCH_PLACE, place)
     put3(world.touches[at], memory.DIRECTIONS, normal)
     world.touches[at, memory.TOUCH_GAP] = gap
@@ -301,38 +321,13 @@ def append(world, m, n, count, place, normal, gap, owner):
 
 
 @inlined
-def most_crowded(world, n, count, place, gap):
-    """Row of the point that is nearest to another one, or -1 if ``place`` is nearer to one than that.
-
-    Never that of the deepest point; and where ``gap`` is deeper than all, ``place`` is taken, however near it is.
-    """
-    deepest = n
-    for i in range(1, count):
-        if world.touches[n + i, memory.TOUCH_GAP] < world.touches[deepest, memory.TOUCH_GAP]:
-            deepest = n + i
-    nearest = 1e300
-    if gap >= world.touches[deepest, memory.TOUCH_GAP]:
-        for i in range(count):
-            away = sub(get3(world.touches[n + i], memory.TOUCH_PLACE), place)
-            nearest = min(nearest, dot(away, away))
-    at = -1
-    for i in range(count):
-        for j in range(i):
-            here = get3(world.touches[n + i], memory.TOUCH_PLACE)
-            away = sub(here, get3(world.touches[n + j], memory.TOUCH_PLACE))
-            if dot(away, away) < nearest:
-                nearest, at = dot(away, away), n + (j if n + i == deepest else i)
-    return at
-
-
-@inlined
 def meet_ground(world, m, a, b, n):
     """Points of hull a over the ground b (N.3); their number."""
     down = (0.0, 0.0, -1.0)
     first, height = memory.FEATURE_A, world.hulls[b, memory.HULL_CENTRE_W + 2]
     ball = world.hulls[a, memory.HULL_BALL]
     count = 0
-    for i in range(show(world, a, down, first)):
+    for i in range(thin(world, first, show(world, a, down, first), down)):
         corner = get3(world.scratch[first + i], 0)
         gap = corner[2] - ball - height
         place = (corner[0], corner[1], 0.5 * (corner[2] - ball + height))
@@ -446,7 +441,7 @@ def meet_hulls(world, m, a, b, n):
             first, cut = lay_over(world, memory.FEATURE_A, n_a, memory.FEATURE_B, n_b, backward)
         else:
             first, cut = lay_over(world, memory.FEATURE_B, n_b, memory.FEATURE_A, n_a, normal)
-        for i in range(cut):
+        for i in range(thin(world, first, cut, normal)):
             point = get3(world.scratch[first + i], 0)
             if a_is_cut:
                 gap = height_over(world, memory.FEATURE_B, n_b, point, normal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rotor_core.kernels.jit import constants
 from rotor_core.rows import Row
 
-MOST_POINTS, MOST_CORNERS = constants(8, 32)
+MOST_POINTS, MOST_CORNERS = constants(32, 64)
 """Points at which two hulls touch, and corners of one feature of a hull."""
 
 hull = Row("hull", "A convex solid of a body: the hull of points, widened by a disc and a ball.")
@@ -16,6 +16,7 @@ CORE_DISC = hull("m", "the same of the core")
 HULL_BALL = hull("m", "radius of the ball: by so much edges are round")
 HULL_CENTRE = hull("m", "centre from the centre of mass, body axes", shape=(3,))
 HULL_REACH = hull("m", "radius of the sphere about the centre that holds it")
+HULL_FLUSH = hull("m", "corners of one face lie no farther behind each other")
 HULL_ARM = hull("m", "of its farthest point from the centre of mass")
 HULL_BELT = hull("m/s", "of its surface against the body, body axes", shape=(3,))
 hull.group("work")
@@ -97,7 +98,7 @@ OPEN, SLOW, COMES_FAST, HITS_NOW = constants(0, 1, 2, 3)
 A_OWNS, B_OWNS, NOBODY_OWNS = constants(0, 1, 2)
 """A corner or a round surface belongs to one body and slides over the other; a crossing of edges to none."""
 
-FEATURE_A, FEATURE_B, CLIPPED, CLIPPED_NEXT, SCRATCH = constants(0, 32, 64, 128, 192)
+FEATURE_A, FEATURE_B, CLIPPED, CLIPPED_NEXT, SCRATCH = constants(0, 64, 128, 256, 384)
 """Rows of ``scratch``: two features, and the two sides of clipping."""
 GJK_ROWS, NEAREST_ROWS = constants(14, 2)
 """Rows of the work of :mod:`rotor_core.clearance.gjk`."""

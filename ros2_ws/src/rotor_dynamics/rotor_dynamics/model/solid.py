@@ -15,6 +15,10 @@ from rotor_dynamics.model.body import WORLD, Body
 CORE_MARGIN, CORE_SHARE = 1e-4, 0.05
 """The core of a solid is smaller by this on every side, m, at most this share of half its smallest width."""
 
+FLUSH, FLUSH_OF_WIDTH = 1e-3, 0.1
+"""Corners belong to one face while they are within this share of the size of the solid behind the foremost one, and
+this share of its smallest width: the other side of a thin plate is another face."""
+
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -63,11 +67,8 @@ class Solid:
                 moved = points - np.outer(np.sign(along - middle) * margin, self.axis)
                 return moved, self.disc - margin
         else:
-            try:
-                planes = scipy.spatial.ConvexHull(points).equations
-            except (scipy.spatial.QhullError, ValueError):
-                planes = None
-            if planes is not None:
+            planes = _faces(points)
+            if len(planes):
                 centre = points.mean(axis=0)
                 inside = -(planes[:, :3] @ centre + planes[:, 3])
                 planes[:, 3] += min(CORE_MARGIN, CORE_SHARE * inside.min())
@@ -77,6 +78,38 @@ class Solid:
         raise ModelError(
             f"solid of body {self.body}: has no thickness. Give it a ball, or points that are not in one plane."
         )
+
+
+def _faces(points: np.ndarray) -> np.ndarray:
+    """Unit normals outwards and offsets of the faces of a hull, (n, 4); none where it is flat."""
+    try:
+        return np.asarray(scipy.spatial.ConvexHull(points).equations)
+    except (scipy.spatial.QhullError, ValueError):
+        return np.zeros((0, 4))
+
+
+def flush_of(points: np.ndarray, reach: float) -> float:
+    """How far corners of one face of a hull may lie behind each other, m.
+
+    Args:
+        points: of the hull, (n, 3).
+        reach: radius of the sphere that holds the solid, m.
+
+    Raises:
+        ModelError: a face has more corners than can be kept.
+    """
+    faces = _faces(points)
+    if not len(faces):
+        return FLUSH * reach
+    heights = points @ faces[:, :3].T
+    flush = min(FLUSH * reach, FLUSH_OF_WIDTH * float(np.ptp(heights, axis=0).min()))
+    corners = int((heights > heights.max(axis=0) - flush).sum(axis=0).max())
+    if corners > memory.MOST_CORNERS:
+        raise ModelError(
+            f"rigid contact: a face has {corners} corners, at most {int(memory.MOST_CORNERS)} are known. Give the "
+            "shape fewer points, or make it a cylinder."
+        )
+    return flush
 
 
 @dataclass(frozen=True)
@@ -191,7 +224,7 @@ def fill_solids(
             s.ball,
         )
         row[memory.HULL_CENTRE : memory.HULL_CENTRE + 3] = centre
-        row[memory.HULL_REACH] = far
+        row[memory.HULL_REACH], row[memory.HULL_FLUSH] = far, flush_of(points, far)
         row[memory.HULL_ARM] = np.linalg.norm(points, axis=1).max() + s.disc + s.ball
         row[memory.HULL_BELT : memory.HULL_BELT + 3] = R @ s.belt
         end = first + len(points)
