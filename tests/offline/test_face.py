@@ -162,6 +162,18 @@ def test_plan_through_samples_passes_them_smoothly():
         rotor.Plan.from_samples(t[::-1], points)
 
 
+@pytest.mark.parametrize("ramp", [10.0, 1.0, 0.5, 0.1])
+def test_a_figure_eight_with_a_short_ramp_is_no_faster(ramp):
+    """Its largest speed is that at the crossing, sqrt(w^2/4 + h^2) 2 pi / T: ramps stay on the curve."""
+    plan = rotor.trajectories.figure_eight(np.zeros(3), 2.0, 1.0, 20.0, ramp=ramp)
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 4001)])
+    x, y = rows[:, 0], rows[:, 1]
+    # of the curve: y = h x / (w/2) sqrt(1 - (2x/w)^2) / 2 ... squared, without the phase
+    np.testing.assert_allclose(y**2, x**2 * (1.0 - x**2), atol=5e-4)
+    fastest = np.linalg.norm(rows[:, 3:6], axis=1).max()
+    assert fastest == pytest.approx(np.sqrt(2.0) * 2.0 * np.pi / 20.0, rel=3e-3)
+
+
 def test_figure_eight_is_a_lemniscate_from_rest_to_rest():
     """y^2 = h^2 (x/w)^2 (1 - 4 x^2 / w^2) with full width w and height h: Gerono's curve."""
     w, h = 2.0, 1.0

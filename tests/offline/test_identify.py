@@ -183,6 +183,10 @@ def test_changes_of_states_are_told_in_their_axes():
     assert tuple(there[0, [0, 8, 12]]) == (1.0, 2.0, 3.0)
     leaned = np.sqrt(0.5) * np.array([np.cos(0.1), np.sin(0.1), np.sin(0.1), np.cos(0.1)])
     np.testing.assert_allclose(there[0, 3:7], leaned, atol=1e-15)
+    state[
+        0, 3:7
+    ] *= -1.0  # the same attitude, as trackers may tell it: what is near it is told so, too
+    np.testing.assert_allclose(moved(state, change)[0, 3:7], -leaned, atol=1e-15)
 
 
 def test_predictions_that_are_lost_have_no_slope(flown):

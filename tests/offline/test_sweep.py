@@ -385,6 +385,32 @@ def test_the_command_reports_and_the_worst_flies_again(tmp_path, capsys):
     assert "does not answer" in capsys.readouterr().err
 
 
+def test_a_study_that_was_edited_is_not_gone_on_with(tmp_path):
+    """Flights of the old numbers and of the new ones would stand in one table."""
+    path, out = study(tmp_path), tmp_path / "out"
+    sweep(str(path), out=str(out), workers=0)
+    next((out / CHUNKS).glob("*.parquet")).unlink()
+    kept = out / "study.yaml"
+    kept.write_text(kept.read_text().replace("1.2", "1.4"))
+    with pytest.raises(ConfigError, match="has been changed since the first flights"):
+        sweep("", resume=str(out), workers=0)
+    kept.write_text(kept.read_text().replace("1.4", "1.2"))
+    assert sweep("", resume=str(out), workers=0).table.num_rows == 10
+
+
+@pytest.mark.parametrize(
+    "metrics", ["own.py:mass", "own.py:seed", "own.py:load, other.py:load", "lost, own.py:lost"]
+)
+def test_columns_of_a_study_do_not_overwrite_each_other(tmp_path, metrics):
+    """A function of the user had replaced the numbers that were drawn."""
+    for name in ("own.py", "other.py"):
+        functions = ("mass", "seed", "load", "lost")
+        text = "".join(f"def {f}(flight):\n    return 1.0\n" for f in functions)
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match="which there is already"):
+        sweep(str(study(tmp_path, metrics=metrics)), out=str(tmp_path / "out"), workers=0)
+
+
 def test_the_shipped_study_is_right():
     from rotor_core.config.catalog import shipped
     from rotor_flight.studies.study import locate_study

@@ -136,6 +136,11 @@ def _find(name: str, functions: dict[str, str]) -> Metric:
     return space[function]
 
 
+def label_of(name: str) -> str:
+    """Column of a metric: its name, or that of the user's function."""
+    return name.partition(":")[2] or name
+
+
 def measured(metrics: dict[str, Metric], flight: Flight) -> dict[str, float]:
     """All metrics of a flight; a mapping adds its keys to the name of its function.
 
@@ -144,7 +149,7 @@ def measured(metrics: dict[str, Metric], flight: Flight) -> dict[str, float]:
     """
     out: dict[str, float] = {}
     for name, metric in metrics.items():
-        label = name.partition(":")[2] or name
+        label = label_of(name)
         try:
             value = metric(flight)
             if isinstance(value, Mapping):

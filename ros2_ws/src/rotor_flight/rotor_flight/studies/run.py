@@ -30,7 +30,7 @@ from rotor_core.saved.durable import write_durably
 from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
 from rotor_flight.studies.chunk import ABOUT, Job, flown, fly_chunk, step_error
-from rotor_flight.studies.metrics import ACCURACY, metrics_of
+from rotor_flight.studies.metrics import ACCURACY, label_of, metrics_of
 from rotor_flight.studies.parameters import prepared, settled
 from rotor_flight.studies.sampling import notes, sample
 from rotor_flight.studies.study import LoadedStudy, Study, load_study, locate_study
@@ -90,13 +90,21 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
 
 
 def _check_names(study: Study) -> None:
-    """Refuse variables with the name of another column, and a ``worst`` that is no metric."""
-    columns = {*ABOUT, *ACCURACY, *study.metrics}
+    """Refuse variables and metrics with the name of another column, and a ``worst`` that is no metric."""
+    columns = {*ABOUT, *ACCURACY, *(name for name in study.metrics if ":" not in name)}
     for variable in study.vary:
         if variable.label in columns:
             raise ConfigError(
                 f"vary: {variable.label!r} is the name of a column of every table. Give the variable another: name: ..."
             )
+        columns.add(variable.label)
+    for name in study.metrics:
+        if ":" in name and label_of(name) in columns:
+            raise ConfigError(
+                f"metrics: {name} would be a column {label_of(name)!r}, which there is already. Give the function "
+                "another name."
+            )
+        columns.add(label_of(name))
     has_own = any(":" in name for name in study.metrics)  # which may give numbers of any names
     if study.worst and study.worst not in study.metrics and not has_own:
         raise ConfigError(
@@ -133,6 +141,8 @@ def sweep(
             f"--resume {resume}: is not the folder of a sweep; it holds no {STUDY_FILE}."
         )
     loaded = _stored(Path(resume)) if resume else load_study(path)
+    if resume:
+        _check_same(Path(resume), loaded)
     if flights is not None and not resume:
         loaded = _with_flights(loaded, flights)
     job, numbers = make_job(loaded, path)
@@ -333,7 +343,7 @@ def _store(folder: Path, loaded: LoadedStudy) -> None:
     """Store the inputs of a sweep, so that a resumed sweep flies the same even if files have changed since."""
     write_durably(folder / STUDY_FILE, loaded.text.encode())
     about = {"name": loaded.name, "scenario": loaded.scenario, "functions": loaded.functions}
-    about |= {"flights": loaded.study.flights}
+    about |= {"flights": loaded.study.flights, "fingerprint": loaded.fingerprint}
     write_durably(folder / JOB_FILE, json.dumps(about).encode())
 
 
@@ -346,6 +356,20 @@ def _stored(folder: Path) -> LoadedStudy:
         return _with_flights(loaded, about["flights"])
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{folder}: is not the folder of a sweep ({error}).") from error
+
+
+def _check_same(folder: Path, loaded: LoadedStudy) -> None:
+    """Refuse to go on with another study than the flights that are there.
+
+    Raises:
+        ConfigError: its file has been changed.
+    """
+    about = json.loads((folder / JOB_FILE).read_text())
+    if about.get("fingerprint", loaded.fingerprint) != loaded.fingerprint:
+        raise ConfigError(
+            f"{folder / STUDY_FILE}: has been changed since the first flights were flown. Put it back, or begin the "
+            "changed study anew in another folder."
+        )
 
 
 def _with_flights(loaded: LoadedStudy, flights: int) -> LoadedStudy:

@@ -62,9 +62,10 @@ def moved(states: np.ndarray, change: np.ndarray) -> np.ndarray:
     out, told = states.copy(), State(states)
     there = State(out)
     there.position[:] += change[:, :3]
-    there.attitude[:] = wxyz_from(
-        rotation_from(told.attitude) * Rotation.from_rotvec(change[:, 3:6])
-    )
+    turned = wxyz_from(rotation_from(told.attitude) * Rotation.from_rotvec(change[:, 3:6]))
+    # of the two signs that of what was told: differences between both would be those of a whole turn
+    side = np.where((turned * told.attitude).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
+    there.attitude[:] = side * turned
     there.velocity[:] += change[:, 6:9]
     there.body_rate[:] += change[:, 9:]
     return out
