@@ -19,7 +19,7 @@ from typing import NoReturn
 import rotor.verbs
 from rotor.blas import take_one_thread
 from rotor.verb import VERBS
-from rotor_core.errors import RotorError, printable
+from rotor_core.errors import RotorError, SolverError, printable
 from rotor_core.extras import ensure, remedy
 
 HEARD_LATER = 0.05
@@ -121,7 +121,7 @@ def _hear_again(ignored: sys.UnraisableHookArgs) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; a user's mistake is one line on stderr and exit code 2."""
+    """Run a command; a user's mistake is one line on stderr and exit code 2, a simulation that cannot go on code 3."""
     take_one_thread(os.environ)
     try:
         options = parser().parse_args(arguments)
@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except RotorError as error:
         print(f"error: {_lines(str(error))}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, SolverError) else 2
     except ModuleNotFoundError as error:
         if not (text := remedy(error)):
             raise

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi
 
+import numpy as np
+
 from rotor_core.config.controllers import (
     CableTeamControl,
     PredictiveControl,
@@ -15,10 +17,11 @@ from rotor_core.config.controllers import (
 from rotor_core.config.counterparts.autopilots import Autopilot
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import plant_model
-from rotor_core.config.model import Vehicle
+from rotor_core.config.model import Payload, Sphere, Vehicle
 from rotor_core.config.schema import NoteKind, Scenario
-from rotor_core.config.teams import Team, teams
+from rotor_core.config.teams import Team, attachment_points, teams
 from rotor_core.config.vehicles.body import Matrix, Vector
+from rotor_core.config.vehicles.outline import corners
 from rotor_core.config.yaml.units import SAME_TIME, steps_of
 from rotor_core.vehicles.hover import hover
 
@@ -36,6 +39,9 @@ HEAVY = 0.02
 
 FREQUENCY, DAMPING = (0.5, 100.0), (0.2, 10.0)
 """Attitude loops: sqrt(gain over inertia), rad/s, and rate gain over twice what it takes to be critical."""
+
+ON_A_LINE = 1e-3
+"""Points are on a line if they spread across it by less than this share of their spread along it."""
 
 SAME_RATE, UNASKED_HZ = 0.02, 100.0
 """A sensor whose rate is off by more than this share is noted, but for the rate that those have that nobody wrote."""
@@ -68,10 +74,11 @@ def notes(scenario: Scenario) -> list[Note]:
     found += [
         note
         for team in teams(scenario.model)
-        for make in (_team_notes, _cable_notes)
+        for make in (_team_notes, _cable_notes, _on_a_line)
         for note in make(scenario, team)
     ]
     found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
+    found += [note for p in scenario.model.payloads for note in _payload_notes(p)]
     found += _lag_notes(scenario)
     found += _rate_notes(scenario)
     return [note for note in found if note.kind not in scenario.notes_off]
@@ -221,6 +228,36 @@ def _cable_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
                 f"{name}: its wheels weigh {wheels:.3g} kg, {wheels / mass:.0%} of the team of {team.entity}, "
                 "whose law does not know of them: expect an error of height.",
             )
+
+
+def _payload_notes(payload: Payload) -> Iterator[Note]:
+    """An inertia that a payload of its mass and shape cannot have: all of it would have to be outside."""
+    if payload.inertia_kg_m2 is None or isinstance(payload.shape, Sphere):
+        return  # a sphere may only mark where it is
+    points, radius = corners(payload)
+    reach = float(np.linalg.norm(points, axis=1).max()) + radius
+    for axis, inertia in zip("xyz", _principal(payload.inertia_kg_m2), strict=True):
+        gyration = math.sqrt(inertia / payload.mass_kg)
+        if gyration > reach:
+            yield Note(
+                "inertia",
+                f"{payload.name}: inertia_kg_m2 about {axis} of {inertia:.3g} with {payload.mass_kg:g} kg is a radius "
+                f"of gyration of {gyration:.3g} m, more than its shape reaches ({reach:.3g} m).",
+            )
+
+
+def _on_a_line(scenario: Scenario, team: Team) -> Iterator[Note]:
+    """Three cables or more whose points do not control all axes of their payload."""
+    payload = next((p for p in scenario.model.payloads if p.name == team.payload), None)
+    if payload is None or payload.inertia_kg_m2 is None or team.rigid or len(team.cables) < 3:
+        return
+    points = attachment_points(scenario.model, team)
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    if spread[1] <= ON_A_LINE * spread[0]:
+        yield Note(
+            "cable",
+            f"{team.entity}: its cables are attached along one line, about which nobody can turn it.",
+        )
 
 
 def _team_notes(scenario: Scenario, team: Team) -> Iterator[Note]:

@@ -33,6 +33,17 @@ model:
   attachments: [{type: mechanism, use: triangular_rigid_3}]
 controller: {use: rigid_team, allocation: %s}
 """
+ON_A_ROD = """
+schema: 1
+model:
+  vehicles: [{use: dragonfly, name: a}, {use: dragonfly, name: b}, {use: dragonfly, name: c}]
+  payloads: [{name: rod, mass_kg: 0.2, inertia_kg_m2: [0.001, 0.01, 0.01], shape: {type: box, size_m: [0.9, 0.1, 0.1]}}]
+  attachments:
+    - {type: cable, a: a, b: rod, length_m: 1.0, b_point_m: [-0.4, 0, 0]}
+    - {type: cable, a: b, b: rod, length_m: 1.0, b_point_m: [0.0, 0, 0]}
+    - {type: cable, a: c, b: rod, length_m: 1.0, b_point_m: [0.4, 0, 0]}
+controller: {use: cable_team}
+"""
 LONG_ARMS = (
     "rotors: {layout: plus, arm_m: 10.75, speed_rpm: [5500.0, 16400.0], thrust_n_per_rpm2: 3.94e-9, "
     "torque_per_thrust_m: 0.012}"
@@ -65,7 +76,10 @@ def test_shipped_scenarios_mean_what_they_say(name):
         (LONE % "gains: {attitude_n_m: [250.0, 0.25, 0.08], rate_n_m_s: [0.025, 0.025, 0.005]}", {"gains"}, "about x of 250"),
         (LONE % "gains: {attitude_n_m: [0.25, 0.25, 0.08], rate_n_m_s: [0.0, 0.025, 0.005]}", {"gains"}, "by 0 of what"),
         (LOADED % "mass_kg: 2.0", {"thrust"}, "team of payload"),
-        (LOADED % "inertia_kg_m2: [2.0, 4.0, 5.0]", {"gains"}, "controller.attitude_n_m about y"),
+        (LOADED % "inertia_kg_m2: [2.0, 4.0, 5.0]", {"gains", "inertia"}, "controller.attitude_n_m about y"),
+        (LOADED % "inertia_kg_m2: [0.06, 0.06, 0.1]", {"inertia"}, "more than its shape reaches"),
+        (ON_A_ROD, {"cable"}, "attached along one line"),
+        (LONE % "mass_kg: 0.25" + "sensing: {imu: {rate_hz: 700}}\n", {"rate"}, "at 1000 Hz"),
         (MIXED % "moments", {"allocation"}, "cannot give alike"),
         (MIXED % "rotors", set(), ""),
     ],

@@ -21,7 +21,12 @@ from rclpy.serialization import serialize_message
 from rotor_msgs.msg import Scene as SceneMessage
 
 from rotor_core.config.teams import teams
-from rotor_core.messages.convert import WORLD_FRAME, pose_message, seconds_from_stamp
+from rotor_core.messages.convert import (
+    WORLD_FRAME,
+    nanoseconds_from_stamp,
+    pose_message,
+    seconds_from_stamp,
+)
 from rotor_core.ros import qos
 from rotor_core.ros.node import followed_scenario, is_running, run
 from rotor_core.state import Pose
@@ -120,6 +125,8 @@ class VisualizerNode(Node):
         scenario = followed_scenario(self)
         self._outbox = Outbox(self)
         self._epoch: int | None = None
+        self._shown = 0
+        """Stamp of the newest picture, ns."""
         self._paths = PathPublisher(self._outbox, [t.entity for t in teams(scenario.model)])
         self._markers = MarkerPublisher(self._outbox, scenario)
         self._newest: SceneMessage | None = None
@@ -165,10 +172,12 @@ class VisualizerNode(Node):
                 )
 
     def _draw(self, message: SceneMessage) -> None:
-        if self._epoch not in (None, message.epoch):
+        stamp = nanoseconds_from_stamp(message.header.stamp)
+        # a simulator that was started anew, or a recording that begins again, has the same epoch
+        if self._epoch not in (None, message.epoch) or stamp < self._shown:
             self._markers.clear()
             self._paths.forget()
-        self._epoch = message.epoch
+        self._epoch, self._shown = message.epoch, stamp
         scene = scene_from(message)
         self._paths.take(message.header.stamp, scene)
         self._markers.publish(message.header.stamp, scene)

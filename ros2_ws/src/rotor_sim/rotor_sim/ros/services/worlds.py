@@ -249,8 +249,8 @@ class WorldServices:
     def _without_spawned(session: Session, base: Scenario) -> Scenario:
         """The world less what has come into it since."""
         scenario = session.simulation.scenario
-        there = {e.name for e in base.model.entities}
-        for name in [e.name for e in scenario.model.entities if e.name not in there]:
+        there = base.model.entities  # a name may have gone, and come back for something else
+        for name in [e.name for e in scenario.model.entities if e not in there]:
             try:
                 scenario = without_entity(scenario, name)
             except ConfigError as error:
@@ -418,7 +418,7 @@ class WorldServices:
         except ConfigError as error:
             raise _Refused(Code.OPERATION_FAILED, str(error)) from error
         base = self._worlds.base or now
-        if [e.name for e in scenario.model.entities] == [e.name for e in base.model.entities]:
+        if scenario.model.entities == base.model.entities:
             base = None  # all that was spawned is gone
         self._change(
             scenario, lambda result: reply(answer(response, result)), continues=True, base=base
