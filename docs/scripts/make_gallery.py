@@ -22,9 +22,9 @@ DPI = 38
 
 HEAD = """# Gallery
 
-Every shipped scenario, drawn by `docs/scripts/make_gallery.py` from a flight of this version. Each film lasts four
-seconds, however long the flight was. Green: thrust; orange: the way of what is planned; black cables pull, red
-ones are slack.
+Every shipped scenario, drawn by `docs/scripts/make_gallery.py` from a flight. Each film lasts four seconds,
+however long the flight was. Green: thrust; orange line: the way of what is planned; black cables pull, orange ones are
+slack.
 `./rotor view NAME` shows it in the browser, `./rotor export FLIGHT --gif FILE` draws such a film.
 
 """

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import signal
 import sys
 import threading
@@ -51,10 +52,20 @@ def load_verbs() -> None:
         importlib.import_module("validation.verbs")
 
 
+LAUNCHED = ("python", "setup", "test")
+"""Commands of the launcher of the repository, which never come here."""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, whatever was typed."""
 
     def error(self, message: str) -> NoReturn:
+        if unknown := re.match(r"argument COMMAND: invalid choice: '([^']*)'", message):
+            from rotor_core.config.yaml.structure import suggestion
+
+            message = (
+                f"no command {unknown[1]!r}{suggestion(unknown[1], [*sorted(VERBS), *LAUNCHED])}"
+            )
         super().error(printable(message))
 
 

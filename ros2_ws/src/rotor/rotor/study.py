@@ -80,6 +80,10 @@ class StudyResult:
         return self.table.to_pandas()
 
 
+OWN = {"schema", "scenario", "vary", "metrics", "flights", "method", "seed"}
+"""Keys of the file of a study that :class:`Study` writes itself."""
+
+
 @dataclass(frozen=True)
 class Study:
     """Many flights of a scenario; needs the extra ``studies``, without which a :class:`ConfigError` names it.
@@ -90,7 +94,7 @@ class Study:
         metrics: names of metrics, or ``FILE.py:FUNCTION``.
         method: random, latin_hypercube, sobol or grid.
         seed: of the numbers.
-        options: further keys of the file of a study (docs/how-to/sweep.md).
+        options: further keys of the file of a study (docs/how-to/sweep.md), none of those above.
     """
 
     scenario: Scenario | str | Path
@@ -102,6 +106,8 @@ class Study:
 
     def __post_init__(self) -> None:
         require("pyarrow")
+        if taken := sorted({*self.options} & OWN):
+            raise ConfigError(f"study: options: {', '.join(taken)} has an argument of its own.")
 
     def run(
         self, flights: int = 100, *, out: str | Path | None = None, workers: int | None = None

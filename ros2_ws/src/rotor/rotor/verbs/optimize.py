@@ -57,6 +57,8 @@ def _optimize(options: argparse.Namespace) -> int:
                 print(file)
         except OSError as error:
             raise ConfigError(f"--out {folder}: cannot be written ({error.strerror}).") from error
+    else:
+        print("nothing was kept: --out DIR writes solution, plan and figures")
     if options.json:
         print(json.dumps(found))
     solved = solution.violation <= task.tolerance and judged.within >= ENOUGH
@@ -67,7 +69,11 @@ def _optimize(options: argparse.Namespace) -> int:
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("task", help="name of a task in config/tasks, or path")
-    sub.add_argument("--out", metavar="DIR", help="solution and plan; must be new or empty")
+    sub.add_argument(
+        "--out",
+        metavar="DIR",
+        help="where solution, plan and figures are kept; must be new or empty",
+    )
     sub.add_argument("--json", action="store_true", help="figures as JSON, too")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotor.arguments import add_namespace
@@ -36,15 +35,19 @@ def state_at(flight: Flight, t: float) -> dict[str, np.ndarray]:
 def _put(options: argparse.Namespace) -> int:
     from rotor_adapters.player.put_state import put_state
     from rotor_recordings.formats.bag_flights import read_flight
+    from rotor_recordings.motion.names import bag_in, existing
 
-    states = state_at(read_flight(Path(options.bag)), options.at)
+    kinds = "the folder of a bag"
+    states = state_at(read_flight(bag_in(existing(options.bag, kinds), kinds)), options.at)
     namespace = options.namespace
     print(put_state(states, project=not options.exact, play=options.play, namespace=namespace))
     return 0
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("bag", help="folder of a recording of this suite")
+    sub.add_argument(
+        "bag", help="folder of a recording of this suite, or of the results that hold it"
+    )
     sub.add_argument(
         "--at", type=float, default=0.0, metavar="S", help="time from its start (default: 0)"
     )

@@ -68,13 +68,18 @@ def locate(folder: str, name: str, *, place: str = "") -> Path:
         ConfigError: there is no such file; the nearest shipped name is suggested.
     """
     is_path = name.endswith((".yaml", ".yml")) or "/" in name
+    other = ""
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # no names of files; no such user
         path = Path(name).expanduser() if is_path else config_directory() / folder / f"{name}.yaml"
         if path.is_file():
             return path
-    if is_path:
+        there = Path(name).expanduser()
+        other = "is a folder" if there.is_dir() else "is no .yaml" if there.is_file() else ""
+    if is_path or other:
+        where = "" if Path(name).is_absolute() else f" (from {Path.cwd()})"
+        found = other or f"there is no such file{where}"
         raise ConfigError(
-            f"{place}{word(name)}: there is no such file. Check the path, or use one of the shipped {folder}."
+            f"{place}{word(name)}: {found}. Check the path, or use one of the shipped {folder}."
         )
     names = shipped(folder)
     kind = "study" if folder == "studies" else folder.rstrip("s")

@@ -19,6 +19,10 @@ POINTS = 100
 """Instants of a window at which prediction and recording are compared, at most: all tell of its start."""
 
 
+GAP = 1.5
+"""Rows farther apart than so many usual steps have a gap between them: nobody knows what was commanded there."""
+
+
 @dataclass(frozen=True)
 class Windows:
     """Parts of a flight.
@@ -132,7 +136,7 @@ def make_windows(
     *,
     is_exact: bool = False,
 ) -> Windows:
-    """Cut a flight into windows that follow each other.
+    """Cut a flight into windows that follow each other; none goes over a gap of the recording.
 
     ``is_exact``: its states are the truth.
 
@@ -154,9 +158,13 @@ def make_windows(
     begin = int(np.searchsorted(flight.time - flight.time[0], start))
     begin = max(begin, int(np.searchsorted(flight.time, flight.all_commands.time[0])) + length)
     rows = np.arange(begin, len(flight.time) - length, length)
+    gaps = np.flatnonzero(np.diff(flight.time) > GAP * step)
+    rows = rows[np.searchsorted(gaps, rows) == np.searchsorted(gaps, rows + length)]
     if len(rows) < 6:
+        without = f" without the {len(gaps)} gaps" if len(gaps) else ""
         raise ConfigError(
-            f"--horizon {horizon:g}: the recording has {len(rows)} windows of that length, at least 6 are needed."
+            f"--horizon {horizon:g}: the recording has {len(rows)} windows of that length{without}, at least 6 are "
+            "needed."
         )
     checks = np.unique(np.rint(np.linspace(1, POINTS, POINTS) / POINTS * length).astype(int))
     entities = flight.states.shape[1]

@@ -257,7 +257,7 @@ def suggestion(word: Any, known: list) -> str:
     near = longer or difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
     if near:
         return f'; did you mean "{near[0]}"?'
-    return f". Known: {', '.join(words)}."
+    return f". Known: {', '.join(words) or 'none'}."
 
 
 def word(text: str) -> str:
