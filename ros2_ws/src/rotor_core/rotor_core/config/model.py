@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.attachments.rigid_link import RigidLink
@@ -305,6 +306,10 @@ class Box:
     offset_m: Vector = (0.0, 0.0, 0.0)
 
 
+CONVEX = 1e-6
+"""Share of the area of its hull that an outline may leave out: points are rounded."""
+
+
 @dataclass(frozen=True)
 class Plate:
     """Flat plate with a polygonal outline as the shape of a payload."""
@@ -319,6 +324,12 @@ class Plate:
         if len(x) < 3 or not area > 1e-12:
             raise ValueError(
                 f"outline_m must go around an area, got {len(x)} points around {area:.3g} m^2."
+            )
+        whole = float(scipy.spatial.ConvexHull(np.column_stack([x, y])).volume)
+        if area < (1.0 - CONVEX) * whole:
+            raise ValueError(
+                f"outline_m must be convex, as contact and distances take it: it goes around {area:.4g} m^2, its hull "
+                f"around {whole:.4g}. Link several payloads rigidly in place of one that is not."
             )
 
 

@@ -22,7 +22,7 @@ MOST_ROWS = 5000
 MOST_EVENTS = 500
 """Events that are listed and marked."""
 
-EVENT_COLOURS = {"snap": "#c62828", "slack": "#999999", "cut": "#000000"}
+EVENT_COLOURS = {"snap": "#c62828", "slack": "#999999", "cut": "#000000", "break": "#000000"}
 
 
 def write_report(flight: Flight, folder: Path) -> dict:
@@ -128,7 +128,7 @@ def _vehicles(flight: Flight, rows: np.ndarray, plots: LinkedPlots) -> None:
         if thrust is None or vehicle.helicopter:
             continue
         rotors = rotor_set(vehicle.rotors)
-        most = rotors.count * rotors.thrust_limits[1]
+        most = float((rotors.mixing @ np.full(rotors.count, rotors.thrust_limits[1]))[0])
         thrust.line(time, flight.commands[rows, k, 0], color=colour, legend_label=vehicle.name)
         thrust.line(time[[0, -1]], [most, most], color=colour, line_dash="dotted")
 

@@ -13,6 +13,9 @@ from rotor_dynamics.hanging import lay_strands, masses_of
 from rotor_sim.plant.heavy_cables import lowest
 from rotor_sim.plant.system import system_from_scenario
 
+NOWHERE = np.eye(1, 13, 3)[0]
+"""A state in place of one that is not known: upright, at rest."""
+
 
 class BodyPoses:
     """Poses of all bodies, links, blades and masses of cables included, by forward kinematics of the engine.
@@ -31,6 +34,13 @@ class BodyPoses:
         self._engine = Engine(system, step=scenario.time.step_s)
         self.names = [body.name for body in system.bodies]
         self._entities = len(scenario.model.entities)
+        entities = self.names[: self._entities]
+        self._owners = np.array(
+            [
+                entities.index(o) if (o := n.partition("/")[0]) in entities else -1
+                for n in self.names
+            ]
+        )
         self._states = np.zeros((len(self.names), 13))
         self._states[:, 3] = 1.0
         self._joints = np.zeros((len(system.joints), 2))
@@ -42,16 +52,29 @@ class BodyPoses:
     ) -> np.ndarray:
         """Positions and attitudes (w first) of all bodies, (n_bodies, 7), for states of entities and joints of arms.
 
-        ``masses``: places of the masses of heavy cables, (n_masses, 3) m; without, they hang at rest.
+        NaN of entities whose state is not known, and of what hangs between any such.
+
+        Args:
+            states: (n_entities, >= 13).
+            joints: (n_joints, 2).
+            masses: places of the masses of heavy cables, (n_masses, 3) m; without, they hang at rest.
         """
         engine = self._engine
+        unknown = np.logical_not(np.isfinite(states[:, :13]).all(axis=1))
         self._states[: self._entities] = states
+        self._states[: self._entities][unknown] = NOWHERE
         self._joints[: len(joints)] = joints
-        if self._masses and masses is not None and len(masses) and np.isfinite(masses).all():
-            self._states[self._masses, :3] = masses
+        told = np.zeros((0, 3)) if masses is None else masses
+        if self._masses and len(told) and np.isfinite(told).all():
+            self._states[self._masses, :3] = told
         elif self._masses and np.isfinite(states).all():
             self._states[:] = engine.place(self._states, self._joints)[
                 :, :13
             ]  # links may hold ends
             lay_strands(engine.system, self._states, self._floor, strict=False)
-        return engine.place(self._states, self._joints)[:, :V]
+        poses = engine.place(self._states, self._joints)[:, :V].copy()
+        if unknown.any():
+            poses[np.logical_and(self._owners >= 0, np.take(unknown, self._owners))] = np.nan
+            if not len(told):
+                poses[self._masses] = np.nan
+        return poses

@@ -44,21 +44,19 @@ GROUND_SIZE, GROUND_THICKNESS = 30.0, 0.01
 """Of the drawn ground, m."""
 
 THRUST_SCALE = 0.06
-"""Length of a thrust or force arrow, m/N."""
+"""Length of a thrust or force arrow at most, m/N."""
 
 ARROW_SPANS = 1.0
-"""Arrow of the thrust of hover at most, in spans of its vehicle: heavy ones would have arrows like masts."""
+"""Arrows of the thrust of hover at most, in spans of their vehicle: heavy ones would have arrows like masts."""
 
 Kind = Literal["box", "cylinder", "sphere", "mesh", "text"]
 
 
-def thrust_scales(scenario: Scenario) -> list[float]:
-    """Lengths of the arrows of thrust, m/N, vehicle by vehicle."""
+def thrust_scale(scenario: Scenario) -> float:
+    """Length of the arrows of thrusts and pushes, m/N: the same for all, so that they can be compared."""
     gravity = max(scenario.environment.gravity_m_s2, 1.0)
-    return [
-        min(THRUST_SCALE, ARROW_SPANS * v.span / (v.total_mass * gravity))
-        for v in scenario.model.vehicles
-    ]
+    spans = [ARROW_SPANS * v.span / (v.total_mass * gravity) for v in scenario.model.vehicles]
+    return min([THRUST_SCALE, *spans])
 
 
 @dataclass(frozen=True)
@@ -103,16 +101,25 @@ def vehicle_shapes(vehicle: Vehicle) -> list[Shape]:
         Shape(name, name, "cylinder", FRAME_COLOUR, hull),
         Shape(name, name, "sphere", HEAD_COLOUR, (0.22 * arm,) * 3, (0.36 * arm, 0.0, 0.0)),
     ]
-    for hub, sense in zip(vehicle.rotors.positions, vehicle.rotors.spins, strict=True):
+    rotors = vehicle.rotors
+    for hub, sense, axis in zip(rotors.positions, rotors.spins, rotors.axes, strict=True):
         x, y, z = (float(v) for v in hub)
         turn = (0.0, 0.0, float(np.arctan2(y, x)))
+        lean = (
+            0.0,
+            float(np.arctan2(np.hypot(*axis[:2]), axis[2])),
+            float(np.arctan2(axis[1], axis[0])),
+        )
+        above = tuple(float(v) for v in hub + 1.6 * thick * axis)
         spin = COUNTER_CLOCKWISE_COLOUR if sense > 0.0 else CLOCKWISE_COLOUR
         disc = 2.0 * rotor_radius(vehicle)
         strut, middle = (arm, 0.8 * thick, 0.6 * thick), (x / 2.0, y / 2.0, z / 2.0)
         out += [
             Shape(name, name, "box", FRAME_COLOUR, strut, middle, turn),
-            Shape(name, name, "cylinder", FRAME_COLOUR, (thick, thick, 2.4 * thick), (x, y, z)),
-            Shape(name, name, "cylinder", spin, (disc, disc, 0.2 * thick), (x, y, z + 1.6 * thick)),
+            Shape(
+                name, name, "cylinder", FRAME_COLOUR, (thick, thick, 2.4 * thick), (x, y, z), lean
+            ),
+            Shape(name, name, "cylinder", spin, (disc, disc, 0.2 * thick), above, lean),
         ]
     return [*out, _name(name, 6.0 * thick)]
 

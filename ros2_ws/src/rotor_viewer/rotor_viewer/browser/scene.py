@@ -13,7 +13,6 @@ from transforms3d.euler import euler2quat
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
-from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.reference import Reference
 from rotor_core.state import Pose
 from rotor_flight.flight import Flight
@@ -28,10 +27,10 @@ from rotor_sim.shapes.shapes import (
     Shape,
     arm_shapes,
     scenario_shapes,
-    thrust_scales,
+    thrust_scale,
 )
 from rotor_viewer.browser.world import World
-from rotor_viewer.snapshots.snapshot import Snapshot
+from rotor_viewer.snapshots.snapshot import Snapshot, known_rotations
 
 CABLE_RADIUS = 0.004
 """Of a drawn cable, m."""
@@ -115,7 +114,7 @@ class Scene:
             for k, (path, c) in enumerate(zip(self._paths, model.cables, strict=True))
         ]
         self._arrows = [self._arrow(v.name) for v in model.vehicles]
-        self._arrow_scales = thrust_scales(scenario)
+        self._arrow_scale = thrust_scale(scenario)
         self._discs = [
             self._disc(v.name, v.helicopter.main_rotor.radius_m) if v.helicopter else None
             for v in model.vehicles
@@ -189,20 +188,24 @@ class Scene:
         poses = self._poses.at(picture.states, picture.joints, picture.masses)
         with self._server.atomic():
             n = len(self._scenario.model.entities)
-            self._world.follow(Pose(poses).position[:n].mean(axis=0))
+            known = np.array([bool(np.isfinite(pose).all()) for pose in poses])
+            if known[:n].any():
+                self._world.follow(Pose(poses).position[:n][known[:n]].mean(axis=0))
+            turned = known_rotations(poses)
+            poses = np.where(known[:, None], poses, (*HIDDEN, 1.0, 0.0, 0.0, 0.0))
             for frame, pose in zip(self._frames, poses, strict=True):
                 frame.position, frame.wxyz = Pose(pose).position, Pose(pose).attitude
-            turned = rotation_from(Pose(poses).attitude)
             for k, path in enumerate(self._paths):
                 points = [
                     r if row < 0 else Pose(poses).position[row] + turned[row].apply(r)
                     for row, r in path
                 ]
                 gone = bool(len(picture.cut) and picture.cut[k])
+                gone |= not all(row < 0 or known[row] for row, _ in path)
                 self._show_cable(k, np.array(points), bool(picture.taut[k]), gone)
             for i, arrow in enumerate(self._arrows):
                 up = turned[i].apply([0.0, 0.0, 1.0])
-                reach = self._arrow_scales[i] * float(picture.thrusts[i])
+                reach = self._arrow_scale * float(picture.thrusts[i]) * known[i]
                 self._show_arrow(arrow, Pose(poses).position[i], up, reach)
             self._show_discs(picture, poses, turned)
             for goal, place in zip(self._goals, picture.goals, strict=True):
@@ -245,7 +248,9 @@ class Scene:
             )
             normal = turned[i].apply(np.array([cosine, rotor.sense * sine, 1.0]))
             hub = Pose(poses).position[i] + turned[i].apply(np.array(rotor.hub_m))
-            disc.position = hub + rotor.radius_m * np.sin(coning) * normal
+            disc.position = (
+                hub + rotor.radius_m * np.sin(coning) * normal
+            )  # far away with its vehicle
             disc.wxyz = along(normal)
 
     def draw_path(self, name: str, points: np.ndarray, colour: Colour = PATH_COLOUR) -> None:

@@ -17,7 +17,6 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.spatial.transform import Rotation
 from tqdm import tqdm
 
-from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State
 from rotor_flight.flight import Flight
 from rotor_sim.shapes.body_poses import BodyPoses
@@ -28,9 +27,9 @@ from rotor_sim.shapes.shapes import (
     THRUST_COLOUR,
     arm_shapes,
     scenario_shapes,
-    thrust_scales,
+    thrust_scale,
 )
-from rotor_viewer.snapshots.snapshot import Snapshot
+from rotor_viewer.snapshots.snapshot import Snapshot, known_rotations
 from rotor_viewer.snapshots.sources import RecordedFlight, planned_names
 
 SECTIONS = 24
@@ -82,8 +81,19 @@ def draw_film(
         film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
     )
     film = FuncAnimation(drawing.figure, drawing.draw, frames=rows)  # type: ignore[arg-type]
-    film.save(path, writer=PillowWriter(fps=played or rate), dpi=dpi)  # type: ignore[arg-type]
+    film.save(path, writer=_FilmWriter(fps=played or rate), dpi=dpi)  # type: ignore[arg-type]
     plt.close(drawing.figure)
+
+
+class _FilmWriter(PillowWriter):
+    """Shows each picture for the nearest time that the format keeps: GIF hundredths of a second, WebP thousandths."""
+
+    def finish(self) -> None:
+        """Write the file."""
+        unit = 10 if str(self.outfile).lower().endswith(".gif") else 1
+        first, *others = self._frames
+        shown = unit * max(1, round(1000.0 / (unit * self.fps)))
+        first.save(self.outfile, save_all=True, append_images=others, duration=shown, loop=0)
 
 
 def film_rows(flight: Flight, rate: float) -> np.ndarray:
@@ -107,7 +117,7 @@ class _Drawing:
         self._source, self._flight = RecordedFlight(flight), flight
         scenario = flight.scenario
         self._model, self._poses = scenario.model, BodyPoses(scenario)
-        self._arrow_scales = thrust_scales(scenario)
+        self._arrow_scale = thrust_scale(scenario)
         shapes = [
             *scenario_shapes(scenario),
             *(s for v in self._model.vehicles for s in arm_shapes(v)),
@@ -139,14 +149,14 @@ class _Drawing:
         axes, picture = self._axes, self._source.at(row)
         axes.clear()
         poses = self._poses.at(picture.states, picture.joints, picture.masses)
-        turned = rotation_from(Pose(poses).attitude)
+        turned = known_rotations(poses)
         rows = {name: i for i, name in enumerate(self._poses.names)}
         self._draw_solids(poses, turned, rows)
         self._draw_cables(picture, poses, turned, rows)
         for i in range(len(self._model.vehicles)):
-            if picture.thrusts[i] > 0.0:
+            if picture.thrusts[i] > 0.0 and np.isfinite(poses[i]).all():
                 tip = Pose(poses).position[i] + turned[i].apply(
-                    [0.0, 0.0, self._arrow_scales[i] * picture.thrusts[i]]
+                    [0.0, 0.0, self._arrow_scale * picture.thrusts[i]]
                 )
                 axes.plot(
                     *np.array([Pose(poses).position[i], tip]).T,
@@ -178,6 +188,8 @@ class _Drawing:
         corners, colours = [], []
         for body, triangles, colour in self._solids:
             i = rows.get(body, -1)
+            if i >= 0 and not np.isfinite(poses[i]).all():
+                continue
             placed, place = triangles, np.zeros(3)
             if i >= 0:  # else it stands in the world
                 placed = turned[i].apply(triangles.reshape(-1, 3)).reshape(-1, 3, 3)
@@ -206,6 +218,8 @@ class _Drawing:
                 else Pose(poses).position[rows[name]] + turned[rows[name]].apply(point)
                 for name, point in drawn_path(cable, self._model.cable_names[k])
             ]
+            if not np.isfinite(path).all():
+                continue
             taut = bool(picture.taut[k])
             line = cable_points(laid(np.array(path), cable), 0.0 if taut else drawn_length(cable))
             colour = (TAUT_COLOUR if taut else SLACK_COLOUR)[:3]

@@ -106,7 +106,9 @@ def _path_3d(flight: Flight) -> Figure:
             if "world" in (cable.a, cable.b) or is_cut[i, k]:
                 continue
             axes.plot(*paths[k].T, color="C3" if slack[i, k] else "0.2", linewidth=0.8)
-            axes.scatter(*paths[k][0], color="C0", s=14)
+            for end, place in ((cable.a, paths[k][0]), (cable.b, paths[k][-1])):
+                if any(v.name == end for v in model.vehicles):
+                    axes.scatter(*place, color="C0", s=14)
         for payload in model.payloads:
             row = names.index(payload.name)
             label = f"{payload.name}, carried" if i == 0 and row not in planned else None

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.spatial.transform import Rotation
+
+from rotor_core.math.rotation_vectors import rotation_from
+from rotor_core.state import Pose
 
 
 @dataclass
@@ -35,3 +39,10 @@ class Snapshot:
     discs: np.ndarray
     cut: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     masses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+
+
+def known_rotations(poses: np.ndarray) -> Rotation:
+    """Rotations of bodies, upright where a pose (n, 7) is not known: who draws leaves these out."""
+    attitudes = Pose(poses).attitude.copy()
+    attitudes[~np.isfinite(attitudes).all(axis=1)] = (1.0, 0.0, 0.0, 0.0)
+    return rotation_from(attitudes)

@@ -24,9 +24,8 @@ from rotor_sim.shapes.shapes import (
     SLACK_COLOUR,
     TAUT_COLOUR,
     THRUST_COLOUR,
-    THRUST_SCALE,
     Colour,
-    thrust_scales,
+    thrust_scale,
 )
 
 WRENCH_COLOUR: Colour = (0.80, 0.10, 0.60, 0.9)
@@ -52,7 +51,7 @@ class MarkerPublisher:
         self._moving = entities.publisher(MarkerArray, "rotor/markers", qos.COMMAND)
         self._model = model = scenario.model
         self._thrusts = [_arrow("thrust", i, THRUST_COLOUR) for i in range(len(model.vehicles))]
-        self._scales = thrust_scales(scenario)
+        self._scale = thrust_scale(scenario)
         line = (0.008, 0.0, 0.0)
         self._discs = DiscMarkers(model)
         self._cables = marker(WORLD_FRAME, "cable", 0, Marker.LINE_LIST, TAUT_COLOUR, line)
@@ -90,10 +89,10 @@ class MarkerPublisher:
         rotations = np.concatenate([rotation_matrices(Pose(scene.poses).attitude), np.eye(3)[None]])
         ups = rotations[: len(self._thrusts), :, 2]
         for i, arrow in enumerate(self._thrusts):
-            p, up, reach = places[i], ups[i], self._scales[i] * scene.thrusts[i]
+            p, up, reach = places[i], ups[i], self._scale * scene.thrusts[i]
             if i in self._discs.vehicles:
                 p, up, thrust = self._discs.thrust(scene, i)
-                reach = THRUST_SCALE * thrust
+                reach = self._scale * thrust
             set_vector(arrow.points[0], p)
             set_vector(arrow.points[1], p + max(reach, SHORTEST_ARROW) * up)
         markers = [*self._thrusts, *self._discs.markers(scene), *self._wrenches(scene)]
@@ -119,7 +118,7 @@ class MarkerPublisher:
         for member, force in acting.items():
             arrow = self._pushed.setdefault(member, _arrow("wrench", member, WRENCH_COLOUR))
             end = Pose(scene.poses).position[member]
-            reach = THRUST_SCALE * force
+            reach = self._scale * force
             if np.linalg.norm(reach) < SHORTEST_ARROW:
                 reach = np.array([0.0, 0.0, SHORTEST_ARROW])
             set_vector(arrow.points[0], end - reach)
