@@ -127,7 +127,7 @@ def test_replay_writes_samples_and_events(tmp_path):
         (["replay", "missing.json", "--out", "x.json"], "must end in .npz"),
         (["fly", "hover", "--duration", "inf"], "must be > 0 and finite"),
         (["demo", "slalmo"], 'did you mean "slalom"?'),
-        (["dance"], "invalid choice"),
+        (["dance"], "no command 'dance'"),
         (["fly", "hover", "--out", "~nosuchuser/x"], "cannot be made"),
         (["fly", "hover", "--out", "x" * 300], "cannot be made"),
         (["up", "hover", "--rviz", "~nosuchuser/x"], "no RViz configuration of this name"),

@@ -270,6 +270,8 @@ def _team_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
     if len(multirotors) == len(vehicles) and gravity > 0.0:
         mass = sum(v.total_mass + sum(x.mass_kg for x in v.links) for v in vehicles)
         mass += payload.mass_kg if payload else 0.0
+        carried = [link.child for link in model.cargo if link.parent in team.vehicles]
+        mass += sum(p.mass_kg for p in model.payloads if p.name in carried and p is not payload)
         thrust = sum(
             len(v.rotors.spins) * v.rotors.thrust_n_per_rpm2 * v.rotors.speed_rpm[1] ** 2
             for v in vehicles
@@ -285,6 +287,14 @@ def _team_notes(scenario: Scenario, team: Team) -> Iterator[Note]:
         yield from _attitude(
             "controller", control.attitude_n_m, control.rate_n_m_s, payload.inertia_kg_m2
         )
+    if team.rigid and isinstance(control, RigidTeamControl):
+        for link in model.rigid_links:
+            if link.child in team.vehicles and any(link.rpy_deg[:2]):
+                yield Note(
+                    "allocation",
+                    f"{link.child}: stands tilted on {team.entity} (rpy_deg {list(link.rpy_deg)}); the law of rigid "
+                    "teams shares thrusts along one axis, and does not know of the force sideways.",
+                )
     if team.rigid and isinstance(control, RigidTeamControl) and control.allocation == "moments":
         capable = {
             (v.rotors.thrust_n_per_rpm2 * v.rotors.speed_rpm[1] ** 2, len(v.rotors.spins))

@@ -413,3 +413,18 @@ def test_sheaves_are_checked():
         with pytest.raises(ModelError, match="a peg with a radius > 0"):
             Sheave(WORLD, ORIGIN, Y, **{"radius": 0.1, "ball": True, **wrong})
     assert Engine is not None
+
+
+@pytest.mark.parametrize(
+    "sheave",
+    [Sheave(WORLD, ORIGIN, Y, 0.1, turn=1), Sheave(WORLD, ORIGIN, Y, 0.1, reach=0.3), Sheave(WORLD, ORIGIN, Y, 0.1, ball=True)],
+)  # fmt: skip
+def test_a_slack_cable_whose_end_comes_inside_is_told_too(sheave):
+    """Its way is lost there, whether it pulls or not: it had run on with a length that meant nothing."""
+    cable = Cable(0, WORLD, 5.0, r_b=np.array([0.6, 0.0, -1.0]), through=(sheave,))
+    inwards = state((-0.5, 0.0, 0.02), v=(1.0, 0.0, 0.0))
+    engine = engine_of(points(1.0), [cable], [inwards], gravity=0.0)
+    assert not engine.taut[0]
+    with pytest.raises(SolverError, match="has come to the surface"):
+        engine.run(600)
+    assert engine.time == pytest.approx(0.4, abs=5e-3)  # 0.4 m to the surface at 1 m/s

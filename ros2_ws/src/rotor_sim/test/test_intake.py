@@ -30,8 +30,9 @@ def world():
     )
     logger = SimpleNamespace(warning=lambda *_, **__: None)
     intake = CommandIntake(
-        entities, simulation, SimpleNamespace(stamp=lambda: NOW, seconds=1.0), health, logger
-    )
+        entities, simulation, SimpleNamespace(stamp=lambda: NOW, seconds=1.0), health, logger,
+        np.zeros(1, np.int64),
+    )  # fmt: skip
     return intake, heard["rotor/team_command"], simulation
 
 
@@ -50,6 +51,9 @@ def test_an_older_answer_does_not_replace_a_newer_one(world):
     assert intake.is_answered
     simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(2.0)
-    answer(7, 1.5)  # said again: the newest counts
+    answer(7, 2.0)
+    assert not intake.contradicted
+    answer(7, 1.5)  # said again: the newest counts, and somebody hears of it
     simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(1.5)
+    assert intake.contradicted

@@ -35,12 +35,16 @@ def _fly(options: argparse.Namespace) -> int:
 
 def fly_and_write(options: argparse.Namespace, scenario: Scenario, loop: ClosedLoop | None) -> int:
     """Fly a scenario, or go on with a loop; write what the options ask for; print the table."""
+    from rotor_core.errors import ConfigError
     from rotor_flight.checkpoint import check_place, save
     from rotor_flight.fly import fly
     from rotor_flight.reports.folder import new_folder, write_scenario
     from rotor_flight.reports.table import format_table, summary_rows
     from rotor_flight.warm import warm
 
+    for option in ("save", "out"):
+        if getattr(options, option) == "":
+            raise ConfigError(f"--{option}: must not be empty. Is a variable of the shell not set?")
     kept = Path(options.save) if options.save else None
     if kept is not None:
         check_place(scenario, kept)

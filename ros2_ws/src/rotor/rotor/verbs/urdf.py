@@ -12,13 +12,16 @@ from rotor_core.errors import ConfigError
 def _urdf(options: argparse.Namespace) -> int:
     from rotor_core.config.loader import load_scenario
     from rotor_core.config.vehicles.urdf_export import scenario_urdf
+    from rotor_flight.reports.folder import check_new_file
 
     text = scenario_urdf(load_scenario(options.scenario), bodies=True)
     if options.out is None:
         print(text, end="")
         return 0
+    out = Path(options.out)
+    check_new_file(out)
     try:
-        Path(options.out).write_text(text)
+        out.write_text(text)
     except OSError as error:
         raise ConfigError(f"--out {options.out}: cannot be written ({error.strerror}).") from error
     print(options.out)
@@ -27,7 +30,7 @@ def _urdf(options: argparse.Namespace) -> int:
 
 def _arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("scenario", help="shipped name or path")
-    sub.add_argument("--out", metavar="FILE.urdf", help="default: print it")
+    sub.add_argument("--out", metavar="FILE.urdf", help="new; default: print it")
 
 
 VERBS.register(

@@ -168,14 +168,17 @@ class WinchDrive:
         ``take_up``: False before a state is set.
         """
         joint, drum = self.drums[k], self._drum(k)
-        turns, drum[memory.V] = drum[memory.V] != 0.0, 0.0
-        row = self._world.joints[joint]
+        row, rate = self._world.joints[joint], float(drum[memory.V])
+        drum[memory.V] = 0.0
         row[memory.COEFFICIENTS : memory.HOLDS_AFTER] = 0.0
         row[memory.COEFFICIENTS], row[memory.HOLDS_AFTER] = drum[memory.P], np.inf
         row[memory.EFFORT_OFFSET] = 0.0
         self._hold(k, True)
         if take_up:
-            self._restart(impact.RATES_JUMPED if turns else impact.INPUT_CHANGED)
+            self._world.scalars[memory.LOST] += (
+                0.5 * row[memory.ARMATURE] * rate * rate
+            )  # in the brake
+            self._restart(impact.RATES_JUMPED if rate else impact.INPUT_CHANGED)
 
     def _stops(self, k: int) -> np.ndarray:
         """Rows of the stops of the drum of cable k: the ends of its cable."""

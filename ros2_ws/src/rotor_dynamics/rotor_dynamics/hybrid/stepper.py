@@ -201,6 +201,13 @@ def ends_change(ints, floats, world, events):
     return world.head[memory.N_EVENTS] - events > memory.MAX_EVENTS
 
 
+@inlined
+def is_lost(world):
+    """True if the way of a cable that is not cut has ended in a sheave: what is told of it, taut or slack, is void."""
+    cable = world.head[memory.ARRIVED] - 1
+    return cable >= 0 and world.constraint_int[cable, memory.ALIVE] != 0
+
+
 @linked(*WORLD, FLOAT, FLOATS, TABLES, returns=INT)
 def run_to(ints, floats, t_end, times, out):
     """Integrate from the time of the world to exactly ``t_end``.
@@ -226,6 +233,7 @@ def run_to(ints, floats, t_end, times, out):
             h = without_derivatives(h)
         if world.head[memory.PRESSED] != 0 and is_brief(world, tried) and h > LONGER * tried:
             resume(ints, floats, t)
+        world.head[memory.ARRIVED] = 0
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
         if world.head[memory.N_MEETINGS] != 0:
@@ -239,7 +247,7 @@ def run_to(ints, floats, t_end, times, out):
             if pressed < h:  # something meets
                 kind, h = NONE, pressed
             tried = h
-        finite = audit_end(world)
+        finite = audit_end(world) and not is_lost(world)
         if not finite or is_coarse(ints, floats, world, h):
             if h > COARSEST_RETRY:  # the step is too long for the motion: half of it first
                 kind, h = NONE, 0.5 * h

@@ -120,9 +120,11 @@ class Session:
             publish_tf=options.publish_tf,
             publish_map=options.publish_map,
         )
+        single = scenario.command_input != "team"
+        self._outputs.shows_every_state = single and options.pacing == "lockstep"
         try:
             self._intake = CommandIntake(
-                entities, self.simulation, self.time, self.health, self._logger
+                entities, self.simulation, self.time, self.health, self._logger, self._outputs.shown
             )
         except RotorError:
             entities.destroy()
@@ -454,7 +456,7 @@ class Session:
         self._intake.begin(epoch, self.period)
         self._outputs.team_state(self._measured, epoch, self.period)
         single = self.simulation.scenario.command_input != "team"
-        if single and (self.options.pacing == "lockstep" or self.machine.is_stepping):
+        if self._outputs.shows_every_state or (single and self.machine.is_stepping):
             self._outputs.odometry(self._measured)  # what such controllers answer
         first = self.options.wait and (not self._intake.heard or self._was_put_away)
         if not first:
@@ -573,6 +575,8 @@ class Session:
         late = self._intake.late()
         if late:
             return DiagnosticStatus.WARN, "commands missing: " + ", ".join(late)
+        if self._intake.contradicted:
+            return DiagnosticStatus.WARN, "two nodes command it"
         return DiagnosticStatus.OK, "running"
 
     def _report(self) -> None:

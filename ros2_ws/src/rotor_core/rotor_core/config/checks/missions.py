@@ -46,6 +46,12 @@ def check_mission(
         where = f"mission.steps[{i}] ({step.type})"
         if isinstance(step, Wind):
             check_winding(model, step, f"{place}{where}")
+            cable = model.cables[step.cable - 1]
+            if cable.through or cable.around:
+                raise ConfigError(
+                    f"{place}{where}: cable {step.cable} runs through rings or around things, and what hangs on it "
+                    "does not move by as much as is wound. Wind it by `changes`, or by its topics."
+                )
             owner = next((t.entity for t in found if step.cable - 1 in t.cables), None)
             if owner in gone:
                 raise ConfigError(

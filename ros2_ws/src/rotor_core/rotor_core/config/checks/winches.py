@@ -69,7 +69,10 @@ def check_winding(model: Model, wanted: Winding, where: str) -> None:
             else f"at most {winch.drum.torque_n_m:g} (that of the drum)"
         )
         raise ConfigError(f"{where}.torque_n_m: {limit}, got {torque:g}.")
-    for i, (a, b) in enumerate(pairwise(getattr(wanted, "profile", ()))):
+    profile = getattr(wanted, "profile", ())
+    if len(profile) == 1:
+        raise ConfigError(f"{where}.profile: needs two pairs of time and rate or more, got one.")
+    for i, (a, b) in enumerate(pairwise(profile)):
         fastest, strongest = max(abs(a[1]), abs(b[1])), abs(b[1] - a[1]) / (b[0] - a[0])
         limits = winch.rate_m_s, winch.acceleration_m_s2
         if fastest > limits[0] or strongest > limits[1] * (1.0 + ROUNDING):

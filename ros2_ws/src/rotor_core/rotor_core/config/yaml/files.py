@@ -41,7 +41,7 @@ def words_of(line: str, place: str) -> list[str]:
     """Numbers of a line of a table, between blanks, commas or semicolons; behind # is a remark.
 
     Raises:
-        ConfigError: it has both, as where commas are decimal; ``place`` begins the message.
+        ConfigError: it has both, as where commas are decimal, or nothing between two; ``place`` begins the message.
     """
     line = line.split("#")[0]
     if "," in line and ";" in line:
@@ -49,7 +49,13 @@ def words_of(line: str, place: str) -> list[str]:
             f"{place}: {shown(line.strip())} has commas and semicolons. Write decimal points, and one of them between "
             "numbers."
         )
-    return line.replace(",", " ").replace(";", " ").split()
+    cells = line.strip().rstrip(",;").replace(";", ",").split(",")
+    if len(cells) > 1 and not all(cell.strip() for cell in cells):
+        raise ConfigError(
+            f"{place}: {shown(line.strip())} has an empty cell. Write a number there, or what follows moves to "
+            "the left."
+        )
+    return " ".join(cells).split()
 
 
 def waypoints_from_table(name: Tree) -> Tree:

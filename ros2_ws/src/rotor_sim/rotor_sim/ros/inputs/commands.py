@@ -87,6 +87,9 @@ def subscribe_wrenches(
 
         def callback(message: WrenchStamped, index: int = index, name: str = name) -> None:
             problem = _problem(message, (frame_of(name),))
+            force = message.wrench.force
+            if not problem and (force.x or force.y):
+                problem = f"rotors push along z: force.x and force.y must be 0, got {force.x:g}, {force.y:g}"
             if problem:
                 reject(f"cmd/wrench of {name!r}: {problem}.")
                 return
@@ -260,7 +263,9 @@ def subscribe_motor_speeds(
                     f"got {speeds.tolist()}."
                 )
                 return
-            thrusts = rotors.thrust_per_speed2 * speeds**2
+            slowest, fastest = rotors.thrust_limits
+            # each motor has its own limits: what one cannot turn, no other does in its place
+            thrusts = np.clip(rotors.thrust_per_speed2 * speeds**2, slowest, fastest)
             accept(index, rotors.mixing @ thrusts, message.header.stamp)  # type: ignore[attr-defined]
 
         entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)

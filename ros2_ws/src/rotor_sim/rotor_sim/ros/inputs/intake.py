@@ -30,8 +30,13 @@ from rotor_sim.simulation import Simulation
 class CommandIntake:
     """Subscribes to commands and external wrenches of one world.
 
+    Args:
+        entities, simulation, time, health, logger: of the world.
+        shown: stamps of the newest odometry of all entities, (n,) ns; written by who shows it.
+
     Attributes:
         epoch, period: of the state that has been published last.
+        contradicted: whether one state has been answered by two different commands.
     """
 
     def __init__(
@@ -41,8 +46,11 @@ class CommandIntake:
         time: SimTime,
         health: Health,
         logger: RcutilsLogger,
+        shown: np.ndarray,
     ) -> None:
         self._simulation, self._time = simulation, time
+        self._shown = shown
+        self.contradicted = False
         self._health, self._logger = health, logger
         self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
         timing = simulation.scenario.time
@@ -57,6 +65,8 @@ class CommandIntake:
         )
         self.epoch = self.period = 0
         self._answered = -1
+        self._last: dict[int, tuple[int, np.ndarray]] = {}
+        """What was answered last and how: by vehicle, -1: by a team."""
         self._heard_now: set[int] = set()
         counts = [len(v.moving_joints) for v in simulation.scenario.model.vehicles]
         self._efforts = np.zeros(sum(counts))
@@ -103,6 +113,8 @@ class CommandIntake:
     def reset(self, epoch: int, period: int) -> None:
         """The state has jumped: nothing has been heard yet, nothing pushes."""
         self._watch.reset()
+        self._last.clear()
+        self.contradicted = False
         self._efforts[:] = 0.0
         self._pushes.clear()
         self._winches.clear()
@@ -178,6 +190,7 @@ class CommandIntake:
                 "stamp of the state."
             )
             return
+        self._compare(-1, heading.step, np.append(wrenches.ravel(), efforts))
         self._watch.accept_all(wrenches, self._simulation.time - age)
         self._efforts[:] = efforts
         self._take_answer(heading.step)
@@ -185,12 +198,27 @@ class CommandIntake:
     def _on_own(self, vehicle: int, wrench: np.ndarray, stamp: Time) -> None:
         self._watch.accept(vehicle, wrench, self._simulation.time)
         answered = nanoseconds_from_stamp(stamp)
-        now = nanoseconds_from_stamp(self._time.stamp())
-        if self._simulation.scenario.sensing.is_ideal and 0 < answered < now:
+        if answered > 0:
+            self._compare(vehicle, answered, wrench)
+        if 0 < answered < self._shown[vehicle]:
             return  # to a state that was shown twice: the answer to this one is on its way
         self._heard_now.add(vehicle)
         if len(self._heard_now) == len(self._vehicles):
             self._take_answer(self.period)
+
+    def _compare(self, vehicle: int, answered: int, command: np.ndarray) -> None:
+        """Notice two different answers to one state: most likely two nodes command it."""
+        before = self._last.get(vehicle)
+        self._last[vehicle] = answered, command.copy()
+        if before is None or before[0] != answered or np.array_equal(before[1], command):
+            return
+        self.contradicted = True
+        who = "the team" if vehicle < 0 else repr(self._vehicles[vehicle])
+        self._logger.warning(
+            f"two different commands for {who} answer one state: do two nodes command it? Start with --controller "
+            "external, or end one of them.",
+            throttle_duration_sec=10.0,
+        )
 
     def _take_answer(self, step: int) -> None:
         if step == self.period > self._answered:

@@ -49,6 +49,8 @@ class Outputs:
         self.waiting: np.ndarray | None = None
         """Entities with samples that were not published yet."""
         self.topics_due = False
+        self.shows_every_state = False
+        """The odometry of every state is shown by itself, once, for those who answer it."""
         self.last_repeat = 0.0
         """Wall time at which everything was shown while time stood."""
 
@@ -63,15 +65,20 @@ class Outputs:
         if "clock" in names:
             self._world.clock()
         if "topics" in names:
-            self._topics()
+            self._topics(odometry=not self.shows_every_state)
         for name in self._sensors.rates:
             if name in names:
                 self._sensors.sample(name)
         if "scene" in names:
             self._scene.publish(self._time.stamp(), self._epoch)
 
-    def _topics(self) -> None:
-        self._world.truth()
+    @property
+    def shown(self) -> np.ndarray:
+        """Stamp of the newest odometry of every entity, (n,) ns."""
+        return self._world.shown
+
+    def _topics(self, *, odometry: bool = True) -> None:
+        self._world.truth(odometry=odometry)
         if self._publish_tf:
             self._world.transforms()
         self._sensors.motor_speeds()
@@ -89,7 +96,7 @@ class Outputs:
 
         Called at the end of every control period; samples wait until the topics have been due.
         """
-        if self._simulation.tells_truth:
+        if self._simulation.tells_truth or self.shows_every_state:
             return
         fresh = self._simulation.pose_sensor.fresh.copy()
         self.topics_due |= "topics" in self._schedule.due(step)

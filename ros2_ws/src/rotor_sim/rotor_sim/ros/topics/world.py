@@ -20,7 +20,13 @@ from rotor_core.config.sensing import Noise
 from rotor_core.config.teams import attachment_points, leave_from_b, teams
 from rotor_core.math.rotations import body_axes
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
-from rotor_core.messages.convert import WORLD_FRAME, frame_of, set_vector, stamp_from_seconds
+from rotor_core.messages.convert import (
+    WORLD_FRAME,
+    frame_of,
+    nanoseconds_from_stamp,
+    set_vector,
+    stamp_from_seconds,
+)
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
 from rotor_core.state import FULL_STATE, State
@@ -118,6 +124,9 @@ class WorldPublisher:
         self._copies = 2 if simulation.tells_truth else 1
         """Odometry is what controllers are told: where that is the truth, both are one."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
+        self._truth_alone = FrozenTopics(truth)
+        self.shown = np.zeros(len(names), np.int64)
+        """Stamp of the newest odometry of every entity, ns: what its controllers answer."""
         counts = [len(getattr(e, "moving_joints", ())) for e in scenario.model.entities]
         self._has_joints = any(counts)
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
@@ -221,10 +230,15 @@ class WorldPublisher:
             self._from_b, -engine.directions_at_b, engine.directions
         )
 
-    def truth(self) -> None:
-        """Publish true odometry and cable states."""
+    def truth(self, *, odometry: bool = True) -> None:
+        """Publish the truth and cable states, and odometry where that is the truth, unless somebody else shows it."""
         stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
-        self._truth.send(stamp, np.concatenate([rows] * self._copies))
+        if odometry:
+            self._truth.send(stamp, np.concatenate([rows] * self._copies))
+            if self._copies == 2:
+                self.shown[:] = nanoseconds_from_stamp(stamp)
+        else:
+            self._truth_alone.send(stamp, rows)
         self._arms.joint_states(stamp)
         if self._cable_names:
             self._refresh_cables()
@@ -247,7 +261,9 @@ class WorldPublisher:
                 topic.frozen.doubles[self._covariance_at] = covariances.ravel()
         for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
             if which is None or which[i]:
-                topic.send(self._time.stamp(captured[i]), row)
+                stamp = self._time.stamp(captured[i])
+                self.shown[i] = nanoseconds_from_stamp(stamp)
+                topic.send(stamp, row)
 
     def transforms(self) -> None:
         """Publish the true TF."""
