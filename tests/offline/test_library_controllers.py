@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from references import FLIGHTS, NO_FLIGHTS
 
 from rotor.cli import main
 from rotor_adapters.library.instance import Instance
@@ -34,8 +35,7 @@ needs_compiler = pytest.mark.skipif(
     reason="there is no C and C++ compiler",
 )
 pytestmark = needs_compiler
-FLIGHTS = ROOT.parent / "shared/flight_data/col_trans_2024"
-needs_flights = pytest.mark.skipif(not FLIGHTS.exists(), reason="needs the recorded flights")
+needs_flights = pytest.mark.skipif(not FLIGHTS.exists(), reason=NO_FLIGHTS)
 
 
 def built(source: Path, folder: Path, *flags: str) -> Path:

@@ -2,10 +2,10 @@
 
 import json
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from references import FLIGHTS, NO_FLIGHTS
 
 from rotor.cli import main
 from rotor_core.errors import ConfigError
@@ -37,9 +37,8 @@ from validation.real_flights.windows import (
     rods_predicted,
 )
 
-FOLDER = Path(__file__).resolve().parents[2].parent / "shared/flight_data/col_trans_2024"
-needs_flights = pytest.mark.skipif(not FOLDER.exists(), reason="needs the recorded flights")
-FLIGHT = FOLDER / "feb24_2cfs_window_opt_01.npz"
+needs_flights = pytest.mark.skipif(not FLIGHTS.exists(), reason=NO_FLIGHTS)
+FLIGHT = FLIGHTS / "feb24_2cfs_window_opt_01.npz"
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +57,12 @@ def fitted(studied):
 @needs_flights
 @pytest.mark.parametrize(
     "entry",
-    json.loads((FOLDER / "index.json").read_text()) if FOLDER.exists() else [],
+    json.loads((FLIGHTS / "index.json").read_text()) if FLIGHTS.exists() else [],
     ids=lambda e: e["name"],
 )
 def test_every_flight_is_read(entry):
     """Lengths of cables are those of the index (its medians were taken without a common clock: 4 mm)."""
-    team = read_crazyflie_team(FOLDER / f"{entry['name']}.npz")
+    team = read_crazyflie_team(FLIGHTS / f"{entry['name']}.npz")
     assert list(team.vehicles) == sorted(entry["vehicles"])
     assert {t.body for t in team.recording().tracks} == {*entry["vehicles"], "payload"}
     grid = make_grid(team)
@@ -90,7 +89,7 @@ def test_gains_and_tensions_are_those_of_the_readme(studied):
 )
 def test_references_flown_again_end_near_the_recorded_path(name, limit):
     """Two of the flights that the laws were not fitted to come within 3 cm; the page has all of them."""
-    team = read_crazyflie_team(FOLDER / f"{name}.npz")
+    team = read_crazyflie_team(FLIGHTS / f"{name}.npz")
     grid = make_grid(team)
     path = follow(team, grid, fit_team(team, grid), fitted_laws()[group_of(name)])
     assert path_error(grid, path) < limit
@@ -148,7 +147,7 @@ def test_what_was_recorded_does_not_reach_back():
 def test_repetitions_of_a_flight_scatter_as_the_simulator_misses():
     """Real flights of one plan, less their references, are 3 to 10 cm apart; the simulator misses them by 3 to 6."""
     names = [f"feb24_2cfs_forest_geom_0{k}" for k in (2, 4, 9)]
-    flights = [read_flown(FOLDER / f"{name}.npz") for name in names]
+    flights = [read_flown(FLIGHTS / f"{name}.npz") for name in names]
     assert plans([*flights, read_flown(FLIGHT)]) == [[0, 1, 2]]
     apart = pairs(flights)
     assert len(apart) == 3 and 0.03 < min(apart) < max(apart) < 0.1
@@ -164,7 +163,7 @@ def test_repetitions_of_a_flight_scatter_as_the_simulator_misses():
 @needs_flights
 def test_the_slack_episode():
     """0.44 m of 0.49 m near 11 s, seen in two ways, as the README of the recordings has it."""
-    team = read_crazyflie_team(FOLDER / "feb24_3cfs_window_geom_08.npz")
+    team = read_crazyflie_team(FLIGHTS / "feb24_3cfs_window_geom_08.npz")
     grid = make_grid(team)
     longest = max(slack_episodes(team, grid), key=lambda e: e.end - e.begin)
     assert longest.vehicle == "cf7" and longest.shortest == pytest.approx(0.44, abs=0.005)
@@ -251,7 +250,7 @@ def test_other_arrays_are_refused(arrays, words, tmp_path):
 )
 def test_the_law_that_flew_is_read_from_its_log(name, direction, rate):
     """Its own terms leave 1 mN of the 70 to 120 mN across the cables; the gains are round numbers to 2 per cent."""
-    flown = read_flown(FOLDER / f"{name}.npz")
+    flown = read_flown(FLIGHTS / f"{name}.npz")
     law = identify(flown)
     np.testing.assert_allclose(law.cable[:, 0], direction, rtol=0.02)
     np.testing.assert_allclose(law.cable[:, 1], rate, rtol=0.02)
@@ -264,7 +263,7 @@ def test_the_law_that_flew_is_read_from_its_log(name, direction, rate):
 @needs_flights
 def test_attitudes_of_the_log_are_those_of_a_filter_that_knows_of_no_cable():
     """Vehicles lean by 2 to 3 degrees against the pull and report level; the filter, fed with the log, too."""
-    flown = read_flown(FOLDER / "feb24_2cfs_forest_geom_09.npz")
+    flown = read_flown(FLIGHTS / "feb24_2cfs_forest_geom_09.npz")
     balance = hover(flown)
     lean, told = (
         np.degrees(np.linalg.norm(a[:, :2], axis=1)) for a in (balance.lean, balance.told)
@@ -279,7 +278,7 @@ def test_attitudes_of_the_log_are_those_of_a_filter_that_knows_of_no_cable():
 @needs_flights
 def test_the_closed_loop_flies_as_the_real_one():
     """Nothing is fitted to the path: the miss is a third of that of perfect tracking, and each finding has its share."""
-    path = FOLDER / "feb24_2cfs_forest_opt_01.npz"
+    path = FLIGHTS / "feb24_2cfs_forest_opt_01.npz"
     flown, simulated = fly_flown(path)
     whole = miss(flown, simulated)
     assert whole < 0.4 * miss(flown, flown.reference[:, 0])
@@ -290,7 +289,7 @@ def test_the_closed_loop_flies_as_the_real_one():
 @needs_flights
 def test_open_numbers_bring_the_closed_loop_nearer():
     """Three of each vehicle; a path that nothing is fitted to is that with zeros."""
-    path = FOLDER / "feb24_2cfs_window_opt_04.npz"
+    path = FLIGHTS / "feb24_2cfs_window_opt_04.npz"
     flown, plain = fly_flown(path)
     _, zeros = fly_flown(path, Variant(fitted=((0.0, 0.0, 0.0),) * 2))
     np.testing.assert_allclose(zeros, plain, atol=1e-9)
@@ -305,7 +304,7 @@ def test_open_numbers_bring_the_closed_loop_nearer():
 )
 def test_the_program_answers_what_was_logged(name, left):
     """Asked on paper with its published weights, of what equal shares leave it leaves a sixth and a third."""
-    sharing = explain(read_flown(FOLDER / f"{name}.npz"))
+    sharing = explain(read_flown(FLIGHTS / f"{name}.npz"))
     assert sharing.later < left * sharing.equal
     assert sharing.later < 1.05 * sharing.at_once
 
@@ -313,12 +312,12 @@ def test_the_program_answers_what_was_logged(name, left):
 @needs_flights
 def test_a_law_began_anew_in_flight():
     """Where motors stop for 30 ms integrals of up to 0.36 m s are zero to 5 mm s afterwards; elsewhere nothing stops."""
-    flown = read_flown(FOLDER / "feb24_3cfs_window_opt_01.npz")
+    flown = read_flown(FLIGHTS / "feb24_3cfs_window_opt_01.npz")
     ((name, before, after),) = restarts(flown, identify(flown))
     assert name == "cf2" and np.abs(before).max() > 0.3
     assert np.abs(after).max() < 5e-3
     assert not read_flown(FLIGHT).begins.any()
-    path = FOLDER / "feb24_3cfs_window_opt_01.npz"
+    path = FLIGHTS / "feb24_3cfs_window_opt_01.npz"
     begins_anew, goes_on = (miss(*fly_flown(path, Variant(stops=stops))) for stops in (True, False))
     assert begins_anew < goes_on
 
@@ -342,7 +341,7 @@ def test_integrals_where_the_hover_ends_hold_the_force_of_the_log():
 @needs_flights
 def test_thrust_falls_over_a_flight():
     """By a tenth to a third of a per cent a second, far from zero in standard deviations, in one flight with quiet logs."""
-    path = FOLDER / "feb24_2cfs_window_geom_05.npz"
+    path = FLIGHTS / "feb24_2cfs_window_geom_05.npz"
     for found, asked in zip(balances(path, read_flown(path)), (0.944, 0.853), strict=True):
         assert found.gain.value == pytest.approx(asked, abs=0.01) and found.gain.sigma < 0.005
         assert -4e-3 < found.gain_rate.value < 0.0
@@ -357,7 +356,7 @@ def test_short_predictions_find_what_the_balance_of_forces_finds():
 
     Predictions hold the motors' lag and the drift of a quarter of a second in the gain; the balance does not.
     """
-    path = FOLDER / "feb24_2cfs_window_geom_05.npz"
+    path = FLIGHTS / "feb24_2cfs_window_geom_05.npz"
     flight = open_flight(str(path))
     scenario = replace(flight.scenario, plant=())
     names = ["thrust_gain", "attitude_bias_x_rad", "attitude_bias_y_rad"]

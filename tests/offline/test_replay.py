@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from references import CASES, NO_CASES
 
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotations import rotation_matrices
@@ -14,13 +15,12 @@ from rotor_recordings.predict.case import event_record, replay, run_case
 from rotor_recordings.predict.case_format import implausible, load_case
 
 HERE = Path(__file__).resolve().parents[1]
-CASES = HERE.parents[1] / "shared" / "cases"
 INDEX = json.loads((CASES / "index.json").read_text()) if (CASES / "index.json").exists() else {}
 
 
 @pytest.mark.parametrize(
     "name",
-    sorted(INDEX) or [pytest.param("", marks=pytest.mark.skip(reason="no reference cases here"))],
+    sorted(INDEX) or [pytest.param("", marks=pytest.mark.skip(reason=NO_CASES))],
 )
 def test_reference_case(name, tmp_path):
     """Wanted at 1 ms (the cases' README): x 5e-8 m, v 5e-7 m/s, q 1e-8 rad, w 1e-7 rad/s; events 1e-8 s; lengths 1e-10 m."""

@@ -1,10 +1,10 @@
 """Derivatives of the reference cases, where they lie beside the project: through their snaps, knots and releases."""
 
 from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from references import CASES, NO_CASES
 
 from rotor_core.kernels.jit import COMPILED
 from rotor_dynamics import memory
@@ -14,11 +14,10 @@ from rotor_dynamics.sensitivities.propagation import Variations
 from rotor_recordings.predict.case import STEP, _Replay
 from rotor_recordings.predict.case_format import load_case
 
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 FILES = sorted((*CASES.glob("cases/*.json"), *CASES.glob("ropes/cases/*.json")))
 pytestmark = [
     pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels"),
-    pytest.mark.skipif(not FILES, reason="no reference cases here"),
+    pytest.mark.skipif(not FILES, reason=NO_CASES),
 ]
 
 LONGEST = 10.0
