@@ -30,6 +30,11 @@ from rotor_core.reference import REFERENCE_VECTORS
 
 WORLD_FRAME = "world"
 ALL_VALID = 2 * Reference.YAW - 1
+FOLLOWED = ALL_VALID & ~(
+    Reference.ORIENTATION | Reference.ANGULAR_VELOCITY | Reference.ANGULAR_ACCELERATION
+)
+"""Of vehicles, whose attitude and rates follow from the motion."""
+
 STATE = 13
 LONGEST_WAIT = 3600.0
 """What is to begin later than this has the time of another clock, s."""
@@ -337,9 +342,12 @@ def plan_from_message(message: PolynomialTrajectory) -> Plan:
     )
 
 
-def reference_message(entity: str, reference: np.ndarray, stamp: Time) -> Reference:
-    """A sampled reference (28,) as message."""
-    message = Reference(entity=entity, valid=ALL_VALID)
+def reference_message(
+    entity: str, reference: np.ndarray, stamp: Time, *, is_vehicle: bool = False
+) -> Reference:
+    """A sampled reference (28,) as message; the attitude of a vehicle follows from its motion and is not planned."""
+    valid = FOLLOWED if is_vehicle else ALL_VALID
+    message = Reference(entity=entity, valid=valid)
     message.header.stamp = stamp
     message.header.frame_id = WORLD_FRAME
     for field, column in REFERENCE_VECTORS.items():

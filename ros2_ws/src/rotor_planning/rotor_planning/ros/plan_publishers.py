@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PoseStamped
@@ -56,10 +58,12 @@ class _Topics:
 class PlanPublisher:
     """Publishers of the plans of all planned entities; vehicles that fly alone get theirs when they do."""
 
-    def __init__(self, node: Node, entities: list[str], arms: list[str]) -> None:
+    def __init__(
+        self, node: Node, entities: list[str], arms: list[str], vehicles: Collection[str]
+    ) -> None:
         self._plans = node.create_publisher(PolynomialTrajectory, "rotor/plan", qos.PLAN)
         self._markers = node.create_publisher(MarkerArray, "rotor/markers_plan", qos.LATCHED)
-        self._node = node
+        self._node, self._vehicles = node, vehicles
         self._of: dict[str, _Topics] = {}
         self._count = 0
         self._numbers: dict[str, int] = {}
@@ -103,7 +107,8 @@ class PlanPublisher:
     def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
         """Publish where the entity should be now."""
         topics = self._topics(entity)
-        topics.reference.publish(reference_message(entity, reference, stamp))
+        is_vehicle = entity in self._vehicles
+        topics.reference.publish(reference_message(entity, reference, stamp, is_vehicle=is_vehicle))
         topics.pose.publish(_pose(reference, stamp))
 
     def status(self, entity: str, kind: str, elapsed: float, duration: float, stamp: Time) -> None:

@@ -100,7 +100,8 @@ class PlannerNode(Node):
         self._epochs = Epochs()
         self._next_reference = 0.0
         self.keeper = Keeper(self, self._take)
-        self._publisher = PlanPublisher(self, self.entities, list(self._arms))
+        self._vehicles = {v.name for v in model.vehicles}
+        self._publisher = PlanPublisher(self, self.entities, list(self._arms), self._vehicles)
         self._mission = MissionFlight(self, self.scenario, self._board, self._start_plan)
         self._goals = GoalMarkers(self, self.entities, self._on_goal)
         subscribe_goals(self, self.entities, self._on_goal, self._on_trajectory)
@@ -307,7 +308,9 @@ class PlannerNode(Node):
         for i in range(request.count):
             when = stamp_later(self._heading.stamp, request.start_s + i * request.period_s)
             reference = self._board.queues[entity].at(nanoseconds_from_stamp(when))
-            response.references.append(reference_message(entity, reference, when))
+            response.references.append(
+                reference_message(entity, reference, when, is_vehicle=entity in self._vehicles)
+            )
         response.success = True
         return response
 

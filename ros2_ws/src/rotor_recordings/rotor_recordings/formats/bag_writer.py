@@ -32,7 +32,9 @@ from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_sim.shapes.cable_ways import drawn_path, laid
 
-ALL_VALID = 511
+ALL_VALID, FOLLOWED = 511, 287
+"""Masks of references (rotor_msgs/Reference): everything; of vehicles neither attitude nor rates."""
+
 WORLD = "world"
 SWASHPLATE = 3
 
@@ -274,13 +276,14 @@ class _Messages:
         yield TEAM_COMMAND, self._stamps[rows], table.data
 
     def _references(self, rows: np.ndarray) -> Iterator[Entries]:
+        vehicles = {v.name for v in self._model.vehicles}
         for entity, wanted in self._flight.all_references().items():
             known = rows[~np.isnan(wanted[rows]).any(axis=1)]
             numbers = wanted[known]
             message = self._store.types["rotor_msgs/msg/Reference"](
                 header=self._header(),
                 entity=entity,
-                valid=ALL_VALID,
+                valid=FOLLOWED if entity in vehicles else ALL_VALID,
                 orientation=self._pose().orientation,
                 yaw=0.0,
                 yaw_rate=0.0,
