@@ -20,5 +20,5 @@ print(
 
 for name in ("arm_coupled", "arm_uncoupled"):
     flight = fly(load_scenario(name))
-    worst = np.abs(flight.position_error()).max()
+    worst = np.linalg.norm(flight.position_error(), axis=1).max()
     print(f"{name}: the base moves {100.0 * worst:.1f} cm at most while the arm swings")

@@ -57,10 +57,10 @@ def test_print_config_can_be_loaded(tmp_path):
     from rotor_core.config.loader import load_scenario
 
     out = rotor("fly", "slalom", "--print-config", "--seed", "9")
-    path = tmp_path / "slalom.yaml"
+    path = tmp_path / "mine.yaml"
     path.write_text(out.stdout)
     again = load_scenario(path)
-    assert again.seed == 9 and again.model == load_scenario("slalom").model
+    assert again.name == "mine" and again.seed == 9 and again.model == load_scenario("slalom").model
 
 
 def test_doctor_reports():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rotor.arguments import positive_number, seed
@@ -99,9 +99,9 @@ def conclude(summary: dict) -> int:
 def print_config(
     name: str, seed: int | None, pacing: str = "", autopilot: str | None = None
 ) -> int:
-    """Print a resolved scenario."""
+    """Print a resolved scenario, without its name: who keeps it in a file calls it like that file."""
     from rotor_core.config.loader import dump_scenario, load_scenario
 
     scenario = load_scenario(name, seed=seed, pacing=pacing or None, autopilot=autopilot)
-    print(dump_scenario(scenario), end="")
+    print(dump_scenario(replace(scenario, name="")), end="")
     return 0
