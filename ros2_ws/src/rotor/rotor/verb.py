@@ -103,5 +103,6 @@ def print_config(
     from rotor_core.config.loader import dump_scenario, load_scenario
 
     scenario = load_scenario(name, seed=seed, pacing=pacing or None, autopilot=autopilot)
-    print(dump_scenario(replace(scenario, name="")), end="")
+    text = dump_scenario(replace(scenario, name=""))
+    print(text.replace("\nname: ''\n", "\n"), end="")
     return 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rotor_core.config.schema import Scenario
-from rotor_core.state import V
+from rotor_core.state import FULL_STATE, V
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hanging import lay_strands, masses_of
 from rotor_sim.plant.heavy_cables import lowest
@@ -60,7 +60,7 @@ class BodyPoses:
             masses: places of the masses of heavy cables, (n_masses, 3) m; without, they hang at rest.
         """
         engine = self._engine
-        unknown = np.logical_not(np.isfinite(states[:, :13]).all(axis=1))
+        unknown = np.logical_not(np.isfinite(states[:, FULL_STATE]).all(axis=1))
         self._states[: self._entities] = states
         self._states[: self._entities][unknown] = NOWHERE
         self._joints[: len(joints)] = joints
