@@ -136,6 +136,7 @@ def test_trajectories_of_an_arm_wait_for_their_time_in_its_order():
 
     send(2.0, 0.5)
     assert wanted(1.0) == pytest.approx([0.7, -0.2])  # stays as it is
+    assert wanted(2.0) == pytest.approx([0.7, -0.2])  # and goes on from there
     assert wanted(5.0) == pytest.approx([0.5, 0.5])
     send(6.0, 1.0)
     wanted(5.005)

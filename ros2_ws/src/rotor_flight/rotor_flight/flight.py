@@ -146,7 +146,9 @@ class Flight:
     def at(self, rows: np.ndarray) -> Flight:
         """The flight at some of its rows; events and figures are those of the whole."""
         by_row = {name: getattr(self, name) for name in BY_ROW}
-        return replace(self, **{name: a[rows] if len(a) else a for name, a in by_row.items()})
+        kept = {name: a[rows] if len(a) else a for name, a in by_row.items()}
+        later = float(kept["time"][0] - self.time[0]) if len(kept["time"]) else 0.0
+        return replace(self, begun=self.begun + later, **kept)
 
     @property
     def elapsed(self) -> np.ndarray:

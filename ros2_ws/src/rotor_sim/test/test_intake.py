@@ -22,7 +22,9 @@ def world():
     """An intake without a graph: callbacks by their topics."""
     heard = {}
     simulation = Simulation(load_scenario("hover"))
+    node = SimpleNamespace(count_publishers=lambda topic: 2, resolve_topic_name=lambda topic: topic)
     entities = SimpleNamespace(
+        node=node,
         subscribe=lambda kind, topic, callback, profile, raw=False: heard.__setitem__(topic, callback)
     )  # fmt: skip
     health = SimpleNamespace(
@@ -57,3 +59,37 @@ def test_an_older_answer_does_not_replace_a_newer_one(world):
     simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(1.5)
     assert intake.contradicted
+
+
+def test_who_answered_before_a_save_has_to_come_again(world):
+    """A state that was answered while it stood is not answered where it is taken up; what acts goes on."""
+    intake, hear, _ = world
+    wire = TeamCommandWire(["quad1"])
+    intake.begin(3, 7)
+    hear(wire.write(Heading(NOW, 3, 7), np.array([[2.0, 0.0, 0.0, 0.0]])))
+    assert intake.is_answered
+    intake.forget_answers()
+    assert intake.heard and not intake.is_answered
+    assert intake.decision()[0][0, 0] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "turns"),
+    [((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)), ((0.0, 1306.0, 1306.0, 2500.0), (576.0, 1306.0, 1306.0, 1717.4))],
+)  # fmt: skip
+def test_motors_are_limited_one_by_one_and_can_be_off(asked, turns):
+    """What one cannot turn, no other does in its place; all at zero are motors that are off."""
+    actuators = pytest.importorskip("actuator_msgs.msg").Actuators
+    from rotor_sim.ros.inputs.commands import subscribe_motor_speeds
+
+    heard, accepted = {}, []
+    simulation = Simulation(load_scenario("hover"))
+    entities = SimpleNamespace(
+        subscribe=lambda kind, topic, callback, profile: heard.__setitem__(topic, callback)
+    )
+    subscribe_motor_speeds(
+        entities, simulation, lambda vehicle, wrench, stamp: accepted.append(wrench), print
+    )
+    heard["quad1/cmd/motor_speed"](actuators(velocity=list(asked)))
+    simulation.act(accepted[0][None])
+    np.testing.assert_allclose(simulation.rotor_speeds()[0], turns, rtol=1e-3)

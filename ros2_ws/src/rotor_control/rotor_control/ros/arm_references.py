@@ -163,7 +163,10 @@ class ArmReferences:
 
     def _begin(self, name: str, message: JointTrajectory, start: Time) -> None:
         try:
-            plan = joint_plan_from(message, self._vehicles[name], self._wanted(name, start))
+            before = self._wanted(name, start)
+            if name not in self._plans and name in self._streams:  # it was held
+                before = self._streams[name][1]
+            plan = joint_plan_from(message, self._vehicles[name], before)
         except ContractError as error:
             self._logger.warning(f"ignored: {name}/joint_trajectory: {error}")
             return

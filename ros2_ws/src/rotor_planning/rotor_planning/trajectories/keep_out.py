@@ -85,6 +85,10 @@ def _masses(scenario: Scenario, states: np.ndarray) -> np.ndarray:
     return np.vstack(out)
 
 
+STANDING, LEAVING = 0.01, 2.0
+"""What is this near to something at the start stands on it, m, and is clear of it so many clearances from there."""
+
+
 class KeepOut:
     """The obstacles of a scenario, as a team feels them; arms are as at the start, and what hangs, hangs as then.
 
@@ -111,6 +115,9 @@ class KeepOut:
             for g, (a, b) in enumerate(self._clearances.pairs)
             if a in linked | arms | cables and b in obstacles
         }
+        # what stands on something at the start may be near it there, and has to leave it
+        touching = self._clearances.distances(self._poses, self._pairs, STANDING)
+        self._standing = {names for names, *_ in touching if scenario.environment.contact}
         self._middles = {o.name: np.array(o.position_m) for o in scenario.environment.obstacles}
         self._between: dict[int, list[float]] = {}
         """By segment: normalised times between those places at which the team came too near."""
@@ -125,6 +132,9 @@ class KeepOut:
         for names, distance, (on_team, on_obstacle) in self._clearances.distances(
             moved, self._pairs, within
         ):
+            leaving = np.linalg.norm(place - self._start) < LEAVING * self.clearance
+            if leaving and names in self._standing:
+                continue
             apart = on_team - on_obstacle
             if np.linalg.norm(apart) < 1e-9:
                 apart = place - self._middles[names[1]]

@@ -33,6 +33,9 @@ SHORTEST_PERIOD, LARGEST_ANGLE = 0.1, np.radians(60.0) * (1.0 + 1e-9)
 SAMPLES_PER_TURN, SAMPLES_PER_RAMP = 64, 32
 """Samples of a figure eight: its spline keeps within 4e-7 of its size from it, within 1e-4 with the shortest ramps."""
 
+SHORTEST_PART = 1e-4
+"""Of a period: a cruise shorter than this has no sample of its own."""
+
 RAMP = Polynomial([0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0])
 """Phase of the ramp-up over (ramp time x angular rate): rate rises as 10 s^3 - 15 s^4 + 6 s^5."""
 
@@ -141,7 +144,7 @@ def figure_eight(
     parts = [
         np.linspace(begin, end, max(1, round(n)) + 1)[1:]
         for begin, end, n in zip(edges[:-1], edges[1:], per_part, strict=True)
-        if end > begin
+        if end - begin > SHORTEST_PART * period
     ]
     t = np.concatenate([[0.0], *parts])
     up = ramp * rate * RAMP(np.clip(t / ramp, 0.0, 1.0))

@@ -369,6 +369,7 @@ class _Messages:
         raw = self._store.serialize_cdr(message, message.__msgtype__)
         return (
             "rotor/events",
-            np.array([nanoseconds(event.time)]),
+            # a bag begins with its flight, though what stands there came before
+            np.array([max(nanoseconds(event.time), int(self._stamps[0]))]),
             np.frombuffer(raw, np.uint8)[None],
         )

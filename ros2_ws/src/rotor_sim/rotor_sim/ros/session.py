@@ -216,7 +216,8 @@ class Session:
         self.epoch, self.period = got["epoch"], got["period"]
         self.time.offset_ns, self.machine.failure = got["offset_ns"], got["failure"]
         self._outputs.waiting, self._outputs.topics_due = got["waiting"], got["topics_due"]
-        self._was_put_away = True  # whoever commanded it then has yet to come
+        self._was_put_away = True
+        self._intake.forget_answers()
         self._anchor()
         if self.is_over and not self.machine.failure:
             flown, wanted = self.flown, self.options.duration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -88,6 +89,10 @@ class RangefinderSensor:
         down = start[2] - self._ground
         nearest = max(down, 0.0) / -along[2] if along[2] < 0.0 else math.inf
         return min(nearest, self._rays.distance(start, along, FARTHEST))
+
+    def take_over(self, other: RangefinderSensor) -> None:
+        """Go on with the noise of the same sensor in another world."""
+        self._random = copy.deepcopy(other._random)
 
     def sense(self) -> np.ndarray:
         """The measured distance, (1, 1) m."""

@@ -61,11 +61,12 @@ class BodyPoses:
         """
         engine = self._engine
         unknown = np.logical_not(np.isfinite(states[:, FULL_STATE]).all(axis=1))
-        self._states[: self._entities] = states
+        self._states[: self._entities] = states[:, FULL_STATE]
         self._states[: self._entities][unknown] = NOWHERE
         self._joints[: len(joints)] = joints
         told = np.zeros((0, 3)) if masses is None else masses
-        if self._masses and len(told) and np.isfinite(told).all():
+        is_told = bool(self._masses) and len(told) > 0 and bool(np.isfinite(told).all())
+        if is_told:
             self._states[self._masses, :3] = told
         elif self._masses and np.isfinite(states).all():
             self._states[:] = engine.place(self._states, self._joints)[
@@ -75,6 +76,6 @@ class BodyPoses:
         poses = engine.place(self._states, self._joints)[:, :V].copy()
         if unknown.any():
             poses[np.logical_and(self._owners >= 0, np.take(unknown, self._owners))] = np.nan
-            if not len(told):
+            if not is_told:
                 poses[self._masses] = np.nan
         return poses

@@ -49,7 +49,7 @@ class CommandIntake:
         shown: np.ndarray,
     ) -> None:
         self._simulation, self._time = simulation, time
-        self._shown = shown
+        self._shown, self._entities = shown, entities
         self.contradicted = False
         self._health, self._logger = health, logger
         self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
@@ -72,7 +72,7 @@ class CommandIntake:
         self._efforts = np.zeros(sum(counts))
         self._owners = np.repeat(np.arange(len(counts)), counts)
         """Vehicle of every joint."""
-        kind = simulation.scenario.command_input
+        kind = self._kind = simulation.scenario.command_input
         if kind != "team":
             self._subscribe_efforts(entities, simulation.scenario.model)
         if kind == "team":
@@ -119,6 +119,12 @@ class CommandIntake:
         self._pushes.clear()
         self._winches.clear()
         self.begin(epoch, period)
+
+    def forget_answers(self) -> None:
+        """Whoever answered has yet to come again; what acts goes on until then."""
+        self._answered = -1
+        self._heard_now.clear()
+        self._last.clear()
 
     def take_over(self, old: CommandIntake, cables: dict[int, int]) -> None:
         """Winches stop if nobody orders on, as in the world before; ``cables``: numbers here and there."""
@@ -212,6 +218,12 @@ class CommandIntake:
         self._last[vehicle] = answered, command.copy()
         if before is None or before[0] != answered or np.array_equal(before[1], command):
             return
+        name = (
+            "rotor/team_command" if vehicle < 0 else f"{self._vehicles[vehicle]}/cmd/{self._kind}"
+        )
+        node = self._entities.node
+        if node.count_publishers(node.resolve_topic_name(name)) < 2:
+            return  # one that is faster than the states that it answers
         self.contradicted = True
         who = "the team" if vehicle < 0 else repr(self._vehicles[vehicle])
         self._logger.warning(
