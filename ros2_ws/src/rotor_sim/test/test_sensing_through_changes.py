@@ -207,3 +207,12 @@ def test_what_is_attached_in_the_wind_has_the_air_of_its_holder():
     simulation.act(hover(simulation))
     simulation.engine.update_kinematics()
     assert simulation.motion[0, 13] == pytest.approx(at_once, rel=1e-9)
+
+
+def test_a_sensor_more_does_not_change_the_noise_of_another():
+    barometer = "{type: barometer, body: v0, noise_pa: 1.0}"
+    pressures = []
+    for sensors in (barometer, "{type: gps, body: v0}, " + barometer):
+        simulation = Simulation(world(sensing=f"{{sensors: [{sensors}]}}"))
+        pressures.append([float(simulation.sensors[-1].sense()[0, 0]) for _ in range(5)])
+    assert pressures[0] == pressures[1]

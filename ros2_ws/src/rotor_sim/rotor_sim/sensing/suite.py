@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -56,9 +57,14 @@ class Sensors:
     def __init__(self, simulation: Simulation) -> None:
         kinds = sensors_of(simulation.scenario)
         _check_topics(simulation.scenario, kinds)
+        topics = [
+            " ".join(c.topic for c in kind.channels(keys, simulation.scenario.model))
+            for kind, keys in kinds[2:]
+        ]
+        # by its topics, so that one sensor more does not change the noise of another
+        own = [(SENSOR_STREAMS, zlib.crc32(names.encode())) for names in topics]
         seeds = [
-            np.random.SeedSequence(simulation.seed, spawn_key=key)
-            for key in [(1,), (2,), *((SENSOR_STREAMS, i) for i in range(len(kinds) - 2))]
+            np.random.SeedSequence(simulation.seed, spawn_key=key) for key in [(1,), (2,), *own]
         ]
         self._kinds = kinds
         self._all: list[Sensor] = [
