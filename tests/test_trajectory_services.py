@@ -8,8 +8,9 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 import graph
 from geometry_msgs.msg import Point, WrenchStamped
 from nav_msgs.msg import Odometry
-from rotor_msgs.msg import PolynomialTrajectory, Reference, TrajectoryStatus
+from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamCommand, TrajectoryStatus
 from rotor_msgs.srv import Circle, Hover, Land, Line, Preview, RotatePayload, StepPose, Waypoints
+from std_srvs.srv import Trigger
 
 from rotor_core.messages.convert import (
     plan_from_message,
@@ -201,8 +202,12 @@ def test_a_controller_that_comes_late_follows_what_runs_now(tmp_path):
         for start, place in plans:  # simulation time begins at one second
             planner.publish(plan_message("quad1", hold(place, 0.0), stamp_from_seconds(start), 0))
         truth = bench.collect(Odometry, "/quad1/ground_truth", qos.STATE)
-        bench.start("simulator", scenario="hover", pacing="lockstep")
+        bench.start("simulator", scenario="hover", pacing="lockstep", paused=True)
         bench.start("controller", scenario="hover")
+        commands = bench.collect(TeamCommand, "/rotor/team_command", qos.TEAM)
+        bench.until(lambda: bool(commands), "an answer")
+        bench.spin(1.0)  # on a busy machine the plans of the past come slowly
+        assert bench.call(Trigger, "/simulator/play", Trigger.Request()).success
         bench.until(
             lambda: truth and seconds_from_stamp(truth[-1].header.stamp) > 2.0, "a second of flight"
         )

@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "licences.md"
 PIN = re.compile(r"^([A-Za-z0-9_.\-]+)==(\S+?)(?: ; (.*?))? \\$", re.MULTILINE)
 
 PERMISSIVE = re.compile(
-    r"\b(MIT(-0|-CMU)?|BSD|0BSD|Apache|ISC|PSF|Python Software Foundation|Zlib|CC0|Public Domain|Unlicense|any-OSI)\b",
+    r"\b(MIT(-0|-CMU)?|BSD|0BSD|Apache|ISC|BSL|Qhull|PSF|Python Software Foundation|Zlib|CC0|Public Domain|Unlicense|any-OSI)\b",
     re.IGNORECASE,
 )  # fmt: skip
 WEAK = re.compile(r"\b(LGPL|Lesser General Public|MPL|Mozilla|EPL|Eclipse)", re.I)
@@ -34,6 +34,7 @@ READ_BY_US = {
     "setuptools": "MIT (its text)",
     "uv": "MIT OR Apache-2.0 (its text)",
     "empy": "LGPL (its text; the metadata hold a place for it)",
+    "cmeel-qhull": "Qhull (its text: free to use, copy and change, with its notice)",
     "casadi": "LGPL-3.0-or-later (its text; the metadata say OSI Approved)",
 }
 """Licences of packages whose metadata name none, and where they were read."""

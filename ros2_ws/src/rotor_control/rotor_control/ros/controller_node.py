@@ -37,8 +37,8 @@ from rotor_core.saved.capture import Keep
 LATE_NS = 100_000_000
 """Before the first answer: plans that began this long ago come from the memory of the planner, one after the other."""
 
-QUIET = 0.1
-"""When none has come for this wall time, s, the last one is what is flown."""
+QUIET = 0.3
+"""When none has come for this wall time, s, and between two states, the last one is what is flown."""
 
 
 class ControllerNode(Node):
@@ -76,7 +76,7 @@ class ControllerNode(Node):
         """Plans of epochs whose first state has not come yet."""
         self._now = -1
         """Stamp of the newest state, ns."""
-        self._quiet_at = 0.0
+        self._quiet_at, self._hears_more = 0.0, False
         """Nothing is answered before this wall time, s."""
         self._last: tuple[int, bytes] | None = None
         self.keeper = Keeper(self, self._take)
@@ -149,7 +149,7 @@ class ControllerNode(Node):
         if start > self._known_until:
             self._board.queues[message.entity].add(start, plan)
             if self._last is None and start < self._now - LATE_NS:
-                self._quiet_at = wall.monotonic() + QUIET
+                self._quiet_at, self._hears_more = wall.monotonic() + QUIET, True
 
     def _begin_epoch(self, epoch: int, now: int) -> None:
         # by another simulator: what came of the one before is void
@@ -188,7 +188,8 @@ class ControllerNode(Node):
             # asked again: the same answer, without integrating twice
             self._commands.publish(self._last[1])
             return
-        if wall.monotonic() < self._quiet_at:
+        hears_more, self._hears_more = self._hears_more, False
+        if hears_more or wall.monotonic() < self._quiet_at:
             return  # which of the plans is flown is not known yet
         if not self.controller.follow_board(self._board, self._now):
             return  # the simulator asks again; without a plan there is nothing to answer
