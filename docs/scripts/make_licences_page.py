@@ -22,7 +22,8 @@ PAGE = ROOT / "docs" / "licences.md"
 PIN = re.compile(r"^([A-Za-z0-9_.\-]+)==(\S+?)(?: ; (.*?))? \\$", re.MULTILINE)
 
 PERMISSIVE = re.compile(
-    r"\b(MIT(-0|-CMU)?|BSD|0BSD|Apache|ISC|BSL|Qhull|PSF|Python Software Foundation|Zlib|CC0|Public Domain|Unlicense|any-OSI)\b",
+    r"\b(MIT(-0|-CMU)?|BSD|0BSD|Apache|ISC|BSL|Qhull|PSF|Python Software Foundation|Zlib|CC0|Public Domain|Unlicense|"
+    r"any-OSI)\b",
     re.IGNORECASE,
 )  # fmt: skip
 WEAK = re.compile(r"\b(LGPL|Lesser General Public|MPL|Mozilla|EPL|Eclipse)", re.I)
