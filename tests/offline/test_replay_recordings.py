@@ -891,3 +891,25 @@ def test_two_worlds_in_one_bag_are_refused(bags, tmp_path):
                         writer.write(other, stamp, raw)
     with pytest.raises(ConfigError, match=r"several namespaces \(/lab1, /lab2\)"):
         open_flight(str(tmp_path / "two"))
+
+
+def test_a_recording_that_begins_after_a_cut_says_so(bags, tmp_path):
+    """A recorder that came late has no event of it, but the scene; the cable counted as slack all the time."""
+    name = "dragonfly_point_mass"
+    whole = open_flight(str(bags(name)))
+    seconds, nanoseconds = divmod(round(1e9 * whole.time[0]), 10**9)
+
+    def scene(types):
+        none = np.zeros(0)
+        stamp = types["builtin_interfaces/msg/Time"](seconds, nanoseconds)
+        header = types["std_msgs/msg/Header"](stamp=stamp, frame_id="world")
+        return types["rotor_msgs/msg/Scene"](
+            header=header, epoch=0, bodies=[], poses=none, pushes=none, thrusts=none,
+            tensions=np.zeros(1), taut=np.array([-1.0]), discs=none,
+        )  # fmt: skip
+
+    more = [("/rotor/scene", seconds * 10**9 + nanoseconds, "rotor_msgs/msg/Scene", scene)]
+    flight = open_flight(str(renamed(bags(name), tmp_path / "bag", lambda topic: topic, more)))
+    assert not whole.is_cut.any() and flight.is_cut.all()
+    assert not flight.slack.any()
+    assert flight.summary()["events"].get("cut", 0) == 0

@@ -126,6 +126,7 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         ]
     if model.cables:
         out.append(Topic("cables", "rotor_msgs/msg/CableStates"))
+        out.append(Topic("rotor/scene", "rotor_msgs/msg/Scene"))  # which cables were cut before
         out += [Topic(shape_topic(name), SHAPE) for name in heavy_names(model)]
     for sensor, keys in sensors_of(scenario):
         out += [Topic(c.topic, c.message, best_effort=True) for c in sensor.channels(keys, model)]
