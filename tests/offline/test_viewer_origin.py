@@ -243,9 +243,37 @@ def test_who_listens_to_everybody_is_told(monkeypatch, capsys):
     from rotor.cli import main
     from rotor_viewer.browser.app import Viewer
 
-    monkeypatch.setattr(Viewer, "run", lambda self: None)
+    monkeypatch.setattr(Viewer, "run", lambda self, until: None)
     assert main(["view", "hover", "--host", "0.0.0.0", "--port", "8220"]) == 0
     said = capsys.readouterr().err
     assert "--host 0.0.0.0: everybody who reaches this machine" in said and said.count("\n") == 1
     assert main(["view", "hover", "--port", "8220"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_interrupt_that_a_library_swallows_ends_the_page_all_the_same(monkeypatch, capsys):
+    """One Ctrl-C in the first picture was lost, and `rotor view` served on."""
+    from rotor.cli import main
+    from rotor_viewer.browser.app import Viewer
+
+    turns = []
+
+    def swallows(self, elapsed):
+        assert len(turns) < 3, "it goes on"
+        turns.append(elapsed)
+        if len(turns) == 1:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5.0)
+            except KeyboardInterrupt:
+                pass
+
+    monkeypatch.setattr(Viewer, "tick", swallows)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert main(["view", "hover", "--port", "8220"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert len(turns) == 1
+    assert "interrupted" in capsys.readouterr().err

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import viser
@@ -146,8 +150,35 @@ def serve_source(
             flush=True,
         )
     try:
-        viewer.run()
+        with _interrupts() as heard:
+            viewer.run(until=heard.is_set)
+            if heard.is_set():
+                raise KeyboardInterrupt
     finally:
         server.stop()
         viewer.close()
     return 0
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Remember Ctrl-C: the exception alone is lost where a library swallows it, and the page was served for ever."""
+    heard = threading.Event()
+    theirs = {}
+    if threading.current_thread() is threading.main_thread():  # others get no signals
+        theirs = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.set()
+        handler = theirs[signal.Signals(number)]
+        assert callable(handler)
+        handler(number, frame)
+
+    for number, handler in theirs.items():
+        if callable(handler):
+            signal.signal(number, hear)
+    try:
+        yield heard
+    finally:
+        for number, handler in theirs.items():
+            signal.signal(number, handler)
