@@ -323,10 +323,15 @@ class Flight:
         return max(int(at.any(axis=1).sum()), self.limited or 0)
 
     @property
+    def all_events(self) -> list[Event]:
+        """What had happened before the first row and still stands, then what happened in the flight."""
+        return [*self.past, *self.events]
+
+    @property
     def is_cut(self) -> np.ndarray:
         """True where a cable is cut, or has broken, (N, n_cables)."""
         cut = np.zeros(self.taut.shape, bool)
-        for event in (*self.past, *self.events):
+        for event in self.all_events:
             if event.type in PARTS:
                 for k in event.cables:
                     cut[self.time >= event.time, k] = True
@@ -337,7 +342,7 @@ class Flight:
         """True where a cable is known to be slack, (N, n_cables): not once it is cut, or between two that hold on."""
         slack = ~self.taut & np.isfinite(self.tensions) & ~self.is_cut
         ends = [{c.a, c.b} for c in self.scenario.model.cables]
-        events = [*self.past, *self.events]
+        events = self.all_events
         for event in events:
             if event.type == "attach":
                 let_go = (
@@ -398,9 +403,7 @@ class Flight:
         references = self.references
         if self.alone.size:
             references = np.concatenate([references, self.alone], axis=1)
-        judge.see(
-            self.time, self.states, references, commands, self.slack, [*self.past, *self.events]
-        )
+        judge.see(self.time, self.states, references, commands, self.slack, self.all_events)
         sent = self.all_commands
         judge.demand.see(sent.time, sent.wrenches)
         if self.asked is not None:

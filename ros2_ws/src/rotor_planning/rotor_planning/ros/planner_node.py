@@ -225,9 +225,7 @@ class PlannerNode(Node):
         self._publisher.plan(entity, plan, start, self._epochs.now)
         for other in self._publisher.fading:
             plans = self._board.queues[other].plans
-            if (
-                len(plans) == 1
-            ):  # of several the first one told again would void the others for a moment
+            if len(plans) == 1:  # the first of several, told again, would void the others
                 begun, old = plans[0]
                 self._publisher.plan(other, old, stamp_from_nanoseconds(begun), self._epochs.now)
         if entity in self.entities:

@@ -184,7 +184,7 @@ class _Messages:
 
     def parts(self) -> Iterator[list[Entries]]:
         """Messages of the flight, part by part; in each of every topic, and of one time in this order."""
-        events = [*self._flight.past, *sorted(self._flight.events, key=lambda event: event.time)]
+        events = sorted(self._flight.all_events, key=lambda event: event.time)
         told = 0
         for first in range(0, len(self._stamps), AT_ONCE):
             rows = np.arange(len(self._stamps))[first : first + AT_ONCE]

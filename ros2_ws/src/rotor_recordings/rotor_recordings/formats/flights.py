@@ -88,7 +88,7 @@ def recording_of(flight: Flight, path: str) -> Recording:
     names = tuple(flight.scenario.model.cable_names)
     cut = [
         (round(event.time / NANO), k)
-        for event in (*flight.past, *flight.events)
+        for event in flight.all_events
         if event.type in PARTS
         for k in event.cables
     ]

@@ -271,7 +271,7 @@ def _obey(simulation: Simulation, order: Event) -> None:
 
 def _make_past(record: Flight, simulation: Simulation, start: float) -> None:
     """Cut what had been cut or had broken by then."""
-    for event in (*record.past, *record.events):
+    for event in record.all_events:
         if event.time >= start:
             break
         if event.type in PARTS:

@@ -248,9 +248,8 @@ class Scene:
             )
             normal = turned[i].apply(np.array([cosine, rotor.sense * sine, 1.0]))
             hub = Pose(poses).position[i] + turned[i].apply(np.array(rotor.hub_m))
-            disc.position = (
-                hub + rotor.radius_m * np.sin(coning) * normal
-            )  # far away with its vehicle
+            # far away with its vehicle, where that is hidden
+            disc.position = hub + rotor.radius_m * np.sin(coning) * normal
             disc.wxyz = along(normal)
 
     def draw_path(self, name: str, points: np.ndarray, colour: Colour = PATH_COLOUR) -> None:

@@ -179,7 +179,7 @@ class RecordedFlight:
         self.spacing = 0.01 + float(np.diff(self._times).max(initial=0.0))
         self._cuts = [
             (e.time - flight.time[0], k)
-            for e in (*flight.past, *flight.events)
+            for e in flight.all_events
             if e.type in PARTS
             for k in e.cables
         ]
