@@ -105,9 +105,8 @@ def mujoco_world(case: Case, step: float, integrator: str) -> _MujocoWorld:
 
 class _PinocchioWorld:
     def __init__(self, case: Case) -> None:
-        import pinocchio  # pyright: ignore[reportMissingImports]
-
-        self._aba: Any = pinocchio.aba
+        pinocchio: Any = importlib.import_module("pinocchio")  # compiled: it has no types
+        self._aba = pinocchio.aba
         self._model = model = pinocchio.Model()
         if case.points:
             inertia = pinocchio.Inertia(case.mass, np.zeros(3), np.diag(case.inertia))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import viser
@@ -29,8 +30,12 @@ class Cameras:
         self._begun: set[int] = set()
         """Pages that have told of the first view: before that they tell where they looked from without it."""
 
-    def _hear(self, number: int, camera: viser.CameraHandle) -> None:
-        """Take up how a user has turned the camera of a page."""
+    async def _hear(self, number: int, camera: viser.CameraHandle) -> None:
+        """Take up how a user has turned the camera of a page.
+
+        A coroutine, which Viser runs where it takes the message in: a function would run in another thread, where
+        ``follow`` may change the one of the two vectors between the reading of both.
+        """
         place, target = heard.place(camera.position), heard.place(camera.look_at)
         if place is None or target is None:
             return
@@ -50,7 +55,7 @@ class Cameras:
                 continue  # a page without a camera that could be moved
             if number not in self._offsets:
                 self._offsets[number] = self._first
-                camera.on_update(lambda camera, number=number: self._hear(number, camera))
+                camera.on_update(partial(self._hear, number))
             with warnings.catch_warnings(), client.atomic():  # a page may be closed at any time
                 warnings.simplefilter("ignore", UserWarning)
                 camera.position = place + self._offsets[number]

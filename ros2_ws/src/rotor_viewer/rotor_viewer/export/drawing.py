@@ -81,19 +81,11 @@ def draw_film(
         film_rows(flight, rate).tolist(), desc="film", unit="picture", leave=False, disable=None
     )
     film = FuncAnimation(drawing.figure, drawing.draw, frames=rows)  # type: ignore[arg-type]
-    film.save(path, writer=_FilmWriter(fps=played or rate), dpi=dpi)  # type: ignore[arg-type]
+    # the format keeps hundredths of a second (GIF) or thousandths: the nearest, where Matplotlib cuts off
+    unit = 10 if path.suffix.lower() == ".gif" else 1
+    shown = unit * max(1, round(1000.0 / (unit * (played or rate))))
+    film.save(path, writer=PillowWriter(fps=1000.0 / (shown + 0.5)), dpi=dpi)  # type: ignore[arg-type]
     plt.close(drawing.figure)
-
-
-class _FilmWriter(PillowWriter):
-    """Shows each picture for the nearest time that the format keeps: GIF hundredths of a second, WebP thousandths."""
-
-    def finish(self) -> None:
-        """Write the file."""
-        unit = 10 if str(self.outfile).lower().endswith(".gif") else 1
-        first, *others = self._frames
-        shown = unit * max(1, round(1000.0 / (unit * self.fps)))
-        first.save(self.outfile, save_all=True, append_images=others, duration=shown, loop=0)
 
 
 def film_rows(flight: Flight, rate: float) -> np.ndarray:
