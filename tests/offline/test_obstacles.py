@@ -412,3 +412,34 @@ def test_what_hangs_and_heavy_cables_are_kept_clear_too(heavy, obstacle):
     name = "wall" if not heavy else "bar"
     near = [margin.distance for margin in flight.margins if name in margin.names]
     assert min(near) > 0.05
+
+
+FALLS_THROUGH = """
+schema: 1
+model:
+  vehicles:
+    - {use: dragonfly, name: drone}
+  payloads:
+    - {name: parcel, mass_kg: 0.01, inertia_kg_m2: [1.0e-6, 1.0e-6, 1.0e-6], shape: {type: sphere, radius_m: 0.02}}
+  attachments:
+    - {type: rigid_link, parent: drone, child: parcel, position_m: [0.0, 0.0, 0.1]}
+initial:
+  - {entity: drone, position_m: [0.0, 0.0, 1.0]}
+controller: {use: quadrotor}
+trajectory: {type: hover, duration_s: 1.0}
+settle_s: 0.0
+changes:
+  - {at_s: 0.5, release: parcel}
+"""
+
+
+@pytest.mark.parametrize("sensing", ["", "sensing: {delay_s: 0.01}"])
+def test_what_a_vehicle_lets_go_can_pass_through_it(sensing):
+    """They are joined no more: a parcel above its vehicle falls 0.1 m to its middle in 0.143 s."""
+    flight = fly(scenario_from_text(FALLS_THROUGH + sensing))
+    told = [e for e in flight.events if e.cause == "passes_through"]
+    assert [(e.type, set(e.bodies)) for e in told] == [
+        (kind, {"drone", "parcel"}) for kind in ("touch", "leave")
+    ]
+    middle = flight.time[0] + 0.5 + np.sqrt(2.0 * 0.1 / 9.81)
+    assert middle - 0.05 < told[0].time < middle < told[1].time < middle + 0.05

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from rotor_core.config.initial import initial_states
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.state import State
+from rotor_dynamics.hybrid.events import PASSES_THROUGH
 from rotor_sim.environment.passing import BLOCK, PassingEvents
+from rotor_sim.simulation import Simulation
 
 
 def swinging():
@@ -42,3 +44,37 @@ def test_meetings_are_found_few_in_a_period():
     told += passing.flush()
     key = lambda event: (event.time, event.bodies, event.type)  # noqa: E731
     assert sorted(told, key=key) == sorted(whole, key=key)
+
+
+WITHOUT_GRAVITY = """
+schema: 1
+model:
+  vehicles:
+    - {use: dragonfly, name: drone}
+  payloads:
+    - {name: parcel, mass_kg: 0.1, inertia_kg_m2: [1.0e-4, 1.0e-4, 1.0e-4], shape: {type: sphere, radius_m: 0.02}}
+  attachments:
+    - {type: rigid_link, parent: drone, child: parcel, position_m: [0.0, 0.0, -0.1]}
+initial:
+  - {entity: drone, position_m: [0.0, 0.0, 1.0]}
+environment: {gravity_m_s2: 0.0}
+controller: {use: quadrotor}
+trajectory: {type: hover, duration_s: 1.0}
+"""
+
+
+def test_what_was_linked_is_seen_after_its_release():
+    """A parcel is let go, pulled down and then up through its vehicle: one event as they meet, one as they part."""
+    simulation = Simulation(scenario_from_text(WITHOUT_GRAVITY))
+    for _ in range(2):
+        simulation.reset()
+        simulation.release("parcel")
+        begun = simulation.time
+        simulation.push("parcel", np.array([0.0, 0.0, 0.2]), np.zeros(3))  # 2 m/s^2
+        for _ in range(100):
+            simulation.step()
+        told = [e for e in simulation.take_events() if e.cause == PASSES_THROUGH]
+        assert [e.type for e in told] == ["touch", "leave"]
+        assert all(set(e.bodies) == {"drone", "parcel"} for e in told)
+        under, over = (begun + np.sqrt(2.0 * z / 2.0) for z in (0.1, 0.2))
+        assert under - 0.2 < told[0].time < under < told[1].time < over

@@ -55,15 +55,22 @@ class Clearances:
     Args:
         scenario: who is there.
         margins: whether :attr:`margins` are wanted; without them only what touches, and nothing stops, is looked at.
+        parted: pairs of entities that are joined at the start, to be looked at all the same.
 
     Attributes:
         pairs: names of every pair.
         tied: those of a cable and what it is tied to, which are always near.
     """
 
-    def __init__(self, scenario: Scenario, *, margins: bool = True) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        margins: bool = True,
+        parted: frozenset[frozenset[str]] = frozenset(),
+    ) -> None:
         self._arms = ArmMotion(scenario.model)
-        found = Pairs(scenario, self._arms, resisted=margins)
+        found = Pairs(scenario, self._arms, resisted=margins, parted=parted)
         self.pairs: tuple[Names, ...] = tuple(found.groups)
         self.tied = frozenset(found.tied)
         self._margins = margins
@@ -124,6 +131,12 @@ class Clearances:
         self._touching = np.zeros(n, bool)
         self._ways[:] = 0.0
         self._last: Seen | None = None
+
+    def go_on_after(self, other: Clearances) -> None:
+        """Take up what another has seen of the same bodies; pairs that it does not have count as overlapping so far."""
+        touching = dict(zip(other.pairs, other._touching.tolist(), strict=True))
+        self._touching[:] = [touching.get(names, True) for names in self.pairs]
+        self._last = other._last
 
     def see(
         self,

@@ -64,6 +64,7 @@ class Pairs:
         scenario: who is there.
         arms: of its vehicles.
         resisted: whether there are pairs that contact holds apart, too; else of these only rotors, which nothing stops.
+        parted: pairs of entities that rigid links join at the start and not for ever; those of other links are left out.
 
     Attributes:
         solids: of all owners.
@@ -72,13 +73,20 @@ class Pairs:
         tied: names of cables with what they are tied to.
     """
 
-    def __init__(self, scenario: Scenario, arms: ArmMotion, *, resisted: bool) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        arms: ArmMotion,
+        *,
+        resisted: bool,
+        parted: frozenset[frozenset[str]] = frozenset(),
+    ) -> None:
         model, environment = scenario.model, scenario.environment
         self.solids: list[Solid] = []
         self.owners: list[Owner] = []
         self.groups: dict[Names, tuple[int, int]] = {}
         self.tied: set[Names] = set()
-        self._model = model
+        self._model, self._parted = model, parted
         self._rows = {e.name: i for i, e in enumerate(model.entities)}
         masses = sum(c.segments for c in model.cables if c.mass_kg_per_m)
         self._places: dict[str, Place] = {name: (row, *HERE) for name, row in self._rows.items()}
@@ -100,7 +108,7 @@ class Pairs:
                 held_off = rigid or (stops and bool(obstacle.boxes))
                 part = self._discs.get(entity.name) if held_off else self._whole[entity.name]
                 self._pair((entity.name, obstacle.name), part, standing[obstacle.name])
-            linked = linked_places(model, entity.name)
+            linked = self._linked(entity.name)
             for other in model.entities[:i]:
                 held_off = rigid or (stops and (_is_box(entity) or _is_box(other)))
                 if other.name not in linked:
@@ -117,6 +125,11 @@ class Pairs:
         self.solids += solids
         self.owners.append(Owner(body, first, len(self.solids), cable))
         return len(self.owners) - 1
+
+    def _linked(self, name: str) -> set[str]:
+        """An entity, and those that rigid links join with it for ever."""
+        linked = set(linked_places(self._model, name))
+        return {other for other in linked if frozenset((name, other)) not in self._parted}
 
     def _pair(self, names: Names, a: int | None, b: int | None) -> None:
         if a is not None and b is not None:
@@ -151,7 +164,7 @@ class Pairs:
     ) -> None:
         """Links of arms against all but their neighbours: nothing holds them off."""
         for vehicle in self._model.vehicles:
-            linked, taken = linked_places(self._model, vehicle.name), _taken(scenario, vehicle.name)
+            linked, taken = self._linked(vehicle.name), _taken(scenario, vehicle.name)
             own = {
                 link_name(vehicle.name, link.name): self._add_link(vehicle, link)
                 for link in vehicle.links

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotor_core.clearance.clearances import Change, Clearances, Meeting
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.state import STATE
 from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.events import PASSES_THROUGH, Event
@@ -32,8 +34,11 @@ class PassingEvents:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._linked = _linked_pairs(scenario.model)
+        self._parted: frozenset[frozenset[str]] = frozenset()
         self._clearances = Clearances(scenario, margins=False)
-        self.watches = bool(self._clearances.pairs)
+        self.watches = bool(self._clearances.pairs or self._linked)  # what is linked may be released
         self._cables = scenario.model.cable_names
         self._n = len(scenario.model.entities)
         masses = sum(c.segments for c in scenario.model.cables if c.mass_kg_per_m)
@@ -45,10 +50,14 @@ class PassingEvents:
 
     def reset(self) -> None:
         """Begin anew."""
+        if self._parted:
+            self._parted = frozenset()
+            self._clearances = Clearances(self._scenario, margins=False)
         self._clearances.reset()
         self._told: set[tuple[str, str]] = set()
         self._kept = 0
         self._waiting: list[Change] = []
+        self._found: list[Event] = []
         self._links: list[tuple[float, list[set[str]]]] = []
 
     def look(self, simulation: Simulation) -> list[Event]:
@@ -69,7 +78,7 @@ class PassingEvents:
     def flush(self) -> list[Event]:
         """What has begun or ceased in the states that are kept."""
         self._gather()
-        return self._events_of(len(self._waiting))
+        return self._all_events()
 
     def _gather(self) -> None:
         kept, self._kept = slice(0, self._kept), 0
@@ -79,7 +88,16 @@ class PassingEvents:
 
     def relink(self, simulation: Simulation) -> None:
         """From now on rigid links are as they are now; what they join does not pass through each other."""
-        self._links.append((simulation.time, _linked_parts(simulation)))
+        parts = _linked_parts(simulation)
+        self._links.append((simulation.time, parts))
+        apart = {pair for pair in self._linked if not any(pair <= part for part in parts)}
+        if not apart <= self._parted:
+            self._gather()
+            self._found = self._all_events()  # of pairs by their numbers until now
+            self._parted = self._parted.union(apart)
+            before = self._clearances
+            self._clearances = Clearances(self._scenario, margins=False, parted=self._parted)
+            self._clearances.go_on_after(before)
 
     def _are_joined(self, meeting: Meeting) -> bool:
         links = [parts for since, parts in self._links if since <= meeting.time]
@@ -92,13 +110,16 @@ class PassingEvents:
     ) -> list[Event]:
         """The same for a row of states: of the entities and then the masses of heavy cables, (N, n, 13), and joints."""
         self._waiting += self._clearances.changes(time, states, taut, joints)
+        return self._all_events()
+
+    def _all_events(self) -> list[Event]:
         return self._events_of(len(self._waiting))
 
     def _events_of(self, due: int) -> list[Event]:
         """Events of the first changes that wait, in the order of time."""
         found = [self._clearances.meeting(change) for change in self._waiting[:due]]
         del self._waiting[:due]
-        events = []
+        events, self._found = self._found, []
         for meeting in sorted(found, key=lambda m: m.time):
             if meeting.begins and self._are_joined(meeting):
                 continue
@@ -114,6 +135,13 @@ class PassingEvents:
         return Event(
             meeting.time, kind, cables, PASSES_THROUGH, bodies=meeting.names, place=meeting.place
         )
+
+
+def _linked_pairs(model: Model) -> set[frozenset[str]]:
+    """Entities that rigid links join at the start, two by two."""
+    names = {entity.name for entity in model.entities}
+    found = {frozenset((a, b)) for a in names for b in linked_places(model, a) if b in names}
+    return {pair for pair in found if len(pair) > 1}
 
 
 def _linked_parts(simulation: Simulation) -> list[set[str]]:
