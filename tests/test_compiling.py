@@ -18,9 +18,12 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rotor.graph.plan import NodePlan
 from rotor.graph.processes import ProcessGroup
 from rotor_adapters.recorder.node import READY_LIMIT
+from rotor_core.config.loader import load_scenario
+from rotor_core.errors import RotorError
 from rotor_core.kernels.jit import COMPILED
 from rotor_core.ros import qos
 from rotor_core.ros.compiling import COMPILING
+from rotor_flight.warm import warm
 
 SOURCES = Path(__file__).parents[1] / "ros2_ws" / "src"
 compiled = pytest.mark.skipif(not COMPILED, reason="kernels are not compiled here")
@@ -169,3 +172,12 @@ def test_a_recorder_waits_while_others_compile(tmp_path):
             bench.executor.spin_once(timeout_sec=0.2)
         assert "recording the rest" not in log.read_text()
         bench.until(lambda: "recording the rest" in log.read_text(), "the end of its patience")
+
+
+@compiled
+def test_a_place_for_kernels_that_cannot_be_is_named(tmp_path, monkeypatch):
+    """A file stands where the folder should be."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ROTOR_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.raises(RotorError, match=r"cannot be kept in .*file/cache.*Let ROTOR_CACHE_DIR"):
+        warm(load_scenario("hover"))

@@ -150,7 +150,7 @@ def warm(scenario: Scenario | None = None) -> float:
     """Compile what a scenario uses and is not in the cache; without one, everything. Returns the seconds it took.
 
     Raises:
-        RotorError: it cannot be compiled; what was wrong stands on the terminal.
+        RotorError: it cannot be compiled, and what was wrong stands on the terminal; or there is no place to keep it.
     """
     if not COMPILED:
         print(f"kernels run uncompiled, some hundred times slower ({WHY_UNCOMPILED})", flush=True)
@@ -158,12 +158,18 @@ def warm(scenario: Scenario | None = None) -> float:
     done = marker() if scenario is None else marker(f"of-{kernels_of(scenario)}")
     if done.exists() or marker().exists():
         return 0.0
+    try:
+        done.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RotorError(
+            f"compiled kernels cannot be kept in {done.parent} ({error.strerror}). "
+            "Let ROTOR_CACHE_DIR name a folder that can be written."
+        ) from error
     what = "all kernels" if scenario is None else "kernels"
     print(f"compiling {what}, once for these sources (up to a minute) ...", end="", flush=True)
     began = time.perf_counter()
     if not _in_processes(scenario):
         raise RotorError("the kernels could not be compiled; what was wrong stands above.")
-    done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
     took = time.perf_counter() - began
     print(f" done in {took:.1f} s", flush=True)
