@@ -25,6 +25,8 @@ from rotor_flight.loop import ClosedLoop
 from rotor_flight.offline_mission import OfflineMission
 from rotor_planning.missions.conditions import View
 from rotor_planning.missions.mission import MissionRunner, Status
+from rotor_planning.trajectories.knots import BRAKING
+from rotor_planning.trajectories.timing import line_times
 from rotor_sim.simulation import START_TIME, Simulation
 
 BASE = """
@@ -147,6 +149,29 @@ def test_a_guard_ends_a_mission():
     assert mission["message"] == "guard 1 (near_m (2.0, 0.0, 1.0)) in step 2: land; done"
     assert 1.7 < flight.states[-1, 0, 0] < 3.5 and flight.states[-1, 0, 2] < 0.06
     assert not flight.commands[-1].any()
+
+
+def test_what_is_under_way_lands_where_it_has_braked():
+    """At 5 m/s it flew on by 19 m, came back to where the guard had been, and landed a minute later."""
+    flight = fly(
+        scenario(
+            """
+  steps:
+    - {type: take_off, height_m: 2.0}
+    - {type: go_to, position_m: [60.0, 0.0, 2.0], speed_m_s: 5.0, acceleration_m_s2: 2.0}
+  guards:
+    - {when: {near_m: [25.0, 0.0, 2.0], within_m: 0.5}, do: land, hold_s: 0.05}
+"""
+        )
+    )
+    assert flight.extra["mission"]["message"].endswith("land; done")
+    x, speed = flight.states[:, 0, 0], np.linalg.norm(flight.states[:, 0, 7:10], axis=1)
+    met = int(np.argmax(np.hypot(x - 25.0, flight.states[:, 0, 2] - 2.0) < 0.5))
+    way = 0.75 * speed[met] ** 2 / BRAKING  # a cubic rate, over 1.5 times the time of even braking
+    assert x.max() < 25.0 + way + 1.0 and x.max() - x[-1] < 0.1
+    # down with a peak of 0.5 m/s and 1 m/s^2, at most after it has stopped; until it stands still
+    down = line_times(np.array([2.0]), 0.5, 1.0)[0]
+    assert flight.time[-1] - flight.time[met] < 1.5 * speed[met] / BRAKING + down + 4.0
 
 
 def test_motors_stay_on_where_the_way_down_is_not_flown():

@@ -8,10 +8,12 @@ from scipy.spatial.transform import Rotation
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.clearance.gjk import hull_distance
 from rotor_core.clearance.solids import obstacle_solids
+from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.teams import teams
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.math.polyhedron import CORNERS
+from rotor_core.state import State
 from rotor_flight.flight import Flight
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
@@ -244,6 +246,25 @@ trajectory: {{type: waypoints, waypoints_m: [[20.0, 0.0, 1.0]], duration_s: 20.0
     places = np.array([plan.at(t).position for t in times])
     assert min(n.distance for p in places for n in guard.near(p, 50.0)) > 0.1 * (1.0 - 0.02)
     assert np.abs(places[:, 1]).max() < 1.0 and places[:, 0].max() < 20.01
+
+
+def test_the_clearance_holds_where_a_leg_is_fast():
+    """In the middle it moves at twice its mean speed: places equal in time lay so far apart that 5 % were missing."""
+    team = load_scenario("dragonfly_point_mass").changed("trajectory", {
+        "type": "waypoints", "waypoints_m": [[6.0, 0.0, 0.0]], "duration_s": 10.0, "clearance_m": 0.3, "relative": True,
+    })  # fmt: skip
+    start = State(initial_states(team)[team.model.index("payload")]).position
+    for share in (0.99, 0.97, 0.95, 0.94):  # of the clearance, on a straight way
+        ball = {
+            "name": "ball", "shape": {"type": "sphere", "radius_m": 0.02},
+            "position_m": (start + [3.0, 0.0, -0.02 - 0.3 * share]).tolist(),
+        }  # fmt: skip
+        scenario = team.changed("environment.obstacles", [ball])
+        (plan,) = make_plans(scenario).values()
+        guard = keep_out(scenario, 0.3)
+        places = [plan.at(t).position for t in np.linspace(0.4, 0.6, 400) * plan.duration]
+        nearest = min(n.distance for p in places for n in guard.near(p, 50.0))
+        assert nearest > 0.3 * (1.0 - 0.014)
 
 
 def test_a_waypoint_in_an_obstacle_is_refused():

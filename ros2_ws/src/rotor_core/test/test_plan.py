@@ -107,3 +107,11 @@ def test_a_queue_of_plans_in_any_order():
     for i in range(3 * KEPT):
         queue.add((i + 1) * second, at(float(i)))
     assert queue.sample(1 * second)[0] == 0.0
+
+
+def test_plans_that_have_ended_take_no_room():
+    """A controller that heard them one by one lost the plan that was flown, and followed one of the future."""
+    second, queue = 10**9, PlanQueue()
+    for sec, x in ((1, 1.0), (2, 2.0), *((1000 + k, 3.0) for k in range(3 * KEPT))):
+        queue.add(sec * second, hold(np.array([x, 0.0, 0.0]), 0.0), now=10 * second)
+    assert queue.sample(10 * second)[0] == 2.0

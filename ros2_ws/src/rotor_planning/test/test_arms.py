@@ -255,6 +255,20 @@ def test_reaches_begin_where_moves_left_and_end_at_the_target():
     np.testing.assert_allclose(peak[:, 1], 1.875 * away / 1.5, atol=1e-9)
 
 
+def test_a_reach_that_another_move_leads_away_is_refused():
+    """The arm is at the target already, so the reach moves nothing: a joint that turns meanwhile ended 0.68 m off."""
+    target = tuple(InverseKinematics(VEHICLE, "link2", HAND).place(np.array([1.0, 0.5])))
+    there = ReachMove("link2", target, 1.0, 3.0, tuple(HAND))
+    again = ReachMove("link2", target, 5.0, 6.0, tuple(HAND))
+    turns = (JointMove("joint1", 4.0, 5.5, to_deg=120.0),)
+    with pytest.raises(
+        ContractError, match="from 5 to 6 s of 'am1' would end .* m from its target"
+    ):
+        arm_plan(VEHICLE, JointMoves("am1", turns, (there, again)), None)
+    late = (JointMove("joint1", 6.0, 7.5, to_deg=120.0),)
+    arm_plan(VEHICLE, JointMoves("am1", late, (there, again)), None)
+
+
 @pytest.mark.parametrize(
     "moves, reaches, text",
     [

@@ -19,6 +19,7 @@ from rotor_core.reference import (
 )
 from rotor_planning.trajectories import plans as trajectories
 from rotor_planning.trajectories.knots import go_to, through_knots
+from rotor_planning.trajectories.timing import line_times
 
 SEEDS = st.integers(0, 2**32 - 1)
 V3 = slice(VELOCITY, VELOCITY + 3)
@@ -223,3 +224,34 @@ def test_a_spline_may_begin_in_motion():
 def test_a_reference_is_of_one_time(time):
     with pytest.raises(ContractError, match=r"plan\.at: t"):
         hold(np.zeros(3)).at(time)
+
+
+@pytest.mark.parametrize("speed", [1.0, 5.0, 8.0])
+def test_a_goal_behind_what_moves_takes_no_longer_than_to_brake_and_fly_back(speed):
+    """Both motions at once would have to be stretched: 55.7 s at 5 m/s and 1 m/s^2, one after the other 17.9 s."""
+    now = hold(np.zeros(3), 0.0).sample(0.0)
+    now[VELOCITY] = speed
+    plan = go_to(now, np.zeros(3), 1.0, speed=speed, acceleration=1.0)
+    halt = 1.5 * speed
+    way = 0.5 * speed * halt  # a cubic rate
+    assert plan.duration <= halt + line_times(np.array([way]), speed, 1.0)[0] + 1e-9
+    rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 4001)])
+    assert np.abs(rows[:, V3]).max() < 1.03 * speed and np.abs(rows[:, A3]).max() < 1.03
+    assert (
+        np.abs(np.diff(rows[:, A3], axis=0)).max() < 0.01
+    )  # no jump where the one follows the other
+    np.testing.assert_allclose(rows[-1, :3], 0.0, atol=1e-9)
+    assert rows[-1, YAW_ANGLE] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("pitch", [0.3, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("yaw", [0.0, 2.5])
+def test_a_goal_goes_on_from_a_pose_that_is_pitched_far(pitch, yaw):
+    """Beyond 90 degrees the angles of a quaternion belong to another heading."""
+    now = hold(np.zeros(3), yaw, roll=0.2, pitch=pitch).sample(0.0)
+    plan = go_to(now, np.ones(3), None, speed=1.0, acceleration=1.0)
+    attitude = plan.sample(0.0)[ATTITUDE : ATTITUDE + 4]
+    assert abs(attitude @ now[ATTITUDE : ATTITUDE + 4]) == pytest.approx(1.0, abs=1e-12)
+    end = plan.sample(plan.duration)
+    assert end[YAW_ANGLE] == pytest.approx(yaw)
+    np.testing.assert_allclose(end[ATTITUDE + 1 : ATTITUDE + 3], 0.0, atol=1e-9)

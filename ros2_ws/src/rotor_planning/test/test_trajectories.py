@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from rotor_core.config.catalog import shipped
 from rotor_core.config.loader import load_scenario
+from rotor_core.config.trajectories import HoverPlan, StepPosePlan
 from rotor_core.errors import ContractError
 from rotor_core.plans.plan import PHASE
 from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY
-from rotor_planning.trajectories.from_config import make_plans
-from rotor_planning.trajectories.plans import circle, line, rotation, waypoints
+from rotor_planning.trajectories.from_config import make_plans, plan_from_config
+from rotor_planning.trajectories.plans import circle, figure_eight, line, rotation, waypoints
 from rotor_planning.trajectories.polynomial import integral_cost, minimum_derivative
 from rotor_planning.trajectories.timing import line_times, line_times_rotortm, waypoint_times
 
@@ -253,3 +254,26 @@ def test_a_path_that_swings_far_beyond_its_points_is_refused(gap):
 def test_a_path_with_ordinary_legs_is_flown():
     points = np.array([[1.0, 0.0, 1.0], [1.0, 3.0, 1.0]])
     assert waypoints(np.array([0.0, 0.0, 1.0]), points).duration > 0.0
+
+
+def test_short_legs_keep_the_acceleration():
+    """A time in proportion to the length let a millimetre ask for 64 m/s^2."""
+    for length in (1e-4, 1e-3, 1e-2, 0.1, 1.0):
+        plan = waypoints(np.zeros(3), [[length, 0.0, 0.0]])
+        rows = np.array([plan.sample(t) for t in np.linspace(0.0, plan.duration, 401)])
+        assert np.abs(rows[:, ACCELERATION]).max() <= 5.0 * (1.0 + 1e-9)
+
+
+def test_goals_at_the_start_last_as_long_as_they_were_asked_to():
+    plan = waypoints(np.ones(3), [np.ones(3)], duration=20.0)
+    assert plan.duration == 20.0
+
+
+def test_motions_that_never_end_are_refused():
+    """Ten million figure eights took all memory before anybody looked at their duration."""
+    with pytest.raises(ContractError, match="1 to 1000 whole turns"):
+        figure_eight(np.zeros(3), 2.0, 1.0, 4.0, 10**7)
+    with pytest.raises(ContractError, match="at most 86400 s"):
+        plan_from_config(HoverPlan("hover", 1e12), np.zeros(3))
+    with pytest.raises(ContractError, match="within 1e\\+06 m"):
+        plan_from_config(StepPosePlan("step_pose", (1e9, 0.0, 0.0)), np.zeros(3))

@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from transforms3d.quaternions import quat2mat
 
 from rotor_core.command import Command, Wrench
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import checked_seed, scenario_of
-from rotor_core.config.schema import Change, Grip, Scenario
-from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
+from rotor_core.config.schema import Scenario
+from rotor_core.errors import ContractError, ModelError, UnknownNameError
 from rotor_core.given import numbers
 from rotor_core.state import FULL_STATE, STATE, State, States
-from rotor_dynamics import projection
 from rotor_dynamics.compiled_world import times_at
 from rotor_dynamics.engine import Engine
-from rotor_dynamics.hanging import ends_of, hang_down, lay_strands, masses_of
+from rotor_dynamics.hanging import masses_of
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.system import WORLD, System, Weld
 from rotor_dynamics.reconfigure import attached, rebuilt, released
@@ -32,16 +30,14 @@ from rotor_sim.actuation.helicopter import Helicopters
 from rotor_sim.actuation.modes import KINDS, start_internal_rotors
 from rotor_sim.actuation.power import PowerSupply, PowerTrain
 from rotor_sim.actuation.winches import Winches
-from rotor_sim.changes import Schedule
+from rotor_sim.changes import Changes
 from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.environment.wind import WindField
-from rotor_sim.estimation.on_board import OnBoard
-from rotor_sim.estimation.told_errors import ToldErrors
-from rotor_sim.plant.heavy_cables import lowest
+from rotor_sim.estimation.told import ToldStates
+from rotor_sim.plant.placing import placed_at_start, put
 from rotor_sim.plant.system import system_from_scenario
-from rotor_sim.sensing.pose import PoseSensor
 from rotor_sim.sensing.suite import Sensors
 
 START_TIME = 1.0
@@ -55,9 +51,6 @@ MOST_GAIN = 2.0
 
 INSIDE = 0.02
 """Bodies may begin this deep inside each other, m: what stands sinks in by some millimetres."""
-
-LINK_TOLERANCE = 1e-6
-"""States set for rigidly linked entities may miss each other by this much, m."""
 
 
 class Watch(Protocol):
@@ -115,15 +108,8 @@ class Simulation:
         )
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
-        sensing = scenario.sensing
-        self.told_errors = ToldErrors.of(scenario)
-        """Constant errors of the states that controllers are told; None: there are none."""
-        self.tells_truth = sensing.is_ideal and self.told_errors is None
-        """What controllers are told is the true state."""
-        self._forget_measurement()
-        self.pose_sensor = PoseSensor(sensing, scenario.time.control_s, self.seed, self.names)
-        self.on_board = OnBoard(scenario, self.seed) if sensing.estimator else None
-        """Estimators of the vehicles; None: controllers are told measured states."""
+        self.told = ToldStates(scenario, self.seed)
+        """What controllers are told."""
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
         self._begin = START_TIME  # of the scenario, in the time of the engine
@@ -190,7 +176,6 @@ class Simulation:
         self._begin = time - elapsed
         self.engine = self._new_engine(time)
         self._earlier_steps = 0  # of engines before the last change of structure
-        self._forget_measurement()
         self._events: list[Event] = []
         self._touches = ContactEvents()
         self._motors_on = (
@@ -199,12 +184,9 @@ class Simulation:
         self._held = None if self.n_vehicles else np.zeros((0, 4))  # the last command
         self._acted = -np.inf  # when a command acted last
         self._blown_at, self._blown = -np.inf, np.zeros(3)  # when air was sampled last, and what
-        self._faults, self._changes = (
-            Schedule([c for c in self.scenario.changes if c.is_fault is wanted], elapsed)
-            for wanted in (True, False)
-        )
+        self.changes = Changes(self.scenario, elapsed)
         self.externals.clear()
-        self.pose_sensor.reset(self._begin)
+        self.told.reset(self._begin)
         for stream in (
             self.sensors,
             self.actuators,
@@ -218,8 +200,6 @@ class Simulation:
             self.rotor_air.reset()
         if self.wind_field:
             self.wind_field.reset()
-        if self.on_board:
-            self.on_board.reset()
         initial = initial_states(self.scenario) if states is None else states
         joints = self.helicopters.joint_states(len(self.engine.joints))
         arms = [j.initial for v in self.scenario.model.vehicles for j in v.moving_joints]
@@ -228,12 +208,7 @@ class Simulation:
             self.engine.joints.hold(int(i), joints[i, 0])
         self.helicopters.start(self.engine)
         self.winches.start(self.engine)
-        states = self._with_links(initial)
-        if self.engine.system.strands:
-            placed = self.engine.place(states, joints)[:, FULL_STATE].copy()  # links may hold ends
-            # where a rigid link may forbid it, which is to be said
-            placed[: len(initial)] = initial
-            states = self._with_masses(placed)
+        states = placed_at_start(self.engine, self.scenario, initial, joints)
         self.engine.set_state(states, joints=joints, time=time)
         if deep := self.engine.deepest_contact():
             (a, b), depth = deep
@@ -244,53 +219,10 @@ class Simulation:
                     f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is allowed. Put it "
                     "elsewhere (initial: position_m)."
                 )
-        for change in self._changes.past:
-            if change.cut is not None:
-                self.engine.cut(change.cut - 1)
-        for fault in self._faults.past:
-            self._weaken(fault)
-        self.begin_faults()
+        self.changes.catch_up(self)
         self._feel_air()
         self.engine.take_events()
         return self.motion
-
-    def _forget_measurement(self) -> None:
-        """The state has jumped: what was measured at this time is void."""
-        self._sensed_at, self._sensed = float("nan"), np.zeros(0)
-
-    def _with_links(self, states: np.ndarray) -> np.ndarray:
-        """States of all bodies from those of the entities; links follow from their joints."""
-        n = len(self.engine.system.bodies) - len(self.names)
-        links = np.zeros((n, 13))
-        links[:, 3] = 1.0
-        return np.vstack([states[:, FULL_STATE], links])
-
-    def _with_masses(self, states: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
-        """States of all bodies with heavy cables at rest between their ends.
-
-        Args:
-            states: of all bodies, (n, 13); those of the masses are written.
-            before: the same before something was put elsewhere: cables whose ends stay are left as they are there.
-
-        Raises:
-            ModelError: a cable is shorter than its ends are apart.
-        """
-        system, laid = self.engine.system, []
-        for strand in system.strands:
-            rows = list(strand.bodies)
-            if before is not None:
-                states[rows] = before[rows]
-                now, then = (ends_of(system, strand, s) for s in (states, before))
-                stays = [np.array_equal(a, b) for a, b in zip(now, then, strict=True)]
-                cut = bool(self.engine.is_cut[strand.cable])
-                if stays[1] and (cut or stays[0]):
-                    continue
-                if cut:
-                    hang_down(system, strand, states)
-                    continue
-            laid.append(strand)
-        lay_strands(system, states, lowest(self.scenario), only=laid)
-        return states
 
     def set_states(
         self, states: Mapping[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
@@ -330,42 +262,14 @@ class Simulation:
         every = self.engine.joints.states.copy()
         if joints is not None:
             every[: self._n_joints] = numbers("joints", joints, self._n_joints, 2)
-        trial = self.engine.trial(self._with_links(wanted), leaders, every)
-        asked = trial.update_kinematics()[: len(self.names)].copy()
-        self._check_links(asked, {m: wanted[m] for m in leaders})
-        if project:
-            projection.project(trial.world)
-        elif forbidden := projection.violation(trial.world):
-            raise ContractError(f"{forbidden}. Ask for projection, or give a state that fits.")
-        there = trial.update_kinematics()[:, FULL_STATE].copy()
-        if self.engine.system.strands:
-            before = self.engine.update_kinematics()[:, FULL_STATE]
-            try:
-                there = self._with_masses(there, before)
-            except ModelError as error:
-                raise ContractError(str(error)) from error
-        trial.set_state(there, joints=every)  # what it cannot do must not touch the running world
+        held = []
         if joints is not None:
-            for i in np.flatnonzero(self.engine.joints.is_driven[: self._n_joints]):
-                self.engine.joints.hold(int(i), every[i, 0])
-        self.engine.set_state(there, joints=every)
-        there = there[: len(self.names)]
-        self.pose_sensor.forget()  # what was on its way belongs to another state
+            held = np.flatnonzero(self.engine.joints.is_driven[: self._n_joints]).tolist()
+        away = put(self.engine, self.scenario, wanted, leaders, every, held=held, project=project)
         self.sensors.forget()
-        if self.on_board:
-            self.on_board.forget()
-        self._forget_measurement()
+        self.told.forget()
         self._feel_air()
-        return float(np.max(np.linalg.norm(State(there).position - State(asked).position, axis=1)))
-
-    def _check_links(self, got: np.ndarray, wanted: dict[int, np.ndarray]) -> None:
-        for member, state in wanted.items():
-            apart = float(np.linalg.norm(State(got).position[member] - State(state).position))
-            if apart > LINK_TOLERANCE:
-                raise ContractError(
-                    f"rigid link of {self.names[member]!r}: it would be {apart:.6g} m from where the "
-                    "link holds it. Set the state of one entity of a rigidly linked team."
-                )
+        return away
 
     def __copy__(self) -> Simulation:
         """A world of its own, as :func:`copy.deepcopy` makes it: a shallow copy would move with this one."""
@@ -401,20 +305,7 @@ class Simulation:
 
         One sample per control period, the same if it is asked for again.
         """
-        if self.tells_truth:
-            measured = self.motion
-        else:
-            if self._sensed_at != self.time:
-                self._sensed_at = self.time
-                self._sensed = self.pose_sensor.sense(self.motion, self.time)
-                if self.on_board:
-                    self._sensed = self.on_board.estimate(
-                        self.time, self.motion, self._sensed, self.pose_sensor.arrived
-                    )
-                if self.told_errors:
-                    self._sensed = self.told_errors.tell(self._sensed)
-            measured = self._sensed
-        return States(self.names, measured.copy())
+        return States(self.names, self.told.of(self.motion, self.time))
 
     def believe(self, attitudes: dict[str, np.ndarray]) -> None:
         """Let estimators on board begin with these attitudes (4,), w first; others begin with the truth.
@@ -424,22 +315,7 @@ class Simulation:
         Raises:
             ContractError: vehicles have no estimators (``sensing.estimator``), or something else is named.
         """
-        vehicles = self.names[: self.n_vehicles]
-        if not isinstance(attitudes, Mapping):
-            raise ContractError(
-                f"believe: attitudes must be named, {{vehicle: 4 numbers}}, got {type(attitudes).__name__}."
-            )
-        unknown = [name for name in attitudes if name not in vehicles]
-        if self.on_board is None or unknown:
-            raise ContractError(
-                "believe: attitudes are of vehicles with an estimator (sensing.estimator)"
-                + (f", got {', '.join(unknown)}." if unknown else ", which this scenario has not.")
-            )
-        first = State(self.motion[: self.n_vehicles]).attitude.copy()
-        for name, attitude in attitudes.items():
-            first[vehicles.index(name)] = numbers(f"attitude of {name!r}", attitude, 4)
-        self.on_board.believe(first)
-        self._forget_measurement()
+        self.told.believe(attitudes, self.motion)
 
     @property
     def power(self) -> dict[int, PowerTrain]:
@@ -524,7 +400,7 @@ class Simulation:
                 every, at_once=not self._motors_on, only=self._arm_joints
             )
             self._motors_on = True
-        self.begin_faults()
+        self.changes.begin_faults(self)
         running = self.actuators.is_running
         if self.power and running:
             self.supply.run(self.time, np.concatenate(self.rotor_speeds()), self.actuators)
@@ -546,7 +422,7 @@ class Simulation:
             self._see_touching(self.time, self.engine.touching)
         if self.passing.watches:
             self._events += self.passing.look(self)
-        self.make_changes()
+        self.changes.make(self)
         if len(self.winches):
             self.winches.act(self.engine)
 
@@ -571,11 +447,6 @@ class Simulation:
                 self._motors_on = True
         self.actuators.recall(self.engine, times, wrenches)
 
-    def leave_out_made(self, other: Simulation) -> None:
-        """Make no changes that another world at this time has made."""
-        for mine, theirs in ((self._changes, other._changes), (self._faults, other._faults)):
-            mine.skip(theirs.made, self.elapsed)
-
     def hold_as(self, other: Simulation, theirs: list[int]) -> None:
         """Hold what vehicles of another world (rows) were told last."""
         self._held = None if other._held is None else other._held[theirs]
@@ -584,14 +455,7 @@ class Simulation:
     def sense_as(self, other: Simulation, mine: list[int], theirs: list[int]) -> None:
         """Measure on as another world of this time did; rows of the entities of both, here and there."""
         self.sensors.take_over(other.sensors)
-        self.pose_sensor.take_over(other.pose_sensor, self.motion, self.time, mine, theirs)
-        if self.on_board and other.on_board:
-            flown = [(a, b) for a, b in zip(mine, theirs, strict=True) if a < self.n_vehicles]
-            rows = [list(column) for column in zip(*flown, strict=True)] or [[], []]
-            self.on_board.take_over(other.on_board, self.motion, *rows)
-        if not self.tells_truth and other._sensed_at == self.time:
-            self._sensed_at, self._sensed = self.time, self.motion.copy()
-            self._sensed[mine] = other._sensed[theirs]
+        self.told.take_over(other.told, self.motion, self.time, mine, theirs)
 
     def take_motors(self, other: Simulation) -> None:
         """Let the motors of arms follow with their lag if they did in another world that had all these arms."""
@@ -608,7 +472,7 @@ class Simulation:
         if self.rotor_air:  # rotors stand
             self.rotor_air.look(self.engine, np.zeros_like(self.rotor_air.per_speed2))
             self.air = self.rotor_air.air
-        self.begin_faults()
+        self.changes.begin_faults(self)
         self._look_and_change()
 
     def _blow(self, wind: WindField) -> None:
@@ -644,74 +508,6 @@ class Simulation:
     def elapsed(self) -> float:
         """Time of the scenario that has passed, s."""
         return self.time - self._begin
-
-    def change_periods(self, periods: int) -> list[int]:
-        """Those of so many control periods since the last reset that begin with a change, for loops of their own."""
-        return self._changes.places(self.times(0, periods) - self._begin)
-
-    def fault_periods(self, periods: int) -> list[int]:
-        """Those that begin with a fault."""
-        return self._faults.places(self.times(0, periods) - self._begin)
-
-    def begin_faults(self) -> None:
-        """Weaken motors and batteries as the scenario says by now, before the command of the period acts."""
-        for fault in self._faults.due(self.elapsed):
-            self._weaken(fault)
-
-    def make_changes(self) -> None:
-        """Attach, release, cut or wind what the scenario changes now, once the command of the period acts.
-
-        Raises:
-            SolverError: what is to be attached is out of reach.
-        """
-        due = list(self._changes.due(self.elapsed))
-        for change in due:
-            self._make(change)
-        if due:
-            self.engine.update_kinematics()  # what is seen of this instant is what it leaves behind
-
-    def _make(self, change: Change) -> None:
-        """Attach, release, cut or wind what a change says.
-
-        Raises:
-            SolverError: what is to be attached is out of reach.
-        """
-        if change.cut is not None:
-            self.engine.cut(change.cut - 1)
-        if change.wind is not None:
-            k, wanted = change.wind.cable - 1, change.wind
-            if wanted.profile:
-                self.winches.follow(k, wanted.profile, self.engine.time)
-            elif wanted.torque_n_m is not None:
-                self.winches.turn(k, wanted.torque_n_m)
-            else:
-                self.winches.ask(k, length=wanted.length_m, rate=wanted.rate_m_s)
-        if change.release is not None:
-            self.release(change.release)
-        if change.attach is not None:
-            self._grip(change.attach)
-
-    def _weaken(self, change: Change) -> None:
-        """What a change does to motors and batteries."""
-        if (fault := change.motor) is not None:
-            self.weaken(fault.vehicle, fault.rotor - 1, fault.thrust_gain)
-        if change.battery is not None:
-            train = self.power[self.vehicle(change.battery.vehicle)]
-            train.sag = change.battery.voltage_factor
-
-    def _grip(self, grip: Grip) -> None:
-        a, b = self.body(grip.to), self.body(grip.entity)
-        m = self.engine.update_kinematics()
-        hand = State(m).position[a] + quat2mat(State(m).attitude[a]) @ np.array(grip.point_m)
-        apart = float(np.linalg.norm(State(m).position[b] - hand))
-        if apart > grip.within_m:
-            raise SolverError(
-                f"attach at {self.elapsed:.3f} s: {grip.entity!r} is {apart:.3g} m from the grip of "
-                f"{grip.to!r}, more than within_m ({grip.within_m:g} m). Bring them together first.",
-                time=self.time,
-                state=m[:, FULL_STATE].copy(),
-            )
-        self.attach(grip.to, grip.entity)
 
     def attach(self, parent: str, child: str) -> None:
         """Fix an entity to a body (an entity, or a link of an arm) where it is now: a plastic capture (T.14).
@@ -841,14 +637,18 @@ class Simulation:
         """
         if not self.wind_field:
             return np.zeros((0, 3))
-        times = self.times(first, end)
-        return np.array([self.wind_field.sample(t - self._begin) for t in times]).reshape(-1, 3)
+        since = self.elapsed_at(first, end)
+        return np.array([self.wind_field.sample(t) for t in since]).reshape(-1, 3)
 
     def times(self, first: int, end: int) -> np.ndarray:
         """Simulation time at the starts of control periods ``first`` to ``end`` since the last reset, s."""
         every, out = self.scenario.time.steps_per_control, np.zeros(end - first)
         times_at(self.engine.floats, first * every - self._earlier_steps, every, out)
         return out
+
+    def elapsed_at(self, first: int, end: int) -> np.ndarray:
+        """Time of the scenario that has passed at :meth:`times`, s."""
+        return self.times(first, end) - self._begin
 
     def note_touching(self, touching: np.ndarray, first: int = 0) -> None:
         """Take up what a compiled loop has seen of compliant contacts.

@@ -34,7 +34,7 @@ def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
         ContractError: the new world does not allow this state.
     """
     new.reset(time=old.time, elapsed=old.elapsed)
-    new.leave_out_made(old)
+    new.changes.leave_out_made(old.changes, new.elapsed)
     if new.wind_field and old.wind_field:
         new.wind_field.take_over(old.wind_field)
     cables = _cables_of_both(new, old)

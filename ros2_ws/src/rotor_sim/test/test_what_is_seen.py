@@ -76,12 +76,14 @@ def test_where_an_entity_is_put_changes_no_error_of_its_sensors():
     noise = []
     for _ in range(2):
         for _ in range(50):
-            noise.append(simulation.pose_sensor.sense(simulation.motion, simulation.time)[0, 0])
+            noise.append(
+                simulation.told.pose_sensor.sense(simulation.motion, simulation.time)[0, 0]
+            )
             simulation.sense(), simulation.step(hover)
-        bias = simulation.on_board._units.biases.copy()
+        bias = simulation.told.on_board._units.biases.copy()
         assert np.abs(bias).max() > 0.01
         simulation.set_states({"quad1": simulation.motion[0, :13]}, project=False)
-        np.testing.assert_array_equal(simulation.on_board._units.biases, bias)
+        np.testing.assert_array_equal(simulation.told.on_board._units.biases, bias)
     assert not set(noise[:50]) & set(noise[50:])
 
 

@@ -147,7 +147,7 @@ class ControllerNode(Node):
             return
         start = nanoseconds_from_stamp(message.header.stamp)
         if start > self._known_until:
-            self._board.queues[message.entity].add(start, plan)
+            self._board.queues[message.entity].add(start, plan, self._now)
             if self._last is None and start < self._now - LATE_NS:
                 self._quiet_at, self._hears_more = wall.monotonic() + QUIET, True
 
@@ -166,8 +166,6 @@ class ControllerNode(Node):
             begun = nanoseconds_from_stamp(message.header.stamp) <= now
             if (message.epoch == epoch and begun) if anew else message.epoch >= epoch:
                 self._on_plan(message)
-                if queue := self._board.queues.get(message.entity):
-                    queue.began(now)  # what has ended takes no room
 
     def _on_state(self, data: bytes) -> None:
         try:

@@ -64,7 +64,7 @@ class Pairs:
         scenario: who is there.
         arms: of its vehicles.
         resisted: whether there are pairs that contact holds apart, too; else of these only rotors, which nothing stops.
-        parted: pairs of entities that rigid links join at the start and not for ever; those of other links are left out.
+        parted: pairs of entities that rigid links join at the start only; those of other links are left out.
 
     Attributes:
         solids: of all owners.

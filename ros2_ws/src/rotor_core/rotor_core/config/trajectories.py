@@ -13,6 +13,9 @@ from rotor_core.config.vehicles.body import Vector
 from rotor_core.config.yaml.structure import bounded
 from rotor_core.registry import Kind, Registry, check_kind
 
+MOST_TURNS = 1000
+"""Of a periodic motion."""
+
 FEWEST_TIMED = 6
 """Rows that a path of quintic pieces needs."""
 
@@ -67,7 +70,7 @@ class FigureEightPlan:
     width_m: float = bounded(gt=0.0)
     height_m: float = bounded(ge=0.0)
     period_s: float = bounded(ge=0.1)
-    turns: int = bounded(1, ge=1)
+    turns: int = bounded(1, ge=1, le=MOST_TURNS)
     ramp_s: float | None = bounded(None, gt=0.0)
 
 
@@ -81,7 +84,7 @@ class RotationPlan:
     type: Literal["rotation"]
     amplitude_deg: Vector = bounded(ge=-60.0, le=60.0)
     period_s: float = bounded(ge=0.1)
-    turns: int = bounded(1, ge=1)
+    turns: int = bounded(1, ge=1, le=MOST_TURNS)
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,13 @@ class PlanQueue:
         """Start, ns, and plan of those that are kept, in order."""
         return list(self._plans)
 
-    def add(self, start: int, plan: Plan) -> None:
-        """Let ``plan`` take over at ``start``, in place of all that would begin then or later."""
+    def add(self, start: int, plan: Plan, now: int | None = None) -> None:
+        """Let ``plan`` take over at ``start``, in place of all that would begin then or later.
+
+        Those that have ended ``now`` take no room; None: nobody knows which have.
+        """
+        if now is not None and self._plans:
+            self.began(now)
         keep = [p for p in self._plans if p[0] < start]
         # the first one may be running: it is never dropped for want of room
         self._plans = [*keep[:1], *keep[1:][-(KEPT - 2) :], (start, plan)]

@@ -44,9 +44,10 @@ class Ahead:
         self._call = Call(loop, periods, 1, rows)
         simulation = loop.simulation
         self._changes = np.union1d(
-            simulation.change_periods(periods), simulation.fault_periods(periods)
+            simulation.changes.periods(simulation, periods),
+            simulation.changes.fault_periods(simulation, periods),
         ).astype(int)
-        self._sees_all = simulation.tells_truth
+        self._sees_all = simulation.told.is_true
 
     def fly(self, first: int, last: int) -> int:
         """Fly on from the start of a period; the period before whose decision the loop is then.

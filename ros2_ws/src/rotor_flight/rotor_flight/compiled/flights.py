@@ -262,8 +262,9 @@ def stretches(loop: ClosedLoop, periods: int, *, at_once: int) -> Iterator[Stret
 
     ``at_once``: periods of the longest.
     """
-    faults = set(loop.simulation.fault_periods(periods))
-    cuts = [(i + 1, False) for i in loop.simulation.change_periods(periods)]
+    simulation, changes = loop.simulation, loop.simulation.changes
+    faults = set(changes.fault_periods(simulation, periods))
+    cuts = [(i + 1, False) for i in changes.periods(simulation, periods)]
     cuts += [(i, True) for i in {*range(at_once, periods + 1, at_once), *faults, periods + 1}]
     first = drawn = 0
     for end, is_flown in sorted(cuts):
@@ -327,9 +328,9 @@ class Call:
         simulation = self.loop.simulation
         simulation.engine.run(0)  # takes up the events of the log
         if stretch.stops:
-            simulation.make_changes()
+            simulation.changes.make(simulation)
         elif stretch.changes:
-            simulation.begin_faults()
+            simulation.changes.begin_faults(simulation)
 
 
 def fly_compiled(

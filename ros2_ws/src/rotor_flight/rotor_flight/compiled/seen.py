@@ -26,19 +26,20 @@ def sensor_arguments(simulation: Simulation, periods: int) -> tuple:
     """
     truth = simulation.engine.motion[: len(simulation.names)]
     is_measured = not simulation.scenario.sensing.is_ideal
-    sensing = simulation.pose_sensor.ahead(truth, periods if is_measured else 0)
+    told = simulation.told
+    sensing = told.pose_sensor.ahead(truth, periods if is_measured else 0)
     seen = sensing.held if is_measured else truth
     estimation, errors = NO_ESTIMATION, NO_ERRORS
-    if simulation.on_board is not None:
-        estimation = simulation.on_board.ahead(seen, sensing.fresh, periods)
+    if told.on_board is not None:
+        estimation = told.on_board.ahead(seen, sensing.fresh, periods)
         seen = estimation[2]
-    if simulation.told_errors is not None:
-        errors = simulation.told_errors.ahead(seen)
+    if told.errors is not None:
+        errors = told.errors.ahead(seen)
         seen = errors[-1]
     return (
         truth,
         seen,
         (is_measured, tuple(sensing)),
-        (simulation.on_board is not None, estimation),
-        (simulation.told_errors is not None, errors),
+        (told.on_board is not None, estimation),
+        (told.errors is not None, errors),
     )

@@ -115,8 +115,8 @@ def _windings(planning: Planning, report: Report) -> tuple[Change, ...]:
 def _points(
     planning: Planning, report: Report, entity: str
 ) -> tuple[tuple[float, float, float, float], ...]:
-    """Times and places of an entity in the flight, s and m."""
+    """Times and places of an entity in the flight, s and m: to the last digit, for laws that differentiate them."""
     row = [e.name for e in planning.scenario.model.entities].index(entity)
     places = State(report.states[:, row]).position
-    rows = np.round(np.column_stack([report.times, places]), 6).tolist()
+    rows = np.column_stack([report.times, places]).tolist()
     return tuple((t, x, y, z) for t, x, y, z in rows)

@@ -16,12 +16,15 @@ from rotor_core.errors import ContractError
 from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import ATTITUDE, POSITION, REFERENCE
-from rotor_planning.arms.inverse_kinematics import InverseKinematics
+from rotor_planning.arms.inverse_kinematics import TOLERANCE, InverseKinematics
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.moves import coordinate
 
 SAME_ANGLE = 1e-9
 """Joints that would move less than this stay, rad or m."""
+
+MISSED = 2.0 * TOLERANCE
+"""A reach that ends this far from its target is led elsewhere, m."""
 
 
 def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> JointPlan:
@@ -33,8 +36,8 @@ def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> J
         base: plan of the base, from which reaches are made.
 
     Raises:
-        ContractError: an unknown joint or link, a target out of reach, moves that overlap, or one
-            beyond a stop or the largest rate.
+        ContractError: an unknown joint or link, a target out of reach, moves that overlap, one beyond a stop or the
+            largest rate, or a reach that a joint leads elsewhere which moves by itself then.
     """
     moving = vehicle.moving_joints
     own: list[list[tuple[float, float, float]]] = [[] for _ in moving]
@@ -47,11 +50,14 @@ def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> J
         value = move.to_m if move.to_deg is None else rad_from_deg(move.to_deg)
         assert value is not None
         own[names.index(move.joint)].append((move.from_s, move.to_s, value))
+    reaches = []
     for reach in moves.reaches if moves else ():
         start = np.array(
             [_value_at(j.initial, o, reach.from_s) for j, o in zip(moving, own, strict=True)]
         )
-        angles = _reached(vehicle, reach, base, start)
+        reaching = _Reach(vehicle, reach, base)
+        reaches.append(reaching)
+        angles = reaching.angles(start)
         for i in np.flatnonzero(np.abs(angles - start) > SAME_ANGLE):
             own[i].append((reach.from_s, reach.to_s, float(angles[i])))
             own[i].sort()
@@ -78,6 +84,8 @@ def arm_plan(vehicle: Vehicle, moves: JointMoves | None, base: Plan | None) -> J
                 f"arm of {vehicle.name!r}: joint {joint.name!r} would have to move at {rate:.3g}, but its "
                 f"largest rate is {joint.rate:g}. Give it more time."
             )
+    for reaching in reaches:
+        reaching.check(plan)
     return plan
 
 
@@ -87,22 +95,36 @@ def _value_at(start: float, moves: list[tuple[float, float, float]], t: float) -
     return done[-1] if done else start
 
 
-def _reached(
-    vehicle: Vehicle, reach: ReachMove, base: Plan | None, start: np.ndarray
-) -> np.ndarray:
-    """Angles at which a reach ends, (n,)."""
-    target = np.array(reach.target_m)
-    if base is not None:
-        reference = np.zeros(REFERENCE)
-        base.sample(reach.to_s, reference)
-        R = quat2mat(reference[ATTITUDE : ATTITUDE + 4])
-        target = R.T @ (target - reference[POSITION : POSITION + 3])
-    try:
-        return InverseKinematics(vehicle, reach.link, np.array(reach.point_m)).joints(target, start)
-    except ContractError as error:
-        raise ContractError(
-            f"arms: the reach from {reach.from_s:g} to {reach.to_s:g} s of {error}"
-        ) from error
+class _Reach:
+    """A reach of a point of a vehicle's arm, from its base's plan (None: where the base is)."""
+
+    def __init__(self, vehicle: Vehicle, reach: ReachMove, base: Plan | None) -> None:
+        self._told = f"arms: the reach from {reach.from_s:g} to {reach.to_s:g} s of"
+        self._vehicle, self._reach, self._target = vehicle, reach, np.array(reach.target_m)
+        if base is not None:
+            reference = np.zeros(REFERENCE)
+            base.sample(reach.to_s, reference)
+            R = quat2mat(reference[ATTITUDE : ATTITUDE + 4])
+            self._target = R.T @ (self._target - reference[POSITION : POSITION + 3])
+
+    def angles(self, start: np.ndarray) -> np.ndarray:
+        """Angles at which it ends, (n,), near those at which it begins."""
+        vehicle, reach = self._vehicle, self._reach
+        try:
+            self._solver = InverseKinematics(vehicle, reach.link, np.array(reach.point_m))
+            return self._solver.joints(self._target, start)
+        except ContractError as error:
+            raise ContractError(f"{self._told} {error}") from error
+
+    def check(self, plan: JointPlan) -> None:
+        """Refuse a plan that is elsewhere at the end of the reach."""
+        there = self._solver.place(plan.sample(self._reach.to_s)[:, 0])
+        missed = float(np.linalg.norm(there - self._target))
+        if missed > MISSED:
+            raise ContractError(
+                f"{self._told} {self._vehicle.name!r} would end {missed:.3g} m from its target, because other moves of "
+                "its joints go on at that time. Let them end before it begins."
+            )
 
 
 def _check_stops(vehicle: Vehicle, joint: JointConfig, value: float) -> None:

@@ -29,7 +29,7 @@ from rotor_core.reference import POSITION, YAW_ANGLE
 from rotor_core.state import State
 from rotor_planning.missions.conditions import told
 from rotor_planning.missions.pilot import LEAD, Flow, Pilot, StepFailed
-from rotor_planning.trajectories.knots import BRAKING, go_to, wound
+from rotor_planning.trajectories.knots import BRAKING, come_to_rest, go_to, wound
 
 COMES_DOWN = 0.02
 """Descent by which an entity shows that it follows the plan to land, m."""
@@ -51,21 +51,25 @@ def _go(
     duration: float | None,
     speed: float,
     acceleration: float,
+    braking: float | None = None,
 ) -> Plan:
     """From a reference to rest: in ``duration`` where given, else at most at ``speed`` and ``acceleration``.
 
-    What moves now brakes with ``acceleration`` in either case, which may take longer.
+    What moves now brakes with ``braking``, default ``acceleration``, in either case, which may take longer.
     """
+    braking = acceleration if braking is None else braking
     if duration is not None:
         return go_to(
-            reference, goal, yaw, speed=np.inf, acceleration=np.inf, braking=acceleration,
+            reference, goal, yaw, speed=np.inf, acceleration=np.inf, braking=braking,
             turn_rate=np.inf, least_duration=duration,
         )  # fmt: skip
-    return go_to(reference, goal, yaw, speed=speed, acceleration=acceleration)
+    return go_to(reference, goal, yaw, speed=speed, acceleration=acceleration, braking=braking)
 
 
 def _vertical(from_: np.ndarray, z: float, step: TakeOff | Land) -> Plan:
-    goal = from_[POSITION : POSITION + 3].copy()
+    """To the height ``z``, m, over where what moves now comes to rest."""
+    rest = come_to_rest(from_)
+    goal = rest.sample(rest.duration)[POSITION : POSITION + 3]
     goal[2] = z
     return _go(
         from_,
@@ -74,6 +78,7 @@ def _vertical(from_: np.ndarray, z: float, step: TakeOff | Land) -> Plan:
         step.duration_s,
         step.speed_m_s,
         step.acceleration_m_s2,
+        BRAKING,
     )
 
 

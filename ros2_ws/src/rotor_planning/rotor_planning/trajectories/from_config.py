@@ -16,6 +16,7 @@ from rotor_core.config.yaml.units import rad_from_deg, rpy_from_wxyz
 from rotor_core.plans.plan import Plan, hold
 from rotor_core.state import State
 from rotor_planning.trajectories import plans
+from rotor_planning.trajectories.bounds import check_size
 from rotor_planning.trajectories.corridor import Corridor
 from rotor_planning.trajectories.keep_out import KeepOut
 from rotor_planning.trajectories.moves import moves_plan
@@ -101,12 +102,16 @@ def plan_from_config(
     """The plan that a scenario describes, from position ``start`` (3,) m and heading ``yaw`` rad.
 
     ``scenario`` and ``team``: whose obstacles a trajectory with ``clearance_m`` keeps what team away from.
+
+    Raises:
+        ContractError: it cannot be planned, takes too long or leads too far.
     """
     maker = config.TRAJECTORIES[keys.type].maker
     clearance = getattr(keys, "clearance_m", None)
-    if clearance is None or scenario is None or team is None:
-        return maker(keys, start, yaw)
-    return maker(keys, start, yaw, KeepOut(scenario, team, clearance))
+    known = clearance is not None and scenario is not None and team is not None
+    plan = maker(keys, start, yaw, *([KeepOut(scenario, team, clearance)] if known else []))
+    check_size(plan)
+    return plan
 
 
 def make_plans(scenario: Scenario) -> dict[str, Plan]:

@@ -140,7 +140,9 @@ def wound(start: np.ndarray, way: float, yaw: float, *, speed: float, accelerati
 
 def pose_of(reference: np.ndarray) -> np.ndarray:
     """Position m and fixed-axis angles rad of a reference (28,), with two derivatives, (3, 6): (P.3) inverted."""
-    roll, pitch, _ = quat2euler(reference[ATTITUDE : ATTITUDE + 4], "sxyz")
+    roll, pitch, yaw = quat2euler(reference[ATTITUDE : ATTITUDE + 4], "sxyz")
+    if np.cos(reference[YAW_ANGLE] - yaw) < 0.0:  # pitched beyond 90 degrees
+        roll, pitch = np.remainder(roll, 2.0 * np.pi) - np.pi, np.pi - pitch
     rate = reference[BODY_RATE : BODY_RATE + 3]
     cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
     to_body = np.array([[1.0, 0.0, -sp], [0.0, cr, sr * cp], [0.0, -sr, cr * cp]])
@@ -227,7 +229,8 @@ def go_to(
     """From a reference in motion (28,) to rest at ``goal`` (3,) m and heading ``yaw`` rad, level.
 
     Two motions at once (P.10): one brakes what moves now, the other is the quintic from where that
-    would end to the goal. Turning is braked by itself.
+    would end to the goal. Where that is sooner there within the limits, the second begins when the first has ended (a
+    goal behind what moves). Turning is braked by itself.
 
     Args:
         reference: position and attitude, velocities and accelerations go on from there.
@@ -264,23 +267,32 @@ def go_to(
     fastest, hardest = max(speed, LEEWAY * v_brake), max(acceleration, LEEWAY * a_brake)
     legs = line_times(np.array([np.linalg.norm(way[:3])]), speed, acceleration)
     turning = np.abs(way[ROLL:]).max() / turn_rate
-    duration = max(float(legs[0]), STANDSTILL, turning, halts.max(), least_duration)
+    alone = max(float(legs[0]), STANDSTILL, turning)
+    duration, delay = max(alone, halts.max(), least_duration), 0.0
+    last = max(alone + halts.max(), least_duration)
     while True:
         rise = Polynomial(QUINTIC)(Polynomial([0.0, 1.0 / duration]))
         both = [b.moved(w * rise) for b, w in zip(brake, way, strict=True)]
-        after = [Polynomial([s]) + w * rise for s, w in zip(stop, way, strict=True)]
         v_peak, a_peak = _peaks(both, halts[X])
         if v_peak <= LEEWAY * fastest and a_peak <= LEEWAY * hardest:
             break
         duration *= LONGER  # the quintic fades with its length, braking alone is within the limits
-    cuts = np.unique([0.0, *(b.fade for b in brake), *halts, duration])
+        if duration > last:  # one after the other is sooner there
+            duration, delay, both = last, halts.max(), brake
+            break
+    rise = Polynomial(QUINTIC)(Polynomial([-delay, 1.0]) / (duration - delay))
+    after = [Polynomial([s]) + w * rise for s, w in zip(stop, way, strict=True)]
+    cuts = np.unique([0.0, *(b.fade for b in brake), *halts, delay, duration])
     parts = [(begin, end) for begin, end in pairwise(cuts) if end - begin > SHORTEST]
     coefficients = np.zeros((len(parts), AXES, len(QUINTIC)))
     for i, (begin, end) in enumerate(parts):
         for axis, moving in enumerate(both):
-            motion = moving.late if end <= moving.halt else after[axis]
             if end <= moving.fade:
                 motion = moving.early
+            elif end <= max(moving.halt, delay):
+                motion = moving.late if end <= moving.halt else Polynomial([stop[axis]])
+            else:
+                motion = after[axis]
             c = motion(Polynomial([begin, end - begin])).coef
             coefficients[i, axis, : len(c)] = c
     return Plan(np.array([end - begin for begin, end in parts]), coefficients)

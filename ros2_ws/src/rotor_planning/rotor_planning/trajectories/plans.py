@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from rotor_core.config.trajectories import MOST_TURNS
 from rotor_core.errors import ContractError
 from rotor_core.given import numbers
 from rotor_core.plans.plan import AXES, PHASE, YAW, Plan, hold
@@ -31,7 +32,8 @@ SHORTEST_PERIOD, LARGEST_ANGLE = 0.1, np.radians(60.0) * (1.0 + 1e-9)
 """Bounds of periodic motions, s and rad, as in scenarios."""
 
 SAMPLES_PER_TURN, SAMPLES_PER_RAMP = 64, 32
-"""Samples of a figure eight: its spline keeps within 4e-7 of its size from it, within 1e-4 with the shortest ramps."""
+"""Samples of a figure eight: its spline keeps within 4e-7 of its size from it, with ramps of a hundredth of the period
+within 3e-5, and shorter ones in inverse proportion."""
 
 SHORTEST_PART = 1e-4
 """Of a period: a cruise shorter than this has no sample of its own."""
@@ -54,8 +56,8 @@ def check_tilt(angles: np.ndarray) -> None:
 
 
 def _are_turns(turns: float) -> bool:
-    """True of whole numbers from 1 on: else a motion would end elsewhere than it began."""
-    return turns >= 1 and turns == round(turns)
+    """True of whole numbers from 1 to MOST_TURNS: else a motion would end elsewhere than it began."""
+    return 1 <= turns <= MOST_TURNS and turns == round(turns)
 
 
 def _pad(rows: list[np.ndarray]) -> np.ndarray:
@@ -133,8 +135,8 @@ def figure_eight(
         and 0.0 < ramp <= turns * period
     ):  # fmt: skip
         raise ContractError(
-            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, whole turns "
-            f"(1 or more) and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
+            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, 1 to {MOST_TURNS} "
+            f"whole turns and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
         )
     rate, cruise = 2.0 * np.pi / period, turns * period - ramp
     total = 2.0 * ramp + cruise
@@ -208,7 +210,7 @@ def rotation(
     """
     if not (period >= SHORTEST_PERIOD and _are_turns(turns)):
         raise ContractError(
-            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and whole turns (1 or more), "
+            f"rotation: needs a period of at least {SHORTEST_PERIOD:g} s and 1 to {MOST_TURNS} whole turns, "
             f"got {period} and {turns}."
         )
     amplitude = numbers("rotation: amplitude", amplitude, 3)
@@ -295,7 +297,7 @@ def waypoints(
         raise ContractError(f"waypoints: duration must be > 0 s and finite, got {duration}.")
     points, distances = _legs(start, goals)
     if len(points) == 1:
-        return hold(points[0], yaw)
+        return hold(points[0], yaw, duration=duration or 1.0)
     times = waypoint_times(distances, speed, acceleration)
     if duration is not None:
         times = times * (duration / times.sum())

@@ -14,13 +14,21 @@ QUINTIC_PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Peak acceleration of a quintic from rest to rest, in distance over squared time."""
 
 
-def waypoint_times(distances: np.ndarray, speed: float, acceleration: float) -> np.ndarray:
-    """Segment times of the minimum-derivative planner, s (RotorTM's allocation).
+SNAP_PEAK_ACCELERATION = 84.0 / 5.0**1.5
+"""Peak acceleration of the polynomial of degree 7 from rest to rest, in distance over squared time."""
 
-    About twice the time at ``speed``.
+
+def waypoint_times(distances: np.ndarray, speed: float, acceleration: float) -> np.ndarray:
+    """Segment times of the minimum-derivative planner, s (RotorTM's allocation), no shorter than from rest to rest.
+
+    About twice the time at ``speed``. Legs that are short for the limits would have a time in proportion to their
+    length, and any acceleration: they get that of a minimum-snap leg with ``acceleration`` as its peak.
     """
     d = np.asarray(distances, float)
-    return 3.0 * (2.0 * d / speed) * (1.0 + 6.5 * (speed / acceleration) * np.exp(-2.0 * d / speed))
+    times = (
+        3.0 * (2.0 * d / speed) * (1.0 + 6.5 * (speed / acceleration) * np.exp(-2.0 * d / speed))
+    )
+    return np.maximum(times, np.sqrt(SNAP_PEAK_ACCELERATION * d / acceleration))
 
 
 def line_times(distances: np.ndarray, speed: float, acceleration: float) -> np.ndarray:

@@ -61,7 +61,7 @@ def stepped_residuals(windows: Windows, scenario: Scenario, latency: float) -> n
         try:
             simulation.reset(time=window.start, elapsed=window.elapsed)
             told = window.states
-            true = simulation.told_errors.undo(told) if simulation.told_errors else told
+            true = simulation.told.errors.undo(told) if simulation.told.errors else told
             states = dict(zip(simulation.names, true, strict=True))
             simulation.set_states(states, project=True, joints=window.joints)
             if past:

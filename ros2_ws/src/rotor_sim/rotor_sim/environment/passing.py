@@ -38,7 +38,9 @@ class PassingEvents:
         self._linked = _linked_pairs(scenario.model)
         self._parted: frozenset[frozenset[str]] = frozenset()
         self._clearances = Clearances(scenario, margins=False)
-        self.watches = bool(self._clearances.pairs or self._linked)  # what is linked may be released
+        self.watches = bool(
+            self._clearances.pairs or self._linked
+        )  # what is linked may be released
         self._cables = scenario.model.cable_names
         self._n = len(scenario.model.entities)
         masses = sum(c.segments for c in scenario.model.cables if c.mass_kg_per_m)

@@ -73,7 +73,9 @@ class LiveVerdict:
             plan = plan_from_message(message)
         except ContractError:  # the controller tells of it
             return
-        self._plans.queues[message.entity].add(nanoseconds_from_stamp(message.header.stamp), plan)
+        start = nanoseconds_from_stamp(message.header.stamp)
+        seen = nanoseconds_from_stamp(self._sim_time.stamp()) - nanoseconds(EVERY)
+        self._plans.queues[message.entity].add(start, plan, seen)
 
     def note(self, wrenches: np.ndarray) -> None:
         """A control period begins with these commands acting."""

@@ -121,7 +121,7 @@ class WorldPublisher:
         self._odom = odometry("odom", scenario.sensing.noise)
         self._covariance_at = self._odom[0].frozen.index(*COVARIANCES)
         truth = odometry("ground_truth", None)
-        self._copies = 2 if simulation.tells_truth else 1
+        self._copies = 2 if simulation.told.is_true else 1
         """Odometry is what controllers are told: where that is the truth, both are one."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
         self._truth_alone = FrozenTopics(truth)
@@ -254,7 +254,10 @@ class WorldPublisher:
 
         What estimators on board tell is of now.
         """
-        captured, on_board = self.simulation.pose_sensor.captured.copy(), self.simulation.on_board
+        captured, on_board = (
+            self.simulation.told.pose_sensor.captured.copy(),
+            self.simulation.told.on_board,
+        )
         if on_board is not None:
             captured[: self.simulation.n_vehicles] = self.simulation.time
             for topic, covariances in zip(self._odom, on_board.covariances(), strict=False):
