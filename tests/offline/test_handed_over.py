@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ import rotor
 from rotor import trajectories
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, ContractError, RotorError
-from rotor_core.reference import REFERENCE
+from rotor_core.plans.plan import Plan, hold
+from rotor_core.reference import REFERENCE, Reference
 from rotor_flight.fly import fly
 from rotor_flight.loop import ClosedLoop
+from rotor_sim.simulation import Simulation
 
 TEAM = "three_dragonflies_triangular_1m"
 ARM = "arm_coupled"
@@ -421,3 +425,100 @@ def test_where_a_law_of_somebody_else_fails_is_said():
         assert "'scenario', 0.335 s after its start" in caught.value.__notes__[0]
     with pytest.raises(ContractError, match="thrust and moment must be finite"):
         rotor.fly(scenario_with_law(text, "test_endless"))
+
+
+# --- what is handed over, and what comes back ------------------------------------------------------
+
+
+def test_what_a_simulation_returns_does_not_change_later():
+    """A list of what steps returned held the last instant as often as there were steps."""
+    simulation = Simulation("hover")
+    start = simulation.reset()
+    kept = start.copy()
+    log = [simulation.step(np.array([[4.0, 0.0, 0.0, 0.0]]))[0, 2] for _ in range(3)]
+    rows = [simulation.step(np.array([[4.0, 0.0, 0.0, 0.0]]))[0, :3] for _ in range(3)]
+    assert log[0] < log[1] < log[2]
+    assert rows[0][2] < rows[1][2] < rows[2][2]
+    np.testing.assert_array_equal(start, kept)
+
+
+def test_what_was_handed_over_may_be_used_again():
+    """A push and a plan kept the arrays of their caller, and changed with them."""
+    simulation = Simulation("hover")
+    force = np.array([0.0, 0.0, 1.0])
+    simulation.push("quad1", force, np.zeros(3))
+    force[:] = 1e6
+    (pushed, _), *_ = simulation.externals.values()
+    np.testing.assert_array_equal(pushed, [0.0, 0.0, 1.0])
+    coefficients = np.zeros((1, 7, 2))
+    plan = Plan(np.ones(1), coefficients)
+    coefficients[:] = 9.0
+    np.testing.assert_array_equal(plan.sample(0.5)[:3], 0.0)
+
+
+def test_a_refused_command_leaves_the_old_one():
+    """Efforts were looked at when thrusts had been taken up."""
+    simulation = Simulation("arm_coupled")
+    weight = np.array([[20.0, 0.0, 0.0, 0.0]])
+    simulation.act(weight, np.zeros(2))
+    before = simulation.applied.copy()
+    for efforts in (np.zeros(3), [np.nan, 0.0], ["a", 0.0]):
+        with pytest.raises(ContractError, match="efforts"):
+            simulation.act(2.0 * weight, efforts)
+        simulation.step()
+        np.testing.assert_array_equal(simulation.applied, before)
+
+
+def test_a_reference_after_motors_off_is_flown():
+    scenario = load_scenario("hover")
+    simulation, controller = Simulation(scenario), rotor.make_controller(scenario)
+    there = simulation.state["quad1"].position
+    on = controller(simulation.sense(), hold(there).at(0.0))["quad1"].thrust
+    off = controller(simulation.sense(), replace(hold(there), motors=False).at(0.0))["quad1"].thrust
+    bare = Reference(hold(there).at(0.0).array)
+    assert off == 0.0 and on > 1.0
+    assert controller(simulation.sense(), bare)["quad1"].thrust == pytest.approx(on)
+
+
+def test_laws_with_a_clock_hear_the_time_of_a_loop_of_ones_own():
+    scenario = load_scenario("hover")
+    controller = rotor.make_controller(scenario)
+    clock = SimpleNamespace(time=-1.0)
+    controller._clocks = [clock]
+    simulation = Simulation(scenario)
+    heard = []
+    for _ in range(3):
+        controller(simulation.sense(), hold(np.zeros(3)).at(0.0))
+        heard.append(clock.time)
+    np.testing.assert_allclose(heard, scenario.time.control_s * np.arange(3))
+
+
+def test_laws_that_would_let_an_arm_hang_are_refused():
+    with pytest.raises(ConfigError, match="needs manipulator"):
+        rotor.make_controller(
+            load_scenario("arm_coupled").changed("controller", {"type": "cascaded_pid"})
+        )
+
+
+def test_parts_of_flights():
+    flight = fly(load_scenario("hover"), duration=1.0)
+    with pytest.raises(ContractError, match="none of its rows"):
+        flight.at(flight.elapsed > 100.0)
+    with pytest.raises(ContractError, match="a part"):
+        flight.at(flight.elapsed > 0.5).gradient(
+            lambda f: f.states[-1, 0, 2], ["model.vehicles[0].mass_kg"]
+        )
+
+
+def test_studies_take_numbers_of_numpy(tmp_path):
+    pytest.importorskip("pyarrow")
+    vary = {"plant.quad1.mass_kg": rotor.uniform(np.float64(0.9), np.float32(1.0))}
+    study = rotor.Study("hover", vary, np.array(["position_rmse_m"]), seed=np.int64(1), options={"duration_s": np.float64(0.1)})  # fmt: skip
+    assert len(study.run(np.int64(2), out=tmp_path / "s", workers=0).table) == 2
+    for bad in (
+        lambda: rotor.normal("a", 1),
+        lambda: rotor.normal(np.nan, 1),
+        lambda: rotor.choice([1, 2]),
+    ):
+        with pytest.raises(ConfigError, match="finite numbers"):
+            bad()

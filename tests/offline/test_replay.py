@@ -459,3 +459,52 @@ def test_what_was_hardly_meant_is_noted():
     assert "inputs[0]: moments do nothing" in moments
     case["welds"] = [{"parent": 1, "child": 0}]
     assert len(list(implausible(case))) == 1
+
+
+def test_a_cable_that_has_no_tension_at_the_start_is_told():
+    """It is at its length and would have to push: from then on it is slack, as after a jump of the inputs."""
+    inputs = {
+        "1": {"type": "pwc", "knots": [[0.0, -1.0, 0.0, 0.0, 0.0], [0.2, 20.0, 0.0, 0.0, 0.0]]}
+    }
+    case = {
+        "t_end": 0.3, "rate_hz": 100,
+        "bodies": [{"m": 0.2}, {"m": 0.5, "J": np.diag([3e-3, 3e-3, 5e-3]).tolist()}],
+        "init": [at((0.0, 0.0, 0.0)), at((0.3, 0.0, 0.4))],
+        "cables": [{"quad": 1, "payload": 0, "rho": [0.0, 0.0, 0.0], "l": 0.5}],
+        "inputs": inputs,
+    }  # fmt: skip
+    run = replay(case)
+    assert not run.samples["taut"][0].any()
+    first, second = run.events
+    assert (first.type, first.time, first.cables, first.cause) == ("slack", 0.0, (0,), "acceleration")  # fmt: skip
+    assert second.type == "snap"
+    inputs["1"]["knots"][0][1] = 1.0  # pulls
+    assert replay(case).events == []
+
+
+@pytest.mark.parametrize("bias", [1.0, [1.0, 0.0, 0.0, 0.0]])
+def test_one_number_of_a_sinusoid_is_that_of_all_channels(bias):
+    """On a point mass, where the note on moments looked at the numbers when the flight was over, and ended it."""
+    case = {
+        "t_end": 0.1, "rate_hz": 100, "bodies": [{"m": 1.0, "J": None}], "init": [at((0.0, 0.0, 0.0))],
+        "inputs": {"0": {"type": "sinusoid", "bias": bias, "amp": 0.0, "freq_hz": 1.0, "phase": 0.0}},
+    }  # fmt: skip
+    run = replay(case)
+    assert run.samples["v"][-1, 0, 2] == pytest.approx(0.1 * (1.0 - 9.81))
+    assert len(run.notes) == (bias == 1.0)
+
+
+def test_states_of_links_count_for_nothing(tmp_path):
+    """Joints say where links are: what stands in the place of their states may be anything."""
+    case = {
+        "t_end": 0.1, "rate_hz": 100,
+        "bodies": [{"m": 1.0, "J": np.diag([0.02] * 3).tolist()}, {"m": 0.1, "J": np.diag([1e-3] * 3).tolist()}],
+        "joints": [{"parent": 0, "child": 1, "axis": [0, 1, 0], "origin": [0.1, 0.0, 0.0]}],
+        "theta0": [0.2], "dtheta0": [0.0],
+        "init": [at((0.0, 0.0, 1.0)), at((9.0, 9.0, 9.0), q=(0, 0, 0, 0))],
+    }  # fmt: skip
+    file = tmp_path / "arm.json"
+    file.write_text(json.dumps(case))
+    run, _ = run_case(file, tmp_path / "out.npz")
+    case["init"][1] = at((0.1, 0.0, 1.0))
+    np.testing.assert_array_equal(run.samples["x"], replay(case).samples["x"])

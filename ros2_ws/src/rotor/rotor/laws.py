@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rotor_control.controller import refuse_arm
 from rotor_core.command import Wrench
 from rotor_core.config.controllers import CONTROL_LAWS
 from rotor_core.config.model import Vehicle
@@ -22,6 +23,10 @@ from rotor_core.state import State
 Law = Callable[[State, Reference, Vehicle, Any], Wrench]
 
 
+_PLACES: dict[str, tuple[str, str]] = {}
+"""Module and name of the functions that are laws."""
+
+
 class FunctionLaw:
     """A function of one vehicle as the law of its team."""
 
@@ -31,6 +36,7 @@ class FunctionLaw:
                 f"controller.type: {scenario.controller.type!r} flies single vehicles, but {team.entity!r} is "
                 f"carried by {len(team.vehicles)} vehicles. Use a law for teams, or fly a scenario without payload."
             )
+        refuse_arm(scenario, scenario.model.vehicles[scenario.model.index(team.vehicles[0])])
         self.team = team
         self._function, self._gains = function, gains
         self._row = scenario.model.index(team.vehicles[0])
@@ -68,7 +74,7 @@ def control_law(name: str, *, gains: type) -> Callable[[Law], Law]:
     Raises:
         ConfigError: the name is taken, or ``gains`` is not a dataclass.
     """
-    if not dataclasses.is_dataclass(gains):
+    if not (isinstance(gains, type) and dataclasses.is_dataclass(gains)):
         raise ConfigError(f"control law {name!r}: gains must be a dataclass, got {gains!r}.")
     hints = typing.get_type_hints(gains)
     fields: list[tuple[str, Any, Any]] = [("type", str, dataclasses.field())]
@@ -82,11 +88,14 @@ def control_law(name: str, *, gains: type) -> Callable[[Law], Law]:
 
     def register(function: Law) -> Law:
         def make(scenario: Scenario, team: Team) -> FunctionLaw:
-            values = dataclasses.asdict(scenario.controller)  # type: ignore[call-overload]
-            values.pop("type")
+            given = scenario.controller
+            values = {f.name: getattr(given, f.name) for f in dataclasses.fields(gains)}
             return FunctionLaw(function, gains(**values), scenario, team)
 
-        CONTROL_LAWS.register(name, Kind(config, make), origin=function.__module__)
+        place = function.__module__, function.__qualname__
+        again = _PLACES.get(name) == place  # a cell of a notebook that is run again
+        CONTROL_LAWS.register(name, Kind(config, make), origin=place[0], again=again)
+        _PLACES[name] = place
         return function
 
     return register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,13 +31,20 @@ class Varied:
     keys: dict[str, Any]
 
 
+def _check_numbers(name: str, *given: float) -> None:
+    for value in given:
+        if not isinstance(value, numbers.Real) or not np.isfinite(value):
+            raise ConfigError(f"rotor.{name}: takes finite numbers, got {value!r}.")
+
+
 def normal(mean: float, deviation: float) -> Varied:
     """Normal distribution.
 
     Raises:
         ConfigError: a deviation that is not above 0.
     """
-    if not 0.0 < deviation < np.inf:
+    _check_numbers("normal", mean, deviation)
+    if not deviation > 0.0:
         raise ConfigError(f"rotor.normal: the deviation must be > 0 and finite, got {deviation}.")
     return Varied({"distribution": {"name": "norm", "loc": float(mean), "scale": float(deviation)}})
 
@@ -47,7 +55,8 @@ def uniform(low: float, high: float) -> Varied:
     Raises:
         ConfigError: they do not grow.
     """
-    if not -np.inf < low < high < np.inf:
+    _check_numbers("uniform", low, high)
+    if not low < high:
         raise ConfigError(f"rotor.uniform: needs finite low < high, got {low} and {high}.")
     return Varied({"between": [float(low), float(high)]})
 
@@ -58,9 +67,19 @@ def choice(*values: float) -> Varied:
     Raises:
         ConfigError: there are none, or not finite ones.
     """
-    if not values or not np.isfinite(values).all():
-        raise ConfigError(f"rotor.choice: needs at least one number, all finite, got {values}.")
+    _check_numbers("choice", *values)
+    if not values:
+        raise ConfigError("rotor.choice: needs at least one number.")
     return Varied({"values": [float(v) for v in values]})
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists of NumPy as those of Python, which files hold."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 @dataclass(frozen=True)
@@ -127,9 +146,9 @@ class Study:
         with explained():
             from rotor_flight.studies.run import sweep
 
-        if not isinstance(flights, int) or flights < 1:
+        if not isinstance(flights, numbers.Integral) or flights < 1:
             raise ConfigError(f"study: flights must be a whole number >= 1, got {flights!r}.")
-        if workers is not None and (not isinstance(workers, int) or workers < 0):
+        if workers is not None and (not isinstance(workers, numbers.Integral) or workers < 0):
             raise ConfigError(f"study: workers must be a whole number >= 0, got {workers!r}.")
         for place, varied in self.vary.items():
             if not isinstance(varied, Varied):
@@ -141,21 +160,21 @@ class Study:
         inputs = folder / "study"
         inputs.mkdir()
         (inputs / "scenario.yaml").write_text(dump_scenario(scenario))
-        document = {
+        document = _plain({
             "schema": 1,
             "scenario": "scenario.yaml",
             "vary": [{"at": [place], **varied.keys} for place, varied in self.vary.items()],
-            "metrics": [str(Path(m).resolve()) if ".py:" in m else m for m in self.metrics],
+            "metrics": [str(Path(m).resolve() if ".py:" in m else m) for m in self.metrics],
             "flights": int(flights),
             "method": self.method,
             "seed": self.seed,
             **self.options,
-        }
+        })  # fmt: skip
         file = inputs / "study.yaml"
-        YAML().dump(document, file)
         try:
+            YAML().dump(document, file)
             done = sweep(str(file), out=str(folder / "flights"), workers=workers)
-        except ConfigError:
+        except Exception:
             if not (folder / "flights").exists():  # it has not begun
                 shutil.rmtree(inputs)
                 with suppress(OSError):

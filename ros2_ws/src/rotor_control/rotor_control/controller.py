@@ -24,6 +24,7 @@ from rotor_core.config.controllers import (
 )
 from rotor_core.config.counterparts.counterpart import Counterpart
 from rotor_core.config.loader import scenario_of
+from rotor_core.config.model import Vehicle
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.yaml.units import rad_s_from_rpm
@@ -96,12 +97,10 @@ class ArmLaw:
     def __init__(self, scenario: Scenario, team: Team) -> None:
         self.team = team
         model, control = scenario.model, scenario.controller
-        if not isinstance(control, ManipulatorControl):
-            raise ConfigError(
-                f"controller.type: a vehicle with joints ({team.entity!r}) needs manipulator, got {control.type}. "
-                "Write `controller: {use: manipulator}`."
-            )
         row = model.index(team.vehicles[0])
+        if not isinstance(control, ManipulatorControl):
+            refuse_arm(scenario, model.vehicles[row])
+        assert isinstance(control, ManipulatorControl)
         self.row = row
         self.law = ManipulatorLaw(
             model.vehicles[row],
@@ -140,7 +139,7 @@ class Controller:
 
     Attributes:
         teams: in the order of references.
-        singles: vehicles of cable teams, which may fly alone, and the number of their team.
+        singles, single_laws: vehicles of cable teams, which may fly alone, with the number of their team; their laws.
         limits, limits_on: of the rotors, and whether commands are kept within them.
         limited: vehicles whose last command was beyond their rotors.
         efforts: last commands to the joints, vehicle by vehicle, (n_joints,).
@@ -174,13 +173,16 @@ class Controller:
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
         self.singles = PlanRegistry(model).singles
-        self._single_laws = [_single_law(scenario, name) for name in self.singles]
+        self.single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
         control = scenario.controller
         self._counterpart = control.type if isinstance(control, Counterpart) else ""
         """Until it has been said who flies single vehicles."""
         self._alone: list[np.ndarray | None] = [None] * len(self.singles)
         self._off: set[int] = set()
+        self._answers: int | None = 0
+        """Calls since the last reset; None: somebody else tells the time."""
+        self._period = scenario.time.control_s
         self._apart = False  # whether somebody flies alone or stands
         self._untold = () if scenario.follows_plans else range(len(self.laws))
         """Teams whose law is not told a reference: their autopilots have goals of their own."""
@@ -204,7 +206,11 @@ class Controller:
                 law.take_length(i, float(lengths[k]))
 
     def tell_time(self, t: float) -> None:
-        """Say how long the flight has lasted, s, before :meth:`decide`: to laws that others have written."""
+        """Say how long the flight has lasted, s, before :meth:`decide`: to laws that others have written.
+
+        Who calls the controller itself need not: the calls since the last reset are counted.
+        """
+        self._answers = None
         for law in self._clocks:
             law.time = t  # type: ignore[union-attr]
 
@@ -265,7 +271,7 @@ class Controller:
         k = i - len(self.teams)
         if k >= 0:
             if self._alone[k] is None:  # what it summed up when it last flew alone is long ago
-                self._single_laws[k].reset()
+                self.single_laws[k].reset()
                 if self._counterpart:
                     print(
                         f"note: a vehicle that flies alone is flown by our own law, not by {self._counterpart}",
@@ -361,6 +367,7 @@ class Controller:
                     f"controller: the law of {team.entity!r} uses the nominal motion (feedforward: nominal), which a "
                     "single reference does not contain. Pass plan.at(t)."
                 )
+            self._off.discard(i)
             if not isinstance(wanted, Reference):
                 raise ContractError(
                     f"controller: the reference for {team.entity!r} must be a rotor.Reference, such as plan.at(t), got "
@@ -396,6 +403,10 @@ class Controller:
             joint_references = numbers(
                 "controller: joint_references", joint_references, n_joints, 3
             )
+        if self._answers is not None:
+            answers = self._answers
+            self.tell_time(answers * self._period)
+            self._answers = answers + 1
         wrenches = self.decide(states, self.references, joints, joint_references)
         return Command(self._names, wrenches.copy(), self.efforts.copy())
 
@@ -438,18 +449,32 @@ class Controller:
             row = self._single_rows[k]
             if len(self.teams) + k in self._off:
                 self.commands[row] = 0.0
-                self._single_laws[k].reset()
+                self.single_laws[k].reset()
             else:
-                self._single_laws[k](states, reference, self.commands[row : row + 1])
+                self.single_laws[k](states, reference, self.commands[row : row + 1])
 
     def reset(self) -> None:
         """Forget integrals of all laws, and who flies alone or stands."""
-        for law in (*self.laws, *self._single_laws):
+        for law in (*self.laws, *self.single_laws):
             law.reset()
         self._alone = [None] * len(self.singles)
+        self._answers = 0
         self._off.clear()
         self._apart = False
         self.limits.asked[:] = asked_of_rotors(len(self.commands))
+
+
+def refuse_arm(scenario: Scenario, vehicle: Vehicle) -> None:
+    """Refuse a vehicle with joints, for laws that would let its arm hang.
+
+    Raises:
+        ConfigError: it has joints.
+    """
+    if vehicle.moving_joints:
+        raise ConfigError(
+            f"controller.type: a vehicle with joints ({vehicle.name!r}) needs manipulator, got "
+            f"{scenario.controller.type}. Write `controller: {{use: manipulator}}`."
+        )
 
 
 def _single_law(scenario: Scenario, name: str) -> QuadrotorLaw | HelicopterLaw:
@@ -478,8 +503,9 @@ def helicopter_law(scenario: Scenario, team: Team) -> Law:
 
 def cascaded_pid_law(scenario: Scenario, team: Team) -> Law:
     """Cascaded loops of one vehicle."""
-    helicopter = scenario.model.vehicles[scenario.model.index(team.vehicles[0])].helicopter
-    return (HelicopterLaw if helicopter else CascadedPidLaw)(scenario, team)
+    vehicle = scenario.model.vehicles[scenario.model.index(team.vehicles[0])]
+    refuse_arm(scenario, vehicle)
+    return (HelicopterLaw if vehicle.helicopter else CascadedPidLaw)(scenario, team)
 
 
 def multirotor_law(scenario: Scenario, team: Team) -> Law:

@@ -30,22 +30,26 @@ class Tunable:
 
     value: float
     limits: tuple[float, float]
-    _row: np.ndarray
+    _rows: list[np.ndarray]
     _column: int
     _scale: float
 
     def set(self, value: float) -> None:
         """Use ``value`` from now on; the caller keeps it within the limits."""
-        self._row[self._column] = value * self._scale
+        for row in self._rows:
+            row[self._column] = value * self._scale
 
 
 def _add(
     out: dict[str, Tunable], name: str, row: np.ndarray, column: int, scale: np.ndarray
 ) -> None:
     for i, axis in enumerate("xyz"):
+        if known := out.get(f"{name}.{axis}"):  # of the same vehicle, where it flies alone
+            known._rows.append(row)
+            continue
         value = float(row[column + i] / scale[i])
         limit = HEADROOM * value if value > 0.0 else LARGEST_FROM_ZERO
-        out[f"{name}.{axis}"] = Tunable(value, (0.0, limit), row, column + i, float(scale[i]))
+        out[f"{name}.{axis}"] = Tunable(value, (0.0, limit), [row], column + i, float(scale[i]))
 
 
 def _gains_of(law: TeamLaw, scenario: Scenario, out: dict[str, Tunable]) -> None:
@@ -76,5 +80,10 @@ def tunable_gains(scenario: Scenario, controller: Controller) -> dict[str, Tunab
     out: dict[str, Tunable] = {}
     for law in controller.laws:
         if isinstance(law, TeamLaw) and law.uses_gains:  # open loop has none
+            _gains_of(law, scenario, out)
+    for law in (
+        controller.single_laws
+    ):  # of vehicles that fly alone; gains of no team's law are offered by themselves
+        if out and isinstance(law, TeamLaw):
             _gains_of(law, scenario, out)
     return out

@@ -17,8 +17,10 @@ from rotor_control.laws.payload_geometric import OF_ATTITUDE, OF_CABLE, OF_PAYLO
 from rotor_core.config.loader import load_scenario
 from rotor_core.config.parameters import changed
 from rotor_core.errors import ConfigError, ContractError
+from rotor_core.plans.plan import hold
 from rotor_core.reference import REFERENCE, Reference
 from rotor_core.state import State
+from rotor_sim.simulation import Simulation
 
 SEEDS = st.integers(0, 2**32 - 1)
 NAME = "three_crazyflies_apart"
@@ -216,7 +218,7 @@ def law_by_hand(scenario, states, reference, payload_sum, cable_sums, attitude_s
         error = skew(wanted) @ q
         turn = vehicle.gains.cable_direction_per_s2 * error + vehicle.gains.cable_rate_per_s * w
         turn = turn + control.cable_integral_per_s3 * (cable_sums[k] + h * error)
-        s = a if control.acceleration_feedforward else up
+        s = ahead + up
         force = np.outer(q, q) @ (forces[k] + m * s) + m * l * (w @ w) * q
         force = force - m * l * skew(q) @ turn + m * (np.eye(3) - np.outer(q, q)) @ s
         z = force / np.linalg.norm(force)
@@ -334,3 +336,37 @@ def test_what_it_cannot_fly_is_refused(name):
 def test_gains_out_of_range_are_refused_by_name():
     with pytest.raises(ConfigError, match="plan_weight"):
         changed(load_scenario(NAME), "controller.plan_weight", -1.0)
+
+
+@pytest.mark.parametrize("feeds", [True, False])
+def test_the_team_as_shipped_stays_where_it_hovers(feeds):
+    """With the feedback of the payload in what vehicles feed forward it left by itself: lost after 91 seconds."""
+    scenario = load_scenario(NAME).changed("controller.acceleration_feedforward", feeds)
+    simulation, controller = Simulation(scenario), make_controller(scenario)
+    row = scenario.model.index("payload")
+    start = simulation.motion[row, :3].copy()
+    plan, away = hold(start), []
+    for _ in range(round(40.0 / scenario.time.control_s)):
+        simulation.step(controller(simulation.sense(), plan.at(0.0)))
+        away.append(float(np.linalg.norm(simulation.motion[row, :3] - start)))
+    tens = np.array(away).reshape(4, -1).max(axis=1)  # in each ten seconds
+    assert tens[0] < 0.02 and tens[3] < 0.5 * tens[1]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_knock_upwards_beyond_the_rotors_is_caught(whole):
+    """The whole size of a force downwards pushed up (36 m in 6 s); sums of errors of attitudes ran on (13 m down)."""
+    scenario = load_scenario(NAME).changed("controller.whole_thrust", whole)
+    simulation, controller = Simulation(scenario), make_controller(scenario)
+    row = scenario.model.index("payload")
+    plan = hold(simulation.motion[row, :3].copy())
+    states = simulation.motion[:, :13].copy()
+    State(states).velocity[:, 2] += 2.0
+    simulation.reset(states)
+    heights = []
+    for _ in range(round(12.0 / scenario.time.control_s)):
+        simulation.step(controller(simulation.sense(), plan.at(0.0)))
+        heights.append(simulation.motion[row, 2] - plan.at(0.0).position[2])
+    # the rotors let it fall: 2 m/s against g are 0.2 m, more while the vehicles turn
+    assert -1.2 < min(heights) and max(heights) < 1.2
+    assert np.abs(heights[-100:]).max() < 0.1

@@ -10,6 +10,7 @@ from rotor_control.tuning import tunable_gains
 from rotor_core.config import load_scenario
 from rotor_core.config.initial import initial_states
 from rotor_core.plans.plan import hold
+from rotor_core.state import State
 
 SCENARIOS = (
     "hover",
@@ -95,3 +96,30 @@ def test_a_changed_gain_acts_like_one_in_the_file(name):
     got = controller.decide(states, references)
     np.testing.assert_array_equal(got, expected)
     assert not np.array_equal(got, before)
+
+
+def test_gains_act_on_a_vehicle_that_flies_alone():
+    """Its law has parameters of its own, which nobody wrote."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    controller = make_controller(scenario)
+    gains = tunable_gains(scenario, controller)
+    states = initial_states(scenario)
+    State(states).attitude[0] = [np.cos(0.05), np.sin(0.05), 0.0, 0.0]
+    name = scenario.model.vehicles[0].name
+    alone = len(controller.teams) + list(controller.singles).index(name)
+    plan = hold(State(states).position[0], 0.0)
+
+    def command():
+        controller.reset()
+        controller.follow(0, hold(State(states).position[-1], 0.0), 0.0)
+        controller.follow(alone, plan, 0.0)
+        return controller.decide(states, controller.references)[0].copy()
+
+    before = command()
+    gains[f"{name}.attitude_n_m.x"].set(2.0 * gains[f"{name}.attitude_n_m.x"].value)
+    assert command()[1] == pytest.approx(2.0 * before[1])
+    State(states).position[0] += [0.0, 0.0, -0.1]
+    low = command()[0]
+    key = f"{name}.position_per_s2.z"
+    gains[key].set(2.0 * gains[key].value)
+    assert command()[0] > low + 1e-3

@@ -45,6 +45,7 @@ class Wrench:
         Raises:
             ContractError: the last axis is another one.
         """
+        array = np.asarray(array)
         if array.ndim < 1 or array.shape[-1] != WRENCH:
             raise ContractError(
                 f"wrench: the last axis must be {WRENCH} long, got the shape {array.shape}."
@@ -82,6 +83,8 @@ class Command:
     efforts: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        for name in ("wrenches", "efforts"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
         if self.wrenches.ndim < 2 or self.wrenches.shape[-2:] != (len(self.names), int(WRENCH)):
             raise ContractError(
                 f"command: {len(self.names)} vehicles ({', '.join(self.names)}) do not fit the shape "

@@ -10,7 +10,7 @@ from rotor_core.errors import ContractError
 
 
 def numbers(name: str, value: Any, *shape: int | None) -> np.ndarray:
-    """What was given as an array of floats.
+    """What was given as an array of floats: one of its own, which does not change with what was given.
 
     Args:
         name: what it is, for the message.
@@ -23,14 +23,13 @@ def numbers(name: str, value: Any, *shape: int | None) -> np.ndarray:
     try:
         if np.iscomplexobj(value):
             raise TypeError("complex")
-        array = np.ascontiguousarray(value, float)
+        array = np.array(value, float, order="C")
     except (TypeError, ValueError) as error:
         raise ContractError(f"{name}: must be numbers, got {value!r}.") from error
-    array = array.reshape(np.shape(value))  # a single number stays one
     if array.ndim != len(shape) or any(
         n not in (None, m) for n, m in zip(shape, array.shape, strict=True)
     ):
-        wanted = ", ".join("n" if n is None else str(n) for n in shape)
+        wanted = ", ".join("n" if n is None else str(n) for n in shape) + "," * (len(shape) == 1)
         raise ContractError(f"{name}: must have the shape ({wanted}), got {array.shape}.")
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):

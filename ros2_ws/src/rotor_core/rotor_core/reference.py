@@ -44,6 +44,7 @@ class Reference:
     """
 
     def __init__(self, array: np.ndarray) -> None:
+        array = np.asarray(array)
         if array.ndim < 1 or array.shape[-1] != REFERENCE:
             raise ContractError(
                 f"reference: the last axis must be {REFERENCE} long, got the shape {array.shape}."

@@ -120,18 +120,20 @@ class Registry(Generic[T]):
         self._complete = False
         REGISTRIES[group] = self
 
-    def register(self, name: str, entry: T, *, origin: str = "") -> None:
+    def register(self, name: str, entry: T, *, origin: str = "", again: bool = False) -> None:
         """Add an entry.
 
         Args:
             name: by which it is asked for.
             entry: the thing itself.
             origin: package that brings it; empty: this suite.
+            again: it takes the place of one of the same name and origin.
 
         Raises:
             ConfigError: the name is taken.
         """
-        self._claim(name, origin)
+        if not (again and self._origins.get(name) == origin):
+            self._claim(name, origin)
         self._entries[name] = entry
 
     def _claim(self, name: str, origin: str) -> None:

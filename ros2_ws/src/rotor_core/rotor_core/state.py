@@ -45,6 +45,7 @@ class Pose:
     WIDTHS = (int(V), int(STATE), int(MOTION))
 
     def __init__(self, array: np.ndarray) -> None:
+        array = np.asarray(array)
         if array.ndim < 1 or array.shape[-1] not in self.WIDTHS:
             widths = ", ".join(map(str, self.WIDTHS))
             raise ContractError(
@@ -178,6 +179,7 @@ class States(State):
 
     def __init__(self, names: Sequence[str], array: np.ndarray) -> None:
         super().__init__(array)
+        array = self.array
         if array.ndim < 2 or array.shape[-2] != len(names):
             raise ContractError(
                 f"states: {len(names)} bodies ({', '.join(names)}) do not fit the shape {array.shape}."

@@ -20,9 +20,9 @@ def test_what_fits_is_taken(value, shape):
 @pytest.mark.parametrize(
     "value, shape, words",
     [
-        ([1, 2], (3,), r"there: must have the shape \(3\), got \(2,\)"),
-        (1.0, (3,), r"there: must have the shape \(3\), got \(\)"),
-        ([[1, 2, 3]], (3,), r"there: must have the shape \(3\), got \(1, 3\)"),
+        ([1, 2], (3,), r"there: must have the shape \(3,\), got \(2,\)"),
+        (1.0, (3,), r"there: must have the shape \(3,\), got \(\)"),
+        ([[1, 2, 3]], (3,), r"there: must have the shape \(3,\), got \(1, 3\)"),
         ([[1, 2]], (None, 3), r"there: must have the shape \(n, 3\), got \(1, 2\)"),
         ([[1, 2, 3], [1, np.inf, 3]], (None, 3), r"there\[1\]\[1\]: must be finite, got inf"),
         (np.nan, (), "there: must be finite, got nan"),

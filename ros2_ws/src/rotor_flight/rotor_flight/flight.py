@@ -144,10 +144,19 @@ class Flight:
         return tuple(e.name for e in self.scenario.model.entities)
 
     def at(self, rows: np.ndarray) -> Flight:
-        """The flight at some of its rows; events and figures are those of the whole."""
+        """The flight at some of its rows; events and figures are those of the whole.
+
+        Raises:
+            ContractError: there would be none.
+        """
+        if not len(self.time[rows]):
+            raise ContractError(
+                "flight: none of its rows are wanted (from "
+                f"{self.time[0]:g} to {self.time[-1]:g} s)."
+            )
         by_row = {name: getattr(self, name) for name in BY_ROW}
         kept = {name: a[rows] if len(a) else a for name, a in by_row.items()}
-        later = float(kept["time"][0] - self.time[0]) if len(kept["time"]) else 0.0
+        later = float(kept["time"][0] - self.time[0])
         return replace(self, begun=self.begun + later, **kept)
 
     @property
@@ -215,7 +224,7 @@ class Flight:
             ConfigError: no such format, or the file exists or cannot be written.
         """
         path = Path(path)
-        kind = path.suffix.lower() or "folder"
+        kind = path.suffix or "folder"
         if kind not in WRITERS:
             raise ConfigError(f"{path}: cannot be written as {kind}. Known: {', '.join(WRITERS)}.")
         if path.exists():
@@ -382,10 +391,14 @@ class Flight:
 
         found = sensitivities(self.scenario, parameters, float(self.elapsed[-1]))
         again = found.flight.states
-        if again.shape != self.states.shape or np.abs(again - self.states).max() > AGAIN:
+        if (
+            self.begun
+            or again.shape != self.states.shape
+            or np.abs(again - self.states).max() > AGAIN
+        ):
             raise ContractError(
-                "gradient: this flight is not that of its scenario (a recording, or flown with other plans). Call "
-                "rotor.sensitivities with the scenario and the plans."
+                "gradient: this flight is not that of its scenario (a recording, a part, or flown with other plans). "
+                "Call rotor.sensitivities with the scenario and the plans."
             )
         if found.doubt is not None:
             raise ContractError(

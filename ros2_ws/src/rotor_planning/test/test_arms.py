@@ -262,7 +262,7 @@ def test_a_reach_that_another_move_leads_away_is_refused():
     again = ReachMove("link2", target, 5.0, 6.0, tuple(HAND))
     turns = (JointMove("joint1", 4.0, 5.5, to_deg=120.0),)
     with pytest.raises(
-        ContractError, match="from 5 to 6 s of 'am1' would end .* m from its target"
+        ContractError, match=r"from 5 to 6 s of 'am1' would end .* m from its target"
     ):
         arm_plan(VEHICLE, JointMoves("am1", turns, (there, again)), None)
     late = (JointMove("joint1", 6.0, 7.5, to_deg=120.0),)

@@ -176,7 +176,7 @@ def test_from_rest_it_is_the_line():
         ([np.nan, 0.0, 0.0], r"goal\[0\]: must be finite"),
         ([0.0, np.inf, 0.0], r"goal\[1\]: must be finite"),
         ([0.0, -1e300, 0.0], "goal: must be within 1e"),
-        ([0.0, 1.0], r"goal: must have the shape \(3\), got \(2,\)"),
+        ([0.0, 1.0], r"goal: must have the shape \(3,\), got \(2,\)"),
     ],
 )
 def test_a_goal_that_nobody_reaches_is_refused(goal, words):

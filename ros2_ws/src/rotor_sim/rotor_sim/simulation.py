@@ -159,7 +159,7 @@ class Simulation:
         then, s; what it cuts or weakens before that is so from the start, what it grips, lets go or winds is skipped.
 
         Returns:
-            The motion of all entities, (n, 19).
+            The motion of all entities, (n, 19), a copy.
 
         Raises:
             ContractError: states of another shape, or numbers that are not finite.
@@ -222,7 +222,7 @@ class Simulation:
         self.changes.catch_up(self)
         self._feel_air()
         self.engine.take_events()
-        return self.motion
+        return self.motion.copy()
 
     def set_states(
         self, states: Mapping[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
@@ -282,7 +282,7 @@ class Simulation:
 
     @property
     def motion(self) -> np.ndarray:
-        """True state and acceleration of all entities, (n, 19)."""
+        """True state and acceleration of all entities now, (n, 19): a view, which the next step writes over."""
         return self.engine.motion[: len(self.names)]
 
     @property
@@ -386,15 +386,14 @@ class Simulation:
         if not (isinstance(wrenches, np.ndarray) and wrenches.dtype.kind == "f"):
             wrenches = numbers("wrenches", wrenches, self.n_vehicles, 4)
         self.engine.check_wrenches(wrenches)
+        acts = efforts is not None and np.size(efforts) + self._n_joints > 0
+        if acts:  # before anything is changed
+            efforts = numbers("efforts", efforts, self._n_joints)
         self._held, self._acted = np.array(wrenches, float), self.time
         if self.wind_field:
             self._blow(self.wind_field)
-        if efforts is not None and np.size(efforts) + self._n_joints:
+        if acts:
             every = np.zeros(len(self.engine.joints))
-            if np.shape(efforts) != (self._n_joints,):
-                raise ContractError(
-                    f"efforts: must have the shape ({self._n_joints},), got {np.shape(efforts)}."
-                )
             every[: self._n_joints] = efforts
             self.engine.joints.write_efforts(
                 every, at_once=not self._motors_on, only=self._arm_joints
@@ -497,7 +496,10 @@ class Simulation:
 
     @property
     def applied(self) -> np.ndarray:
-        """Wrenches that act after gains and rotor limits (with rotors: that are asked of them), (n_vehicles, 4)."""
+        """Wrenches that act after gains and rotor limits (with rotors: that are asked of them), (n_vehicles, 4).
+
+        A view, which the next command writes over.
+        """
         return self.actuators.applied
 
     def rotor_speeds(self) -> list[np.ndarray]:
@@ -608,7 +610,7 @@ class Simulation:
             watch: looks at the state on the way; the run is the same with it, to the bit.
 
         Returns:
-            The motion at its end, (n, 19).
+            The motion at its end, (n, 19), a copy.
 
         Raises:
             SolverError: the integration cannot go on; the last good state is attached.
@@ -625,7 +627,7 @@ class Simulation:
             done = end
             if watch is not None and done < steps:
                 watch.due(done)
-        return self.motion
+        return self.motion.copy()
 
     def wind_ahead(self, first: int, end: int) -> np.ndarray:
         """What the air will do in control periods ``first`` to ``end``, for loops that act by themselves.

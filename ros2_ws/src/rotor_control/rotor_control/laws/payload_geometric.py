@@ -8,9 +8,10 @@ Equations (C.43), (C.47), (C.48), docs/theory/control.md.
 from __future__ import annotations
 
 from rotor_control.allocation.tension import TENSION, distribute
-from rotor_control.gains import GRAVITY, LOAD_MASS, PERIOD
+from rotor_control.gains import COS_MAX_TILT, GRAVITY, HELD, LOAD_MASS, MASS, PERIOD
 from rotor_control.laws.attitude import rotation_error
-from rotor_control.laws.position import acceleration_from_errors, integrate
+from rotor_control.laws.limits import limit_tilt
+from rotor_control.laws.position import acceleration_from_errors, integrate_unless_held
 from rotor_control.laws.steering import (
     cable_steering,
     direction_and_rate,
@@ -30,6 +31,9 @@ MEMORY = 9
 """Columns of the integrals of one vehicle: of the payload's position, its cable's direction, its attitude."""
 
 CABLE_INTEGRAL, ATTITUDE_INTEGRAL, FEEDS_FORWARD, WHOLE_THRUST = constants(0, 1, 4, 5)
+MOST_TURNED = 0.2
+"""No component of the integral of the attitude's error exceeds this, rad s."""
+
 SETTINGS = 6
 """Columns of what the law has beside the gains of payload and vehicles."""
 
@@ -86,15 +90,22 @@ def pull_with_integrals(
         xi_des = wanted_direction(share)
         a = (0.0, 0.0, load[GRAVITY])
         if settings[FEEDS_FORWARD] > 0.0:
-            a = scale(1.0 / load[LOAD_MASS], get3(wanted[k], 0))
-        summed = integrate(memory[k, OF_CABLE : OF_CABLE + 3], cross(xi_des, xi), period)
+            a = add(get3(reference, ACCELERATION), a)
+        summed = integrate_unless_held(
+            memory[k, OF_CABLE : OF_CABLE + 3], cross(xi_des, xi), period, load[HELD]
+        )
         steer = cable_steering(xi, xi_dot, omega, xi_des, v, ahead, k)
         steer = add(steer, scale(settings[CABLE_INTEGRAL], summed))
         force = pulling_force(xi, omega, share, a, steer, v)  # (C.47)
         R_des = thrust_and_moment(force, s, v, reference, ahead, k, out)
         if settings[WHOLE_THRUST] > 0.0:
-            out[k, 0] = norm(force)
+            out[k, 0] = norm(limit_tilt(force, v[COS_MAX_TILT], v[MASS]))
         error = rotation_error(so3.matrix(so3.get4(s, Q)), R_des)
-        turned = integrate(memory[k, OF_ATTITUDE : OF_ATTITUDE + 3], error, period)
+        turned = integrate_unless_held(
+            memory[k, OF_ATTITUDE : OF_ATTITUDE + 3], error, period, load[HELD]
+        )
+        for i in range(3):
+            memory[k, OF_ATTITUDE + i] = min(max(turned[i], -MOST_TURNED), MOST_TURNED)
+        turned = get3(memory[k], OF_ATTITUDE)
         moment = add(get3(out[k], 1), times(get3(settings, ATTITUDE_INTEGRAL), turned))  # (C.48)
         put3(out[k], 1, moment)

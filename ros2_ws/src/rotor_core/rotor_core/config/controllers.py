@@ -137,7 +137,8 @@ class CableTeamControl:
 class RigidTeamControl:
     """A rigidly linked team: gains of the payload pose.
 
-    Those of attitude are angular accelerations per error and are multiplied by the inertia of the structure.
+    Those of attitude are angular accelerations per error, axis by axis: they are multiplied by the moments of inertia
+    of the structure, without its products.
     ``allocation``: ``moments`` weighs the wrenches of the vehicles alike (the paper); ``rotors`` keeps every rotor near
     the middle of its range, which mixed teams need. ``feedforward`` as of :class:`PointMassControl`.
     """

@@ -135,8 +135,9 @@ def figure_eight(
         and 0.0 < ramp <= turns * period
     ):  # fmt: skip
         raise ContractError(
-            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, 1 to {MOST_TURNS} "
-            f"whole turns and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, {ramp}."
+            f"figure_eight: needs width > 0 m, height >= 0 m, a period of at least {SHORTEST_PERIOD:g} s, 1 to "
+            f"{MOST_TURNS} whole turns and 0 < ramp <= {turns * period:g} s, got {width}, {height}, {period}, {turns}, "
+            f"{ramp}."
         )
     rate, cruise = 2.0 * np.pi / period, turns * period - ramp
     total = 2.0 * ramp + cruise

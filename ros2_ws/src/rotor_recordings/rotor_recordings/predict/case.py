@@ -21,10 +21,11 @@ from rotor_core.errors import ConfigError, ContractError, ModelError
 from rotor_core.math import so3
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import FULL_STATE, State
+from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.cable import Cable, Ring
+from rotor_dynamics.model.cable import INITIAL_GAP, Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
 from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, implausible, load_case
@@ -177,6 +178,8 @@ def initial_states(case: dict) -> np.ndarray:
     for row, body in zip(states, case["bodies"], strict=True):
         if body.get("J") is None:
             State(row).attitude[:], State(row).body_rate[:] = so3.IDENTITY, 0.0
+    for joint in case.get("joints", []):  # links are where their joints say
+        State(states[joint["child"]]).attitude[:] = so3.IDENTITY
     away, moves = _from_frames(states, _middles(case))
     State(states).position[:] -= away
     State(states).velocity[:] -= moves
@@ -207,6 +210,7 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
     Returns:
         The samples and the events.
     """
+    notes = tuple(implausible(case))
     t_end, rate = float(case["t_end"]), float(case.get("rate_hz", 50))
     samples = np.arange(int(np.floor(t_end * rate + 1e-9)) + 1) / rate
     integrator = "dopri5" if step is None else "rkmk4"
@@ -234,7 +238,7 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
             rows.append(world.sample(time))
         pending = set()
     columns = {key: np.array([r[key] for r in rows]) for key in rows[0]}
-    return CaseRun(columns, world.take_events(), tuple(implausible(case)))
+    return CaseRun(columns, world.take_events(), notes)
 
 
 def _held(knots: np.ndarray, time: float) -> np.ndarray:
@@ -296,6 +300,8 @@ class _Replay:
         self._events: list[Event] = []
         self._step = step
         self.engine = self._engine(initial_states(case), initial_joints(case), 0.0)
+        gaps = self.engine.world.constraints[: self.engine.n_cables, memory.GAP]
+        self._let_go(np.abs(gaps) <= INITIAL_GAP, 0.0)
 
     def _engine(self, states: np.ndarray, joints: np.ndarray, time: float) -> Engine:
         """An engine of the system as it is now, with its inputs acting from the start."""
@@ -356,12 +362,15 @@ class _Replay:
             joints = np.stack([self.engine.joints.angles, self.engine.joints.rates], axis=1)
             taut = self.engine.taut
             self.engine = self._engine(self.engine.update_kinematics()[:, FULL_STATE], joints, time)
-            slack = tuple(np.flatnonzero(taut & ~self.engine.taut).tolist())
-            slack = tuple(k for k in slack if k not in self._cut)
-            if slack:  # a state that is set is taken up without a word
-                self._events.append(
-                    Event(time=time, type="slack", cables=slack, cause="acceleration")
-                )
+            self._let_go(taut, time)
+
+    def _let_go(self, taut: np.ndarray, time: float) -> None:
+        """Tell which of the cables at their length pull at nothing: a state that is set is taken up without a word."""
+        elastic = self.engine.world.constraint_int[: len(taut), memory.ALIVE] != memory.HOLDS
+        slack = np.flatnonzero(taut & ~self.engine.taut & ~elastic).tolist()
+        slack = tuple(k for k in slack if k not in self._cut)
+        if slack:
+            self._events.append(Event(time=time, type="slack", cables=slack, cause="acceleration"))
 
     def take_events(self) -> list[Event]:
         """All events so far, in order."""

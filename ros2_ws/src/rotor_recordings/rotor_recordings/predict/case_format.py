@@ -250,7 +250,7 @@ def implausible(case: dict) -> Iterator[str]:
     links = [*case.get("welds", []), *case.get("joints", [])]
     held = {link[end] for link in links for end in ("parent", "child")}
     for i, body in enumerate(case["bodies"]):
-        if "J" in body:
+        if body.get("J") is not None:
             small, middle, large = np.linalg.eigvalsh(body["J"])
             if large > (small + middle) * (1.0 + ROUNDED):
                 yield (
@@ -267,7 +267,10 @@ def _moments(signal: dict | None) -> np.ndarray:
         return np.zeros(0)
     if signal["type"] == "pwc":
         return np.array(signal["knots"], float)[:, 2:]
-    return np.array([signal["bias"], signal["amp"]], float)[:, 1:]
+    # one number is that of all channels
+    return np.array([np.broadcast_to(signal[key], CHANNELS) for key in ("bias", "amp")], float)[
+        :, 1:
+    ]
 
 
 def _check_list(tree: Tree, key: str, kind: type) -> None:
@@ -292,7 +295,10 @@ def _check_numbers(case: dict, place: str) -> None:
         raise ConfigError(
             f"{place}: init: must hold {n} states, one for each body, got {len(case['init'])}."
         )
+    links = {joint["child"] for joint in case.get("joints", [])}  # where they are, their joints say
     for i, state in enumerate(case["init"]):
+        if i in links:
+            continue
         length = float(np.linalg.norm(state["q"]))
         if abs(length - 1.0) > 1e-6:
             raise ConfigError(f"{place}: init[{i}].q: must have length 1, got {length:g}.")
