@@ -28,7 +28,7 @@ def site(tmp_path_factory):
     alone = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "ROTOR_CONFIG_DIR")}
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT, env={**alone, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=600,
+        cwd=ROOT, env={**alone, "NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True, timeout=850,
     )  # fmt: skip
     assert built.returncode == 0, built.stdout + built.stderr
     return folder

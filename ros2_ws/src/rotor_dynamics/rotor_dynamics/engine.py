@@ -181,6 +181,8 @@ class Engine(EngineState):
             self.joints.write_state(joints)
         place(self.system, self.groups, self.topology, world, states)
         if time is not None:
+            self.rotors.shift(time - self.time)
+            self.joints.shift(time - self.time)
             self.swash.shift(time - self.time)
             self.winches.shift(time - self.time)
             world.scalars[memory.TIME] = time
@@ -470,6 +472,9 @@ class Engine(EngineState):
         """
         if time < self.time:
             raise ContractError(f"run_until: must not be before {self.time} s, got {time} s.")
+        if time == self.time:  # what touches would be looked at for ever
+            self.run(0)
+            return
         self._count_from(time, 0.0)
         self.run(1)
         self._count_from(time, self.step_length)

@@ -656,3 +656,13 @@ def test_a_floor_may_be_thin(size):
 def test_a_face_with_too_many_corners_is_refused():
     with pytest.raises(ModelError, match="a face has 65 corners, at most 64"):
         made([plate()], [polygon(65), GROUND], [state((0, 0, 0.01))])
+
+
+@pytest.mark.timeout(60)
+def test_running_until_now_changes_nothing():
+    """What touches "before any time goes by" was looked at for ever."""
+    engine = made([box_body()], [GROUND, box(0)], [state(p=(0.0, 0.0, 0.05))])
+    engine.run(10)
+    before = engine.update_kinematics().copy()
+    engine.run_until(engine.time)
+    np.testing.assert_array_equal(engine.update_kinematics(), before)

@@ -192,6 +192,10 @@ class JointDrive:
         )
         self._restart(impact.INPUT_CHANGED)
 
+    def shift(self, by: float) -> None:
+        """The clock of the world jumps ``by`` s: what lags or is driven goes with it, what oscillates does not."""
+        self._world.joints[:, memory.EFFORT_SINCE] += by
+
     def take_over(self, other: JointDrive, mine: Rows = ALL, theirs: Rows = ALL) -> None:
         """Efforts and prescribed motions of the same joints in another world of this time, by their numbers there."""
         columns = slice(memory.EFFORT_BIAS, memory.HOLDS_AFTER + 1)

@@ -129,6 +129,10 @@ class RotorDrive:
         scale_rotors(self._world.rotors, self.order, self.still, np.ascontiguousarray(factors))
         self._restart(impact.INPUT_CHANGED)
 
+    def shift(self, by: float) -> None:
+        """The clock of the world jumps ``by`` s: what lags goes with it, what oscillates does not."""
+        self._world.rotors[:, memory.SINCE] += by
+
     def take_over(self, other: RotorDrive, mine: Rows = ALL, theirs: Rows = ALL) -> None:
         """Turn as the same rotors in another world of this time, by their numbers here and there."""
         columns = slice(memory.SPEED_BIAS, memory.LAG_RATE)

@@ -26,10 +26,12 @@ GAP_ZERO = 1e-13
 Just after a release the gap is rounding of +-1e-16.
 """
 
-NEAR = 1e-9
-"""A peak of the interpolated gap is examined by a partial step when it comes this close to zero, m."""
+NEAR, UNSURE = 1e-9, 0.125
+"""A peak of the interpolated gap is examined by a partial step when it comes this close to zero, m: and nearer than
+the gap may be from the cubic, four times the quartic that its acceleration at the end of the step asks for."""
 
-SAMPLES = 16
+SAMPLES, PEAK_TRIALS = 16, 4
+"""Places at which the cubic is looked at; trials in which a peak is looked for beyond what the cubic says."""
 
 
 @inlined
@@ -63,8 +65,15 @@ def first_rise(g0, r0, g1, r1, h):
 
 
 @inlined
-def peak(g0, r0, g1, r1, h):
-    """Fraction of the step at which the interpolated gap is largest inside, or -1 where it stays under -NEAR."""
+def leeway(free, g0, r0, g1, r1, h):
+    """How far from zero a peak of the interpolated gap is examined, m; ``free``: acceleration of the gap at the end."""
+    bend = 6.0 * (g0 - g1) + h * (2.0 * r0 + 4.0 * r1)  # of the cubic, times h^2
+    return max(NEAR, UNSURE * abs(h * h * free - bend))
+
+
+@inlined
+def peak(g0, r0, g1, r1, h, near):
+    """Fraction of the step at which the interpolated gap is largest inside, or -1 where it stays under ``-near``."""
     c1 = h * r0
     c2 = 3.0 * (g1 - g0) - h * (2.0 * r0 + r1)
     c3 = 2.0 * (g0 - g1) + h * (r0 + r1)
@@ -77,9 +86,26 @@ def peak(g0, r0, g1, r1, h):
     # root of c1 + 2 c2 s + 3 c3 s^2 at which the second derivative is negative, in the form without
     # cancellation
     s = c1 / denominator if c2 < 0.0 else denominator / (3.0 * c3)
-    if not (0.0 < s < 1.0) or cubic(g0, r0, g1, r1, h, s) < -NEAR:
+    if not (0.0 < s < 1.0) or cubic(g0, r0, g1, r1, h, s) < -near:
         return -1.0
     return s
+
+
+@inlined
+def nearer_peak(world, kind, cable, h, longest, trials):
+    """Length of a trial that ends nearer to the peak of a gap than this one of length h, which ends below zero; or -1.
+
+    Where the parabola through gap, rate and free acceleration at the end stays below zero too, there is no use.
+    """
+    c = world.constraints[cable]
+    curve = -c[memory.FREE]
+    if kind != REACHES_LENGTH or trials > PEAK_TRIALS or not curve > 0.0:
+        return -1.0
+    ahead = c[memory.RATE] / curve
+    reach = c[memory.GAP] - max(c[memory.GAP_0], 0.0) + 0.5 * c[memory.RATE] * ahead
+    if reach > GAP_ZERO and 0.0 < h + ahead < longest:
+        return h + ahead
+    return -1.0
 
 
 @inlined
@@ -193,10 +219,13 @@ def earliest(ints, floats, h, skipped):
                 world.constraint_int[k, memory.IGNORED] == 0
                 and r0 > 0.0
                 and r1 < 0.0
-                and g0 + h * r0 > -NEAR
-                and g1 - h * r1 > -NEAR
+                and g0 + h * r0 > -leeway(c[memory.FREE], g0, r0, g1, r1, h)
+                and g1 - h * r1 > -leeway(c[memory.FREE], g0, r0, g1, r1, h)
             ):
-                s = peak(g0, r0, g1, r1, h)  # where it rises the gap is zero, which decides nothing
+                near = leeway(c[memory.FREE], g0, r0, g1, r1, h)
+                s = peak(
+                    g0, r0, g1, r1, h, near
+                )  # where it rises the gap is zero, which decides nothing
                 if s > 0.0 and (kind == NONE or s * h < when):
                     kind, cable, when, past = REACHES_LENGTH, k, s * h, False
         else:

@@ -42,6 +42,7 @@ from rotor_dynamics.hybrid.guards import (
     TURNS,
     earliest,
     guard,
+    nearer_peak,
 )
 from rotor_dynamics.hybrid.impact import (
     BROKEN,
@@ -299,6 +300,10 @@ def run_to(ints, floats, t_end, times, out):
         value = guard(world, kind, cable)
         tolerance = tolerance_of(world, kind, cable, value_high)
         if not past and value <= (GAP_ZERO if kind == REACHES_LENGTH else 0.0):
+            higher = nearer_peak(world, kind, cable, h, high, trials)
+            if higher > 0.0:
+                h = higher
+                continue
             # the peak between the ends does not reach the limit after all: the whole step stands
             if has_derivatives(h):
                 doubt_miss(world, kind, cable, t + h, value)

@@ -5,7 +5,9 @@ Velocities are kicked by half a step of forces, bodies drift freely, and are kic
 solved exactly: momentum is kept to rounding (Dullweber, Leimkuhler and McLachlan, J. Chem. Phys.
 107, 1997). Momentum stored in internal rotors only shifts the rate of each turn. Taut cables are
 kept by impulses along their direction at the start, found by Newton's method (RATTLE; Andersen
-1983), and velocities are projected at the end. Order two; time-reversible. Equation (L.6).
+1983), and velocities are projected at the end. Order two; time-reversible. Forces that depend on velocities (drag) are
+those at the velocity to which the second kick leads, found by one more evaluation: of order two, and no longer
+reversible. Equation (L.6).
 """
 
 from __future__ import annotations
@@ -76,15 +78,16 @@ def body_torque(body, omega, alpha):
 
 
 @inlined
-def kick(world, state, slope, h):
-    """Kick velocities and momenta by the forces behind ``slope``; momenta go where the rates were."""
+def kick(world, state, seen, slope, h):
+    """Kick velocities and momenta by the forces behind ``slope``, of ``seen``; momenta go where the rates were."""
     for b in range(world.head[memory.N_BODIES]):
         s = state[b]
         body = world.bodies[b]
         put3(s, memory.V, add(get3(s, memory.V), scale(h, get3(slope[b], memory.D_V))))
         if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
             omega = get3(s, memory.OMEGA)
-            torque = body_torque(body, omega, get3(slope[b], memory.D_OMEGA))
+            alpha = get3(slope[b], memory.D_OMEGA)
+            torque = body_torque(body, get3(seen[b], memory.OMEGA), alpha)
             put3(s, memory.OMEGA, add(body_momentum(body, omega), scale(h, torque)))
 
 
@@ -174,26 +177,52 @@ def momenta_to_rates(world):
             put3(y, memory.OMEGA, apply(get9(body, memory.INV_INERTIA), inner))
 
 
+@inlined
+def copy_states(world, source, target):
+    """States of all bodies from one row to another."""
+    for b in range(world.head[memory.N_BODIES]):
+        for i in range(memory.STATE):
+            world.states[target, b, i] = world.states[source, b, i]
+
+
+@inlined
+def feels_speed(world):
+    """True if forces depend on velocities: those of the second kick are then taken where it leads."""
+    if world.head[memory.N_DRAGS] + world.head[memory.N_FORCES] != 0:
+        return True
+    for b in range(world.head[memory.N_BODIES]):
+        if world.body_int[b, memory.FEELS_AIR] != 0:
+            return True
+    return False
+
+
 @linked(*WORLD, FLOAT, FLOAT, part="the integrator splitting")
 def splitting(ints, floats, t, h):
     """A trial step."""
     world = memory.views(ints, floats)
-    for b in range(world.head[memory.N_BODIES]):
-        for i in range(memory.STATE):
-            world.states[memory.STAGE, b, i] = world.states[memory.START, b, i]
+    copy_states(world, memory.START, memory.STAGE)
     # directions, arms and A at the start; slope 1 is that of the start once more
     evaluate(ints, floats, memory.STAGE, np.int64(1), t, TAUT_ONLY)
     n = NONE_YET
     for k in range(world.head[memory.N_CONSTRAINTS]):
         n += world.constraint_int[k, memory.TAUT]
-    kick(world, world.states[memory.STAGE], world.slopes[1], 0.5 * h)
+    start, end = world.states[memory.STAGE], world.states[memory.END]
+    kick(world, start, start, world.slopes[1], 0.5 * h)
     store_spin(world, t + 0.5 * h)
     hold_lengths(world, n, world.head[memory.DEPENDENT] != 0, h)
     store_spin(world, t + h)
     momenta_to_rates(world)
     evaluate(ints, floats, memory.END, np.int64(2), t + h, TAUT_ONLY)
     note_tensions(world, True)
-    kick(world, world.states[memory.END], world.slopes[2], 0.5 * h)
+    if feels_speed(world):
+        copy_states(world, memory.END, memory.STAGE)
+        kick(world, end, end, world.slopes[2], 0.5 * h)
+        momenta_to_rates(world)
+        evaluate(ints, floats, memory.END, np.int64(2), t + h, TAUT_ONLY)
+        kick(world, world.states[memory.STAGE], end, world.slopes[2], 0.5 * h)
+        copy_states(world, memory.STAGE, memory.END)
+    else:
+        kick(world, end, end, world.slopes[2], 0.5 * h)
     momenta_to_rates(world)
     evaluate(ints, floats, memory.END, memory.LAST_SLOPE, t + h, EVERYTHING)
     note_tensions(world, False)

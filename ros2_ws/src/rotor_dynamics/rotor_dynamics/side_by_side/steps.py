@@ -37,7 +37,7 @@ from rotor_dynamics.constraints.unilateral import (
     take_projected_rates,
     update_geometry,
 )
-from rotor_dynamics.hybrid.guards import GAP_ZERO, NEAR
+from rotor_dynamics.hybrid.guards import GAP_ZERO, leeway
 from rotor_dynamics.hybrid.impact import AT_LENGTH, AT_REST, begin_step
 from rotor_dynamics.hybrid.stepper import take_end
 from rotor_dynamics.integrators.audit import (
@@ -139,7 +139,8 @@ def may_change(world, k, h):
             c[memory.GAP_0] - over, c[memory.RATE_0], c[memory.GAP] - over, c[memory.RATE],
         )  # fmt: skip
         peaks = bits(r0 > 0.0) & bits(r1 < 0.0)
-        peaks &= bits(g0 + h * r0 > -NEAR) & bits(g1 - h * r1 > -NEAR)
+        near = leeway(c[memory.FREE], g0, r0, g1, r1, h)
+        peaks &= bits(g0 + h * r0 > -near) & bits(g1 - h * r1 > -near)
         return bits(g1 > GAP_ZERO) | peaks
     t0, middle, t1 = c[memory.TENSION_0], c[memory.TENSION_MID], c[memory.TENSION]
     bend = t0 - 2.0 * middle + t1
