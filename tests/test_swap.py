@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped, Transform, Twist
+from geometry_msgs.msg import PoseStamped, Transform, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from rotor_msgs.msg import PolynomialTrajectory, Reference, TeamState
@@ -29,6 +29,7 @@ from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario
 from rotor_core.messages.convert import plan_from_message, seconds_between, vector_from
 from rotor_core.ros import qos
+from rotor_recordings.formats.flights import open_flight
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 DEEP = QoSProfile(depth=1000)
@@ -69,6 +70,40 @@ def test_an_external_controller_flies(tmp_path):
         bench.until(lambda: "no command for quad1: held" in log.read_text(), "the time-out")
         bench.until(lambda: "no command for quad1: zeroed" in log.read_text(), "no thrust")
         assert child.process.wait(5.0) == 0 and "Traceback" not in child.last_words(30)
+
+
+def test_a_recording_holds_the_commands_of_an_external_controller(tmp_path):
+    """The bag had none, so its report said `flown` of a flight that the simulator had ended with `limits`."""
+    sent = {}
+    with graph.bench(tmp_path) as bench:
+        commands = bench.node.create_publisher(WrenchStamped, "/quad1/cmd/wrench", qos.COMMAND)
+
+        def answer(message):
+            stamp = message.header.stamp
+            wrench = WrenchStamped(header=message.header)
+            wrench.header.frame_id = "quad1/base_link"
+            wrench.wrench.force.z = 2.4525
+            wrench.wrench.torque.z = 3.0 if stamp.nanosec < 500_000_000 else -3.0
+            sent[stamp.sec * 10**9 + stamp.nanosec] = wrench.wrench.torque.z
+            commands.publish(wrench)
+
+        bench.node.create_subscription(Odometry, "/quad1/odom", answer, 10)
+        bag = tmp_path / "bag"
+        told = {"scenario": "external_controller", "pacing": "lockstep"}
+        bench.start("recorder", scenario="external_controller", bag=str(bag))
+        bench.start("simulator", duration_s=1.5, wait_for_recorder=True, **told)
+        simulator = bench.group.children["simulator"]
+        bench.until(lambda: simulator.process.poll() is not None, "the end of the flight", 60.0)
+        assert simulator.process.returncode == 4  # a yaw moment that no rotor gives
+        bench.until(lambda: (bag / "metadata.yaml").exists(), "the bag", 30.0)
+    flight = open_flight(str(bag))
+    stamps = np.rint(flight.time * 1e9).astype(int)
+    known = np.isfinite(flight.commands).all(axis=(1, 2))
+    assert known[5:].all()
+    for stamp, row in zip(stamps[known], flight.commands[known, 0], strict=True):
+        newest = max(s for s in sent if s <= stamp)
+        np.testing.assert_allclose(row, [2.4525, 0.0, 0.0, sent[newest]])
+    assert flight.verdict().kind == "limits"
 
 
 def test_a_predictive_controller_flies(tmp_path):

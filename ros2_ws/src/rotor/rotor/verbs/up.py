@@ -80,7 +80,11 @@ def _up(options: argparse.Namespace) -> int:
     if (folder / "bag").exists() and "verdict" in told:
         from rotor.report import report_into
 
-        return report_into(folder, folder / "bag", "bag, scenario.yaml, log, ")
+        found = report_into(folder, folder / "bag", "bag, scenario.yaml, log, ")
+        seen = int(told.get("exit_code", 0))
+        if seen and not found:  # a bag may lack what the simulator knew
+            print(f"the simulator says: {told['verdict']}")
+        return found or seen
     print(f"{folder}/: " + ("bag, " if (folder / "bag").exists() else "") + "scenario.yaml, log")
     if options.plant == "laboratory" and int(told.get("step", "0")) > 0:
         print(

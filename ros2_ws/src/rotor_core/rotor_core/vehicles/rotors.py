@@ -47,6 +47,15 @@ class RotorSet:
         """Rotor speeds that give a wrench (4,), rad/s; negative thrusts give 0."""
         return np.sqrt(np.maximum(self.unmixing @ wrench, 0.0) / self.thrust_per_speed2)
 
+    def thrusts_at(self, speeds: np.ndarray) -> np.ndarray:
+        """Thrusts of rotors that are told their speeds (..., n) rad/s, N.
+
+        Each stays within its own limits: what one cannot turn, no other does in its place. Where all are told to stand,
+        motors are off.
+        """
+        thrusts = np.clip(self.thrust_per_speed2 * speeds**2, *self.thrust_limits)
+        return np.where(np.any(speeds, axis=-1, keepdims=True), thrusts, 0.0)
+
 
 def rotor_set(rotors: Rotors, *, thrust_gain: float = 1.0) -> RotorSet:
     """Mixing, its inverse and limits of a layout; drag torque acts against the spin."""

@@ -21,7 +21,7 @@ from rotor_core.messages.told_mission import mission_from_message
 from rotor_core.plans.plan import AXES, Plan
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
-from rotor_core.vehicles.rotors import asked_of_rotors
+from rotor_core.vehicles.rotors import asked_of_rotors, rotor_set
 from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS, Event
 from rotor_flight.flight import SAME_TIME, Commands, Flight, parted
 from rotor_recordings.formats.bags import (
@@ -42,6 +42,10 @@ from rotor_sim.plant.heavy_cables import heavy_counts
 from rotor_sim.shapes.scene import CUT
 
 NANO = 1e-9
+CMD = "cmd/"
+"""In front of the last word of the name of a command."""
+
+SWASHPLATE_NUMBERS = ("collective", "lateral_cyclic", "longitudinal_cyclic", "tail_force")
 SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
 
@@ -92,6 +96,8 @@ class _Heard:
         self.references: dict[str, Rows] = {name: Rows() for name in planned}
         self.plans: Plans = defaultdict(list)
         self.cables, self.commands, self.efforts = Rows(), Rows(), Rows()
+        self.single: dict[str, Rows] = {name: Rows() for name in self.vehicles}
+        """Commands of single vehicles, thrust and moment or those of a swashplate, held until the next."""
         self.n_efforts = 0
         self.discs: dict[str, Rows] = defaultdict(Rows)
         self._fits: dict[str, DiscFit] = defaultdict(DiscFit)
@@ -114,6 +120,8 @@ class _Heard:
             "shape": self._hear_shape,
             "scene": self._hear_scene,
         }
+        if self.scenario.command_input != "team":
+            self._tables[f"{CMD}{self.scenario.command_input}"] = self._hear_single
         self._messages = {
             "plan": self._hear_plan,
             "events": self._hear_event,
@@ -125,12 +133,16 @@ class _Heard:
         """Take up all messages of a bag."""
 
         def kind_of(topic: str) -> str:
-            return topic[1:] if topic == DIAGNOSTICS else self._topics.kind_of(topic)
+            if topic == DIAGNOSTICS:
+                return topic[1:]
+            kind = self._topics.kind_of(topic)
+            return f"{CMD}{kind}" if f"/{CMD}" in self._topics.name_of(topic) else kind
 
         many = [c for c in reader.connections if kind_of(c.topic) in self._tables]
         for heard in tables(reader, many):
-            *_, whose, kind = ("", *self._topics.name_of(heard.connection.topic).split("/"))
-            self._tables[kind](whose, heard.table)
+            topic = heard.connection.topic
+            *_, whose, _ = ("", *self._topics.name_of(topic).replace(f"/{CMD}", "/").split("/"))
+            self._tables[kind_of(topic)](whose, heard.table)
         few = [c for c in reader.connections if kind_of(c.topic) in self._messages]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
@@ -167,6 +179,19 @@ class _Heard:
         self.n_efforts = max(self.n_efforts, efforts.shape[1])
         self.commands.add(table.stamps(), rows)
         self.efforts.add(table.stamps(), efforts)
+
+    def _hear_single(self, vehicle: str, table: MessageTable) -> None:
+        if vehicle not in self.single:
+            return
+        if self.scenario.command_input == "wrench":
+            rows = np.column_stack([table["wrench.force.z"], table.vector("wrench.torque")])
+        elif self.scenario.command_input == "swashplate":
+            rows = np.column_stack([table[name] for name in SWASHPLATE_NUMBERS])
+        else:
+            model = self.scenario.model.vehicles[self.vehicles.index(vehicle)]
+            rotors = rotor_set(model.rotors)
+            rows = rotors.thrusts_at(table["velocity"]) @ rotors.mixing.T
+        self.single[vehicle].add(table.stamps(), rows)
 
     def _hear_references(self, _: str, table: MessageTable) -> None:
         if table.first.entity not in self.references:
@@ -257,7 +282,7 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         states=np.stack([rows.at(common, (13,)) for rows in heard.truth.values()], axis=1),
         references=_asked(heard, common, time),
         alone=_alone(heard, common, time),
-        commands=heard.commands.at(common, (len(vehicles), 4)),
+        commands=_commands(heard, common),
         tensions=cables[..., 0],
         taut=cables[..., 1] == 1.0,
         events=events,
@@ -286,6 +311,20 @@ def _flight(heard: _Heard, path: Path) -> Flight:
             [rows.at(common, (moving[name], 2)) for name, rows in heard.joints.items()], axis=1
         )
     return flight
+
+
+def _commands(heard: _Heard, stamps: np.ndarray) -> np.ndarray:
+    """Commands of all vehicles, (n, n_vehicles, 4); NaN: unknown. Those of single vehicles hold until the next."""
+    if not any(heard.single.values()):
+        return heard.commands.at(stamps, (len(heard.vehicles), 4))
+    out = np.full((len(stamps), len(heard.vehicles), 4), np.nan)
+    for k, rows in enumerate(heard.single.values()):
+        sent = rows.stamps
+        if len(sent):
+            newest = np.searchsorted(sent, stamps, side="right") - 1
+            known = newest >= 0
+            out[known, k] = rows.at(sent[newest[known]], (4,))
+    return out
 
 
 def _cut_before(heard: _Heard, start: float) -> list[Event]:

@@ -16,6 +16,13 @@ from rotor_sim.sensing.suite import sensors_of
 SHAPE = "geometry_msgs/msg/PoseArray"
 """Type of the shapes of heavy cables."""
 
+COMMANDS = {
+    "wrench": "geometry_msgs/msg/WrenchStamped",
+    "motor_speed": "actuator_msgs/msg/Actuators",
+    "swashplate": "rotor_msgs/msg/Swashplate",
+}
+"""Types of the commands of single vehicles, by ``command_input``."""
+
 TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
 
@@ -62,6 +69,11 @@ def laboratory_topics(scenario: Scenario) -> list[Topic]:
     return [*out, replace(common[TEAM_STATE], source=here)]
 
 
+def command_topic(vehicle: str, command_input: str, kind: str) -> Topic:
+    """Commands of a vehicle that somebody else's controller sends."""
+    return Topic(f"{vehicle}/cmd/{command_input}", kind, source="controller")
+
+
 def recorded_topics(scenario: Scenario) -> list[Topic]:
     """Topics of a scenario, in a fixed order."""
     model = scenario.model
@@ -103,6 +115,8 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         if vehicle.battery is not None:
             kind = "sensor_msgs/msg/BatteryState"
             out.append(Topic(f"{vehicle.name}/battery", kind, best_effort=True))
+        if kind := COMMANDS.get(scenario.command_input):
+            out.append(command_topic(vehicle.name, scenario.command_input, kind))
     out.append(Topic("robot_description", "std_msgs/msg/String", latched=True, stamp_at=None))
     for vehicle in model.vehicles:
         kind, plan = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"

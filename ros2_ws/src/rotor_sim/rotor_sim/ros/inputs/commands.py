@@ -263,12 +263,8 @@ def subscribe_motor_speeds(
                     f"got {speeds.tolist()}."
                 )
                 return
-            slowest, fastest = rotors.thrust_limits
-            thrusts = rotors.thrust_per_speed2 * speeds**2
-            if speeds.any():  # else motors are off
-                # each has its own limits: what one cannot turn, no other does in its place
-                thrusts = np.clip(thrusts, slowest, fastest)
-            accept(index, rotors.mixing @ thrusts, message.header.stamp)  # type: ignore[attr-defined]
+            wrench = rotors.mixing @ rotors.thrusts_at(speeds)
+            accept(index, wrench, message.header.stamp)  # type: ignore[attr-defined]
 
         entities.subscribe(Actuators, f"{vehicle.name}/cmd/motor_speed", callback, qos.COMMAND)
 
