@@ -13,7 +13,7 @@ from launch.action import Action
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 
-from rotor.graph.launching import launch_actions
+from rotor.graph.launching import launch_actions, number_of
 from rotor.graph.plan import GraphOptions, ProgramPlan, graph_plan
 from rotor.graph.processes import interpreter
 from rotor_core.config.loader import load_scenario
@@ -24,7 +24,7 @@ PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "12_one_controller_
 
 def _actions(context: LaunchContext) -> list[Action]:
     name = LaunchConfiguration("scenario").perform(context)
-    duration = float(LaunchConfiguration("duration").perform(context))
+    duration = number_of(float, "duration", LaunchConfiguration("duration").perform(context))
     scenario = load_scenario(name)
     if scenario.command_input != "wrench":
         raise ConfigError(

@@ -16,7 +16,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 
 from rotor.graph.adapters import ADAPTERS
-from rotor.graph.launching import launch_actions
+from rotor.graph.launching import launch_actions, number_of
 from rotor.graph.plan import LOG_LEVELS, RVIZ_CONFIGS, GraphOptions, NodePlan, graph_plan
 from rotor.graph.processes import missing_module
 from rotor.graph.remaps import load_remaps
@@ -54,16 +54,14 @@ ARGUMENTS = (
 """Name, default, description, choices."""
 
 
-def _number(kind: type, name: str, text: str) -> int | float:
-    try:
-        return kind(text)
-    except ValueError as error:
-        what = "a whole number" if kind is int else "a number"
-        raise ConfigError(f"{name}: must be {what}, got {text!r}.") from error
-
-
 def _options(values: dict[str, str]) -> GraphOptions:
     scenario = load_scenario(values["scenario"], autopilot=values["autopilot"] or None)
+    for argument, needs in (("bag", "record"), ("rviz_config", "rviz")):
+        unset = next(default for name, default, *_ in ARGUMENTS if name == argument)
+        if values[argument] != unset and values[needs] != "true":
+            raise ConfigError(
+                f"{argument}: counts for nothing without {needs}:=true. Add it, or leave {argument} out."
+            )
     bag = None
     if values["record"] == "true":
         fresh = f"rotor-{scenario.name}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -75,10 +73,10 @@ def _options(values: dict[str, str]) -> GraphOptions:
         bag=bag,
         report=values["report"] == "true",
         autopilot=values["autopilot"],
-        seed=_number(int, "seed", values["seed"]) if values["seed"] else None,
+        seed=number_of(int, "seed", values["seed"]) if values["seed"] else None,
         pacing="" if values["pacing"] == "scenario" else values["pacing"],
-        real_time_factor=_number(float, "real_time_factor", values["real_time_factor"]),
-        duration=_number(float, "duration", values["duration"]),
+        real_time_factor=number_of(float, "real_time_factor", values["real_time_factor"]),
+        duration=number_of(float, "duration", values["duration"]),
         paused=values["paused"] == "true",
         visualizer=values["visualizer"] == "true",
         rviz=str(rviz_configuration(values["rviz_config"])) if values["rviz"] == "true" else "",

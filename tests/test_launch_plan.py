@@ -104,6 +104,22 @@ def test_our_controller_does_not_wait_in_vain():
     )
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"duration": -5.0},
+        {"duration": float("nan")},
+        {"duration": float("inf")},
+        {"seed": 10**20},
+        {"real_time_factor": 1e3},
+    ],
+)
+def test_numbers_that_no_run_has_are_refused(numbers):
+    """A launch with `duration:=-5` flew on for ever; a seed of more than 64 bits ended the nodes with a trace."""
+    with pytest.raises(ConfigError, match=f"{next(iter(numbers))}: must be 0 to"):
+        plan(**numbers)
+
+
 @pytest.mark.parametrize("kind", ["px4", "crazyswarm"])
 def test_adapters_stand_in_the_place_of_the_controller(kind):
     scenario = load_scenario("external_controller")

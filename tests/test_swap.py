@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import graph
 from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Transform, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
@@ -24,7 +25,7 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from rotor.graph.plan import GraphOptions, ProgramPlan, graph_plan
+from rotor.graph.plan import GraphOptions, NodePlan, ProgramPlan, graph_plan
 from rotor.graph.remaps import load_remaps
 from rotor_core.config.loader import load_scenario
 from rotor_core.messages.convert import plan_from_message, seconds_between, vector_from
@@ -88,6 +89,7 @@ def test_a_recording_holds_the_commands_of_an_external_controller(tmp_path):
             commands.publish(wrench)
 
         bench.node.create_subscription(Odometry, "/quad1/odom", answer, 10)
+        truth = bench.collect(Odometry, "/quad1/ground_truth", DEEP)
         bag = tmp_path / "bag"
         told = {"scenario": "external_controller", "pacing": "lockstep"}
         bench.start("recorder", scenario="external_controller", bag=str(bag))
@@ -96,6 +98,9 @@ def test_a_recording_holds_the_commands_of_an_external_controller(tmp_path):
         simulator.stopped = True  # it ends by itself, not with 0
         bench.until(lambda: simulator.process.poll() is not None, "the end of the flight", 60.0)
         assert simulator.process.returncode == 4  # a yaw moment that no rotor gives
+    told = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in truth]
+    first = told.count(told[0])  # told again until somebody answers
+    assert len(told) - first + 1 == len(set(told)) > 100  # every other one once
     flight = open_flight(str(bag))
     stamps = np.rint(flight.time * 1e9).astype(int)
     known = np.isfinite(flight.commands).all(axis=(1, 2))
@@ -304,6 +309,24 @@ def test_names_of_rotortm_on_the_wire(tmp_path):
         theirs = {"/Circle", "/Line", "/Min_Derivative_Line"}
         bench.until(lambda: theirs <= bench.services(), "services")
         assert odometry[-1].child_frame_id == "quad2/base_link"  # frames keep our names
+
+
+def test_two_simulators_with_the_same_topics_are_told(tmp_path):
+    """Both recordings held both flights, and the only hint was one at controllers."""
+    with graph.bench(tmp_path) as bench:
+        told = bench.collect(DiagnosticArray, "/diagnostics", DEEP)
+        bench.start("simulator", scenario="hover", paused=True)
+        bench.group.start(
+            NodePlan("second", "rotor_sim", "simulator", {"scenario": "hover", "paused": True})
+        )
+        log = tmp_path / "log" / "simulator.log"
+        bench.until(
+            lambda: "another simulator publishes /rotor/team_state" in log.read_text(), "a word"
+        )
+        bench.until(
+            lambda: any("another simulator" in s.message for m in told for s in m.status),
+            "diagnostics",
+        )
 
 
 def test_two_worlds_in_one_domain(tmp_path):

@@ -14,11 +14,24 @@ from launch_ros.actions import Node
 
 from rotor.graph.plan import MAY_END, PLANTS, NodePlan, ProgramPlan
 from rotor.graph.processes import check, follow_parent, how_ended, remedy
-from rotor_core.errors import RotorError
+from rotor_core.errors import ConfigError, RotorError
 from rotor_sim.judging.verdict import EXIT_CODES
 
 BAG_CLOSE = "60"
 """A recorder has this long after SIGINT to close its bag and report on it, s."""
+
+
+def number_of(kind: type, name: str, text: str) -> int | float:
+    """The number that a launch argument is.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        return kind(text)
+    except ValueError as error:
+        what = "a whole number" if kind is int else "a number"
+        raise ConfigError(f"{name}: must be {what}, got {text!r}.") from error
 
 
 def _options(name: str, context: LaunchContext) -> dict[str, object]:

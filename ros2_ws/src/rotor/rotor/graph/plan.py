@@ -14,10 +14,17 @@ from ruamel.yaml import YAML
 from rotor.arguments import NAMESPACE
 from rotor.graph.adapters import ADAPTERS
 from rotor_core.config.loader import dump_scenario
+from rotor_core.config.mission import LONGEST
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_recordings.formats.own_topics import TOPICS, OwnTopics
 from rotor_recordings.formats.topics import recorded_topics
+
+FASTEST = 100.0
+"""Largest real-time factor."""
+
+LARGEST_SEED = 2**63 - 1
+"""Of parameters of nodes, which are 64 bits wide."""
 
 PLANTS = ("simulator", "laboratory")
 """Plants that can be flown; every graph has exactly one of them."""
@@ -187,8 +194,15 @@ def graph_plan(options: GraphOptions, scenario: Scenario) -> dict[str, NodePlan 
     ``scenario`` is what ``options.scenario`` names.
 
     Raises:
-        ConfigError: our controller cannot give the commands that the scenario takes.
+        ConfigError: a number that cannot be, or our controller cannot give the commands that the scenario takes.
     """
+    for name, value, most in (
+        ("duration", options.duration, LONGEST),
+        ("real_time_factor", options.real_time_factor, FASTEST),
+        ("seed", options.seed or 0, LARGEST_SEED),
+    ):
+        if not 0 <= value <= most:  # also what is no number
+            raise ConfigError(f"{name}: must be 0 to {most:g}, got {value}.")
     if options.controller == "node" and scenario.command_input != "team":
         raise ConfigError(
             f"controller: the scenario takes commands of single vehicles (command_input: "

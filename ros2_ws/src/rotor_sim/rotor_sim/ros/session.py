@@ -107,6 +107,7 @@ class Session:
         self.active = False
         self.epoch, self.period = epoch, 0
         self._silent = self._was_put_away = False
+        self._company = 0
         self.is_held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
         self._entities = entities = Entities(node)
@@ -580,8 +581,24 @@ class Session:
             return DiagnosticStatus.WARN, "two nodes command it"
         return DiagnosticStatus.OK, "running"
 
+    def _look_for_company(self) -> None:
+        """Notice another simulator with the same topics: controllers and recorders would mix both flights."""
+        node = self._entities.node
+        topic = node.resolve_topic_name("rotor/team_state")
+        # while worlds change, one that goes may still be seen: it counts when it is seen twice
+        self._company = self._company + 1 if node.count_publishers(topic) > 1 else 0
+        if self._company > 1:
+            self._logger.error(
+                f"another simulator publishes {topic}: both flights mix. End one of them, or give one another "
+                "ROS_DOMAIN_ID or namespace.",
+                throttle_duration_sec=10.0,
+            )
+
     def _report(self) -> None:
+        self._look_for_company()
         level, text = self._status()
+        if self._company > 1:
+            level, text = DiagnosticStatus.ERROR, "another simulator publishes the same topics"
         verdict = self._verdict.now
         values: dict[str, object] = {"epoch": self.epoch, "step": self.period}
         if self.period > 0:

@@ -95,10 +95,13 @@ class SimulatorNode(LifecycleNode):
                 f"kernels are not compiled ({WHY_UNCOMPILED}): too slow for real time. Install "
                 f"numba in the environment, or set the parameter allow_uncompiled:=true."
             )
+        duration = float(self._value("duration_s"))  # type: ignore[arg-type]
+        if not 0.0 <= duration < float("inf"):
+            raise ConfigError(f"parameter duration_s: must be finite and >= 0, got {duration}.")
         return Options(
             pacing=pacing,
             real_time_factor=float(self._value("real_time_factor")) or scenario_factor,  # type: ignore[arg-type]
-            duration=float(self._value("duration_s")),  # type: ignore[arg-type]
+            duration=duration,
             wait=bool(self._value("wait_for_commands")),
             wait_for_recorder=bool(self._value("wait_for_recorder")) and self._holds,
             paused=bool(self._value("paused")),

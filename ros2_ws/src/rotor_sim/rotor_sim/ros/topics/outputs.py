@@ -110,7 +110,7 @@ class Outputs:
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""
         if self._simulation.told.is_true:
-            self._world.truth()
+            self._world.true_odometry()
         else:
             self._world.measured(measured, None)
 

@@ -121,6 +121,8 @@ class WorldPublisher:
         self._odom = odometry("odom", scenario.sensing.noise)
         self._covariance_at = self._odom[0].frozen.index(*COVARIANCES)
         truth = odometry("ground_truth", None)
+        self._told_at = -1
+        """Stamp of the newest truth, ns."""
         self._copies = 2 if simulation.told.is_true else 1
         """Odometry is what controllers are told: where that is the truth, both are one."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
@@ -233,6 +235,10 @@ class WorldPublisher:
     def truth(self, *, odometry: bool = True) -> None:
         """Publish the truth and cable states, and odometry where that is the truth, unless somebody else shows it."""
         stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
+        now = nanoseconds_from_stamp(stamp)
+        if self._told_at == now and not odometry:
+            return  # with the odometry that controllers of single vehicles answer
+        self._told_at = now
         if odometry:
             self._truth.send(stamp, np.concatenate([rows] * self._copies))
             if self._copies == 2:
@@ -248,6 +254,16 @@ class WorldPublisher:
             for k, taut in enumerate(self.simulation.engine.taut):
                 frame.put(f"cables[{k}].taut", bool(taut))
             self._send_cables(frame.data())
+
+    def true_odometry(self) -> None:
+        """Publish odometry where that is the truth, and with it what of :meth:`truth` has not been told of now."""
+        stamp = self._time.stamp()
+        if self._told_at != nanoseconds_from_stamp(stamp):
+            self.truth()
+            return
+        for topic, row in zip(self._odom, _odometry_rows(self.simulation.motion), strict=True):
+            topic.send(stamp, row)
+        self.shown[:] = nanoseconds_from_stamp(stamp)
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken.
