@@ -24,6 +24,8 @@ from rotor_recordings.compare.comparison import CompareOptions, _refined, compar
 from rotor_recordings.compare.errors import BodyErrors, body_errors
 from rotor_recordings.compare.payload_balance import acceleration, balanced_tensions
 from rotor_recordings.compare.runs import longest, runs
+from rotor_recordings.formats.bag_writer import write_bag
+from rotor_recordings.formats.open import open_recording
 from rotor_recordings.formats.tum import write_tum
 from rotor_recordings.motion.recording import CableRows, Recording
 from rotor_recordings.motion.track import Samples, Track
@@ -707,7 +709,7 @@ def test_gaps_are_unknown():
 
 
 def test_spectrum_of_a_known_oscillation():
-    """Parseval: the area under the density is the mean square. 16 periods fit into each segment of 256, so no bin leaks.
+    """Parseval: the area under the density is the mean square. 64 periods fit into each segment of 1024, so no bin leaks.
 
     With a Hann window a line spreads over three bins; their sum is exact.
     """
@@ -729,12 +731,44 @@ def test_spectrum_of_a_known_oscillation():
 
 
 def test_spectrum_of_noise():
-    """White noise: flat at 2 s^2 / rate per axis. Of 127 overlapping segments each bin spreads by a tenth; the sum by less."""
+    """White noise: flat at 2 s^2 / rate per axis. Of 7 overlapping segments each bin spreads by a half; the sum by less."""
     rng = np.random.default_rng(4)
     t = np.arange(16384) / 100.0
     body = BodyErrors("b", t, 1e-3 * rng.normal(size=(len(t), 3)), np.zeros((len(t), 3)))
     _, density = body.spectrum()
     assert density[5:-5].mean() == pytest.approx(3 * 2 * 1e-6 / 100.0, rel=0.05)
+
+
+@pytest.mark.parametrize("rate", [20.0, 100.0, 500.0])
+def test_slow_residuals_have_a_frequency(rate):
+    """Segments of 256 samples, whatever their rate, named nothing below rate/256: 0.78 Hz for 0.1 Hz at 200 Hz."""
+    t = np.arange(round(40.0 * rate)) / rate
+    error = np.zeros((len(t), 3))
+    error[:, 1] = 0.02 * np.sin(2.0 * np.pi * 0.1 * t)
+    figures = BodyErrors("b", t, error, np.zeros_like(error)).figures()
+    assert figures["frequency_step_hz"] <= 0.1 + 1e-9
+    assert figures["dominant_frequency_hz"] == pytest.approx(0.1, abs=figures["frequency_step_hz"])
+    nothing = BodyErrors("b", t, 1e-12 * error, np.zeros_like(error)).figures()
+    assert nothing["dominant_frequency_hz"] is None
+
+
+def test_point_masses_have_no_attitude_to_compare(tmp_path):
+    """That of their markers was compared with the identity, and failed the bounds of attitudes."""
+    flight = fly(load_scenario("three_crazyflies_point_mass"), duration=3.0)
+    write_bag(flight, tmp_path / "sim")
+    row = flight.names.index("payload")
+    turned = flight.states.copy()
+    swing = Rotation.from_euler("x", 0.4 * np.sin(flight.elapsed)[:, None])
+    turned[:, row, 3:7] = swing.as_quat(scalar_first=True)
+    write_bag(replace(flight, states=turned), tmp_path / "real")
+    sim, real = (open_recording(tmp_path / name) for name in ("sim", "real"))
+    found = compare(sim, real, CompareOptions(offset=0.0, align="none")).summary()["bodies"]
+    assert (
+        found["payload"]["attitude_rmse_deg"] is None
+        and found["payload"]["rate_rmse_deg_s"] is None
+    )
+    assert found["payload"]["position_rmse_m"] < 1e-9
+    assert found["cf1" if "cf1" in found else "quad1"]["attitude_rmse_deg"] is not None
 
 
 def test_spectrum_of_the_longest_stretch():

@@ -10,6 +10,7 @@ import numpy as np
 from rotor_dynamics import memory
 from rotor_dynamics.accuracy import Accuracy, accuracy_of
 from rotor_dynamics.actuation.joints import JointDrive
+from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.system import CUT_LENGTH, System
 from rotor_dynamics.model.topology import Topology
 
@@ -40,6 +41,13 @@ class EngineState:
     def alive(self) -> np.ndarray:
         """True for cables that can pull: not cut, nor between two parts of one body, (n_cables,) bool."""
         return self.world.constraint_int[: self.n_cables, memory.ALIVE] != 0
+
+    @property
+    def is_at_length(self) -> np.ndarray:
+        """True for inextensible cables that are as far apart as they are long, (n_cables,) bool."""
+        holds = self.world.constraint_int[: self.n_cables, memory.ALIVE] == memory.HOLDS
+        gaps = self.world.constraints[: self.n_cables, memory.GAP]
+        return holds & (np.abs(gaps) <= INITIAL_GAP)
 
     @property
     def is_cut(self) -> np.ndarray:

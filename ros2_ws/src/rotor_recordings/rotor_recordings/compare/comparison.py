@@ -156,8 +156,13 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
     sampled = _sampled(pairs, stamps, shift)
     moved = {b: alignment.applied(b, r) for b, (_, r) in sampled.items()}
     origin = int(next(iter(pairs.values()))[0].stamps[0])
-    errors = {b: body_errors(b, stamps, s, moved[b], origin) for b, (s, _) in sampled.items()}
     scenario = _scenario(sim) or _scenario(real)
+    points = set() if scenario is None else _points(scenario)
+    for body in points & set(sampled):  # point masses have no attitude, whatever their markers have
+        s, r = sampled[body]
+        sampled[body] = without_attitudes(s), r
+        moved[body] = without_attitudes(moved[body])
+    errors = {b: body_errors(b, stamps, s, moved[b], origin) for b, (s, _) in sampled.items()}
     cables = (
         {}
         if scenario is None
@@ -195,6 +200,16 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
             "both, --time-offset 0 --align none shows the whole difference.",
         )
     return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario, notes)
+
+
+def _points(scenario: Scenario) -> set[str]:
+    """Names of the point masses of a scenario."""
+    return {e.name for e in scenario.model.entities if e.inertia_kg_m2 is None}
+
+
+def without_attitudes(samples: Samples) -> Samples:
+    """The same motion of a point."""
+    return replace(samples, attitudes=None, rates=None)
 
 
 def _aligned(

@@ -13,7 +13,13 @@ from rotor_recordings.motion.derivatives import angular_velocity
 from rotor_recordings.motion.track import NANO, Samples, known_in
 
 SEGMENT = 256
-"""Longest segment of the spectrum (Welch), samples."""
+"""Shortest segment of the spectrum (Welch), samples, where there are so many."""
+
+SLOWEST, PARTS = 10.0, 4
+"""Segments last this long, s, where there is so much, and longer where that makes so many parts of the stretch."""
+
+NOTHING = 1e-9
+"""A residual of this size has no frequency, m."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,9 @@ class BodyErrors:
         error = self.position[longest(np.isfinite(self.position).all(axis=1))]
         if len(error) < 16:
             return np.zeros(0), np.zeros(0)
-        frequency, density = welch(error, 1.0 / self.step, nperseg=min(SEGMENT, len(error)), axis=0)
+        longest_wanted = max(SEGMENT, SLOWEST / self.step, len(error) / PARTS)
+        size = min(round(longest_wanted), len(error))
+        frequency, density = welch(error, 1.0 / self.step, nperseg=size, axis=0)
         return frequency, density.sum(axis=1)
 
     def figures(self) -> dict:
@@ -70,10 +78,12 @@ class BodyErrors:
             "attitude_mean_deg": None,
             "rate_rmse_deg_s": None,
             "dominant_frequency_hz": None,
+            "frequency_step_hz": None,
         }
         frequency, density = self.spectrum()
-        if len(density) > 1:
+        if len(density) > 1 and largest(distance) > NOTHING:
             out["dominant_frequency_hz"] = float(frequency[1 + np.argmax(density[1:])])
+            out["frequency_step_hz"] = float(frequency[1])  # slower than this it cannot name any
         if self.attitude is not None and np.isfinite(self.attitude).any():
             angle = np.degrees(np.linalg.norm(self.attitude, axis=1))
             out["attitude_rmse_deg"], out["attitude_error_max_deg"] = rms(angle), largest(angle)

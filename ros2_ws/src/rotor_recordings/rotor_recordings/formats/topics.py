@@ -71,7 +71,9 @@ def laboratory_topics(scenario: Scenario) -> list[Topic]:
 
 def command_topic(vehicle: str, command_input: str, kind: str) -> Topic:
     """Commands of a vehicle that somebody else's controller sends."""
-    return Topic(f"{vehicle}/cmd/{command_input}", kind, source="simulator")  # waited for as it waits
+    return Topic(
+        f"{vehicle}/cmd/{command_input}", kind, source="simulator"
+    )  # waited for as it waits
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:

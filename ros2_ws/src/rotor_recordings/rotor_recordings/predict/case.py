@@ -21,11 +21,10 @@ from rotor_core.errors import ConfigError, ContractError, ModelError
 from rotor_core.math import so3
 from rotor_core.math.rotations import rotation_matrices
 from rotor_core.state import FULL_STATE, State
-from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.events import Event
 from rotor_dynamics.model.body import WORLD, Body
-from rotor_dynamics.model.cable import INITIAL_GAP, Cable, Ring
+from rotor_dynamics.model.cable import Cable, Ring
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
 from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, implausible, load_case
@@ -300,8 +299,7 @@ class _Replay:
         self._events: list[Event] = []
         self._step = step
         self.engine = self._engine(initial_states(case), initial_joints(case), 0.0)
-        gaps = self.engine.world.constraints[: self.engine.n_cables, memory.GAP]
-        self._let_go(np.abs(gaps) <= INITIAL_GAP, 0.0)
+        self._let_go(self.engine.is_at_length, 0.0)
 
     def _engine(self, states: np.ndarray, joints: np.ndarray, time: float) -> Engine:
         """An engine of the system as it is now, with its inputs acting from the start."""
@@ -366,8 +364,7 @@ class _Replay:
 
     def _let_go(self, taut: np.ndarray, time: float) -> None:
         """Tell which of the cables at their length pull at nothing: a state that is set is taken up without a word."""
-        elastic = self.engine.world.constraint_int[: len(taut), memory.ALIVE] != memory.HOLDS
-        slack = np.flatnonzero(taut & ~self.engine.taut & ~elastic).tolist()
+        slack = np.flatnonzero(taut & ~self.engine.taut & self.engine.is_at_length).tolist()
         slack = tuple(k for k in slack if k not in self._cut)
         if slack:
             self._events.append(Event(time=time, type="slack", cables=slack, cause="acceleration"))
