@@ -195,7 +195,7 @@ def test_headings_go_the_short_way_round():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda s: s.set_states({"quad1": 0.5}, project=False), r"shape \(13\), got \(\)"),
+        (lambda s: s.set_states({"quad1": 0.5}, project=False), r"shape \(13,\), got \(\)"),
         (lambda s: s.set_states({"quad1": s.motion[0]}, project=False), r"got \(19,\)"),
         (lambda s: s.set_states({"quad1": "up"}, project=False), "must be numbers"),
         (lambda s: s.set_states({"quad1": np.full(13, np.nan)}, project=False), "must be finite"),
@@ -442,6 +442,19 @@ def test_what_a_simulation_returns_does_not_change_later():
     np.testing.assert_array_equal(start, kept)
 
 
+def test_a_refused_reset_leaves_a_world_that_goes_on():
+    """It kept the state that it had refused, and the next step ended in an error of the solver."""
+    simulation = Simulation(TEAM)
+    begin = simulation.motion.copy()
+    far = begin[:, :13].copy()
+    far[0, 0] += 5.0  # its cable is a metre long
+    simulation.step()
+    with pytest.raises(RotorError, match="cable"):
+        simulation.reset(far)
+    np.testing.assert_array_equal(simulation.motion, begin)
+    simulation.step()
+
+
 def test_what_was_handed_over_may_be_used_again():
     """A push and a plan kept the arrays of their caller, and changed with them."""
     simulation = Simulation("hover")
@@ -496,7 +509,7 @@ def test_laws_with_a_clock_hear_the_time_of_a_loop_of_ones_own():
 def test_laws_that_would_let_an_arm_hang_are_refused():
     with pytest.raises(ConfigError, match="needs manipulator"):
         rotor.make_controller(
-            load_scenario("arm_coupled").changed("controller", {"type": "cascaded_pid"})
+            replace(load_scenario(ARM), controller=load_scenario("delivery").controller)
         )
 
 
@@ -506,7 +519,7 @@ def test_parts_of_flights():
         flight.at(flight.elapsed > 100.0)
     with pytest.raises(ContractError, match="a part"):
         flight.at(flight.elapsed > 0.5).gradient(
-            lambda f: f.states[-1, 0, 2], ["model.vehicles[0].mass_kg"]
+            lambda f: f.states[-1, 0, 2], ["plant.quad1.mass_kg"]
         )
 
 

@@ -24,6 +24,7 @@ from rotor_core.config.vehicles.body import Matrix, Vector
 from rotor_core.config.vehicles.outline import corners
 from rotor_core.config.yaml.units import SAME_TIME, steps_of
 from rotor_core.vehicles.hover import hover
+from rotor_core.vehicles.rotors import rotor_set
 
 DENSITY = (3.0, 5000.0)
 """Mass of a vehicle over the cube of its arm, kg/m^3: 80 to 340 for those that are shipped."""
@@ -39,6 +40,9 @@ HEAVY = 0.02
 
 FREQUENCY, DAMPING = (0.5, 100.0), (0.2, 10.0)
 """Attitude loops: sqrt(gain over inertia), rad/s, and rate gain over twice what it takes to be critical."""
+
+SIDEWAYS = 2e-3
+"""Force sideways in hover over the weight: a position gain of 6 per s^2 lets that be 3 mm."""
 
 ON_A_LINE = 1e-3
 """Points are on a line if they spread across it by less than this share of their spread along it."""
@@ -68,7 +72,7 @@ def notes(scenario: Scenario) -> list[Note]:
     found = [
         note
         for vehicle in scenario.model.vehicles
-        for make in (_size, _inertia, _loop, _propeller)
+        for make in (_size, _inertia, _loop, _propeller, _sideways)
         for note in make(vehicle)
     ]
     found += [
@@ -160,6 +164,21 @@ def _inertia(vehicle: Vehicle) -> Iterator[Note]:
 def _principal(inertia: Vector | Matrix) -> list[float]:
     """Diagonal of an inertia, however it is given."""
     return [row[i] if isinstance(row, tuple) else row for i, row in enumerate(inertia)]
+
+
+def _sideways(vehicle: Vehicle) -> Iterator[Note]:
+    """Tilted rotors that push sideways in hover, level: a law that leans for that only by an integral stays beside."""
+    if vehicle.helicopter is not None:
+        return
+    rotors = rotor_set(vehicle.rotors)
+    thrusts = rotors.unmixing @ [1.0, 0.0, 0.0, 0.0]
+    share = float(np.linalg.norm(thrusts @ vehicle.rotors.axes[:, :2]))
+    if share > SIDEWAYS:
+        yield Note(
+            "allocation",
+            f"{vehicle.name}: the axes of its rotors push sideways by {share:.3g} of the weight in level hover; laws "
+            "know of thrust along z, and without an integral they stay beside their goal. Let the axes balance.",
+        )
 
 
 def _loop(vehicle: Vehicle) -> Iterator[Note]:

@@ -25,6 +25,32 @@ model:
   attachments: [{type: mechanism, use: triangular_1m}]
 controller: {use: cable_team}
 """
+TILTED = """
+schema: 1
+model:
+  vehicles:
+    - name: q
+      mass_kg: 1.0
+      inertia_kg_m2: [0.01, 0.01, 0.02]
+      rotors:
+        layout: custom
+        hubs:
+          - &hub {position_m: [0.2, 0.2, 0.0], spin: ccw, axis: &axis %s}
+          - {position_m: [-0.2, 0.2, 0.0], spin: cw, axis: *axis}
+          - {position_m: [-0.2, -0.2, 0.0], spin: ccw, axis: *axis}
+          - {position_m: [0.2, -0.2, 0.0], spin: cw, axis: *axis}
+        speed_rpm: [1500, 9000]
+        thrust_n_per_rpm2: 1.0e-7
+        torque_per_thrust_m: 0.016
+      gains:
+        position_per_s2: [6, 6, 10]
+        velocity_per_s: [3, 3, 6]
+        attitude_n_m: [4, 4, 2]
+        rate_n_m_s: [0.4, 0.4, 0.2]
+        cable_direction_per_s2: [16, 16, 16]
+        cable_rate_per_s: [6, 6, 6]
+controller: {type: quadrotor}
+"""
 MIXED = """
 schema: 1
 model:
@@ -82,6 +108,8 @@ def test_shipped_scenarios_mean_what_they_say(name):
         (LONE % "mass_kg: 0.25" + "sensing: {imu: {rate_hz: 700}}\n", {"rate"}, "at 1000 Hz"),
         (MIXED % "moments", {"allocation"}, "cannot give alike"),
         (MIXED % "rotors", set(), ""),
+        (TILTED % "[0.3, 0.0, 1.0]", {"allocation"}, "push sideways by 0.3 of the weight"),
+        (TILTED % "[0.0, 0.0, 1.0]", set(), ""),
     ],
 )  # fmt: skip
 def test_what_is_implausible_is_noted(text, kinds, words):

@@ -17,7 +17,7 @@ from rotor_core.command import Command, Wrench
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import checked_seed, scenario_of
 from rotor_core.config.schema import Scenario
-from rotor_core.errors import ContractError, ModelError, UnknownNameError
+from rotor_core.errors import ContractError, ModelError, SolverError, UnknownNameError
 from rotor_core.given import numbers
 from rotor_core.state import FULL_STATE, STATE, State, States
 from rotor_dynamics.compiled_world import times_at
@@ -155,8 +155,13 @@ class Simulation:
     ) -> np.ndarray:
         """Start again from ``states`` (n, 13), default the scenario's.
 
-        Uncuts cables, repeats the random streams. ``elapsed``: time of the scenario that has passed by
-        then, s; what it cuts or weakens before that is so from the start, what it grips, lets go or winds is skipped.
+        Uncuts cables, repeats the random streams. Where it is refused, the world begins as the scenario says.
+
+        Args:
+            states: of all entities, (n, 13 or more).
+            time: of the world then, s.
+            elapsed: time of the scenario that has passed by then, s; what it cuts or weakens before that is so from the
+                start, what it grips, lets go or winds is skipped.
 
         Returns:
             The motion of all entities, (n, 19), a copy.
@@ -208,7 +213,24 @@ class Simulation:
             self.engine.joints.hold(int(i), joints[i, 0])
         self.helicopters.start(self.engine)
         self.winches.start(self.engine)
-        states = placed_at_start(self.engine, self.scenario, initial, joints)
+        try:
+            self._place(initial, joints, time)
+        except (ModelError, ContractError, SolverError):
+            if states is not None:  # what is refused is no world to go on with
+                self.reset(time=time, elapsed=elapsed)
+            raise
+        self.changes.catch_up(self)
+        self._feel_air()
+        self.engine.take_events()
+        return self.motion.copy()
+
+    def _place(self, entities: np.ndarray, joints: np.ndarray, time: float) -> None:
+        """Begin in a state of all entities and joints.
+
+        Raises:
+            ModelError: cables, rigid links or solids do not allow it.
+        """
+        states = placed_at_start(self.engine, self.scenario, entities, joints)
         self.engine.set_state(states, joints=joints, time=time)
         if deep := self.engine.deepest_contact():
             (a, b), depth = deep
@@ -219,10 +241,6 @@ class Simulation:
                     f"initial: {name} is {depth:.3f} m inside {inside}, at most {INSIDE:g} m is allowed. Put it "
                     "elsewhere (initial: position_m)."
                 )
-        self.changes.catch_up(self)
-        self._feel_air()
-        self.engine.take_events()
-        return self.motion.copy()
 
     def set_states(
         self, states: Mapping[str, np.ndarray], *, project: bool, joints: np.ndarray | None = None
