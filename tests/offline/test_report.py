@@ -19,7 +19,7 @@ from rotor_recordings.formats.references import add_references
 STAMPS = [10**9 + 10_000_000 * i for i in range(100)]
 
 
-def foreign(path, *, shift=0.0):
+def foreign(path, *, shift=0.0, aim_every=1):
     """A hall of others: poses of motion capture and a reference, ``shift`` apart along y."""
     entries = []
     for i, stamp in enumerate(STAMPS):
@@ -32,8 +32,10 @@ def foreign(path, *, shift=0.0):
                 stamp,
                 MAKE.pose_stamped(stamp, p + [0.0, shift, 0.0]),
             ),
-            ("/elsewhere/aim", POSE, stamp, MAKE.pose_stamped(stamp, p + [0.0, 0.0, 0.5])),
         ]
+        if i % aim_every == 0:
+            aim = MAKE.pose_stamped(stamp, p + [0.0, 0.0, 0.5])
+            entries.append(("/elsewhere/aim", POSE, stamp, aim))
     return write2(path, entries)
 
 
@@ -78,6 +80,19 @@ def test_a_recording_of_others_against_its_reference_topics(tmp_path):
     np.testing.assert_allclose(
         named.position_error(), [[0.0, 0.0, 0.5]] * len(named.time), atol=1e-9
     )
+
+
+def test_setpoints_that_come_rarely_hold_until_the_next(tmp_path):
+    """At 2 Hz they counted at the instants at which they came, two rows in a hundred, and nobody said so."""
+    bag = foreign(tmp_path / "bag", aim_every=50)
+    flight = open_flight(str(bag), load_scenario("quadrotor_circle"))
+    (used,) = add_references(flight, str(bag), {"quad1": "/elsewhere/aim"})
+    assert "holds until the next" in used
+    told = np.flatnonzero(np.arange(len(flight.time)) % 50 == 0)
+    newest = told[np.searchsorted(told, np.arange(len(flight.time)), side="right") - 1]
+    wanted = flight.states[newest, 0, :3] + [0.0, 0.0, 0.5]
+    np.testing.assert_allclose(flight.references[:, 0, :3], wanted, atol=1e-9)
+    np.testing.assert_array_equal(flight.references[:, 0, 3:6], 0.0)
 
 
 def test_a_recording_of_others_is_judged(tmp_path):

@@ -14,7 +14,7 @@ from rotor_flight.flight import Flight
 from rotor_recordings.formats.bags import is_wanted, read_bag
 from rotor_recordings.motion.derivatives import moving_cubic
 from rotor_recordings.motion.names import bag_in, existing
-from rotor_recordings.motion.track import NANO, Track, resampled
+from rotor_recordings.motion.track import GAP, NANO, Samples, Track, resampled
 
 VELOCITY_WINDOW = 0.11
 """Of the cubic from which velocities of references without any are taken, s."""
@@ -60,7 +60,9 @@ def add_references(flight: Flight, name: str, topics: Mapping[str, str]) -> list
             found = [t for t in found if entity in t.source.split("/") and is_wanted(t.source)]
         if found:
             _fill(flight, i, found[0])
-            used.append(f"{entity}: {found[0].source}")
+            rate = _slow_rate(found[0])
+            how = "" if rate is None else f" (at {rate:.3g} Hz: each place holds until the next)"
+            used.append(f"{entity}: {found[0].source}{how}")
     return used
 
 
@@ -75,10 +77,28 @@ def _tracks(path: Path) -> list[Track]:
     return out
 
 
+def _slow_rate(track: Track) -> float | None:
+    """Rate of references that come more rarely than a gap of a recording lasts, Hz: those are set and held."""
+    steps = np.diff(track.stamps)
+    usual = float(np.median(steps)) * NANO if len(steps) else 0.0
+    return 1.0 / usual if usual > GAP else None
+
+
+def _held(track: Track, stamps: np.ndarray) -> Samples:
+    """The newest place and attitude at every time, at rest; NaN before the first."""
+    row = np.searchsorted(track.stamps, stamps, side="right") - 1
+    columns = (track.samples.positions, track.samples.attitudes)
+    known = (row >= 0)[:, None]
+    held = (None if c is None else np.where(known, c[np.maximum(row, 0)], np.nan) for c in columns)
+    positions, attitudes = held
+    assert positions is not None
+    return Samples(positions, attitudes, np.zeros_like(positions))
+
+
 def _fill(flight: Flight, team: int, track: Track) -> None:
     """Write a path into the references of a team."""
     stamps = np.rint(flight.time / NANO).astype(np.int64)
-    samples = resampled(track, stamps)
+    samples = resampled(track, stamps) if _slow_rate(track) is None else _held(track, stamps)
     reference = Reference(flight.references[:, team])
     flight.references[:, team] = 0.0
     reference.position[:] = samples.positions
