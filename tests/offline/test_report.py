@@ -16,13 +16,12 @@ from rotor_flight.fly import fly
 from rotor_recordings.formats.flights import open_flight
 from rotor_recordings.formats.references import add_references
 
-STAMPS = [10**9 + 10_000_000 * i for i in range(100)]
 
-
-def foreign(path, *, shift=0.0, aim_every=1):
+def foreign(path, *, shift=0.0, aim_every=1, rows=100):
     """A hall of others: poses of motion capture and a reference, ``shift`` apart along y."""
     entries = []
-    for i, stamp in enumerate(STAMPS):
+    for i in range(rows):
+        stamp = 10**9 + 10_000_000 * i
         p = np.array([0.02 * i, 0.1, 1.0])
         entries += [
             ("/mocap/quad1/pose", POSE, stamp, MAKE.pose_stamped(stamp, p)),
@@ -83,12 +82,12 @@ def test_a_recording_of_others_against_its_reference_topics(tmp_path):
 
 
 def test_setpoints_that_come_rarely_hold_until_the_next(tmp_path):
-    """At 2 Hz they counted at the instants at which they came, two rows in a hundred, and nobody said so."""
-    bag = foreign(tmp_path / "bag", aim_every=50)
+    """At 5 Hz they counted at the instants at which they came, five rows in a hundred, and nobody said so."""
+    bag = foreign(tmp_path / "bag", aim_every=20, rows=300)
     flight = open_flight(str(bag), load_scenario("quadrotor_circle"))
     (used,) = add_references(flight, str(bag), {"quad1": "/elsewhere/aim"})
     assert "holds until the next" in used
-    told = np.flatnonzero(np.arange(len(flight.time)) % 50 == 0)
+    told = np.flatnonzero(np.arange(len(flight.time)) % 20 == 0)
     newest = told[np.searchsorted(told, np.arange(len(flight.time)), side="right") - 1]
     wanted = flight.states[newest, 0, :3] + [0.0, 0.0, 0.5]
     np.testing.assert_allclose(flight.references[:, 0, :3], wanted, atol=1e-9)
