@@ -31,7 +31,7 @@ from rotor_dynamics.engine_state import EngineState
 from rotor_dynamics.forces.contact import move_anchors, note_places
 from rotor_dynamics.hybrid import impact, stepper
 from rotor_dynamics.hybrid.events import Event, events_from_log
-from rotor_dynamics.hybrid.failures import failure_text, lost_way
+from rotor_dynamics.hybrid.failures import failure_text, far_away, lost_way
 from rotor_dynamics.initial_conditions import check_welds, checked_states, mark_taut, place
 from rotor_dynamics.integrators.audit import open_books
 from rotor_dynamics.integrators.methods import method
@@ -538,6 +538,7 @@ class Engine(EngineState):
         names = self.names_of(int(self.ints[memory.BAD_BODY]))
         taut, lost = np.flatnonzero(self.taut), lost_way(self.world)
         text = failure_text(status, self.time, names, taut, self.tolerance, self.adaptive, lost)
+        text += far_away(self.motion[:, memory.P : memory.P + 3])
         raise SolverError(text, time=self.time, state=self.motion[:, : memory.STATE].copy())
 
     def names_of(self, row: int) -> list[str]:

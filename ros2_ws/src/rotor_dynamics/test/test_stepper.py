@@ -342,3 +342,12 @@ def test_impossible_starts_are_refused():
         started(system, np.array([state((0, 0, -0.2), q=(2, 0, 0, 0))]))
     with pytest.raises(ContractError, match="must be finite"):
         started(system, np.array([state((0, 0, np.inf))]))
+
+
+def test_failures_far_from_the_origin_name_it():
+    """Places are rounded to 1e-9 m there; the error asked for more mass."""
+    anchor = np.array([5e6, 0.0, 0.0])
+    system = System((Body("p", 1.0),), (Cable(WORLD, 0, 1.0, r_a=anchor),))
+    engine = started(system, np.array([state(x=anchor + [0.3, 0.0, -0.9])]))
+    with pytest.raises(SolverError, match=r"5e\+06 m from the origin.*begin nearer"):
+        engine.run(2000)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid import stepper
+
+FAR = 1e4
+"""Distance from the origin, m, from which on rounding of places is thought of: lengths are kept to 1e-14 m near it."""
 
 
 def failure_text(
@@ -66,6 +71,17 @@ def failure_text(
     return (
         f"event search after t = {t:.6f} s: a change of the taut set could not be "
         f"located. Reduce the step."
+    )
+
+
+def far_away(positions: np.ndarray) -> str:
+    """Remedy where positions (n, 3) are so far from the origin that rounding decides, m; empty elsewhere."""
+    farthest = float(np.abs(positions).max(initial=0.0))
+    if not FAR < farthest < np.inf:
+        return ""
+    return (
+        f" Bodies are {farthest:.3g} m from the origin, where places are rounded to {np.spacing(farthest):.1e} m, which "
+        "may be all that is wrong: begin nearer to it."
     )
 
 
