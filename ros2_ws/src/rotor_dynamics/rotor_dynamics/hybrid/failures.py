@@ -80,7 +80,7 @@ def far_away(positions: np.ndarray) -> str:
     if not FAR < farthest < np.inf:
         return ""
     return (
-        f" Bodies are {farthest:.3g} m from the origin, where places are rounded to {np.spacing(farthest):.1e} m, which "
+        f" Bodies are {farthest:.3g} m from the origin, where places are rounded to {np.spacing(farthest):.1e} m. That "
         "may be all that is wrong: begin nearer to it."
     )
 
