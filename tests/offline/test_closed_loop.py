@@ -285,7 +285,8 @@ def test_planes_keep_vehicles_apart():
         return apart, away
 
     apart, away = flown(close)
-    assert away.max() < 0.01
+    # feedback of the payload moves 10 g, and vehicles of ten times that follow it through their cables: 9 mm RMS later
+    assert away.max() < 0.03
     assert 0.195 < apart[:, -1].min() < 0.22  # chords of both tilted planes
     plain = PointMassControl(
         "point_mass", close.position_per_s2, close.velocity_per_s, close.integral_per_s3, spread_deg=8.0
