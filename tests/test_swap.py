@@ -99,8 +99,9 @@ def test_a_recording_holds_the_commands_of_an_external_controller(tmp_path):
         bench.until(lambda: simulator.process.poll() is not None, "the end of the flight", 60.0)
         assert simulator.process.returncode == 4  # a yaw moment that no rotor gives
     told = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in truth]
-    first = told.count(told[0])  # told again until somebody answers
-    assert len(told) - first + 1 == len(set(told)) > 100  # every other one once
+    # one that nobody answers for 0.1 s is published again: the first, and some on a busy machine; it was every other one
+    again = [stamp for stamp in set(told) if told.count(stamp) > 1]
+    assert len(set(told)) > 100 and len(again) < 0.2 * len(set(told))
     flight = open_flight(str(bag))
     stamps = np.rint(flight.time * 1e9).astype(int)
     known = np.isfinite(flight.commands).all(axis=(1, 2))

@@ -81,3 +81,39 @@ def test_a_replay_knows_when_its_scenario_began(tmp_path):
     record = replace(record, scenario=scenario_from_text(blowing, "blowing"))
     with pytest.raises(ConfigError, match=r"begins 1\.000 s after"):
         predict(record)
+
+
+RIGID = """
+schema: 1
+model:
+  vehicles:
+    - {use: dragonfly, name: drone}
+  payloads:
+    - {name: parcel, mass_kg: 0.01, inertia_kg_m2: [1.0e-6, 1.0e-6, 1.0e-6], shape: {type: sphere, radius_m: 0.02}}
+    - {name: plate, mass_kg: 0.01, inertia_kg_m2: [1.0e-6, 1.0e-6, 1.0e-6], shape: {type: sphere, radius_m: 0.01}}
+  attachments:
+    - {type: rigid_link, parent: drone, child: parcel, position_m: [0.0, 0.0, 0.1]}
+    - {type: rigid_link, parent: drone, child: plate, position_m: [0.0, 0.0, -0.02]}
+initial:
+  - {entity: drone, position_m: [0.0, 0.0, 1.0]}
+controller: {use: rigid_team}
+trajectory: {type: hover, duration_s: 1.0}
+settle_s: 0.0
+changes:
+  - {at_s: 0.5, release: parcel}
+"""
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.55])
+def test_rigid_links_that_let_go_are_saved(tmp_path, cut):
+    """What passes through each other after a release was lost, or ended in a trace, where a flight was saved before."""
+    scenario = scenario_from_text(RIGID)
+    whole = fly(scenario)
+    saved = tmp_path / "saved"
+    fly(scenario, duration=cut, checkpoint=lambda loop: save(loop, saved))
+    rest = fly(scenario, loop=load(saved))
+    wanted = [(e.type, e.bodies) for e in whole.events if e.cause == "passes_through"]
+    assert {kind for kind, _ in wanted} == {"touch", "leave"}
+    found = [(e.type, e.bodies) for e in rest.events if e.cause == "passes_through"]
+    assert found == wanted
+    np.testing.assert_array_equal(rest.states[-1], whole.states[-1])

@@ -89,11 +89,16 @@ def control_law(name: str, *, gains: type) -> Callable[[Law], Law]:
     def register(function: Law) -> Law:
         def make(scenario: Scenario, team: Team) -> FunctionLaw:
             given = scenario.controller
+            if not isinstance(given, config):
+                raise ConfigError(
+                    f"controller.type: {name!r} was registered again after this scenario was loaded. Load it again."
+                )
             values = {f.name: getattr(given, f.name) for f in dataclasses.fields(gains)}
             return FunctionLaw(function, gains(**values), scenario, team)
 
         place = function.__module__, function.__qualname__
-        again = _PLACES.get(name) == place  # a cell of a notebook that is run again
+        # a cell of a notebook that is run again
+        again = place[0] == "__main__" and _PLACES.get(name) == place
         CONTROL_LAWS.register(name, Kind(config, make), origin=place[0], again=again)
         _PLACES[name] = place
         return function

@@ -16,6 +16,9 @@ THRUST = wrench("N", "along body z")
 MOMENT = wrench("N m", "in body axes", shape=(3,))
 WRENCH = wrench.width
 
+LARGEST_COMMAND = 1e9
+"""Forces, moments and speeds beyond this do not belong to an aerial vehicle, N, N m, rad/s."""
+
 
 class Wrench:
     """Thrust and moment: one vehicle or many, one instant or a whole flight.

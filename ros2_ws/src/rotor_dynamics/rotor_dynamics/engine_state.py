@@ -14,6 +14,9 @@ from rotor_dynamics.model.cable import INITIAL_GAP
 from rotor_dynamics.model.system import CUT_LENGTH, System
 from rotor_dynamics.model.topology import Topology
 
+INITIAL_RATE = 1e-9
+"""Rates of gaps below this count as none where a state is given, m/s."""
+
 
 class EngineState:
     """The part of an engine that only looks; see :class:`rotor_dynamics.engine.Engine`."""
@@ -44,10 +47,11 @@ class EngineState:
 
     @property
     def is_at_length(self) -> np.ndarray:
-        """True for inextensible cables that are as far apart as they are long, (n_cables,) bool."""
+        """True for inextensible cables whose ends are, and stay, as far apart as they are long, (n_cables,) bool."""
         holds = self.world.constraint_int[: self.n_cables, memory.ALIVE] == memory.HOLDS
-        gaps = self.world.constraints[: self.n_cables, memory.GAP]
-        return holds & (np.abs(gaps) <= INITIAL_GAP)
+        rows = self.world.constraints[: self.n_cables]
+        stays = np.abs(rows[:, memory.RATE]) <= INITIAL_RATE
+        return holds & (np.abs(rows[:, memory.GAP]) <= INITIAL_GAP) & stays
 
     @property
     def is_cut(self) -> np.ndarray:

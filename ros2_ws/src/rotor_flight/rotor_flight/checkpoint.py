@@ -17,7 +17,7 @@ from rotor_core.saved.file import read_saved, write_saved
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.saving import CAPTURE, check_size, described, rebuild, scenario_of
 
-MAGIC = b"rotor flight 4\n"
+MAGIC = b"rotor flight 5\n"
 
 
 def check_place(scenario: Scenario, path: Path) -> None:

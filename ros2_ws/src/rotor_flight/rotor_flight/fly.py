@@ -87,7 +87,7 @@ def fly(
             loop.pilot,
             loop.arms,
         )
-    simulation.passing.watches = False  # all rows are kept, and looked at in the end
+    simulation.passing.is_given_all = True  # all rows are kept, and looked at in the end
     n = max(1, round(total / scenario.time.control_s))
     rows, limited, last, i = Rows.of(loop, n, 1), 0, n, 0
     n_recorded = rows.states.shape[1]

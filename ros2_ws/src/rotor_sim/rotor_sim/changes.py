@@ -59,7 +59,7 @@ class ComingChanges:
 
 
 class Changes:
-    """What a scenario changes while it is flown.
+    """Changes that a scenario makes while it is flown, faults among them.
 
     Args:
         scenario: says what, and when.
@@ -130,7 +130,7 @@ def _make(simulation: Simulation, change: Change) -> None:
 
 
 def _weaken(simulation: Simulation, change: Change) -> None:
-    """What a change does to motors and batteries."""
+    """Weaken motors and batteries as a change says."""
     if (fault := change.motor) is not None:
         simulation.weaken(fault.vehicle, fault.rotor - 1, fault.thrust_gain)
     if change.battery is not None:

@@ -35,7 +35,7 @@ from rotor_sim.environment.contact_events import ContactEvents
 from rotor_sim.environment.passing import PassingEvents
 from rotor_sim.environment.rotor_air import RotorAir
 from rotor_sim.environment.wind import WindField
-from rotor_sim.estimation.told import ToldStates
+from rotor_sim.estimation.measurement import Measurement
 from rotor_sim.plant.placing import placed_at_start, put
 from rotor_sim.plant.system import system_from_scenario
 from rotor_sim.sensing.suite import Sensors
@@ -108,8 +108,8 @@ class Simulation:
         )
         self.externals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Force and moment in W that push an entity (its row), N and N m."""
-        self.told = ToldStates(scenario, self.seed)
-        """What controllers are told."""
+        self.measurement = Measurement(scenario, self.seed)
+        """States as controllers see them."""
         self.passing = PassingEvents(scenario)
         """What passes through each other."""
         self._begin = START_TIME  # of the scenario, in the time of the engine
@@ -155,7 +155,8 @@ class Simulation:
     ) -> np.ndarray:
         """Start again from ``states`` (n, 13), default the scenario's.
 
-        Uncuts cables, repeats the random streams. Where it is refused, the world begins as the scenario says.
+        Uncuts cables, repeats the random streams. Where cables, rigid links or solids do not allow the states, the
+        world begins as the scenario says; where they are no states at all, nothing changes.
 
         Args:
             states: of all entities, (n, 13 or more).
@@ -169,6 +170,7 @@ class Simulation:
         Raises:
             ContractError: states of another shape, or numbers that are not finite.
             ModelError: a state that cables, rigid links or solids do not allow, or bodies too deep inside each other.
+            SolverError: there are no cable tensions in this state.
         """
         time, elapsed = (float(numbers(*given)) for given in (("time", time), ("elapsed", elapsed)))
         if states is not None:
@@ -191,7 +193,7 @@ class Simulation:
         self._blown_at, self._blown = -np.inf, np.zeros(3)  # when air was sampled last, and what
         self.changes = Changes(self.scenario, elapsed)
         self.externals.clear()
-        self.told.reset(self._begin)
+        self.measurement.reset(self._begin)
         for stream in (
             self.sensors,
             self.actuators,
@@ -285,7 +287,7 @@ class Simulation:
             held = np.flatnonzero(self.engine.joints.is_driven[: self._n_joints]).tolist()
         away = put(self.engine, self.scenario, wanted, leaders, every, held=held, project=project)
         self.sensors.forget()
-        self.told.forget()
+        self.measurement.forget()
         self._feel_air()
         return away
 
@@ -323,7 +325,7 @@ class Simulation:
 
         One sample per control period, the same if it is asked for again.
         """
-        return States(self.names, self.told.of(self.motion, self.time))
+        return States(self.names, self.measurement.of(self.motion, self.time))
 
     def believe(self, attitudes: dict[str, np.ndarray]) -> None:
         """Let estimators on board begin with these attitudes (4,), w first; others begin with the truth.
@@ -333,7 +335,7 @@ class Simulation:
         Raises:
             ContractError: vehicles have no estimators (``sensing.estimator``), or something else is named.
         """
-        self.told.believe(attitudes, self.motion)
+        self.measurement.believe(attitudes, self.motion)
 
     @property
     def power(self) -> dict[int, PowerTrain]:
@@ -472,7 +474,7 @@ class Simulation:
     def sense_as(self, other: Simulation, mine: list[int], theirs: list[int]) -> None:
         """Measure on as another world of this time did; rows of the entities of both, here and there."""
         self.sensors.take_over(other.sensors)
-        self.told.take_over(other.told, self.motion, self.time, mine, theirs)
+        self.measurement.take_over(other.measurement, self.motion, self.time, mine, theirs)
 
     def take_motors(self, other: Simulation) -> None:
         """Let the motors of arms follow with their lag if they did in another world that had all these arms."""

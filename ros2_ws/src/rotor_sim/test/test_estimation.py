@@ -85,7 +85,7 @@ controller: {use: quadrotor}
 sensing: {noise: {position_m: 0.01}, estimator: {type: kalman}}
 """
     simulation = Simulation(scenario_from_text(text))
-    on_board = simulation.told.on_board
+    on_board = simulation.measurement.on_board
     kalman = on_board._filter
     q = np.array([[0.8, 0.3, -0.4, 0.33]])
     kalman.attitude = q / np.linalg.norm(q)

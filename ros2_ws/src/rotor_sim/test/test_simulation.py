@@ -62,7 +62,7 @@ def test_noise_has_the_declared_covariance_and_leaves_the_truth_alone():
     noise = Noise(position_m=1e-3, velocity_m_s=2e-3, attitude_rad=3e-3, rate_rad_s=4e-3)
     simulation = Simulation(replace(load_scenario("hover"), sensing=Sensing(noise)))
     truth = simulation.motion.copy()
-    sensor = simulation.told.pose_sensor
+    sensor = simulation.measurement.pose_sensor
     times = simulation.time + simulation.scenario.time.control_s * np.arange(20_000)
     samples = np.array([sensor.sense(simulation.motion, t)[0].copy() for t in times])
     np.testing.assert_array_equal(simulation.motion, truth)

@@ -77,13 +77,13 @@ def test_where_an_entity_is_put_changes_no_error_of_its_sensors():
     for _ in range(2):
         for _ in range(50):
             noise.append(
-                simulation.told.pose_sensor.sense(simulation.motion, simulation.time)[0, 0]
+                simulation.measurement.pose_sensor.sense(simulation.motion, simulation.time)[0, 0]
             )
             simulation.sense(), simulation.step(hover)
-        bias = simulation.told.on_board._units.biases.copy()
+        bias = simulation.measurement.on_board._units.biases.copy()
         assert np.abs(bias).max() > 0.01
         simulation.set_states({"quad1": simulation.motion[0, :13]}, project=False)
-        np.testing.assert_array_equal(simulation.told.on_board._units.biases, bias)
+        np.testing.assert_array_equal(simulation.measurement.on_board._units.biases, bias)
     assert not set(noise[:50]) & set(noise[50:])
 
 

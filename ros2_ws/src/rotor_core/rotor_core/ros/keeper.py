@@ -26,7 +26,7 @@ from rotor_core.saved.capture import Capture, Keep
 from rotor_core.saved.durable import write_durably
 from rotor_core.saved.file import read_saved, write_saved
 
-MAGIC = b"rotor node 2\n"
+MAGIC = b"rotor node 3\n"
 SCENARIO_FILE = "scenario.yaml"
 SHOWN = 100
 """Characters of a path in messages."""

@@ -134,7 +134,10 @@ class Capture:
                 [self._encoded(v, arrays, f"{path}.{i}", seen) for i, v in enumerate(value)],
             ]
         if isinstance(value, set):
-            return ["set", [self._encoded(v, arrays, path, seen) for v in sorted(value)]]
+            members = [self._encoded(v, arrays, path, seen) for v in sorted(value)]
+            if None in members:
+                raise TypeError(f"{path}: members of this set cannot be saved: {value!r}")
+            return ["set", members]
         if isinstance(value, dict):
             parts = [
                 [

@@ -66,7 +66,7 @@ def first_rise(g0, r0, g1, r1, h):
 
 @inlined
 def leeway(free, g0, r0, g1, r1, h):
-    """How far from zero a peak of the interpolated gap is examined, m; ``free``: acceleration of the gap at the end."""
+    """Distance from zero, m, at which a peak of the interpolated gap is examined; ``free``: its end acceleration."""
     bend = 6.0 * (g0 - g1) + h * (2.0 * r0 + 4.0 * r1)  # of the cubic, times h^2
     return max(NEAR, UNSURE * abs(h * h * free - bend))
 

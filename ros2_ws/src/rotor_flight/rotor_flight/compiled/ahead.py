@@ -47,7 +47,7 @@ class Ahead:
             simulation.changes.periods(simulation, periods),
             simulation.changes.fault_periods(simulation, periods),
         ).astype(int)
-        self._sees_all = simulation.told.is_true
+        self._sees_all = simulation.measurement.is_true
 
     def fly(self, first: int, last: int) -> int:
         """Fly on from the start of a period; the period before whose decision the loop is then.

@@ -26,20 +26,20 @@ def sensor_arguments(simulation: Simulation, periods: int) -> tuple:
     """
     truth = simulation.engine.motion[: len(simulation.names)]
     is_measured = not simulation.scenario.sensing.is_ideal
-    told = simulation.told
-    sensing = told.pose_sensor.ahead(truth, periods if is_measured else 0)
+    measurement = simulation.measurement
+    sensing = measurement.pose_sensor.ahead(truth, periods if is_measured else 0)
     seen = sensing.held if is_measured else truth
     estimation, errors = NO_ESTIMATION, NO_ERRORS
-    if told.on_board is not None:
-        estimation = told.on_board.ahead(seen, sensing.fresh, periods)
+    if measurement.on_board is not None:
+        estimation = measurement.on_board.ahead(seen, sensing.fresh, periods)
         seen = estimation[2]
-    if told.errors is not None:
-        errors = told.errors.ahead(seen)
+    if measurement.errors is not None:
+        errors = measurement.errors.ahead(seen)
         seen = errors[-1]
     return (
         truth,
         seen,
         (is_measured, tuple(sensing)),
-        (told.on_board is not None, estimation),
-        (told.errors is not None, errors),
+        (measurement.on_board is not None, estimation),
+        (measurement.errors is not None, errors),
     )

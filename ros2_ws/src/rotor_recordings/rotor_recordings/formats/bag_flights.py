@@ -21,7 +21,7 @@ from rotor_core.messages.told_mission import mission_from_message
 from rotor_core.plans.plan import AXES, Plan
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import ATTITUDE, REFERENCE, REFERENCE_VECTORS, YAW_ANGLE, YAW_RATE
-from rotor_core.vehicles.rotors import asked_of_rotors, rotor_set
+from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS, Event
 from rotor_flight.flight import SAME_TIME, Commands, Flight, parted
 from rotor_recordings.formats.bags import (
@@ -35,6 +35,7 @@ from rotor_recordings.formats.bags import (
 )
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
+from rotor_recordings.formats.single_commands import CMD, SingleCommands
 from rotor_recordings.formats.topics import DIAGNOSTICS
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.lateness import CAUSES
@@ -42,10 +43,6 @@ from rotor_sim.plant.heavy_cables import heavy_counts
 from rotor_sim.shapes.scene import CUT
 
 NANO = 1e-9
-CMD = "cmd/"
-"""In front of the last word of the name of a command."""
-
-SWASHPLATE_NUMBERS = ("collective", "lateral_cyclic", "longitudinal_cyclic", "tail_force")
 SWASHPLATE = 3
 """Mode of an ActuatorCommand."""
 
@@ -96,8 +93,7 @@ class _Heard:
         self.references: dict[str, Rows] = {name: Rows() for name in planned}
         self.plans: Plans = defaultdict(list)
         self.cables, self.commands, self.efforts = Rows(), Rows(), Rows()
-        self.single: dict[str, Rows] = {name: Rows() for name in self.vehicles}
-        """Commands of single vehicles, thrust and moment or those of a swashplate, held until the next."""
+        self.single = SingleCommands(scenario)
         self.n_efforts = 0
         self.discs: dict[str, Rows] = defaultdict(Rows)
         self._fits: dict[str, DiscFit] = defaultdict(DiscFit)
@@ -120,8 +116,6 @@ class _Heard:
             "shape": self._hear_shape,
             "scene": self._hear_scene,
         }
-        if self.scenario.command_input != "team":
-            self._tables[f"{CMD}{self.scenario.command_input}"] = self._hear_single
         self._messages = {
             "plan": self._hear_plan,
             "events": self._hear_event,
@@ -138,11 +132,15 @@ class _Heard:
             kind = self._topics.kind_of(topic)
             return f"{CMD}{kind}" if f"/{CMD}" in self._topics.name_of(topic) else kind
 
-        many = [c for c in reader.connections if kind_of(c.topic) in self._tables]
+        told = f"{CMD}{self.scenario.command_input}"  # there are none of a team
+        many = [c for c in reader.connections if kind_of(c.topic) in (told, *self._tables)]
         for heard in tables(reader, many):
             topic = heard.connection.topic
             *_, whose, _ = ("", *self._topics.name_of(topic).replace(f"/{CMD}", "/").split("/"))
-            self._tables[kind_of(topic)](whose, heard.table)
+            if kind_of(topic) == told:
+                self.single.hear(whose, heard.received, heard.table)
+            else:
+                self._tables[kind_of(topic)](whose, heard.table)
         few = [c for c in reader.connections if kind_of(c.topic) in self._messages]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
@@ -179,19 +177,6 @@ class _Heard:
         self.n_efforts = max(self.n_efforts, efforts.shape[1])
         self.commands.add(table.stamps(), rows)
         self.efforts.add(table.stamps(), efforts)
-
-    def _hear_single(self, vehicle: str, table: MessageTable) -> None:
-        if vehicle not in self.single:
-            return
-        if self.scenario.command_input == "wrench":
-            rows = np.column_stack([table["wrench.force.z"], table.vector("wrench.torque")])
-        elif self.scenario.command_input == "swashplate":
-            rows = np.column_stack([table[name] for name in SWASHPLATE_NUMBERS])
-        else:
-            model = self.scenario.model.vehicles[self.vehicles.index(vehicle)]
-            rotors = rotor_set(model.rotors)
-            rows = rotors.thrusts_at(table["velocity"]) @ rotors.mixing.T
-        self.single[vehicle].add(table.stamps(), rows)
 
     def _hear_references(self, _: str, table: MessageTable) -> None:
         if table.first.entity not in self.references:
@@ -314,17 +299,10 @@ def _flight(heard: _Heard, path: Path) -> Flight:
 
 
 def _commands(heard: _Heard, stamps: np.ndarray) -> np.ndarray:
-    """Commands of all vehicles, (n, n_vehicles, 4); NaN: unknown. Those of single vehicles hold until the next."""
-    if not any(heard.single.values()):
-        return heard.commands.at(stamps, (len(heard.vehicles), 4))
-    out = np.full((len(stamps), len(heard.vehicles), 4), np.nan)
-    for k, rows in enumerate(heard.single.values()):
-        sent = rows.stamps
-        if len(sent):
-            newest = np.searchsorted(sent, stamps, side="right") - 1
-            known = newest >= 0
-            out[known, k] = rows.at(sent[newest[known]], (4,))
-    return out
+    """Commands of all vehicles, (n, n_vehicles, 4); NaN: unknown."""
+    if heard.single:
+        return heard.single.at(stamps)
+    return heard.commands.at(stamps, (len(heard.vehicles), 4))
 
 
 def _cut_before(heard: _Heard, start: float) -> list[Event]:

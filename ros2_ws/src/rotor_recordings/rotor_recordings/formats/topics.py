@@ -70,10 +70,11 @@ def laboratory_topics(scenario: Scenario) -> list[Topic]:
 
 
 def command_topic(vehicle: str, command_input: str, kind: str) -> Topic:
-    """Commands of a vehicle that somebody else's controller sends."""
-    return Topic(
-        f"{vehicle}/cmd/{command_input}", kind, source="simulator"
-    )  # waited for as it waits
+    """Commands of a vehicle that somebody else's controller sends.
+
+    Waited for as the simulator waits; recorded at the simulated time at which they come, because stamps may be missing.
+    """
+    return Topic(f"{vehicle}/cmd/{command_input}", kind, source="simulator", stamp_at=None)
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:

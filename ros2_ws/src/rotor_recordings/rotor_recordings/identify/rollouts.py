@@ -61,7 +61,9 @@ def stepped_residuals(windows: Windows, scenario: Scenario, latency: float) -> n
         try:
             simulation.reset(time=window.start, elapsed=window.elapsed)
             told = window.states
-            true = simulation.told.errors.undo(told) if simulation.told.errors else told
+            true = (
+                simulation.measurement.errors.undo(told) if simulation.measurement.errors else told
+            )
             states = dict(zip(simulation.names, true, strict=True))
             simulation.set_states(states, project=True, joints=window.joints)
             if past:

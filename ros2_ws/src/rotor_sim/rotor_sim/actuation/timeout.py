@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from rotor_core.config.model import Model
+from rotor_core.vehicles.rotors import rotor_set
+
 FRESH, HELD, ZEROED = "fresh", "held", "zeroed"
+
+
+def idle_wrenches(model: Model) -> np.ndarray:
+    """Wrenches of vehicles whose rotors turn at their slowest, (n_vehicles, 4) N and N m."""
+    sets = [rotor_set(v.rotors) for v in model.vehicles]
+    rows = [r.mixing @ np.full(r.count, r.thrust_limits[0]) for r in sets]
+    return np.reshape(rows, (-1, 4))
 
 
 class CommandWatch:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotor_core.clearance.clearances import Change, Clearances, Meeting
-from rotor_core.config.model import Model
+from rotor_core.config.mission import ReleaseStep
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.outline import linked_places
 from rotor_core.state import STATE
@@ -30,17 +32,14 @@ class PassingEvents:
     found one in a control period, or few: eight at once would make a period in real time late.
 
     Attributes:
-        watches: False where somebody else keeps the states, and gives them to :meth:`take` in the end.
+        is_given_all: whether somebody else keeps the states, and gives them to :meth:`take` in the end.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        self._linked = _linked_pairs(scenario.model)
-        self._parted: frozenset[frozenset[str]] = frozenset()
+        self._parted: tuple[tuple[str, ...], ...] = ()  # plain: it is saved with a flight
         self._clearances = Clearances(scenario, margins=False)
-        self.watches = bool(
-            self._clearances.pairs or self._linked
-        )  # what is linked may be released
+        self.is_given_all = False
         self._cables = scenario.model.cable_names
         self._n = len(scenario.model.entities)
         masses = sum(c.segments for c in scenario.model.cables if c.mass_kg_per_m)
@@ -50,10 +49,31 @@ class PassingEvents:
         self._joints = np.zeros((BLOCK, len(scenario.model.joint_names), 2))
         self.reset()
 
+    @cached_property
+    def _linked(self) -> tuple[tuple[str, ...], ...]:
+        """Entities that rigid links join at the start, two by two."""
+        model = self._scenario.model
+        names = [entity.name for entity in model.entities]
+        pairs = combinations(names, 2)
+        return tuple(pair for pair in pairs if pair[1] in linked_places(model, pair[0]))
+
+    @cached_property
+    def _may_part(self) -> bool:
+        """True if the scenario releases something."""
+        mission = self._scenario.mission.steps if self._scenario.mission else ()
+        releases = any(c.release is not None for c in self._scenario.changes)
+        return releases or any(isinstance(step, ReleaseStep) for step in mission)
+
+    @property
+    def watches(self) -> bool:
+        """True if states are to be looked at one by one."""
+        pairs = self._clearances.pairs or (self._linked and self._may_part)
+        return bool(pairs) and not self.is_given_all
+
     def reset(self) -> None:
         """Begin anew."""
         if self._parted:
-            self._parted = frozenset()
+            self._parted = ()
             self._clearances = Clearances(self._scenario, margins=False)
         self._clearances.reset()
         self._told: set[tuple[str, str]] = set()
@@ -92,13 +112,13 @@ class PassingEvents:
         """From now on rigid links are as they are now; what they join does not pass through each other."""
         parts = _linked_parts(simulation)
         self._links.append((simulation.time, parts))
-        apart = {pair for pair in self._linked if not any(pair <= part for part in parts)}
-        if not apart <= self._parted:
+        apart = {pair for pair in self._linked if not any({*pair} <= part for part in parts)}
+        if not apart <= {*self._parted}:
             self._gather()
             self._found = self._all_events()  # of pairs by their numbers until now
-            self._parted = self._parted.union(apart)
-            before = self._clearances
-            self._clearances = Clearances(self._scenario, margins=False, parted=self._parted)
+            self._parted = tuple(sorted(apart.union(self._parted)))
+            before, pairs = self._clearances, frozenset(map(frozenset, self._parted))
+            self._clearances = Clearances(self._scenario, margins=False, parted=pairs)
             self._clearances.go_on_after(before)
 
     def _are_joined(self, meeting: Meeting) -> bool:
@@ -137,13 +157,6 @@ class PassingEvents:
         return Event(
             meeting.time, kind, cables, PASSES_THROUGH, bodies=meeting.names, place=meeting.place
         )
-
-
-def _linked_pairs(model: Model) -> set[frozenset[str]]:
-    """Entities that rigid links join at the start, two by two."""
-    names = {entity.name for entity in model.entities}
-    found = {frozenset((a, b)) for a in names for b in linked_places(model, a) if b in names}
-    return {pair for pair in found if len(pair) > 1}
 
 
 def _linked_parts(simulation: Simulation) -> list[set[str]]:

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from transforms3d.quaternions import quat2mat
 
+from rotor_core.command import LARGEST_COMMAND
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import frame_of, vector_from
@@ -31,9 +32,6 @@ except ImportError:
 Own = Callable[[int, np.ndarray, Time], None]
 """Takes the command of one vehicle: its number, the command, the stamp of what it answers."""
 
-LARGEST = 1e9
-"""Forces, moments and speeds beyond this do not belong to an aerial vehicle, N, N m, rad/s."""
-
 LARGEST_PUSH = 1e5
 """The same of external wrenches, N, N m: ten tonnes. What more does to a small body no message may hold."""
 
@@ -41,7 +39,9 @@ EXTERNAL_TIMEOUT = 0.5
 """An external wrench acts, and a winch winds at its rate, for this simulation time after its last message, s."""
 
 
-def _problem(message: WrenchStamped, frames: tuple[str, ...], largest: float = LARGEST) -> str:
+def _problem(
+    message: WrenchStamped, frames: tuple[str, ...], largest: float = LARGEST_COMMAND
+) -> str:
     """Reason to refuse a message, or an empty text."""
     if message.header.frame_id not in ("", *frames):
         return f"frame must be {' or '.join(frames)}, got {message.header.frame_id!r}"
@@ -115,9 +115,9 @@ def subscribe_swashplates(
             numbers = np.array(
                 [message.collective, message.lateral_cyclic, message.longitudinal_cyclic, message.tail_force]
             )  # fmt: skip
-            if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST:
+            if not np.isfinite(numbers).all() or np.abs(numbers).max() > LARGEST_COMMAND:
                 reject(
-                    f"cmd/swashplate of {name!r}: must be finite and below {LARGEST:g}, got {numbers.tolist()}."
+                    f"cmd/swashplate of {name!r}: must be finite and below {LARGEST_COMMAND:g}, got {numbers.tolist()}."
                 )
                 return
             accept(index, numbers, message.header.stamp)
@@ -143,10 +143,10 @@ def subscribe_efforts(
         if (
             efforts.shape != (n,)
             or not np.isfinite(efforts).all()
-            or np.abs(efforts).max() > LARGEST
+            or np.abs(efforts).max() > LARGEST_COMMAND
         ):
             reject(
-                f"cmd/joint_efforts of {vehicle!r}: must hold {n} finite efforts below {LARGEST:g}, "
+                f"cmd/joint_efforts of {vehicle!r}: must hold {n} finite efforts below {LARGEST_COMMAND:g}, "
                 f"got {efforts.tolist()}."
             )
             return
@@ -257,7 +257,7 @@ def subscribe_motor_speeds(
         ) -> None:
             speeds = np.array(message.velocity)  # type: ignore[attr-defined]
             good = speeds.shape == (rotors.count,) and np.isfinite(speeds).all()
-            if not good or (speeds < 0.0).any() or (speeds > LARGEST).any():
+            if not good or (speeds < 0.0).any() or (speeds > LARGEST_COMMAND).any():
                 reject(
                     f"cmd/motor_speed of {name!r}: velocity must hold {rotors.count} finite speeds >= 0 rad/s, "
                     f"got {speeds.tolist()}."

@@ -9,8 +9,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rotor_core.config.model import Model
 from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
 from rotor_core.messages.team_wire import Heading
-from rotor_core.vehicles.rotors import rotor_set
-from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch
+from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch, idle_wrenches
 from rotor_sim.period import Decision
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.commands import (
@@ -54,14 +53,12 @@ class CommandIntake:
         self._health, self._logger = health, logger
         self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
         timing = simulation.scenario.time
-        sets = [rotor_set(v.rotors) for v in simulation.scenario.model.vehicles]
-        idle = np.array([r.mixing @ np.full(r.count, r.thrust_limits[0]) for r in sets])
         self._watch = CommandWatch(
             len(self._vehicles),
             timeout=timing.command_timeout_s,
             policy=timing.timeout_policy,
             zero_after=timing.timeout_zero_s,
-            idle=idle.reshape(-1, 4),
+            idle=idle_wrenches(simulation.scenario.model),
         )
         self.epoch = self.period = 0
         self._answered = -1

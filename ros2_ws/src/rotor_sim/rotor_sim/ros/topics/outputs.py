@@ -96,11 +96,11 @@ class Outputs:
 
         Called at the end of every control period; samples wait until the topics have been due.
         """
-        if self._simulation.told.is_true or self.shows_every_state:
+        if self._simulation.measurement.is_true or self.shows_every_state:
             return
-        fresh = self._simulation.told.pose_sensor.fresh.copy()
+        fresh = self._simulation.measurement.pose_sensor.fresh.copy()
         self.topics_due |= "topics" in self._schedule.due(step)
-        if self._simulation.told.on_board:  # estimates are of now, whatever has arrived
+        if self._simulation.measurement.on_board:  # estimates are of now, whatever has arrived
             fresh[: self._simulation.n_vehicles] = self.topics_due
         self.waiting = fresh if self.waiting is None else self.waiting | fresh
         if self._simulation.scenario.sensing.rate_hz is not None or self.topics_due:
@@ -109,7 +109,7 @@ class Outputs:
 
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""
-        if self._simulation.told.is_true:
+        if self._simulation.measurement.is_true:
             self._world.true_odometry()
         else:
             self._world.measured(measured, None)
@@ -126,7 +126,7 @@ class Outputs:
         self._world.clock()
         self.team_state(measured, epoch, period)
         self._world.truth()
-        if not self._simulation.told.is_true:
+        if not self._simulation.measurement.is_true:
             self._world.measured(measured, None)
         self._cables.publish(self._time.stamp())
         self._scene.publish(self._time.stamp(), epoch)

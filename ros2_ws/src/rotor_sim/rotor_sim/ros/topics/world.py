@@ -121,9 +121,9 @@ class WorldPublisher:
         self._odom = odometry("odom", scenario.sensing.noise)
         self._covariance_at = self._odom[0].frozen.index(*COVARIANCES)
         truth = odometry("ground_truth", None)
-        self._told_at = -1
+        self._sent_at = -1
         """Stamp of the newest truth, ns."""
-        self._copies = 2 if simulation.told.is_true else 1
+        self._copies = 2 if simulation.measurement.is_true else 1
         """Odometry is what controllers are told: where that is the truth, both are one."""
         self._truth = FrozenTopics([*truth, *self._odom] if self._copies == 2 else truth)
         self._truth_alone = FrozenTopics(truth)
@@ -236,14 +236,15 @@ class WorldPublisher:
         """Publish the truth and cable states, and odometry where that is the truth, unless somebody else shows it."""
         stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
         now = nanoseconds_from_stamp(stamp)
-        if self._told_at == now and not odometry:
-            return  # with the odometry that controllers of single vehicles answer
-        self._told_at = now
+        is_known = (
+            self._sent_at == now
+        )  # with the odometry that controllers of single vehicles answer
+        self._sent_at = now
         if odometry:
             self._truth.send(stamp, np.concatenate([rows] * self._copies))
             if self._copies == 2:
                 self.shown[:] = nanoseconds_from_stamp(stamp)
-        else:
+        elif not is_known:
             self._truth_alone.send(stamp, rows)
         self._arms.joint_states(stamp)
         if self._cable_names:
@@ -256,9 +257,9 @@ class WorldPublisher:
             self._send_cables(frame.data())
 
     def true_odometry(self) -> None:
-        """Publish odometry where that is the truth, and with it what of :meth:`truth` has not been told of now."""
+        """Publish odometry where that is the truth, and :meth:`truth` with it unless that has been published now."""
         stamp = self._time.stamp()
-        if self._told_at != nanoseconds_from_stamp(stamp):
+        if self._sent_at != nanoseconds_from_stamp(stamp):
             self.truth()
             return
         for topic, row in zip(self._odom, _odometry_rows(self.simulation.motion), strict=True):
@@ -271,8 +272,8 @@ class WorldPublisher:
         What estimators on board tell is of now.
         """
         captured, on_board = (
-            self.simulation.told.pose_sensor.captured.copy(),
-            self.simulation.told.on_board,
+            self.simulation.measurement.pose_sensor.captured.copy(),
+            self.simulation.measurement.on_board,
         )
         if on_board is not None:
             captured[: self.simulation.n_vehicles] = self.simulation.time

@@ -1,4 +1,4 @@
-"""What controllers are told of the state: motion capture, estimators on board, constant errors."""
+"""States as controllers see them: motion capture, estimators on board, constant errors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.sensing.pose import PoseSensor
 
 
-class ToldStates:
-    """States of all entities as controllers see them: one sample per control period.
+class Measurement:
+    """Measured or estimated states of all entities: one sample per control period.
 
     Args:
         scenario: its ``sensing`` and ``plant`` say how.
@@ -24,8 +24,8 @@ class ToldStates:
 
     Attributes:
         is_true: nothing stands between.
-        pose_sensor: what measures.
-        on_board: estimators of the vehicles; None: measured states are told.
+        pose_sensor: motion capture.
+        on_board: estimators of the vehicles; None: measured states are those of controllers.
         errors: constant ones; None: there are none.
     """
 
@@ -47,8 +47,8 @@ class ToldStates:
             self.on_board.reset()
 
     def void(self) -> None:
-        """What was told at this time is not so any more."""
-        self._told_at, self._told = float("nan"), np.zeros(0)
+        """The sample of this time is void."""
+        self._sampled_at, self._sample = float("nan"), np.zeros(0)
 
     def forget(self) -> None:
         """The state has jumped: what is on its way and what was estimated belong to another one."""
@@ -58,19 +58,19 @@ class ToldStates:
             self.on_board.forget()
 
     def of(self, motion: np.ndarray, time: float) -> np.ndarray:
-        """States (n, 19) that are told at a time, s, of the true motion; a copy, the same if it is asked for again."""
+        """States (n, 19) of the true motion as seen at a time, s; a copy, the same if it is asked for again."""
         if self.is_true:
             return motion.copy()
-        if self._told_at != time:
-            self._told_at = time
-            self._told = self.pose_sensor.sense(motion, time)
+        if self._sampled_at != time:
+            self._sampled_at = time
+            self._sample = self.pose_sensor.sense(motion, time)
             if self.on_board:
-                self._told = self.on_board.estimate(
-                    time, motion, self._told, self.pose_sensor.arrived
+                self._sample = self.on_board.estimate(
+                    time, motion, self._sample, self.pose_sensor.arrived
                 )
             if self.errors:
-                self._told = self.errors.tell(self._told)
-        return self._told.copy()
+                self._sample = self.errors.tell(self._sample)
+        return self._sample.copy()
 
     def believe(self, attitudes: dict[str, np.ndarray], motion: np.ndarray) -> None:
         """Let estimators begin with these attitudes (4,), w first, and others with the truth.
@@ -96,7 +96,7 @@ class ToldStates:
 
     def take_over(
         self,
-        other: ToldStates,
+        other: Measurement,
         motion: np.ndarray,
         time: float,
         mine: list[int],
@@ -109,6 +109,6 @@ class ToldStates:
             flown = [(a, b) for a, b in zip(mine, theirs, strict=True) if a < n]
             rows = [list(column) for column in zip(*flown, strict=True)] or [[], []]
             self.on_board.take_over(other.on_board, motion, *rows)
-        if not self.is_true and other._told_at == time:
-            self._told_at, self._told = time, motion.copy()
-            self._told[mine] = other._told[theirs]
+        if not self.is_true and other._sampled_at == time:
+            self._sampled_at, self._sample = time, motion.copy()
+            self._sample[mine] = other._sample[theirs]

@@ -1,0 +1,96 @@
+"""Commands of single vehicles (``<vehicle>/cmd/...``) as the simulator took them when they were recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotor_core.command import LARGEST_COMMAND
+from rotor_core.config.schema import Scenario
+from rotor_core.config.vehicles.arm import BASE
+from rotor_core.vehicles.rotors import rotor_set
+from rotor_recordings.formats.message_table import MessageTable
+from rotor_sim.actuation.timeout import CommandWatch, idle_wrenches
+
+NANO = 1e-9
+CMD = "cmd/"
+"""In front of the last word of the name of a command."""
+
+SWASHPLATE_NUMBERS = ("collective", "lateral_cyclic", "longitudinal_cyclic", "tail_force")
+
+
+class SingleCommands:
+    """What vehicles were told one by one: what the simulator refuses is left out, and its time-out ends what is held.
+
+    Times are those at which a message was recorded, in simulated time: stamps may be missing or anything.
+
+    Args:
+        scenario: whose ``command_input`` says what the messages are.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._names = [v.name for v in scenario.model.vehicles]
+        self._times: list[np.ndarray] = []
+        self._rows: list[np.ndarray] = []
+        self._vehicles: list[np.ndarray] = []
+
+    def hear(self, vehicle: str, received: np.ndarray, table: MessageTable) -> None:
+        """Take up messages of a vehicle with the times at which they came, (n,) ns."""
+        if vehicle not in self._names:
+            return
+        k = self._names.index(vehicle)
+        rows, good = getattr(self, f"_{self._scenario.command_input}")(k, table)
+        if table.first.header.frame_id not in ("", f"{vehicle}/{BASE}"):
+            good &= self._scenario.command_input != "wrench"
+        self._times.append(received[good])
+        self._rows.append(rows[good])
+        self._vehicles.append(np.full(int(good.sum()), k))
+
+    def _wrench(self, _: int, table: MessageTable) -> tuple[np.ndarray, np.ndarray]:
+        force = table.vector("wrench.force")
+        rows = np.column_stack([force[:, 2], table.vector("wrench.torque")])
+        return rows, _is_usual(rows) & ~force[:, :2].any(axis=1)
+
+    def _swashplate(self, _: int, table: MessageTable) -> tuple[np.ndarray, np.ndarray]:
+        rows = np.column_stack([table[name] for name in SWASHPLATE_NUMBERS])
+        return rows, _is_usual(rows)
+
+    def _motor_speed(self, k: int, table: MessageTable) -> tuple[np.ndarray, np.ndarray]:
+        rotors, speeds = rotor_set(self._scenario.model.vehicles[k].rotors), table["velocity"]
+        if speeds.shape[1] != rotors.count:
+            return np.zeros((len(table), 4)), np.zeros(len(table), bool)
+        good = _is_usual(speeds) & (speeds >= 0.0).all(axis=1)
+        rows = np.zeros((len(table), 4))
+        rows[good] = rotors.thrusts_at(speeds[good]) @ rotors.mixing.T
+        return rows, good
+
+    def __bool__(self) -> bool:
+        return any(len(times) for times in self._times)
+
+    def at(self, stamps: np.ndarray) -> np.ndarray:
+        """Commands that act at ascending times, ns, (n, n_vehicles, 4); NaN until every vehicle has got one."""
+        times, timing = np.concatenate(self._times), self._scenario.time
+        order = np.argsort(times, kind="stable")
+        times, rows = times[order], np.concatenate(self._rows)[order]
+        vehicles = np.concatenate(self._vehicles)[order].tolist()
+        watch = CommandWatch(
+            len(self._names),
+            timeout=timing.command_timeout_s,
+            policy=timing.timeout_policy,
+            zero_after=timing.timeout_zero_s,
+            idle=idle_wrenches(self._scenario.model),
+        )
+        out, i = np.full((len(stamps), len(self._names), 4), np.nan), 0
+        ends = np.searchsorted(times, stamps, side="right").tolist()
+        for row, (stamp, end) in enumerate(zip(stamps.tolist(), ends, strict=True)):
+            for j in range(i, end):
+                watch.accept(vehicles[j], rows[j], float(times[j]) * NANO)
+            i = end
+            if watch.heard():
+                out[row] = watch.wrenches(stamp * NANO)[0]
+        return out
+
+
+def _is_usual(rows: np.ndarray) -> np.ndarray:
+    """True for rows that the simulator does not refuse for their size, (n,)."""
+    return (np.abs(rows) <= LARGEST_COMMAND).all(axis=1)
