@@ -227,6 +227,8 @@ def test_a_bag_is_a_recording_too(flown, bags):
             assert figures["attitude_rmse_deg"] is None
         else:
             assert figures["attitude_rmse_deg"] < 1e-6
+    for cable in found.cables.values():
+        assert cable.figures()["tension_rmse_n"] == 0.0 and cable.sim.tension_from == "recorded"
 
 
 def test_tensions_from_the_motion_agree_with_those_of_the_simulator(flown):
