@@ -37,6 +37,7 @@ class Outputs:
         self._scene = SceneTopic(entities, simulation)
         self._epoch = 0
         timing = simulation.scenario.time
+        self._control_steps = timing.steps_per_control
         self._schedule = Schedule.from_rates(
             timing.step_s,
             {
@@ -66,6 +67,8 @@ class Outputs:
             self._world.clock()
         if "topics" in names:
             self._topics(odometry=not self.shows_every_state)
+        elif self.shows_every_state and step % self._control_steps == 0:
+            self._world.cables()  # under the commands, in every instant whose truth has been published
         for name in self._sensors.rates:
             if name in names:
                 self._sensors.sample(name)

@@ -247,24 +247,27 @@ class WorldPublisher:
         elif not is_known:
             self._truth_alone.send(stamp, rows)
         self._arms.joint_states(stamp)
-        if self._cable_names:
-            self._refresh_cables()
-            frame = self._cable_frame
-            frame.put_stamp(stamp)
-            frame.doubles[self._cable_at] = self._cable_numbers
-            for k, taut in enumerate(self.simulation.engine.taut):
-                frame.put(f"cables[{k}].taut", bool(taut))
-            self._send_cables(frame.data())
+        self.cables()
+
+    def cables(self) -> None:
+        """Publish the states of cables."""
+        if not self._cable_names:
+            return
+        self._refresh_cables()
+        frame = self._cable_frame
+        frame.put_stamp(self._time.stamp())
+        frame.doubles[self._cable_at] = self._cable_numbers
+        for k, taut in enumerate(self.simulation.engine.taut):
+            frame.put(f"cables[{k}].taut", bool(taut))
+        self._send_cables(frame.data())
 
     def true_odometry(self) -> None:
-        """Publish odometry where that is the truth, and :meth:`truth` with it unless that has been published now."""
-        stamp = self._time.stamp()
-        if self._sent_at != nanoseconds_from_stamp(stamp):
-            self.truth()
-            return
-        for topic, row in zip(self._odom, _odometry_rows(self.simulation.motion), strict=True):
-            topic.send(stamp, row)
-        self.shown[:] = nanoseconds_from_stamp(stamp)
+        """Publish the truth and, where it is that, odometry before the commands of this instant: cables come after."""
+        stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
+        self._sent_at = nanoseconds_from_stamp(stamp)
+        self._truth.send(stamp, np.concatenate([rows] * self._copies))
+        self.shown[:] = self._sent_at
+        self._arms.joint_states(stamp)
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken.
