@@ -93,4 +93,4 @@ class SingleCommands:
 
 def _is_usual(rows: np.ndarray) -> np.ndarray:
     """True for rows that the simulator does not refuse for their size, (n,)."""
-    return (np.abs(rows) <= LARGEST_COMMAND).all(axis=1)
+    return np.asarray((np.abs(rows) <= LARGEST_COMMAND).all(axis=1))
