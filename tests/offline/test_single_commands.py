@@ -7,7 +7,7 @@ from rotor_core.config.loader import load_scenario
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_recordings.formats.message_store import message_store
 from rotor_recordings.formats.message_table import MessageTable
-from rotor_recordings.formats.single_commands import SingleCommands
+from rotor_recordings.motion.single_commands import SingleCommands
 from rotor_sim.actuation.timeout import idle_wrenches
 
 WRENCH, SPEEDS = "geometry_msgs/msg/WrenchStamped", "actuator_msgs/msg/Actuators"

@@ -35,9 +35,9 @@ from rotor_recordings.formats.bags import (
 )
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
-from rotor_recordings.formats.single_commands import CMD, SingleCommands
 from rotor_recordings.formats.topics import DIAGNOSTICS
 from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_recordings.motion.single_commands import CMD, SingleCommands
 from rotor_sim.lateness import CAUSES
 from rotor_sim.plant.heavy_cables import heavy_counts
 from rotor_sim.shapes.scene import CUT

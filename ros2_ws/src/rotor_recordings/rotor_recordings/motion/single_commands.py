@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from rotor_core.command import LARGEST_COMMAND
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import BASE
 from rotor_core.vehicles.rotors import rotor_set
-from rotor_recordings.formats.message_table import MessageTable
 from rotor_sim.actuation.timeout import CommandWatch, idle_wrenches
+
+if TYPE_CHECKING:
+    from rotor_recordings.formats.message_table import MessageTable
 
 NANO = 1e-9
 CMD = "cmd/"
