@@ -15,13 +15,10 @@ from rotor.arguments import NAMESPACE
 from rotor.graph.adapters import ADAPTERS
 from rotor_core.config.loader import dump_scenario
 from rotor_core.config.mission import LONGEST
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import FASTEST, Scenario
 from rotor_core.errors import ConfigError
 from rotor_recordings.formats.own_topics import TOPICS, OwnTopics
 from rotor_recordings.formats.topics import recorded_topics
-
-FASTEST = 100.0
-"""Largest real-time factor."""
 
 LARGEST_SEED = 2**63 - 1
 """Of parameters of nodes, which are 64 bits wide."""

@@ -218,6 +218,10 @@ class Actuation:
         return self.mode in ("propellers", "motors")
 
 
+FASTEST = 100.0
+"""Largest real-time factor of nodes."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """Steps, rates and pacing. The control period is a whole number of steps.

@@ -160,8 +160,8 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
     points = set() if scenario is None else _points(scenario)
     for body in points & set(sampled):  # point masses have no attitude, whatever their markers have
         s, r = sampled[body]
-        sampled[body] = without_attitudes(s), r
-        moved[body] = without_attitudes(moved[body])
+        sampled[body] = _without_attitudes(s), r
+        moved[body] = _without_attitudes(moved[body])
     errors = {b: body_errors(b, stamps, s, moved[b], origin) for b, (s, _) in sampled.items()}
     cables = (
         {}
@@ -207,7 +207,7 @@ def _points(scenario: Scenario) -> set[str]:
     return {e.name for e in scenario.model.entities if e.inertia_kg_m2 is None}
 
 
-def without_attitudes(samples: Samples) -> Samples:
+def _without_attitudes(samples: Samples) -> Samples:
     """The same motion of a point."""
     return replace(samples, attitudes=None, rates=None)
 

@@ -10,12 +10,12 @@ from rotor_core.command import LARGEST_COMMAND
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import BASE
 from rotor_core.vehicles.rotors import rotor_set
-from rotor_sim.actuation.timeout import CommandWatch, idle_wrenches
+from rotor_recordings.motion.track import NANO
+from rotor_sim.actuation.timeout import CommandWatch
 
 if TYPE_CHECKING:
     from rotor_recordings.formats.message_table import MessageTable
 
-NANO = 1e-9
 CMD = "cmd/"
 """In front of the last word of the name of a command."""
 
@@ -73,17 +73,11 @@ class SingleCommands:
 
     def at(self, stamps: np.ndarray) -> np.ndarray:
         """Commands that act at ascending times, ns, (n, n_vehicles, 4); NaN until every vehicle has got one."""
-        times, timing = np.concatenate(self._times), self._scenario.time
+        times = np.concatenate(self._times)
         order = np.argsort(times, kind="stable")
         times, rows = times[order], np.concatenate(self._rows)[order]
         vehicles = np.concatenate(self._vehicles)[order].tolist()
-        watch = CommandWatch(
-            len(self._names),
-            timeout=timing.command_timeout_s,
-            policy=timing.timeout_policy,
-            zero_after=timing.timeout_zero_s,
-            idle=idle_wrenches(self._scenario.model),
-        )
+        watch = CommandWatch.of(self._scenario)
         out, i = np.full((len(stamps), len(self._names), 4), np.nan), 0
         ends = np.searchsorted(times, stamps, side="right").tolist()
         for row, (stamp, end) in enumerate(zip(stamps.tolist(), ends, strict=True)):

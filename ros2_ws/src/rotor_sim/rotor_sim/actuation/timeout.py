@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rotor_core.config.model import Model
+from rotor_core.config.schema import Scenario
 from rotor_core.vehicles.rotors import rotor_set
 
 FRESH, HELD, ZEROED = "fresh", "held", "zeroed"
@@ -48,6 +49,18 @@ class CommandWatch:
         self._since = np.full(n_vehicles, -np.inf)
         self.states = [ZEROED] * n_vehicles
         self._all_heard = self._are_fresh = False
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> CommandWatch:
+        """The watch over all vehicles of a scenario."""
+        timing = scenario.time
+        return cls(
+            len(scenario.model.vehicles),
+            timeout=timing.command_timeout_s,
+            policy=timing.timeout_policy,
+            zero_after=timing.timeout_zero_s,
+            idle=idle_wrenches(scenario.model),
+        )
 
     def reset(self) -> None:
         """Forget all commands."""

@@ -14,7 +14,7 @@ from rclpy.executors import Executor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import FASTEST, Scenario
 from rotor_core.errors import ConfigError, ContractError, RotorError
 from rotor_core.kernels.jit import COMPILED, WHY_UNCOMPILED
 from rotor_core.ros.compiling import watch_compiling
@@ -36,9 +36,6 @@ from rotor_sim.ros.services.worlds import WorldServices
 from rotor_sim.ros.session import Session
 from rotor_sim.ros.worlds import WorldChange, Worlds
 from rotor_sim.state_machine import Code, Result, State
-
-FASTEST = 100.0
-"""Largest real-time factor."""
 
 
 class SimulatorNode(LifecycleNode):

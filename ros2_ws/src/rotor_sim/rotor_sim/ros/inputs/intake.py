@@ -9,7 +9,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rotor_core.config.model import Model
 from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
 from rotor_core.messages.team_wire import Heading
-from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch, idle_wrenches
+from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch
 from rotor_sim.period import Decision
 from rotor_sim.ros.health import Health
 from rotor_sim.ros.inputs.commands import (
@@ -52,14 +52,7 @@ class CommandIntake:
         self.contradicted = False
         self._health, self._logger = health, logger
         self._vehicles = [v.name for v in simulation.scenario.model.vehicles]
-        timing = simulation.scenario.time
-        self._watch = CommandWatch(
-            len(self._vehicles),
-            timeout=timing.command_timeout_s,
-            policy=timing.timeout_policy,
-            zero_after=timing.timeout_zero_s,
-            idle=idle_wrenches(simulation.scenario.model),
-        )
+        self._watch = CommandWatch.of(simulation.scenario)
         self.epoch = self.period = 0
         self._answered = -1
         self._last: dict[int, tuple[int, np.ndarray]] = {}

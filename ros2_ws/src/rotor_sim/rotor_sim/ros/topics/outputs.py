@@ -113,7 +113,7 @@ class Outputs:
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""
         if self._simulation.measurement.is_true:
-            self._world.true_odometry()
+            self._world.motion()  # cables follow the commands that answer it
         else:
             self._world.measured(measured, None)
 

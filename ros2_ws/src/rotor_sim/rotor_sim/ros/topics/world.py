@@ -233,21 +233,24 @@ class WorldPublisher:
         )
 
     def truth(self, *, odometry: bool = True) -> None:
-        """Publish the truth and cable states, and odometry where that is the truth, unless somebody else shows it."""
+        """Publish :meth:`motion` and cable states."""
+        self.motion(odometry=odometry)
+        self.cables()
+
+    def motion(self, *, odometry: bool = True) -> None:
+        """Publish the truth and, unless somebody else shows it, odometry where that is the truth.
+
+        What has been published with the odometry of this instant is not published again without it.
+        """
         stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
-        now = nanoseconds_from_stamp(stamp)
-        is_known = (
-            self._sent_at == now
-        )  # with the odometry that controllers of single vehicles answer
-        self._sent_at = now
+        before, self._sent_at = self._sent_at, nanoseconds_from_stamp(stamp)
         if odometry:
             self._truth.send(stamp, np.concatenate([rows] * self._copies))
             if self._copies == 2:
-                self.shown[:] = nanoseconds_from_stamp(stamp)
-        elif not is_known:
+                self.shown[:] = self._sent_at
+        elif before != self._sent_at:
             self._truth_alone.send(stamp, rows)
         self._arms.joint_states(stamp)
-        self.cables()
 
     def cables(self) -> None:
         """Publish the states of cables."""
@@ -260,14 +263,6 @@ class WorldPublisher:
         for k, taut in enumerate(self.simulation.engine.taut):
             frame.put(f"cables[{k}].taut", bool(taut))
         self._send_cables(frame.data())
-
-    def true_odometry(self) -> None:
-        """Publish the truth and, where it is that, odometry before the commands of this instant: cables come after."""
-        stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
-        self._sent_at = nanoseconds_from_stamp(stamp)
-        self._truth.send(stamp, np.concatenate([rows] * self._copies))
-        self.shown[:] = self._sent_at
-        self._arms.joint_states(stamp)
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken.
