@@ -172,7 +172,7 @@ def pins(path):
     """Packages that a lock pins, with the number of their hashes."""
     found = {}
     for line in path.read_text().splitlines():
-        if match := re.match(r"([a-z0-9][\w.-]*)==", line):
+        if match := re.match(r"([a-z0-9][\w.-]*)(?:\[[\w,-]+\])?==", line):
             name = match[1]
             found.setdefault(name, 0)
         elif "--hash=sha256:" in line:

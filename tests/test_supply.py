@@ -5,9 +5,11 @@ import json
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +36,20 @@ def test_every_pin_has_hashes(licences):
         for block in blocks:
             assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", block), f"{lock.name}: {block[:60]}"
     assert "--require-hashes" in (ROOT / "rotor").read_text()
+
+
+def test_what_is_asked_for_with_an_extra_is_pinned_with_it(licences):
+    """pip, which installs where uv is not to be had, takes it for another package otherwise, without a hash."""
+    installed = [lock for lock in licences.locks() if lock.stem != "requirements-installer"]
+    for lock in installed:
+        pins = {pin.name: pin for pin in licences.pins(lock) if pin.applies}
+        for name in pins:
+            for needed in map(Requirement, metadata.requires(name) or []):
+                pin = pins.get(canonicalize_name(needed.name))
+                applies = needed.marker is None or needed.marker.evaluate({"extra": ""})
+                assert pin is None or not applies or needed.extras <= pin.extras, (
+                    f"{lock.name}: {needed} of {name}"
+                )
 
 
 def test_all_licences_are_known_and_go_with_ours(licences):

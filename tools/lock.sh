@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() { # file, lowest Python, then where its packages come from
-  uv pip compile --quiet --universal --python-version "$2" --generate-hashes --no-header --no-emit-index-url \
+  uv pip compile --quiet --universal --python-version "$2" --generate-hashes --no-header --no-strip-extras --no-emit-index-url \
     --no-emit-package rotor --output-file "$1" "${@:3}"
 }
 compile tools/requirements.lock 3.10 pyproject.toml --extra recordings --extra planning --extra library --extra earth --group ros --group colcon

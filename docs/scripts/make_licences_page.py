@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
 PAGE = ROOT / "docs" / "licences.md"
-PIN = re.compile(r"^([A-Za-z0-9_.\-]+)==(\S+?)(?: ; (.*?))? \\$", re.MULTILINE)
+PIN = re.compile(r"^([A-Za-z0-9_.\-]+)(?:\[(\S+)\])?==(\S+?)(?: ; (.*?))? \\$", re.MULTILINE)
 
 PERMISSIVE = re.compile(
     r"\b(MIT(-0|-CMU)?|BSD|0BSD|Apache|ISC|BSL|Qhull|PSF|Python Software Foundation|Zlib|CC0|Public Domain|Unlicense|"
@@ -56,6 +56,7 @@ class Pin:
     name: str
     version: str
     marker: str
+    extras: frozenset[str] = frozenset()
 
     @property
     def applies(self) -> bool:
@@ -71,8 +72,8 @@ def locks() -> list[Path]:
 
 def pins(lock: Path) -> Iterator[Pin]:
     """The packages of a lock file."""
-    for name, version, marker in PIN.findall(lock.read_text()):
-        yield Pin(canonicalize_name(name), version, marker)
+    for name, extras, version, marker in PIN.findall(lock.read_text()):
+        yield Pin(canonicalize_name(name), version, marker, frozenset(extras.split(",")) - {""})
 
 
 def licence_of(name: str) -> str:
