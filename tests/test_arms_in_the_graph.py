@@ -32,6 +32,7 @@ from rotor_core.messages.convert import (
 from rotor_core.plans.registry import KEPT
 from rotor_core.ros import qos
 from rotor_core.vehicles.articulated import ArticulatedVehicle
+from rotor_recordings.formats.bag_flights import read_flight
 
 
 @pytest.fixture
@@ -186,16 +187,26 @@ def test_attach_and_release_are_services(bench):
     assert kinds == [(HybridEvent.ATTACH, ["am1/link2", "load"]), (HybridEvent.RELEASE, ["load"])]
 
 
-def test_efforts_of_an_external_controller_reach_the_joints(bench, tmp_path):
-    """With command_input wrench, joints take efforts of their own topic; wrong ones are refused."""
+def test_efforts_of_an_external_controller_reach_the_joints(tmp_path):
+    """With command_input wrench, joints take efforts of their own topic; wrong ones are refused. A recording has them."""
     scenario = replace(load_scenario("arm_coupled"), command_input="wrench")
     path = tmp_path / "arm.yaml"
     path.write_text(dump_scenario(scenario))
+    with graph.bench(tmp_path) as bench:
+        _command_efforts(bench, path, tmp_path / "bag")
+    flight = read_flight(tmp_path / "bag")
+    told = (flight.efforts == [-2.5, -1.25]).all(axis=1)
+    assert told.sum() > 10 and not flight.efforts[~told].any()
+    assert told[np.flatnonzero(told)[0] :].sum() == told.sum() and not told[-1]  # held, then off
+
+
+def _command_efforts(bench, path, bag):
     joints = bench.collect(JointState, "/am1/joint_states", qos.STATE)
     wrench = bench.node.create_publisher(WrenchStamped, "/am1/cmd/wrench", qos.COMMAND)
     effort = bench.node.create_publisher(Float64MultiArray, "/am1/cmd/joint_efforts", qos.COMMAND)
     bench.start("simulator", scenario=str(path), linger=True)
-    bench.until(lambda: effort.get_subscription_count() > 0 and bool(joints), "the simulator")
+    bench.start("recorder", scenario=str(path), bag=str(bag))
+    bench.until(lambda: effort.get_subscription_count() > 1 and bool(joints), "both")
 
     def send(*efforts):
         effort.publish(Float64MultiArray(data=list(efforts)))

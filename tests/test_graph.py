@@ -149,12 +149,20 @@ def test_lockstep_equals_the_run_without_ros(tmp_path, name, seconds):
         atol=1e-9,
         rtol=0,
     )
+    if alone.joint_references.size:
+        wanted = over_dds.joint_references[rows[:, 0]]
+        told = np.isfinite(wanted).all(axis=(1, 2))
+        assert told.sum() >= 0.5 * seconds * 100
+        np.testing.assert_allclose(
+            wanted[told], alone.joint_references[rows[told, 1]], atol=1e-9, rtol=0
+        )
     assert [(e.type, e.cables, e.bodies) for e in over_dds.events] == [
         (e.type, e.cables, e.bodies) for e in alone.events
     ]
     for a, b in zip(over_dds.events, alone.events, strict=True):
         assert a.time == pytest.approx(b.time, abs=1e-9)
         assert a.impulses == pytest.approx(b.impulses, abs=1e-9)
+        assert a.energy_change == pytest.approx(b.energy_change, abs=1e-9)
     assert over_dds.scenario == alone.scenario
 
     # an independent reader decodes our own types from the file alone

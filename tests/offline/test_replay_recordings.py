@@ -99,6 +99,8 @@ def test_a_flight_comes_back(flown, bags, name):
     np.testing.assert_array_equal(back.references[..., carried], flight.references[..., carried])
     if flight.joints.shape[1]:
         np.testing.assert_array_equal(back.joints, flight.joints)
+        np.testing.assert_array_equal(back.efforts, flight.efforts)
+        np.testing.assert_array_equal(back.joint_references, flight.joint_references)
     assert len(back.events) == len(flight.events)
     for a, b in zip(back.events, flight.events, strict=True):
         assert (a.type, a.cause, a.cables, a.at_length, a.joints, a.bodies) == (
@@ -111,6 +113,9 @@ def test_a_flight_comes_back(flown, bags, name):
         )
         assert a.time == pytest.approx(b.time, abs=0.6e-9)
         assert a.impulses == b.impulses and a.closing_speeds == b.closing_speeds
+        assert a.closing_speeds_after == b.closing_speeds_after
+        assert a.energy_change == b.energy_change
+    assert back.limited == flight.limited
 
 
 def test_instants_that_are_missing_are_counted(flown, tmp_path):

@@ -1,5 +1,7 @@
 """Commands of single vehicles in recordings: those that the simulator took, as long as they acted."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def test_commands_count_from_when_they_came(stamp):
     heard = SingleCommands(load_scenario("external_controller"))
     rows = np.array([[2.0, 0.1, 0.0, 0.0], [3.0, 0.0, 0.2, 0.0]])
     heard.hear("quad1", ns(1.0, 1.05), wrenches(rows, stamp=stamp))
-    got = heard.at(ns(0.99, 1.0, 1.04, 1.05, 1.1))[:, 0]
+    got = heard.at(ns(0.99, 1.0, 1.04, 1.05, 1.1))[0][:, 0]
     assert np.isnan(got[0]).all()
     np.testing.assert_array_equal(got[1:], rows[[0, 0, 1, 1]])
 
@@ -46,7 +48,7 @@ def test_commands_end_as_the_time_out_says():
     scenario = load_scenario("external_controller")
     heard = SingleCommands(scenario)
     heard.hear("quad1", ns(1.0), wrenches(np.array([[2.0, 0.0, 0.0, 0.0]])))
-    got = heard.at(ns(1.05, 1.55, 1.65))[:, 0]
+    got = heard.at(ns(1.05, 1.55, 1.65))[0][:, 0]
     np.testing.assert_array_equal(got[:2, 0], 2.0)
     np.testing.assert_array_equal(got[2], idle_wrenches(scenario.model)[0])
 
@@ -64,7 +66,7 @@ def test_refused_commands_do_not_count(table):
     good = wrenches(np.array([[2.0, 0.0, 0.0, 0.0]]), frame="quad1/base_link")
     heard.hear("quad1", ns(1.0), good)
     heard.hear("quad1", ns(1.01), table)
-    np.testing.assert_array_equal(heard.at(ns(1.02))[0, 0], [2.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(heard.at(ns(1.02))[0][0, 0], [2.0, 0.0, 0.0, 0.0])
 
 
 def test_speeds_of_motors():
@@ -87,6 +89,20 @@ def test_speeds_of_motors():
     wanted = rotors.mixing @ np.clip(
         np.full(4, rotors.thrust_per_speed2 * 500.0**2), *rotors.thrust_limits
     )
-    np.testing.assert_allclose(heard.at(ns(1.03))[0, 0], wanted)
+    np.testing.assert_allclose(heard.at(ns(1.03))[0][0, 0], wanted)
     told(1.04, 0.0, 0.0, 0.0, 0.0)
-    np.testing.assert_array_equal(heard.at(ns(1.05))[0, 0], 0.0)
+    np.testing.assert_array_equal(heard.at(ns(1.05))[0][0, 0], 0.0)
+
+
+def test_efforts_of_joints_are_held_and_end_with_the_commands_of_their_vehicle():
+    """All in their order, or some by their names; what the simulator refuses does not count."""
+    heard = SingleCommands(load_scenario("arm_coupled").changed("command_input", "wrench"))
+    heard.hear("am1", ns(1.0, 1.1), wrenches(np.tile([74.0, 0.0, 0.0, 0.0], (2, 1))))
+    heard.hear_efforts("am1", int(1.02e9), SimpleNamespace(data=[-2.5, -1.25]))
+    heard.hear_efforts("am1", int(1.03e9), SimpleNamespace(data=[1.0]))
+    heard.hear_efforts("am1", int(1.03e9), SimpleNamespace(data=[np.nan, 0.0]))
+    by_name = SimpleNamespace(name=["joint2"], position=[], velocity=[], effort=[0.5])
+    heard.hear_efforts("am1", int(1.05e9), by_name)
+    efforts = heard.at(ns(1.0, 1.02, 1.04, 1.05, 1.15, 2.0))[1]
+    told = [[0.0, 0.0], [-2.5, -1.25], [-2.5, -1.25], [-2.5, 0.5], [-2.5, 0.5], [0.0, 0.0]]
+    np.testing.assert_array_equal(efforts, told)

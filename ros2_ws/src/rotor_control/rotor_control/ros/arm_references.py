@@ -6,10 +6,11 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
+from rotor_core.messages.cdr import FrozenMessage
 from rotor_core.messages.convert import (
     joint_plan_from,
     nanoseconds_from_stamp,
@@ -27,8 +28,31 @@ STREAM = 0.1
 """Commands without rates that follow each other this soon have those of their differences, s."""
 
 
+class _Told:
+    """``<vehicle>/joint_reference`` of one vehicle: a trajectory of the one point that is wanted now."""
+
+    def __init__(self, node: Node, vehicle: str, joints: list[str]) -> None:
+        self.count = len(joints)
+        self._publisher = node.create_publisher(
+            JointTrajectory, f"{vehicle}/joint_reference", qos.RECORDED
+        )
+        point = JointTrajectoryPoint()
+        point.positions, point.velocities, point.accelerations = [[0.0] * self.count] * 3
+        self._frame = FrozenMessage(JointTrajectory(joint_names=joints, points=[point]))
+        parts = ("positions", "velocities", "accelerations")
+        paths = [f"points[0].{part}[{j}]" for part in parts for j in range(self.count)]
+        self._at = self._frame.index(*paths)
+
+    def publish(self, stamp: Time, wanted: np.ndarray) -> None:
+        if not self._publisher.get_subscription_count():
+            return
+        self._frame.put_stamp(stamp)
+        self._frame.doubles[self._at] = wanted.T.ravel()
+        self._publisher.publish(self._frame.data())
+
+
 class ArmReferences:
-    """Subscribes to ``<vehicle>/joint_trajectory`` of all vehicles with an arm.
+    """Subscribes to ``<vehicle>/joint_trajectory`` of all vehicles with an arm, tells ``<vehicle>/joint_reference``.
 
     A trajectory stamped with zero begins with the next control period. ``<vehicle>/cmd/joints`` streams what is wanted
     now (`sensor_msgs/JointState`, as ros2_control's topic hardware sends it); the next trajectory ends that.
@@ -66,6 +90,7 @@ class ArmReferences:
                 self._on_stream(name, message)
 
             node.create_subscription(JointState, f"{name}/cmd/joints", stream, qos.COMMAND)
+        self._told = [_Told(node, name, joints) for name, joints in self._vehicles.items()]
 
     def _on_trajectory(self, name: str, message: JointTrajectory) -> None:
         """Let it take over when its time comes, in place of all that would begin then or later, as plans do."""
@@ -136,6 +161,13 @@ class ArmReferences:
                 self._streams[name][1] if name in self._streams else self._wanted(name, stamp)
             )
         return np.concatenate(rows) if rows else np.zeros((0, 3))
+
+    def publish(self, stamp: Time, wanted: np.ndarray) -> None:
+        """Tell what :meth:`sample` gave to whoever listens."""
+        last = 0
+        for told in self._told:
+            first, last = last, last + told.count
+            told.publish(stamp, wanted[first:last])
 
     def _wanted(self, name: str, stamp: Time) -> np.ndarray:
         if name not in self._plans:

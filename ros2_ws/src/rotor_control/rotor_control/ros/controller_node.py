@@ -214,6 +214,7 @@ class ControllerNode(Node):
         answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
         self._last, self._answered = (heading.step, answer), self._now
         self._commands.publish(answer)
+        self.arms.publish(heading.stamp, wanted)
         self._demand.update(heading.stamp)
         for cables in self.cables:
             cables.publish(heading.stamp, self._states)

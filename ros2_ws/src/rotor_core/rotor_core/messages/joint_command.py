@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
+from rotor_core.command import LARGEST_COMMAND
 from rotor_core.errors import ContractError
+
+if TYPE_CHECKING:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
 
 LARGEST = 1e6
 """Numbers beyond this are mistakes: rad, m, rad/s, m/s, N m, N."""
@@ -62,3 +67,17 @@ def joint_command_from(message: JointState, vehicle: str, joints: Sequence[str])
     if command.positions is None and command.velocities is None and command.efforts is None:
         raise ContractError("holds no position, velocity or effort.")
     return command
+
+
+def joint_efforts_from(message: Float64MultiArray, n: int) -> np.ndarray:
+    """Efforts of all ``n`` joints of a vehicle, N m or N.
+
+    Raises:
+        ContractError: they are others, or too large.
+    """
+    efforts = np.array(message.data, float)
+    if efforts.shape != (n,) or not (np.abs(efforts) <= LARGEST_COMMAND).all():
+        raise ContractError(
+            f"must hold {n} finite efforts below {LARGEST_COMMAND:g}, got {efforts.tolist()}."
+        )
+    return efforts

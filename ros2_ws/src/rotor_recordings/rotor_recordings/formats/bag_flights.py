@@ -27,6 +27,7 @@ from rotor_flight.flight import SAME_TIME, Commands, Flight, parted
 from rotor_recordings.formats.bags import (
     ASKED,
     FIGURES,
+    LIMITED,
     cable_rows,
     custom_data,
     odometry_states,
@@ -35,7 +36,7 @@ from rotor_recordings.formats.bags import (
 )
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
-from rotor_recordings.formats.topics import DIAGNOSTICS
+from rotor_recordings.formats.topics import DIAGNOSTICS, JOINT_EFFORTS, JOINTS
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_recordings.motion.single_commands import CMD, SingleCommands
 from rotor_sim.lateness import CAUSES
@@ -75,6 +76,7 @@ def read_flight(
         heard.extra |= _figures(path)
         if asked := heard.extra.pop(ASKED, None):
             heard.asked[:] = asked
+        heard.limited = heard.extra.pop(LIMITED, None)
         heard.listen(reader)
         return _flight(heard, path)
 
@@ -89,6 +91,7 @@ class _Heard:
         self.joints: dict[str, Rows] = {
             v.name: Rows() for v in scenario.model.vehicles if v.moving_joints
         }
+        self.joint_references: dict[str, Rows] = {name: Rows() for name in self.joints}
         planned = PlanRegistry(scenario.model).queues
         self.references: dict[str, Rows] = {name: Rows() for name in planned}
         self.plans: Plans = defaultdict(list)
@@ -104,6 +107,7 @@ class _Heard:
         self.first_scene: tuple[int, np.ndarray] | None = None
         """Stamp, ns, of the first scene, and which cables are cut in it."""
         self.asked = asked_of_rotors(len(self.vehicles))
+        self.limited: int | None = None
         self.extra: dict = {}
         self._joint_names = scenario.model.joint_names
         self._tables = {
@@ -112,6 +116,7 @@ class _Heard:
             "team_command": self._hear_commands,
             "reference": self._hear_references,
             "joint_states": self._hear_joints,
+            "joint_reference": self._hear_joint_references,
             "main_rotor": self._hear_disc,
             "shape": self._hear_shape,
             "scene": self._hear_scene,
@@ -122,6 +127,7 @@ class _Heard:
             "diagnostics": self._hear_diagnostics,
             "mission": self._hear_mission,
         }
+        self._orders = {JOINT_EFFORTS, JOINTS} if scenario.command_input != "team" else set()
 
     def listen(self, reader: AnyReader) -> None:
         """Take up all messages of a bag."""
@@ -145,6 +151,11 @@ class _Heard:
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
             self._messages[kind_of(connection.topic)](message)
+        orders = [c for c in reader.connections if kind_of(c.topic) in self._orders]
+        for connection, received, raw in reader.messages(orders) if orders else ():
+            vehicle = self._topics.name_of(connection.topic).partition("/")[0]
+            message = reader.deserialize(raw, connection.msgtype)
+            self.single.hear_efforts(vehicle, received, message)
 
     def _hear_states(self, entity: str, table: MessageTable) -> None:
         if entity not in self.truth:
@@ -192,6 +203,12 @@ class _Heard:
         if vehicle in self.joints:  # not the rotor of a helicopter, which nobody commands by joints
             rows = np.stack([table["position"], table["velocity"]], axis=2)
             self.joints[vehicle].add(table.stamps(), rows)
+
+    def _hear_joint_references(self, vehicle: str, table: MessageTable) -> None:
+        if vehicle in self.joints:
+            parts = ("positions", "velocities", "accelerations")
+            rows = np.stack([table[f"points[0].{part}"] for part in parts], axis=2)
+            self.joint_references[vehicle].add(table.stamps(), rows)
 
     def _hear_disc(self, vehicle: str, table: MessageTable) -> None:
         turns = zip(table["azimuth"].tolist(), table["flap"], strict=True)
@@ -261,13 +278,14 @@ def _flight(heard: _Heard, path: Path) -> Flight:
     cables = heard.cables.at(common, (n, 2))
     factor = heard.extra.get("real_time_factor", 0.0)
     past, events = parted([*heard.events, *_cut_before(heard, float(time[0]))], float(time[0]))
+    commands, efforts = _commands(heard, common)
     flight = Flight(
         scenario,
         time,
         states=np.stack([rows.at(common, (13,)) for rows in heard.truth.values()], axis=1),
         references=_asked(heard, common, time),
         alone=_alone(heard, common, time),
-        commands=_commands(heard, common),
+        commands=commands,
         tensions=cables[..., 0],
         taut=cables[..., 1] == 1.0,
         events=events,
@@ -276,6 +294,7 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         wall_time=(time[-1] - time[0]) / factor if factor > 0.0 else float("nan"),
         extra=heard.extra,
         asked=heard.asked,
+        limited=heard.limited,
     )
     if heard.discs:
         flight.discs = np.stack([heard.discs[name].at(common, (3,)) for name in vehicles], axis=1)
@@ -285,8 +304,8 @@ def _flight(heard: _Heard, path: Path) -> Flight:
             axis=1,
         )
     sent = heard.commands.stamps
-    if heard.joints and heard.efforts:
-        flight.efforts = heard.efforts.at(common, (heard.n_efforts,))
+    if heard.joints:
+        flight.efforts = efforts
     if len(sent) > len(common):
         efforts = heard.efforts.at(sent, (heard.n_efforts,))
         flight.sent = Commands(sent * NANO, heard.commands.at(sent, (len(vehicles), 4)), efforts)
@@ -295,14 +314,20 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         flight.joints = np.concatenate(
             [rows.at(common, (moving[name], 2)) for name, rows in heard.joints.items()], axis=1
         )
+        if any(heard.joint_references.values()):
+            wanted = heard.joint_references.items()
+            flight.joint_references = np.concatenate(
+                [rows.at(common, (moving[name], 3)) for name, rows in wanted], axis=1
+            )
     return flight
 
 
-def _commands(heard: _Heard, stamps: np.ndarray) -> np.ndarray:
-    """Commands of all vehicles, (n, n_vehicles, 4); NaN: unknown."""
+def _commands(heard: _Heard, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Commands of all vehicles, (n, n_vehicles, 4), and efforts of all joints, (n, n_joints); NaN: unknown."""
     if heard.single:
         return heard.single.at(stamps)
-    return heard.commands.at(stamps, (len(heard.vehicles), 4))
+    commands = heard.commands.at(stamps, (len(heard.vehicles), 4))
+    return commands, heard.efforts.at(stamps, (heard.n_efforts,))
 
 
 def _cut_before(heard: _Heard, start: float) -> list[Event]:
@@ -399,7 +424,9 @@ def _figures(path: Path) -> dict:
     found = json.loads(custom_data(path, FIGURES) or "{}")
     if not isinstance(found, dict):
         raise ValueError(f"custom data {FIGURES}: must be a table")
-    told = {name: found[name] for name in (ASKED, *TOLD) if name in found}
+    told = {name: found[name] for name in (ASKED, LIMITED, *TOLD) if name in found}
+    if type(told.get(LIMITED)) not in (int, type(None)):
+        raise ValueError(f"custom data {FIGURES}: {LIMITED} must be a number of control periods")
     tables = [told.get(name, {}) for name in ("mission", "power", "integration")]
     if not all(isinstance(table, dict) for table in (*tables, *tables[1].values())):
         raise ValueError(f"custom data {FIGURES}: must hold tables")
@@ -420,10 +447,13 @@ def _event(message: Any, time: float, joints: list[str]) -> Event:
     def indices(names: list[str]) -> tuple[int, ...]:
         return tuple(int(n.removeprefix("cable")) - 1 for n in names)
 
-    after = (float("nan"),) * len(message.impulses)  # the message has closing speeds before only
+    unknown = (float("nan"),) * len(message.impulses)
+    after = getattr(
+        message, "closing_speeds_after", unknown
+    )  # older recordings have those before only
     return Event(
         time, EVENT_NAMES[message.type], indices(message.cables), message.cause, indices(message.at_length),
-        tuple(message.impulses), tuple(message.closing_speeds), after,
+        tuple(message.impulses), tuple(message.closing_speeds), tuple(after),
         joints=tuple(joints.index(n) for n in message.joints), bodies=tuple(message.bodies),
         place=tuple(getattr(message, "place", ())),  # older recordings have none
     )  # fmt: skip

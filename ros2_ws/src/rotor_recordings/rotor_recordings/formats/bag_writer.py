@@ -23,7 +23,7 @@ from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import Pose, State, V
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Flight
-from rotor_recordings.formats.bags import ASKED, FIGURES
+from rotor_recordings.formats.bags import ASKED, FIGURES, LIMITED
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_recordings.formats.message_table import MessageTable
 from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
@@ -64,8 +64,10 @@ def write_bag(flight: Flight, path: Path) -> None:
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
         writer.set_custom_data("scenario", dump_scenario(flight.scenario))
-        asked = {} if flight.asked is None else {ASKED: flight.asked.tolist()}
-        writer.set_custom_data(FIGURES, json.dumps(flight.extra | asked, default=str))
+        kept = {LIMITED: flight.limited}
+        if flight.asked is not None:
+            kept[ASKED] = flight.asked.tolist()
+        writer.set_custom_data(FIGURES, json.dumps(flight.extra | kept, default=str))
         connections = {
             name: writer.add_connection(
                 f"/{name}", topic.type, typestore=store, offered_qos_profiles=[offered_qos(topic)]
@@ -111,6 +113,9 @@ def _topics(flight: Flight) -> list[Topic]:
         for v in model.vehicles
         if v.moving_joints
     ]
+    if flight.joint_references.size:
+        kind = "trajectory_msgs/msg/JointTrajectory"
+        out += [Topic(f"{v.name}/joint_reference", kind) for v in model.vehicles if v.moving_joints]
     return out
 
 
@@ -194,6 +199,7 @@ class _Messages:
                 *self._references(rows),
                 *self._cables(rows),
                 *self._joints(rows),
+                *self._joint_references(rows),
                 *self._shapes(rows),
             ]
             end = self._stamps[first + AT_ONCE] if first + AT_ONCE < len(self._stamps) else np.inf
@@ -353,6 +359,27 @@ class _Messages:
                 table["position"], table["velocity"] = joints[..., 0], joints[..., 1]
                 yield f"{vehicle.name}/joint_states", self._stamps[rows], table.data
 
+    def _joint_references(self, rows: np.ndarray) -> Iterator[Entries]:
+        """Trajectories of the one point that is wanted at the time of each row."""
+        first = 0
+        for vehicle in self._model.vehicles if self._flight.joint_references.size else ():
+            if not (names := [j.name for j in vehicle.moving_joints]):
+                continue
+            wanted = self._flight.joint_references[rows, first : first + len(names)]
+            first += len(names)
+            zeros = np.zeros(len(names))
+            now = self._make("builtin_interfaces/msg/Duration", 0, 0)
+            point = self._make(
+                "trajectory_msgs/msg/JointTrajectoryPoint", zeros, zeros, zeros, np.zeros(0), now
+            )
+            message = self._make(
+                "trajectory_msgs/msg/JointTrajectory", self._header(frame=""), names, [point]
+            )
+            table = self._table(message, rows)
+            for k, part in enumerate(("positions", "velocities", "accelerations")):
+                table[f"points[0].{part}"] = wanted[..., k]
+            yield f"{vehicle.name}/joint_reference", self._stamps[rows], table.data
+
     def _event(self, event: Event) -> Entries:
         codes = {name: code for code, name in EVENT_NAMES.items()}
         joints = self._model.joint_names
@@ -363,8 +390,8 @@ class _Messages:
         message = self._make(
             "rotor_msgs/msg/HybridEvent", self._header(nanoseconds(event.time)), codes[event.type], event.cause,
             names(event.cables), names(event.at_length), np.array(event.impulses, float),
-            np.array(event.closing_speeds, float), [joints[k] for k in event.joints], list(event.bodies),
-            np.array(event.place, float),
+            np.array(event.closing_speeds, float), np.array(event.closing_speeds_after, float),
+            [joints[k] for k in event.joints], list(event.bodies), np.array(event.place, float),
         )  # fmt: skip
         raw = self._store.serialize_cdr(message, message.__msgtype__)
         return (

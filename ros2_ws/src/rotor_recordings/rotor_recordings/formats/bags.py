@@ -37,6 +37,9 @@ FIGURES = "figures"
 ASKED = "asked_of_rotors"
 """Among them: what controllers asked of rotors, as of :attr:`rotor_flight.flight.Flight.asked`."""
 
+LIMITED = "limited"
+"""Among them: control periods with limited commands, as of :attr:`rotor_flight.flight.Flight.limited`."""
+
 GENERIC = frozenset(
     "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
     "base_link root".split()

@@ -25,6 +25,8 @@ COMMANDS = {
 
 TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 
+JOINT_EFFORTS, JOINTS = "cmd/joint_efforts", "cmd/joints"
+"""Names of efforts of joints under that of their vehicle: of all in their order, or by their names."""
 
 DIAGNOSTICS = "/diagnostics"
 """On which everybody tells, drivers and other worlds too."""
@@ -40,7 +42,7 @@ class Topic:
         latched: transient local.
         depth: of a latched topic, how many messages a late subscriber gets (as in rotor_core/ros/qos.py).
         best_effort: sensor data.
-        source: the node that publishes it.
+        source: the node that publishes it; empty: whoever wants to.
         stamp_at: where the stamp begins in the serialized message (after the encapsulation and, for
             lists, their length); None: it has none.
     """
@@ -75,6 +77,23 @@ def command_topic(vehicle: str, command_input: str, kind: str) -> Topic:
     Waited for as the simulator waits; recorded at the simulated time at which they come, because stamps may be missing.
     """
     return Topic(f"{vehicle}/cmd/{command_input}", kind, source="simulator", stamp_at=None)
+
+
+def _orders(scenario: Scenario) -> list[Topic]:
+    """What anybody may tell the simulator beside commands; like these recorded at the time at which it comes."""
+    model, number = scenario.model, "std_msgs/msg/Float64"
+    out = [(f"{e.name}/wrench_external", "geometry_msgs/msg/WrenchStamped") for e in model.entities]
+    for name, cable in zip(model.cable_names, model.cables, strict=True):
+        if cable.winch is not None:
+            out.append((f"{name}/cmd/rate", number))
+            if cable.winch.drum is not None:
+                out.append((f"{name}/cmd/torque", number))
+    for vehicle in model.vehicles:
+        if vehicle.moving_joints and scenario.command_input != "team":
+            out.append((f"{vehicle.name}/{JOINT_EFFORTS}", "std_msgs/msg/Float64MultiArray"))
+        if vehicle.moving_joints:
+            out.append((f"{vehicle.name}/{JOINTS}", "sensor_msgs/msg/JointState"))
+    return [Topic(name, kind, source="", stamp_at=None) for name, kind in out]
 
 
 def recorded_topics(scenario: Scenario) -> list[Topic]:
@@ -126,9 +145,10 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         if vehicle.moving_joints or vehicle.helicopter is not None:
             out.append(Topic(f"{vehicle.name}/joint_states", kind))
         if vehicle.moving_joints:
-            out.append(
-                Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner")
-            )
+            out += [
+                Topic(f"{vehicle.name}/joint_trajectory", plan, latched=True, source="planner"),
+                Topic(f"{vehicle.name}/joint_reference", plan, source="controller"),
+            ]
     if scenario.mission is not None:
         kind = "diagnostic_msgs/msg/DiagnosticStatus"
         out.append(Topic("rotor/mission", kind, latched=True, source="planner", stamp_at=None))
@@ -147,6 +167,7 @@ def recorded_topics(scenario: Scenario) -> list[Topic]:
         out += [Topic(shape_topic(name), SHAPE) for name in heavy_names(model)]
     for sensor, keys in sensors_of(scenario):
         out += [Topic(c.topic, c.message, best_effort=True) for c in sensor.channels(keys, model)]
+    out += _orders(scenario)
     # the last: whoever hears it is known to the simulator with all its earlier subscriptions
     out.append(Topic(TEAM_STATE, "rotor_msgs/msg/TeamState"))
     return out

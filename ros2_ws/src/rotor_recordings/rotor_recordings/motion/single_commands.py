@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rotor_core.command import LARGEST_COMMAND
 from rotor_core.config.schema import Scenario
 from rotor_core.config.vehicles.arm import BASE
+from rotor_core.errors import ContractError
+from rotor_core.messages.joint_command import joint_command_from, joint_efforts_from
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_recordings.motion.track import NANO
-from rotor_sim.actuation.timeout import CommandWatch
+from rotor_sim.actuation.timeout import ZEROED, CommandWatch
 
 if TYPE_CHECKING:
     from rotor_recordings.formats.message_table import MessageTable
@@ -37,6 +39,12 @@ class SingleCommands:
         self._times: list[np.ndarray] = []
         self._rows: list[np.ndarray] = []
         self._vehicles: list[np.ndarray] = []
+        joints = [[j.name for j in v.moving_joints] for v in scenario.model.vehicles]
+        self._joints = dict(zip(self._names, joints, strict=True))
+        self._owners = np.repeat(np.arange(len(joints)), [len(names) for names in joints])
+        """Vehicle of every joint."""
+        self._efforts: list[tuple[int, int, np.ndarray]] = []
+        """When which vehicle was told which efforts of its joints; NaN: as before."""
 
     def hear(self, vehicle: str, received: np.ndarray, table: MessageTable) -> None:
         """Take up messages of a vehicle with the times at which they came, (n,) ns."""
@@ -49,6 +57,20 @@ class SingleCommands:
         self._times.append(received[good])
         self._rows.append(rows[good])
         self._vehicles.append(np.full(int(good.sum()), k))
+
+    def hear_efforts(self, vehicle: str, received: int, message: Any) -> None:
+        """Take up ``cmd/joint_efforts`` or ``cmd/joints`` of a vehicle, and when it came, ns."""
+        if not (joints := self._joints.get(vehicle)):
+            return
+        try:
+            if hasattr(message, "data"):
+                efforts = joint_efforts_from(message, len(joints))
+            else:
+                efforts = joint_command_from(message, vehicle, joints).efforts
+        except ContractError:
+            return
+        if efforts is not None:
+            self._efforts.append((received, self._names.index(vehicle), efforts))
 
     def _wrench(self, _: int, table: MessageTable) -> tuple[np.ndarray, np.ndarray]:
         force = table.vector("wrench.force")
@@ -71,14 +93,20 @@ class SingleCommands:
     def __bool__(self) -> bool:
         return any(len(times) for times in self._times)
 
-    def at(self, stamps: np.ndarray) -> np.ndarray:
-        """Commands that act at ascending times, ns, (n, n_vehicles, 4); NaN until every vehicle has got one."""
+    def at(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What acts at ascending times, ns.
+
+        Returns:
+            Commands (n, n_vehicles, 4), NaN until every vehicle has got one, and efforts (n, n_joints), which end with
+            the commands of their vehicle.
+        """
         times = np.concatenate(self._times)
         order = np.argsort(times, kind="stable")
         times, rows = times[order], np.concatenate(self._rows)[order]
         vehicles = np.concatenate(self._vehicles)[order].tolist()
         watch = CommandWatch.of(self._scenario)
         out, i = np.full((len(stamps), len(self._names), 4), np.nan), 0
+        efforts = self._held_efforts(stamps)
         ends = np.searchsorted(times, stamps, side="right").tolist()
         for row, (stamp, end) in enumerate(zip(stamps.tolist(), ends, strict=True)):
             for j in range(i, end):
@@ -86,6 +114,16 @@ class SingleCommands:
             i = end
             if watch.heard():
                 out[row] = watch.wrenches(stamp * NANO)[0]
+            silent = np.array([state == ZEROED for state in watch.states])
+            efforts[row, silent[self._owners]] = 0.0
+        return out, efforts
+
+    def _held_efforts(self, stamps: np.ndarray) -> np.ndarray:
+        """Efforts that were told last, (n, n_joints); zero before the first."""
+        out = np.zeros((len(stamps), len(self._owners)))
+        for received, vehicle, efforts in sorted(self._efforts, key=lambda told: told[0]):
+            told = np.flatnonzero(self._owners == vehicle)[np.isfinite(efforts)]
+            out[np.searchsorted(stamps, received) :, told] = efforts[np.isfinite(efforts)]
         return out
 
 

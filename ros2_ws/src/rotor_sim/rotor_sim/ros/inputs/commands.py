@@ -16,7 +16,7 @@ from rotor_core.command import LARGEST_COMMAND
 from rotor_core.config.yaml.units import SAME_TIME
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import frame_of, vector_from
-from rotor_core.messages.joint_command import joint_command_from
+from rotor_core.messages.joint_command import joint_command_from, joint_efforts_from
 from rotor_core.messages.team_wire import Heading, TeamCommandWire
 from rotor_core.ros import qos
 from rotor_core.state import State
@@ -136,19 +136,12 @@ def subscribe_efforts(
 
     ``<vehicle>/cmd/joint_efforts``: all, in the order of its joint states. ``<vehicle>/cmd/joints``: by their names.
     """
-    n = len(joints)
 
     def callback(message: Float64MultiArray) -> None:
-        efforts = np.array(message.data)
-        if (
-            efforts.shape != (n,)
-            or not np.isfinite(efforts).all()
-            or np.abs(efforts).max() > LARGEST_COMMAND
-        ):
-            reject(
-                f"cmd/joint_efforts of {vehicle!r}: must hold {n} finite efforts below {LARGEST_COMMAND:g}, "
-                f"got {efforts.tolist()}."
-            )
+        try:
+            efforts = joint_efforts_from(message, len(joints))
+        except ContractError as error:
+            reject(f"cmd/joint_efforts of {vehicle!r}: {error}")
             return
         accept(efforts)
 

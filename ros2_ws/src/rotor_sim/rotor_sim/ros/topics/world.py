@@ -316,6 +316,7 @@ class WorldPublisher:
             message.at_length = [self._cable_names[k] for k in event.at_length]
             message.impulses = list(event.impulses)
             message.closing_speeds = list(event.closing_speeds)
+            message.closing_speeds_after = list(event.closing_speeds_after)
             message.joints = [self.simulation.engine.joints.names[i] for i in event.joints]
             message.bodies = list(event.bodies)
             message.place = list(event.place)
