@@ -396,11 +396,12 @@ seed: 2
         "plant: [{entity: quad1, velocity_gain: 0.7, attitude_bias_rad: [0.05, 0.0, 0.0]}]\n",
         "sensing: {noise: {position_m: 0.01}, estimator: {type: kalman}, imu: {accelerometer_density_m_s2_sqrt_hz: 0.016,"
         " gyroscope_density_rad_s_sqrt_hz: 0.0032}}\n",
+        "sensing: {noise: {velocity_m_s: 0.01, attitude_rad: 0.02}}\n",
     ],
-    ids=["errors of the plant", "an estimator"],
+    ids=["errors of the plant", "an estimator", "noise"],
 )
 def test_odometry_is_what_controllers_are_told(tmp_path, more):
-    """Not the truth; with an estimator, its covariances are those of its errors."""
+    """Not the truth, as often as that; with an estimator, or noise, its covariances are those of its errors."""
     path = tmp_path / "told.yaml"
     path.write_text(TOLD + more)
     deep = QoSProfile(depth=1000)
@@ -417,14 +418,26 @@ def test_odometry_is_what_controllers_are_told(tmp_path, more):
         }
 
     told, true = rows(odom), rows(truth)
+    assert all(round(t, 2) == t for t in told)  # 100 Hz, not at every control period
     common = sorted(set(told) & set(true))[150:]
     assert len(common) > 200
     told, true = (np.array([of[t] for t in common]) for of in (told, true))
+    covariances = {
+        round(stamp_of(m), 4): np.reshape(m.twist.covariance, (6, 6))[:3, :3] for m in odom
+    }
     covariance = np.reshape(odom[-1].twist.covariance, (6, 6))
     if "plant" in more:  # the attitude is told wrongly, too: lengths are those in any axes
         shares = np.linalg.norm(told, axis=1) / np.linalg.norm(true, axis=1)
         np.testing.assert_allclose(shares, 0.7, atol=1e-9)
         assert not covariance.any()
+        return
+    if "noise: {velocity" in more:
+        # normalized squares of three numbers: 3 on average, 0.17 the deviation of the mean of 200
+        off = [
+            (t - s) @ np.linalg.solve(covariances[c], t - s)
+            for c, t, s in zip(common, told, true, strict=True)
+        ]
+        assert np.mean(off) == pytest.approx(3.0, abs=0.7)
         return
     deviations = np.sqrt(np.diag(covariance)[:3])
     np.testing.assert_allclose(covariance, covariance.T, atol=1e-15)

@@ -283,7 +283,7 @@ def test_dryden_scales_at_the_altitude_of_the_standard():
 
 
 def test_dryden_process_has_the_variance_and_the_spectrum_of_the_standard():
-    """100 000 samples; the density at the corner follows the filters (W.3). Statistical error about 3 %."""
+    """100 000 samples; the density at the corner follows the filters (V.3). Statistical error about 3 %."""
     period = 0.05
     process = DrydenProcess(TURBULENCE, period, seed=4)
     samples = np.array([process.sample() for _ in range(100_000)])

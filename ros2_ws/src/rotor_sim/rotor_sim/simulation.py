@@ -507,6 +507,16 @@ class Simulation:
         else:
             self.engine.set_wind(self.air)
 
+    def blow_as(self, other: Simulation, mine: Sequence[int], theirs: Sequence[int]) -> None:
+        """Let the air of another world blow until the next command; ``mine``, ``theirs``: rows of the bodies of both."""
+        if not (self.wind_field or self.rotor_air):
+            return
+        self._blown_at, self._blown = other._blown_at, other._blown.copy()
+        self._feel_air()
+        self.air[mine] = other.air[theirs]
+        self.engine.set_wind(self.air)
+        self.engine.update_kinematics()  # accelerations are those in this air
+
     def _feel_air(self) -> None:
         """The air where bodies are put, for sensors that are asked before the next command."""
         self.air = np.zeros((len(self.body_names), 3))

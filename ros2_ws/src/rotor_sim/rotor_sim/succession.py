@@ -46,8 +46,8 @@ def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
     system = _with_grips(new, old, cables)
     states = new.engine.motion[:, FULL_STATE].copy()
     bodies = _names_now(old.body_names, cables)
-    mine, theirs = shared(new.body_names, bodies)
-    states[mine] = old.engine.motion[theirs, FULL_STATE]
+    same_bodies = shared(new.body_names, bodies)
+    states[same_bodies[0]] = old.engine.motion[same_bodies[1], FULL_STATE]
     joints = new.engine.joints.states.copy()
     mine, theirs = shared(new.engine.joints.names, _names_now(old.engine.joints.names, cables))
     joints[mine] = old.engine.joints.states[theirs]
@@ -55,6 +55,7 @@ def take_over(new: Simulation, old: Simulation) -> dict[int, int]:
     new.winches.take_over(old.winches, cables)
     same_cables = old.scenario.model.cables == new.scenario.model.cables
     new.restart_as(system, states, joints, after=old.engine if same_cables else None)
+    new.blow_as(old, *same_bodies)
     new.sense_as(old, *shared(new.names, old.names))
     keep_contacts(new.engine, new.body_names, old.engine, bodies)
     new.take_events()  # of putting it together

@@ -52,10 +52,15 @@ def test_dd_b1_thrust_and_torque_from_geometry_and_air():
 
 
 def test_thin_air_gives_less_thrust():
-    """Density against the standard atmosphere, 2 % (the paper's formula is one of its forms)."""
-    assert Air().density == pytest.approx(1.225, rel=1e-3)
-    # ISA at 2000 m: 2 deg C, 1.00649 kg/m^3
-    assert Air(altitude_m=2000.0, temperature_c=2.0).density == pytest.approx(1.00649, rel=0.02)
+    """Density against the tables of the standard atmosphere, with the temperature at that height."""
+    tables = [
+        (0.0, 15.0, 1.225),
+        (2000.0, 2.0, 1.00649),
+        (5000.0, -17.5, 0.73612),
+        (11000.0, -56.5, 0.36392),
+    ]
+    for altitude, temperature, density in tables:
+        assert Air(altitude, temperature).density == pytest.approx(density, rel=1e-3)
     low = scenario("wrench").model.vehicles[0].rotors
     high = scenario("wrench", "environment: {air: {altitude_m: 2000.0}}").model.vehicles[0].rotors
     ratio = Air(altitude_m=2000.0).density / Air().density

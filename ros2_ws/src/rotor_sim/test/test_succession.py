@@ -348,3 +348,35 @@ def test_a_change_that_has_been_made_at_this_instant_is_not_made_again():
     take_over(new, old)
     new.step(command)
     assert [event.type for event in new.take_events()] == []
+
+
+@pytest.mark.parametrize(
+    "wind", ["steady_m_s: [8.0, 0.0, 0.0]", "turbulence: {wind_at_6m_m_s: 10.0}"]
+)
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+def test_who_is_there_feels_the_same_air_before_the_next_command(wind, mode):
+    """Inertial units, accelerations and airspeeds right after somebody came; those of who came are of the instant."""
+    text = f"""
+schema: 1
+description: a vehicle with drag in the wind
+model: {{vehicles: [{{use: hummingbird, drag: {{linear_n_s_per_m: [0.1, 0.1, 0.1]}}}}]}}
+environment: {{wind: {{{wind}}}}}
+controller: {{use: quadrotor}}
+sensing: {{sensors: [{{type: pitot, body: quad1}}]}}
+actuation: {mode}
+"""
+    old = flown(text)
+    old.sensors.imu.sense()
+    go_on(old, 0.05)
+    entity = replace(
+        read_entity("vehicles/hummingbird", old.scenario.environment.air), name="other"
+    )
+    start = InitialState(entity="other", position_m=(0.0, 5.0, 2.0))
+    new = Simulation(with_entity(old.scenario, entity, start))
+    take_over(new, old)
+    np.testing.assert_allclose(new.motion[0], old.motion[0], atol=1e-9)
+    np.testing.assert_array_equal(new.air[0], old.air[0])
+    np.testing.assert_allclose(new.sensors[2].sense(), old.sensors[2].sense(), atol=1e-9)
+    felt, expected = new.sensors.imu.sense(), old.sensors.imu.sense()
+    np.testing.assert_allclose(felt[0], expected[0], atol=1e-9)
+    assert np.isfinite(felt).all()

@@ -10,20 +10,23 @@ from rotor_core.config.air.wind import Wind
 from rotor_core.config.obstacles.obstacle import Obstacle
 from rotor_core.config.yaml.structure import EntryError, bounded
 
+FREEZING, FREEZING_DENSITY, LAPSE, PRESSURE_EXPONENT = 273.0, 1.293, 0.0065, 5.2561
+"""K, kg/m^3, K/m: the paper's rounded numbers, within 0.1 % of the standard atmosphere that barometers feel."""
+
 
 @dataclass(frozen=True)
 class Air:
-    """Height above the sea and temperature: the density that propellers given by their geometry work in."""
+    """Height above the sea and temperature there: the density that propellers given by their geometry work in."""
 
     altitude_m: float = bounded(0.0, ge=-500.0, le=11000.0)
     temperature_c: float = bounded(15.0, ge=-80.0, le=60.0)
 
     @property
     def density(self) -> float:
-        """kg/m^3 (R.15). Source: Pappalardo et al. 2023, eqs 3, 4."""
-        kelvin = 273.0 + self.temperature_c
-        pressure = (1.0 - 0.0065 * self.altitude_m / kelvin) ** 5.2561
-        return 1.293 * 273.0 * pressure / kelvin
+        """Density, kg/m^3 (R.15). Source: Pappalardo et al. 2023, eqs 3, 4, the pressure from sea level."""
+        kelvin = FREEZING + self.temperature_c
+        pressure = (kelvin / (kelvin + LAPSE * self.altitude_m)) ** PRESSURE_EXPONENT
+        return FREEZING_DENSITY * FREEZING / kelvin * pressure
 
 
 RIGID = "rigid"

@@ -45,3 +45,8 @@ def body_axes(q: np.ndarray, v_W: np.ndarray) -> np.ndarray:
     out = np.empty((len(q), 3))
     _fill_body_axes(_rows(q), _rows(v_W), out)
     return out
+
+
+def cross_matrix(v: np.ndarray) -> np.ndarray:
+    """The matrices [v]x with ``[v]x u = v x u``, (..., 3, 3), of vectors (..., 3)."""
+    return np.cross(np.eye(3), np.asarray(v)[..., None, :])

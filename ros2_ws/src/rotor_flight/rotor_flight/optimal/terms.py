@@ -9,6 +9,7 @@ from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.clearance.clearances import Clearances
 from rotor_core.config.schema import Scenario
+from rotor_core.math.rotations import cross_matrix
 from rotor_core.state import OMEGA, P, Q, V
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.optimal.ddp import Node, Term
@@ -25,11 +26,6 @@ REMEMBERED = 4096
 
 AT_CENTRE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 """Pose of a body in itself."""
-
-
-def cross_matrix(v: np.ndarray) -> np.ndarray:
-    """Matrix (3, 3) whose product with w is v x w."""
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,8 @@ def untold_past(scenario: Scenario) -> str:
             return f"how {name} lies on what it may wrap around is not recorded"
     if scenario.environment.wind.turbulence is not None:
         return "environment.wind.turbulence: how it blows depends on all that it has blown before"
-    if any(v.battery and v.battery.assumed_v is not None for v in scenario.model.vehicles):
-        return "battery.assumed_v: motors depend on the charge, which is not recorded"
+    if drained := [v.name for v in model.vehicles if v.battery]:
+        return f"battery of {drained[0]}: what it can give depends on its charge, which is not recorded"
     return ""
 
 

@@ -1,6 +1,6 @@
 """Dryden turbulence that all bodies feel alike, from a seeded random stream.
 
-Equations (W.2), (W.3), docs/theory/air.md. Source: MIL-F-8785C, Flying qualities of piloted airplanes, 1980, section
+Equations (V.2), (V.3), docs/theory/air.md. Source: MIL-F-8785C, Flying qualities of piloted airplanes, 1980, section
 3.7.2.
 """
 
@@ -18,7 +18,7 @@ FEET_PER_METRE = 1.0 / 0.3048
 
 
 def dryden_scales(turbulence: Turbulence) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths, (3,) m, and standard deviations, (3,) m/s, along, across and vertical (W.2)."""
+    """Lengths, (3,) m, and standard deviations, (3,) m/s, along, across and vertical (V.2)."""
     h = turbulence.altitude_m * FEET_PER_METRE
     shape = 0.177 + 0.000823 * h
     along = h / shape**1.2 / FEET_PER_METRE
@@ -29,7 +29,7 @@ def dryden_scales(turbulence: Turbulence) -> tuple[np.ndarray, np.ndarray]:
 
 
 class DrydenProcess:
-    """Gusts (u, v, w) as linear filters of white noise, sampled exactly (W.3).
+    """Gusts (u, v, w) as linear filters of white noise, sampled exactly (V.3).
 
     One first-order filter along the wind, two of second order across it, each in state space; the
     step from sample to sample is the matrix exponential, its noise the covariance that keeps the

@@ -1,6 +1,6 @@
 """Moving air: steady wind and its profile, gusts, fronts, turbulence, recorded fields.
 
-Sampled once per control period and held. Equations (W.1), (U.1), (U.2), docs/theory/air.md. Sources: MIL-F-8785C,
+Sampled once per control period and held. Equations (V.1), (U.1), (U.2), docs/theory/air.md. Sources: MIL-F-8785C,
 Flying qualities of piloted airplanes, 1980, section 3.7.3 (gusts); Stull, An introduction to boundary layer
 meteorology, 1988, chapter 9 (profiles).
 """
@@ -100,7 +100,7 @@ class WindField:
         for gust in self._wind.gusts:
             s = (t - gust.start_s) / gust.duration_s
             if 0.0 < s < 1.0:
-                out += 0.5 * (1.0 - np.cos(2.0 * np.pi * s)) * np.array(gust.peak_m_s)  # (W.1)
+                out += 0.5 * (1.0 - np.cos(2.0 * np.pi * s)) * np.array(gust.peak_m_s)  # (V.1)
         return out
 
     def local(self, t: float, places: np.ndarray) -> np.ndarray:

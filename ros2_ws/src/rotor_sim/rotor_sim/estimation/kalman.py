@@ -2,7 +2,7 @@
 
 It believes what small multirotors believe: rotors give all of the specific force, and nothing else holds the vehicle.
 The pull of a cable is not in its model, so that attitude takes the blame: at rest it reports level, however far the
-vehicle leans against the pull. Equations (E.1)-(E.5), docs/theory/estimation.md. Source: M. W. Mueller, M. Hehn,
+vehicle leans against the pull. Equations (F.1)-(F.5), docs/theory/estimation.md. Source: M. W. Mueller, M. Hehn,
 R. D'Andrea, "Covariance correction step for Kalman filtering with an attitude", J. Guidance, Control, and Dynamics
 40 (9), 2017, and "Fusing ultra-wideband range measurements with accelerometers and rate gyroscopes for quadrocopter
 state estimation", ICRA 2015.
@@ -91,7 +91,7 @@ def start(places, velocities, attitudes, position, velocity, attitude, covarianc
 
 @kernel
 def predict(felt, dt, settings, position, velocity, attitude, covariance, A, work):
-    """(E.1), (E.2) of all filters, with the mean specific forces and body rates of ``dt`` s, (n, 6)."""
+    """(F.1), (F.2) of all filters, with the mean specific forces and body rates of ``dt`` s, (n, 6)."""
     axes, gravity = get3(settings, AXES), settings[GRAVITY]
     for i in range(position.shape[0]):
         force, rate = times(axes, get3(felt[i], 0)), get3(felt[i], 3)
@@ -118,7 +118,7 @@ def predict(felt, dt, settings, position, velocity, attitude, covariance, A, wor
 
 @kernel
 def correct(measured, placed, settings, position, velocity, attitude, covariance, gain, A, work):
-    """(E.3) to (E.5) of those filters whose vehicles were ``placed`` (n,), with measured positions (n, 3)."""
+    """(F.3), (F.4), (F.5) of those filters whose vehicles were ``placed`` (n,), with measured positions (n, 3)."""
     variance = settings[VARIANCE]
     for i in range(position.shape[0]):
         if not placed[i]:
@@ -209,10 +209,10 @@ class Kalman:
         start(position, velocity, attitude, *self.estimate)
 
     def predict(self, specific_force: np.ndarray, rate: np.ndarray, dt: float) -> None:
-        """Go on by ``dt`` s with what accelerometers and gyroscopes tell, (n, 3) m/s^2 and rad/s (E.1), (E.2)."""
+        """Go on by ``dt`` s with what accelerometers and gyroscopes tell, (n, 3) m/s^2 and rad/s (F.1), (F.2)."""
         felt = np.hstack([specific_force, rate])
         predict(felt, dt, self.settings, *self.estimate, self._change, self._work)
 
     def correct(self, position: np.ndarray, placed: np.ndarray) -> None:
-        """Take up measured positions (n, 3) of those vehicles that are ``placed``, (n,) (E.3)-(E.5)."""
+        """Take up measured positions (n, 3) of those vehicles that are ``placed``, (n,) (F.3)-(F.5)."""
         correct(np.ascontiguousarray(position), np.asarray(placed, np.int64), *self.packed)

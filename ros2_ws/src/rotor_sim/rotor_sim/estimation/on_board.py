@@ -11,7 +11,7 @@ from rotor_core.config.sensing import Imu, KalmanEstimator
 from rotor_core.kernels.jit import constants
 from rotor_core.kernels.link import FLOAT, FLOATS, INTS, ROWS, TABLES, linked
 from rotor_core.math import so3
-from rotor_core.math.rotations import rotation_matrices
+from rotor_core.math.rotations import body_axes, cross_matrix, rotation_matrices
 from rotor_core.math.vec3 import get3, put3
 from rotor_core.state import MOTION, OMEGA, P, Q, State, V
 from rotor_sim.estimation.kalman import GRAVITY, Kalman, correct, predict, start
@@ -198,10 +198,10 @@ class OnBoard:
         return self._out
 
     def covariances(self) -> np.ndarray:
-        """What the filters believe of their errors, (n, 2, 6, 6): of pose and twist, as messages have them.
+        """Covariances of the filters, (n, 2, 6, 6): of pose and twist, as messages have them.
 
-        Position and rotation about the axes of W; velocity and rate in body axes. A rate is that of a gyroscope, in one
-        control period.
+        Position and rotation about the axes of W; velocity and rate in body axes, (F.6): the error of the attitude
+        turns the velocity. A rate is that of a gyroscope, in one control period.
         """
         P, R = self._filter.covariance, rotation_matrices(self._filter.attitude)
         back = R.transpose(0, 2, 1)
@@ -210,6 +210,9 @@ class OnBoard:
         out[:, 0, :3, 3:] = P[:, :3, 6:] @ back
         out[:, 0, 3:, :3] = out[:, 0, :3, 3:].transpose(0, 2, 1)
         out[:, 0, 3:, 3:] = R @ P[:, 6:, 6:] @ back
-        out[:, 1, :3, :3] = back @ P[:, 3:6, 3:6] @ R
+        turned = np.zeros((self._n, 3, 6))  # of velocity in W and attitude, to velocity in B
+        turned[:, :, :3] = back
+        turned[:, :, 3:] = cross_matrix(body_axes(self._filter.attitude, self._filter.velocity))
+        out[:, 1, :3, :3] = turned @ P[:, 3:, 3:] @ turned.transpose(0, 2, 1)
         out[:, 1, 3:, 3:] = self._rate_variance * np.eye(3)
         return out

@@ -10,7 +10,7 @@ import numpy as np
 from rotor_core.config.model import Model
 from rotor_core.config.sensing import Imu
 from rotor_core.math.rotations import body_axes
-from rotor_core.state import State
+from rotor_core.state import MOTION, State
 from rotor_sim.sensing.inertial import InertialModel, feel_forces
 from rotor_sim.sensing.sensor import Channel, SensorKind
 from rotor_sim.shared import shared
@@ -69,8 +69,12 @@ class ImuSensor:
     def take_over(self, other: ImuSensor) -> None:
         """Go on with the errors of the same vehicles in another world."""
         names = [s.names[: s.n_vehicles] for s in (self._simulation, other._simulation)]
+        mine, theirs = shared(*names)
         self._random = copy.deepcopy(other._random)
-        self._errors.take_over(other._errors, *shared(*names))
+        self._errors.take_over(other._errors, mine, theirs)
+        if other._before.size:
+            self._before = np.full((self._simulation.n_vehicles, MOTION), np.nan)
+            self._before[mine], self._sampled_at = other._before[theirs], other._sampled_at
 
     def sense(self) -> np.ndarray:
         """Specific force and body rate, (n_vehicles, 6) m/s^2 and rad/s in body axes."""
@@ -78,7 +82,10 @@ class ImuSensor:
         ideal = np.hstack([specific_force(motion, self._gravity), State(motion).body_rate])
         since = self._simulation.time - self._sampled_at
         if since > 0.0:
-            feel_forces(self._before, motion, since, self._gravity, ideal)
+            felt = ideal.copy()
+            feel_forces(self._before, motion, since, self._gravity, felt)
+            known = np.isfinite(self._before).all(axis=1)  # not of vehicles that have come since
+            ideal[known] = felt[known]
         self._before, self._sampled_at = motion, self._simulation.time
         if self._deviation.any():
             ideal = ideal + self._deviation * self._random.standard_normal(ideal.shape)

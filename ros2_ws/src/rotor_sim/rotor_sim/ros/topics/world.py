@@ -18,7 +18,7 @@ from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.sensing import Noise
 from rotor_core.config.teams import attachment_points, leave_from_b, teams
-from rotor_core.math.rotations import body_axes
+from rotor_core.math.rotations import body_axes, cross_matrix
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.messages.convert import (
     WORLD_FRAME,
@@ -68,6 +68,7 @@ ODOMETRY_PATHS = [
 
 
 COVARIANCES = [f"{of}.covariance[{i}]" for of in ("pose", "twist") for i in range(36)]
+VELOCITY_COVARIANCES = [f"twist.covariance[{6 * i + j}]" for i in range(3) for j in range(3)]
 
 
 def _odometry(child: str, noise: Noise | None) -> Odometry:
@@ -81,6 +82,18 @@ def _odometry(child: str, noise: Noise | None) -> Odometry:
         ):
             at.covariance = np.diag(np.repeat([position, rotation], 3) ** 2).ravel()
     return message
+
+
+def _velocity_covariances(velocities: np.ndarray, noise: Noise) -> np.ndarray:
+    """Covariances of noisy velocities in the child frame, (n, 3, 3), which noise of the attitude turns (F.6).
+
+    Args:
+        velocities: in the child frame, (n, 3) m/s.
+        noise: of the measurements.
+    """
+    turns = cross_matrix(velocities)
+    spread = noise.velocity_m_s**2 * np.eye(3)
+    return spread + noise.attitude_rad**2 * turns @ turns.transpose(0, 2, 1)
 
 
 def _odometry_rows(motion: np.ndarray) -> np.ndarray:
@@ -120,6 +133,7 @@ class WorldPublisher:
 
         self._odom = odometry("odom", scenario.sensing.noise)
         self._covariance_at = self._odom[0].frozen.index(*COVARIANCES)
+        self._velocity_covariance_at = self._odom[0].frozen.index(*VELOCITY_COVARIANCES)
         truth = odometry("ground_truth", None)
         self._sent_at = -1
         """Stamp of the newest truth, ns."""
@@ -277,8 +291,13 @@ class WorldPublisher:
             captured[: self.simulation.n_vehicles] = self.simulation.time
             for topic, covariances in zip(self._odom, on_board.covariances(), strict=False):
                 topic.frozen.doubles[self._covariance_at] = covariances.ravel()
-        for i, (topic, row) in enumerate(zip(self._odom, _odometry_rows(measured), strict=True)):
+        rows, noise = _odometry_rows(measured), self.simulation.scenario.sensing.noise
+        spreads = _velocity_covariances(State(rows).velocity, noise)
+        estimated = self.simulation.n_vehicles if on_board is not None else 0
+        for i, (topic, row) in enumerate(zip(self._odom, rows, strict=True)):
             if which is None or which[i]:
+                if i >= estimated:
+                    topic.frozen.doubles[self._velocity_covariance_at] = spreads[i].ravel()
                 stamp = self._time.stamp(captured[i])
                 self.shown[i] = nanoseconds_from_stamp(stamp)
                 topic.send(stamp, row)
