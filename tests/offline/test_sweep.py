@@ -20,11 +20,12 @@ from sockets import sockets_of
 import rotor
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario, scenario_from_text
+from rotor_core.config.parameters import prepared, read
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import fly
 from rotor_flight.studies.chunk import flown, fly_chunk
 from rotor_flight.studies.metrics import METRICS
-from rotor_flight.studies.parameters import prepared, read, varied
+from rotor_flight.studies.parameters import varied
 from rotor_flight.studies.run import CHUNKS, FLIGHTS, make_job, sweep
 from rotor_flight.studies.sampling import sample
 from rotor_flight.studies.sensitivity import by_chance, first_order, rank_correlation
@@ -140,11 +141,31 @@ def test_places_are_found_and_written(tmp_path):
 
 def test_cables_are_varied_by_number():
     base = load_scenario("three_dragonflies_triangular_1m")
-    document = {"plant": []}
-    document = prepared(document, base, ["plant.cable2.length_m"])
+    document = prepared({"plant": []}, base, ["plant.cable2.length_m"])
     assert read(document, "plant.cable2.length_m") == 1.0
     v = Variable(("plant.cable2.length_m",), how="add", values=(0.01,))
-    assert varied(document, (v,), [0.01])["plant"] == [{"cable": 2, "length_m": 1.01}]
+    assert varied(document, "x", (v,), [0.01])["plant"] == [{"cable": 2, "length_m": 1.01}]
+
+
+def test_what_the_plant_is_told_counts_from_the_nominal_numbers_of_the_flight(tmp_path):
+    """A share of a mass, of one that settings or another variable have changed; the start follows the lengths."""
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "schema: 1\nscenario: dragonfly_point_mass\nflights: 1\nduration_s: 1.0\n"
+        "settings: [{at: model.attachments.1.length_m, value: 0.8}]\nvary:\n"
+        "  - {at: [plant.payload.mass_kg], how: scale, values: [1.1]}\n"
+        "  - {at: [model.payloads.payload.mass_kg], values: [0.14]}\n"
+        "  - {at: [plant.cable1.length_m], how: add, values: [0.01]}\n"
+        "  - {at: [initial.quad1.velocity_m_s.x, initial.payload.velocity_m_s.x], values: [0.3]}\n"
+        "metrics: [tension_max_n]\n"
+    )
+    job, numbers = make_job(load_study(path), path)
+    scenario = job.scenario(0, numbers[0].tolist())
+    told = {c.entity or c.cable: c.mass_kg or c.length_m for c in scenario.plant}
+    assert told == {"payload": pytest.approx(0.154), 1: pytest.approx(0.81)}
+    start = rotor.initial_states(scenario)
+    assert start["quad1"].position[2] - start["payload"].position[2] == pytest.approx(0.81)
+    assert start["quad1"].velocity[0] == start["payload"].velocity[0] == 0.3
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,23 @@ def test_every_key_of_the_plant_is_implied():
     assert [Variations(twice, places).value(place) for place in places] == [0.4, 0.9]
 
 
+def test_a_start_without_a_position_is_where_it_is_computed_to_be():
+    """A velocity alone does not hold a vehicle where it was before its cable became longer."""
+    length, push = "plant.cable1.length_m", "initial.quad1.velocity_m_s.x"
+    base = load_scenario("dragonfly_point_mass")
+    varied = Variations(base, [length, push])
+    longer = varied.changed(length, varied.value(length) + 0.05)
+    pushed = longer.changed(push, 0.2)
+    start = initial_states(pushed)[0]
+    assert pushed.initial == (InitialState("quad1", velocity_m_s=(0.2, 0.0, 0.0)),)
+    assert pushed.model.entities[0].name == "quad1"
+    assert list(start[:7]) == list(initial_states(longer)[0, :7]) and start[2] == pytest.approx(
+        0.55
+    )
+    assert list(start[7:10]) == [0.2, 0.0, 0.0]
+    assert longer.initial == base.initial and not varied.changed(push, 0.2).plant
+
+
 def test_decimal_commas_are_no_columns(tmp_path):
     (tmp_path / "hill.csv").write_text("0,5;0,7;0,9\n0,6;0,8;1,0\n")
     text = world().replace(

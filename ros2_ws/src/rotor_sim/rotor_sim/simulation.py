@@ -508,7 +508,7 @@ class Simulation:
             self.engine.set_wind(self.air)
 
     def blow_as(self, other: Simulation, mine: Sequence[int], theirs: Sequence[int]) -> None:
-        """Let the air of another world blow until the next command; ``mine``, ``theirs``: rows of the bodies of both."""
+        """Let the air of another world blow until the next command; ``mine``, ``theirs``: rows of common bodies."""
         if not (self.wind_field or self.rotor_air):
             return
         self._blown_at, self._blown = other._blown_at, other._blown.copy()

@@ -11,7 +11,7 @@ from transforms3d.quaternions import qmult, quat2mat
 from rotor_core.config.attachments.rigid_link import RigidLink
 from rotor_core.config.controllers import PointMassControl
 from rotor_core.config.loader import plant_model
-from rotor_core.config.schema import Scenario
+from rotor_core.config.schema import InitialState, Scenario
 from rotor_core.config.teams import teams
 from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
 from rotor_core.state import State
@@ -25,28 +25,27 @@ Position and velocity in W, attitude body to world (w first), body rate in B.
 def initial_states(scenario: Scenario) -> np.ndarray:
     """States of all entities in the order of ``model.entities``, (n, 13).
 
-    Entities without an entry in ``initial``: payloads at the origin, level, at rest; rigidly linked
+    Entities without a position in ``initial``: payloads at the origin, level, at rest; rigidly linked
     ones and cargo where their link holds them; vehicles on cables straight above the attachment point (around
     a point mass: leaning as its controller wants them), one cable length away, moving with it;
-    free vehicles at the origin, 1 m apart along y (helicopters three radii).
+    free vehicles at the origin, 1 m apart along y (helicopters three radii). What ``initial`` says of them counts.
     """
     model = plant_model(scenario)
     entities = [e.name for e in model.entities]
     states = np.zeros((len(entities), 13))
     states[:, 3] = 1.0
     done: set[str] = set()
+    entries = {entry.entity: entry for entry in scenario.initial}
+
+    def settle(name: str) -> None:
+        """Its row holds what is computed: let what is given count."""
+        if name in entries:
+            _overwrite(State(states[entities.index(name)]), entries[name])
+        done.add(name)
+
     for entry in scenario.initial:
-        row = states[entities.index(entry.entity)]
-        given = State(row)
-        given.position[:], given.velocity[:] = entry.position_m, entry.velocity_m_s
-        given.body_rate[:] = entry.rate_rad_s
-        if entry.rpy_deg is not None:
-            State(row).attitude[:] = wxyz_from_rpy_deg(entry.rpy_deg)
-        elif entry.quaternion_wxyz is not None:
-            State(row).attitude[:] = np.array(entry.quaternion_wxyz) / np.linalg.norm(
-                entry.quaternion_wxyz
-            )
-        done.add(entry.entity)
+        if entry.position_m is not None:
+            settle(entry.entity)
     cargo = [link for link in model.cargo if link.child not in done]
     payloads = {p.name for p in model.payloads}
     held = [
@@ -54,7 +53,8 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         for link in model.rigid_links
         if link.parent in payloads | done and link.child in payloads - done and link not in cargo
     ]
-    done |= payloads - set(held)
+    for name in payloads - set(held) - done:
+        settle(name)
 
     def follow(link: RigidLink) -> None:
         parent, child = states[entities.index(link.parent)], states[entities.index(link.child)]
@@ -69,7 +69,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
             State(parent).body_rate, offset
         )
         State(child).body_rate[:] = quat2mat(q).T @ State(parent).body_rate
-        done.add(link.child)
+        settle(link.child)
 
     links = [link for link in model.rigid_links if link.child not in done and link not in cargo]
     while links:  # from bodies that stand outwards
@@ -95,14 +95,29 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         State(vehicle).velocity[:] = State(load).velocity + R @ np.cross(
             State(load).body_rate, offset
         )
-        done.add(upper[0])
+        settle(upper[0])
     free = [v.name for v in model.vehicles if v.name not in done]
     spacing = max([1.0, *(3.0 * v.span for v in model.vehicles if v.helicopter)])
     for i, name in enumerate(free):
         State(states[entities.index(name)]).position[:] = (0.0, i * spacing, 0.0)
+        settle(name)
     for link in cargo:
         follow(link)
     return states
+
+
+def _overwrite(state: State, entry: InitialState) -> None:
+    """Let what an entry gives take the place of what is computed."""
+    if entry.position_m is not None:
+        state.position[:] = entry.position_m
+    if entry.velocity_m_s is not None:
+        state.velocity[:] = entry.velocity_m_s
+    if entry.rate_rad_s is not None:
+        state.body_rate[:] = entry.rate_rad_s
+    if entry.rpy_deg is not None:
+        state.attitude[:] = wxyz_from_rpy_deg(entry.rpy_deg)
+    elif entry.quaternion_wxyz is not None:
+        state.attitude[:] = np.array(entry.quaternion_wxyz) / np.linalg.norm(entry.quaternion_wxyz)
 
 
 def _leans(scenario: Scenario) -> dict[str, np.ndarray]:

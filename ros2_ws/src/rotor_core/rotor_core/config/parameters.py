@@ -38,7 +38,7 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
         if section == "plant":
             _imply_plant(document, scenario, name, key)
         elif section == "initial":
-            _imply_start(document, scenario, name)
+            _imply_start(document, scenario, name, key)
         elif place.endswith(".urdf"):
             raise ConfigError(
                 f"{place}: a URDF is read with the file of the scenario, which holds its numbers then. Change these, "
@@ -67,7 +67,7 @@ def _forget_thrusts(document: dict[str, Any], scenario: Scenario, places: list[s
         for key, value in given.items():
             asked = any(place.endswith(f".{key}") for place in places)
             if getattr(rotors, key) == value and not asked:
-                written["rotors"].pop(key)
+                written["rotors"].pop(key, None)
 
 
 def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: str) -> None:
@@ -100,7 +100,7 @@ def _imply_plant(document: dict[str, Any], scenario: Scenario, name: str, key: s
         entry[key] = implied[key]
 
 
-def _imply_start(document: dict[str, Any], scenario: Scenario, name: str) -> None:
+def _imply_start(document: dict[str, Any], scenario: Scenario, name: str, key: str) -> None:
     names = [e.name for e in scenario.model.entities]
     if name not in names:
         raise ConfigError(
@@ -108,11 +108,17 @@ def _imply_start(document: dict[str, Any], scenario: Scenario, name: str) -> Non
         )
     entry = _entry(document, "initial", name, {"entity": name})
     state = State(initial_states(scenario)[names.index(name)])
-    entry.setdefault("position_m", state.position.tolist())
-    if entry.get("rpy_deg") is None and entry.get("quaternion_wxyz") is None:
-        entry["quaternion_wxyz"] = state.attitude.tolist()
-    entry.setdefault("velocity_m_s", state.velocity.tolist())
-    entry.setdefault("rate_rad_s", state.body_rate.tolist())
+    implied = {
+        "position_m": state.position, "velocity_m_s": state.velocity, "rate_rad_s": state.body_rate,
+        "quaternion_wxyz": state.attitude,
+    }  # fmt: skip
+    # what is given without a position is where it is computed to be, and only moves otherwise
+    named = implied if key == "position_m" else {key} & set(implied)
+    if entry.get("rpy_deg") is not None:
+        named = set(named) - {"quaternion_wxyz"}
+    for what in named:
+        if entry.get(what) is None:
+            entry[what] = implied[what].tolist()
 
 
 def _entry(
@@ -145,7 +151,9 @@ class Variations:
         from rotor_core.config.loader import dump_scenario  # it imports the schema
 
         written = plain(parse_tree(dump_scenario(scenario), "scenario"))
-        self._name, self._document = scenario.name, prepared(written, scenario, places)
+        self._name = scenario.name
+        # each by itself: an entry that is implied by one place would keep its number where another one changes
+        self._documents = {place: prepared(written, scenario, [place]) for place in places}
 
     def value(self, place: str) -> float:
         """The number at a place.
@@ -153,7 +161,7 @@ class Variations:
         Raises:
             ConfigError: there is no such place, or no number there.
         """
-        return read(self._document, place)
+        return read(self._documents[place], place)
 
     def changed(self, place: str, value: Any) -> Scenario:
         """The scenario with another value at a place, checked like a file.
@@ -163,7 +171,7 @@ class Variations:
         """
         from rotor_core.config.loader import scenario_from_tree  # it imports the schema
 
-        document = copy.deepcopy(self._document)
+        document = copy.deepcopy(self._documents[place])
         holder, key = _holder(document, place)
         value = value.item() if isinstance(value, np.generic) else value
         holder[key] = list(value) if isinstance(value, tuple) else value

@@ -82,15 +82,16 @@ class PlantChange:
 class InitialState:
     """State of an entity at the start.
 
-    Vehicles that are not named hang over their attachment points, cables taut.
+    Vehicles that are not named, or without position, are above their attachment points, cables taut. What is not given
+    with a position is level and at rest; without one it is as it would be if the entity were not named.
     """
 
     entity: str
-    position_m: Vector
+    position_m: Vector | None = None
     rpy_deg: Vector | None = None
     quaternion_wxyz: tuple[float, float, float, float] | None = None
-    velocity_m_s: Vector = (0.0, 0.0, 0.0)
-    rate_rad_s: Vector = (0.0, 0.0, 0.0)
+    velocity_m_s: Vector | None = None
+    rate_rad_s: Vector | None = None
 
     def __post_init__(self) -> None:
         if self.rpy_deg is not None and self.quaternion_wxyz is not None:

@@ -29,7 +29,7 @@ ABOUT = ("flight", "seed", "failure", "verdict")
 
 @dataclass(frozen=True)
 class Job:
-    """A study as workers get it: with ``document`` prepared and settled."""
+    """A study as workers get it: with a settled ``document``."""
 
     loaded: LoadedStudy
     document: dict[str, Any]
@@ -41,8 +41,8 @@ class Job:
             ConfigError: the numbers make no valid scenario; the text names the flight.
         """
         study = self.loaded.study
-        document = varied(self.document, study.vary, numbers)
         try:
+            document = varied(self.document, self.loaded.name, study.vary, numbers)
             tree = tree_of(document, Tree(None, "scenario", 0))
             scenario = scenario_from_tree(tree, self.loaded.name)
         except ConfigError as error:

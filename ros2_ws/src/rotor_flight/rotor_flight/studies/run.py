@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from rotor_core.config.loader import scenario_from_tree
 from rotor_core.config.yaml.structure import build
-from rotor_core.config.yaml.tree import Tree, read_tree, tree_of
+from rotor_core.config.yaml.tree import read_tree
 from rotor_core.errors import ConfigError, RotorError
 from rotor_core.kernels.jit import COMPILED
 from rotor_core.saved.durable import write_durably
@@ -31,7 +30,7 @@ from rotor_flight.fly import flight_duration
 from rotor_flight.reports.folder import new_folder
 from rotor_flight.studies.chunk import ABOUT, Job, flown, fly_chunk, step_error
 from rotor_flight.studies.metrics import ACCURACY, label_of, metrics_of
-from rotor_flight.studies.parameters import prepared, settled
+from rotor_flight.studies.parameters import settled
 from rotor_flight.studies.sampling import notes, sample
 from rotor_flight.studies.study import LoadedStudy, Study, load_study, locate_study
 from rotor_flight.warm import warm
@@ -69,11 +68,9 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
         ConfigError: an unknown place, an unknown distribution, or numbers that make no valid scenario.
     """
     study = loaded.study
-    places = [p for v in study.vary for p in v.at] + [s.at for s in study.settings]
     try:
-        base = scenario_from_tree(tree_of(loaded.scenario, Tree(None, "scenario", 0)), loaded.name)
-        document = settled(prepared(loaded.scenario, base, places), study.settings)
-        job, numbers = Job(loaded, document), sample(study)
+        job = Job(loaded, settled(loaded.scenario, loaded.name, study))
+        numbers = sample(study)
         metrics_of(study, loaded.functions)
         _check_names(study)
         for number in {*numbers.argmin(axis=0).tolist(), *numbers.argmax(axis=0).tolist()}:

@@ -100,7 +100,9 @@ def check_references(scenario: Scenario, tree: Tree) -> None:
                 f"{tree.value['initial'].place}: initial[{i}].entity: {state.entity!r} appears twice."
             )
         seen.add(state.entity)
-        turned = (*(state.rpy_deg or ()), *(state.quaternion_wxyz or ())[1:], *state.rate_rad_s)
+        turned = (
+            *(state.rpy_deg or ()), *(state.quaternion_wxyz or ())[1:], *(state.rate_rad_s or ()),
+        )  # fmt: skip
         if state.entity in points - linked and any(turned):
             raise ConfigError(
                 f"{tree.at('initial', i).place}: initial[{i}]: {state.entity!r} is a point mass (it has no "
