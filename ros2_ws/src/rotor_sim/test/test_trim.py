@@ -297,3 +297,24 @@ def test_a_load_on_a_drum_hangs_as_on_a_cable_of_its_length():
     assert found.exists, found.reason
     np.testing.assert_allclose(found.commands, plain.commands, atol=1e-9)
     np.testing.assert_allclose(found.states, plain.states, atol=1e-9)
+
+
+@pytest.mark.parametrize("by", [0.03, -0.03])
+def test_the_lengths_of_the_plant_hold_the_team(by):
+    """A longer cable was flown from where the nominal one ends: slack, so that there was no steady flight."""
+    base = load_scenario("three_dragonflies_triangular_1m")
+    found = trim(base.changed("plant.cable1.length_m", base.model.cables[0].length_m + by))
+    assert found.exists, found.reason
+    heights = found.states[: len(base.model.vehicles), 2] - found.states[-1, 2]
+    assert heights[0] - heights[1] == pytest.approx(by, abs=0.02)
+    weight = sum(e.mass_kg for e in base.model.entities) * 9.81
+    assert found.commands[:, 0].sum() == pytest.approx(weight, rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["wrench", "rotors"])
+@pytest.mark.parametrize(("mass", "gain", "exists"), [(0.16, 0.9, False), (0.2, 1.1, True)])
+def test_limits_are_those_of_commands_whatever_the_plant_makes_of_them(mode, mass, gain, exists):
+    """Nominal rotors give 4.24 N: 4.469 N would have to be commanded, or 4.013 N where 4.414 N are weighed."""
+    scenario = load_scenario("dragonfly_point_mass").changed("actuation.mode", mode)
+    scenario = scenario.changed("model.payloads.payload.mass_kg", mass)
+    assert trim(scenario.changed("plant.quad1.thrust_gain", gain)).exists == exists

@@ -9,7 +9,6 @@ from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.vehicles.rotors import THRUST_TOLERANCE, rotor_set
 from rotor_sim.actuation.helicopter import COLLECTIVE, LATERAL, LONGITUDINAL, TAIL
 from rotor_sim.analysis.trim_state import SteadyWorld
-from rotor_sim.plant.system import thrust_gain
 
 
 def harmonics(values: np.ndarray) -> tuple[float, float, float]:
@@ -84,8 +83,7 @@ def beyond_limits(
         rotors = rotor_set(vehicle.rotors)
         if vehicle.helicopter is not None or not scenario.actuation.limits:
             continue
-        gain = thrust_gain(scenario, vehicle.name) if scenario.actuation.mode == "wrench" else 1.0
-        thrusts = rotors.unmixing @ (gain * commands[i])
+        thrusts = rotors.unmixing @ commands[i]  # as commanded: the gain of the plant comes behind the limits
         low, high = rotors.thrust_limits
         if thrusts.max() > high + THRUST_TOLERANCE or thrusts.min() < low - THRUST_TOLERANCE:
             return (

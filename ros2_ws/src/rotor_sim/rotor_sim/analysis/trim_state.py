@@ -9,6 +9,7 @@ from transforms3d.quaternions import axangle2quat, qinverse, qmult, quat2mat
 
 from rotor_core.config.attachments.cable import CableAttachment
 from rotor_core.config.initial import initial_states
+from rotor_core.config.loader import plant_model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team, teams
 from rotor_core.config.vehicles.outline import linked_places
@@ -90,6 +91,7 @@ class SteadyWorld:
                 "trim: there is no vehicle that could hold anything. Add model.vehicles."
             )
         self._names = [e.name for e in model.entities]
+        self._lengths = [c.length_m for c in plant_model(scenario).cables]
         self._n_arms = sum(len(v.moving_joints) for v in model.vehicles)
         self.heads = Helicopters(scenario, self._n_arms)
         speeds = {v.helicopter.main_rotor.speed_rad_s for v in model.vehicles if v.helicopter}
@@ -179,7 +181,7 @@ class SteadyWorld:
                 )
             if k in held:
                 continue
-            if ends[k] >= cable.length_m - SLACK:
+            if ends[k] >= self._lengths[k] - SLACK:
                 raise ModelError(
                     f"trim: cable{k + 1} ({cable.a} to {cable.b}) is taut and holds a vehicle by its arm or to the "
                     "world, which is not supported. Remove it, or begin with it slack."
@@ -278,7 +280,7 @@ class SteadyWorld:
             xi /= np.linalg.norm(xi)
             rate = u[6:9] - (u[6:9] @ xi) * xi
             arm, arm_o = R @ np.array(mine), R_o @ np.array(theirs)
-            here.position[:] = there.position + arm_o + cable.length_m * xi - arm
+            here.position[:] = there.position + arm_o + self._lengths[h.cable] * xi - arm
             here.velocity[:] = there.velocity + np.cross(R_o @ there.body_rate, arm_o) + rate
             here.velocity[:] -= np.cross(R @ here.body_rate, arm)
             self._carry(states, h.row)
