@@ -48,6 +48,8 @@ def test_an_answer_of_a_service_that_is_gone_is_dropped(tmp_path):
         service = answers.answer_surely(bench.node, bench.node.create_service(Trigger, "x", print))
         bench.node.destroy_service(service)
         service.send_response(Trigger.Response(), None)
+        bench.node.create_service(Trigger, "y", lambda _, response: response)
+        assert bench.call(Trigger, "/y", Trigger.Request()) is not None
 
 
 def test_what_rclpy_warns_of_is_what_is_looked_for():

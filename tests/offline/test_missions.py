@@ -592,13 +592,17 @@ def test_vehicles_over_a_load_that_stands_fly_on_alone():
 
 
 def test_a_guard_on_the_tilt_of_what_is_linked_rigidly_is_none_of_a_point():
+    """A point mass alone has no tilt, and such a guard is refused; together with its vehicle it has one."""
     text = SLUNG.replace(
         "{type: cable, a: quad1, b: load, length_m: 0.5}",
         "{type: rigid_link, parent: load, child: quad1, position_m: [0, 0, 0.1]}",
     )
     text = text.replace("controller: {use: point_mass}", "controller: {use: rigid_team}")
     guard = "  steps: [{type: hover, duration_s: 1.0}]\n  guards: [{when: {tilt_above_deg: 60.0}, do: hover}]\n"
-    scenario_from_text(text + guard)
+    (taken,) = scenario_from_text(text + guard).mission.guards
+    assert taken.when.tilt_above_deg == 60.0
+    with pytest.raises(ConfigError, match="tilt"):
+        scenario_from_text(SLUNG + guard)
 
 
 def test_laws_know_how_long_a_cable_is_that_a_winch_has_wound():

@@ -19,6 +19,7 @@ from rotor.cli import main
 from rotor_core.config.initial import initial_states
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError
+from rotor_core.math.rotations import rotation_to
 from rotor_flight.flight import Flight
 from rotor_flight.fly import flight_duration, fly
 from rotor_recordings.formats.bag_writer import write_bag
@@ -26,7 +27,7 @@ from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_sim.shapes.body_poses import BodyPoses
 from rotor_viewer.browser.app import Viewer
 from rotor_viewer.browser.plots import QUANTITIES, limits
-from rotor_viewer.browser.scene import along, corners, side_of
+from rotor_viewer.browser.scene import corners, side_of
 from rotor_viewer.export.plots import draw_flight
 from rotor_viewer.ros.wanted import Wanted
 from rotor_viewer.snapshots.sources import RecordedFlight, RunningFlight
@@ -162,7 +163,9 @@ def test_directions_turn_z():
 
     for direction in ([0, 0, 1], [0, 0, -1], [1, 2, -3], [1, 0, 0], [0, 1e-9, -1]):
         unit = np.array(direction) / np.linalg.norm(direction)
-        assert quat2mat(along(np.array(direction, float)))[:, 2] == pytest.approx(unit, abs=1e-6)
+        assert quat2mat(rotation_to(np.array(direction, float)))[:, 2] == pytest.approx(
+            unit, abs=1e-6
+        )
 
 
 # --- pages ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,6 +68,10 @@ BY_ROW = (
 )  # fmt: skip
 """Arrays of a flight with a row per recorded instant; those of what is not recorded are empty."""
 
+
+COUNTED = ("snap", "slack", "settle", "cut")
+COUNTED_WHERE_THEY_ARE = ("attach", "release", "touch", "leave", "break", "stick", "slip")
+"""Types of events whose number summaries tell: always, or where there are some."""
 
 STANDING = (*PARTS, "attach", "release", "touch", "leave")
 """Types of events after which something stands that did not before."""
@@ -451,15 +456,9 @@ class Flight:
             }
         known = np.isfinite(self.tensions)  # recordings of poses alone hold none
         pulling = self.tensions[self.taut & known]
-        counts = {
-            kind: sum(e.type == kind for e in self.events)
-            for kind in ("snap", "slack", "settle", "cut")
-        }
-        counts |= {
-            kind: found
-            for kind in ("attach", "release", "touch", "leave", "break", "stick", "slip")
-            if (found := sum(e.type == kind for e in self.events))
-        }
+        found = Counter(event.type for event in self.events)
+        counts = {kind: found[kind] for kind in COUNTED}
+        counts |= {kind: found[kind] for kind in COUNTED_WHERE_THEY_ARE if found[kind]}
         slack = SlackTimes(self.taut.shape[1])
         slack.see(self.time, self.slack)
         return {

@@ -88,9 +88,9 @@ def add_axes(
         plot.line(time, values[:, i], color=COLOURS[i], legend_label=label.format(axis), **style)
 
 
-def shade(plot: figure, begin: float, end: float, colour: str = "#c62828") -> None:
-    """Shade a stretch of time."""
-    plot.add_layout(BoxAnnotation(left=begin, right=end, fill_color=colour, fill_alpha=0.12))
+def shade(plot: figure, begin: float, end: float) -> None:
+    """Shade a stretch of time in red."""
+    plot.add_layout(BoxAnnotation(left=begin, right=end, fill_color="#c62828", fill_alpha=0.12))
 
 
 def mark(plot: figure, time: float, colour: str) -> None:

@@ -68,7 +68,7 @@ class Testbed:
         self.plant.spin_up(wrenches)
 
     def act(self, wrenches: np.ndarray) -> None:
-        """Send wrenches (n_vehicles, 4) to the vehicles: see :meth:`Plant.command`."""
+        """Send wrenches (n_vehicles, 4) to the vehicles: see :meth:`Plant.act`."""
         self.plant.act(wrenches)
 
     def step(self) -> None:

@@ -351,6 +351,11 @@ class Payload:
         if self.internal_rotors and self.inertia_kg_m2 is None:
             raise ValueError("internal_rotors need a body with inertia_kg_m2.")
 
+    @property
+    def com_m(self) -> Vector:
+        """Centre of mass in the frame of the payload, which is there."""
+        return (0.0, 0.0, 0.0)
+
 
 @dataclass(frozen=True)
 class Model:

@@ -50,3 +50,12 @@ def body_axes(q: np.ndarray, v_W: np.ndarray) -> np.ndarray:
 def cross_matrix(v: np.ndarray) -> np.ndarray:
     """The matrices [v]x with ``[v]x u = v x u``, (..., 3, 3), of vectors (..., 3)."""
     return np.cross(np.eye(3), np.asarray(v)[..., None, :])
+
+
+def rotation_to(direction: np.ndarray) -> np.ndarray:
+    """The shortest rotation that takes z to a direction (3,) of any length, w first, (4,)."""
+    x, y, z = direction / max(float(np.linalg.norm(direction)), 1e-12)
+    if z < -1.0 + 1e-9:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    q = np.array([1.0 + z, -y, x, 0.0])
+    return q / np.linalg.norm(q)

@@ -94,10 +94,10 @@ def doubles_of(data: bytes | bytearray) -> np.ndarray:
     return np.frombuffer(data, "<f8", (len(data) - ENCAPSULATION) // 8, ENCAPSULATION)
 
 
-def stamp_in(data: bytes, offset: int = ENCAPSULATION) -> Time:
-    """The stamp at ``offset``; messages that begin with a header have it first."""
+def stamp_in(data: bytes) -> Time:
+    """The stamp of a serialized message that begins with a header."""
     order = "<" if data[1] == LITTLE_ENDIAN else ">"
-    sec, nanosec = struct.unpack_from(f"{order}iI", data, offset)
+    sec, nanosec = struct.unpack_from(f"{order}iI", data, ENCAPSULATION)
     return Time(sec=sec, nanosec=nanosec)
 
 

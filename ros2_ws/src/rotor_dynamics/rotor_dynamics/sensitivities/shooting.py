@@ -338,7 +338,7 @@ class Shooting:
             )
 
     def row_of(self, member: int) -> int:
-        """Row of the body that a member belongs to, in :meth:`states_of`."""
+        """Row of the body that a member belongs to, in :meth:`state`."""
         return int(self.engine.member_body[member])
 
     def state(self, floats: np.ndarray) -> np.ndarray:

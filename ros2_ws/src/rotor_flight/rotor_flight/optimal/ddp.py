@@ -35,8 +35,14 @@ FALLS = 0.1
 STIFFEST = 1e6
 """Largest penalty: beyond, rounding decides."""
 
-LEAST, MOST, FACTOR = 1e-8, 1e8, 4.0
+MIN_DAMPING, MAX_DAMPING, FACTOR = 1e-8, 1e8, 4.0
 """Regularization of the inputs' Hessian, relative to its diagonal."""
+
+CONVERGED = 1e-4
+"""A round ends below this relative decrease."""
+
+TIGHTER = 5.0
+"""Factor of the penalties from round to round."""
 
 
 class Term:
@@ -378,8 +384,6 @@ def optimize(
     iterations: int = 100,
     rounds: int = 8,
     tolerance: float = 1e-3,
-    converged: float = 1e-4,
-    tighten: float = 5.0,
     report: Callable[[int, float, float, float], None] | None = None,
 ) -> Solution:
     """Minimize from a first guess.
@@ -391,8 +395,6 @@ def optimize(
         iterations: at most, in every round.
         rounds: of the augmented Lagrangian, at most.
         tolerance: of all constraints.
-        converged: relative decrease below which a round ends.
-        tighten: factor of the penalties from round to round.
         report: called with iteration, cost, violation and damping.
 
     Raises:
@@ -422,20 +424,20 @@ def optimize(
                 problem.steps(trajectory.lengths),
             )
             accepted = False
-            while damping < MOST:
+            while damping < MAX_DAMPING:
                 found = backward(problem, trajectory, periods, damping)
                 if found is None:
                     damping = max(damping * FACTOR, 1e-6)
                     continue
                 steps, gains_now, change, promise = found
-                if promise <= converged * max(abs(total), 1e-9) * 1e-3:
+                if promise <= CONVERGED * max(abs(total), 1e-9) * 1e-3:
                     gains = gains_now
                     break
                 better = search(problem, trajectory, steps, gains_now, change, total, promise)
                 if better is not None:
                     trajectory, new_total = better
                     accepted, gains = True, gains_now
-                    damping = max(damping / FACTOR, LEAST)
+                    damping = max(damping / FACTOR, MIN_DAMPING)
                     break
                 damping = max(damping * FACTOR, 1e-6)
             done += 1
@@ -444,13 +446,13 @@ def optimize(
             decrease, total = total - new_total, new_total
             if report is not None:
                 report(done, total, problem.violation(trajectory), damping)
-            if decrease < converged * max(abs(total), 1e-9):
+            if decrease < CONVERGED * max(abs(total), 1e-9):
                 break
         damping = min(damping, 1.0)
         if problem.violation(trajectory) <= tolerance:
             break
         if round_ < rounds - 1:
-            problem.tighten(trajectory, tighten)
+            problem.tighten(trajectory, TIGHTER)
     doubted = np.zeros(0, bool) if periods is None else periods.doubted
     _, plain = problem.cost(trajectory)
     gains = gains[:, :, : problem.shooting.n]

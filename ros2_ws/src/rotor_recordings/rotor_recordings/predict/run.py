@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.errors import ConfigError, RotorError
+from rotor_dynamics.hybrid.events import Event
 from rotor_flight.flight import Flight
 from rotor_flight.reports.folder import new_folder, write_json, write_scenario
 from rotor_flight.reports.table import format_table
@@ -41,11 +44,7 @@ def replay_case(options: argparse.Namespace) -> int:
     run, events = run_case(Path(options.recording), out, step=options.step)
     for text in run.notes:
         print(f"note: {text}", file=sys.stderr)
-    counts = {
-        kind: sum(e.type == kind for e in run.events)
-        for kind in ("snap", "slack", "settle", "cut", "release")
-    }
-    text = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no events"
+    text = _counted(run.events) or "no events"
     print(
         f"{len(run.samples['t'])} samples to t = {run.samples['t'][-1]:g} s, {text}, "
         f"{time.perf_counter() - began:.1f} s of wall time"
@@ -118,6 +117,9 @@ def _windows(record: Flight, options: argparse.Namespace) -> int:
 
 def _events(flight: Flight, time: np.ndarray) -> str:
     """Snaps, slack and so on between two times."""
-    inside = [e for e in flight.events if time[0] <= e.time <= time[-1]]
-    kinds = dict.fromkeys(e.type for e in inside)
-    return ", ".join(f"{sum(e.type == k for e in inside)} {k}" for k in kinds) or "none"
+    return _counted([e for e in flight.events if time[0] <= e.time <= time[-1]]) or "none"
+
+
+def _counted(events: Sequence[Event]) -> str:
+    counts = Counter(event.type for event in events)
+    return ", ".join(f"{n} {kind}" for kind, n in counts.items())

@@ -8,7 +8,6 @@ scenario has it. Equation (B.16), docs/theory/helicopter.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -108,8 +107,6 @@ def _check_air(scenario: Scenario, climb: float) -> None:
 def trim(
     scenario: Scenario,
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    *,
-    progress: Callable[[int, float], None] | None = None,
 ) -> Trim:
     """Steady flight of a scenario.
 
@@ -119,7 +116,6 @@ def trim(
     Args:
         scenario: whose plant flies.
         velocity: in W, m/s.
-        progress: called after every iteration with its number and the residual.
 
     Raises:
         ContractError: the velocity is not finite, or the air is not the same everywhere.
@@ -141,7 +137,7 @@ def trim(
         changes=(),
         model=replace(scenario.model, vehicles=tuple(map(_strong, scenario.model.vehicles))),
     )
-    world, solution = _solve(plain, wanted, progress)
+    world, solution = _solve(plain, wanted)
     out = world.outcome(solution.x)
     if (
         solution.residual <= ROUGHLY
@@ -149,7 +145,7 @@ def trim(
         and out.engine_torques[0] < 0.0
     ):
         # the air turns the rotor, and the engine cannot brake it: faster, until it needs none
-        world, solution = _freewheeling(plain, wanted, float(out.engine_torques[0]), progress)
+        world, solution = _freewheeling(plain, wanted, float(out.engine_torques[0]))
         out = world.outcome(solution.x)
         if solution.residual <= ROUGHLY and abs(out.engine_torques[0]) < IDLE:
             out.engine_torques[:] = 0.0
@@ -165,11 +161,9 @@ def trim(
     )  # fmt: skip
 
 
-def _solve(
-    plain: Scenario, wanted: np.ndarray, progress: Callable[[int, float], None] | None
-) -> tuple[SteadyWorld, _Solution]:
+def _solve(plain: Scenario, wanted: np.ndarray) -> tuple[SteadyWorld, _Solution]:
     world = SteadyWorld(plain, wanted)
-    solution = _newton(world, world.start(), progress)
+    solution = _newton(world, world.start())
     wind = np.array(plain.environment.wind.steady_m_s, float)
     if solution.residual > ROUGHLY and (np.any(wanted) or np.any(wind)):
         # from hover in calm air, faster and faster, in more and more wind
@@ -177,7 +171,7 @@ def _solve(
         for share in np.linspace(0.0, 1.0, SPEEDS + 1):
             if np.any(wind):
                 world = SteadyWorld(_in_wind(plain, share * wind), wanted)
-            solution = _newton(world, x, progress, speed=share)
+            solution = _newton(world, x, speed=share)
             x = solution.x
     return world, solution
 
@@ -195,21 +189,18 @@ def _in_wind(plain: Scenario, steady: np.ndarray) -> Scenario:
 
 
 def _freewheeling(
-    plain: Scenario,
-    wanted: np.ndarray,
-    torque: float,
-    progress: Callable[[int, float], None] | None,
+    plain: Scenario, wanted: np.ndarray, torque: float
 ) -> tuple[SteadyWorld, _Solution]:
     """The flight at the rotor speed at which the air gives the rotor what it needs, by secants."""
     slow, fast = (1.0, torque), 1.0 + OVERSPEED
-    world, solution = _solve(_turning(plain, fast), wanted, progress)
+    world, solution = _solve(_turning(plain, fast), wanted)
     for _ in range(MAX_SECANTS):
         torque = float(world.outcome(solution.x).engine_torques[0])
         if solution.residual > ROUGHLY or abs(torque) < IDLE or torque == slow[1]:
             break
         step = -torque * (fast - slow[0]) / (torque - slow[1])
         slow, fast = (fast, torque), fast + min(max(step, -4.0 * OVERSPEED), 4.0 * OVERSPEED)
-        world, solution = _solve(_turning(plain, fast), wanted, progress)
+        world, solution = _solve(_turning(plain, fast), wanted)
     return world, solution
 
 
@@ -236,21 +227,15 @@ class _Solution:
     words: str
 
 
-def _newton(
-    world: SteadyWorld,
-    x: np.ndarray,
-    progress: Callable[[int, float], None] | None,
-    speed: float = 1.0,
-) -> _Solution:
+def _newton(world: SteadyWorld, x: np.ndarray, speed: float = 1.0) -> _Solution:
     """Newton's method with the shortest step, as far as it gets, at a share of the wanted velocity."""
     world.speed = speed
     residual = _try(world, x)
     if residual is None:
         return _Solution(x, np.inf, 0, "the motion is not finite after one period")
     iterations = 0
-    for iterations in range(1, MAX_ITERATIONS + 1):
-        if np.abs(residual).max() <= TOLERANCE:
-            break
+    while iterations < MAX_ITERATIONS and np.abs(residual).max() > TOLERANCE:
+        iterations += 1
         J = _derivative(world, x, residual)
         if J is None:
             break
@@ -264,8 +249,6 @@ def _newton(
         if better is None:
             break
         x, residual = x + share * step, better
-        if progress is not None:
-            progress(iterations, float(np.abs(residual).max()))
     return _Solution(x, float(np.abs(residual).max()), iterations, world.describe(residual))
 
 

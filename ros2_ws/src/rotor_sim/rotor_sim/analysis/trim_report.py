@@ -83,7 +83,9 @@ def beyond_limits(
         rotors = rotor_set(vehicle.rotors)
         if vehicle.helicopter is not None or not scenario.actuation.limits:
             continue
-        thrusts = rotors.unmixing @ commands[i]  # as commanded: the gain of the plant comes behind the limits
+        thrusts = (
+            rotors.unmixing @ commands[i]
+        )  # as commanded: the gain of the plant comes behind the limits
         low, high = rotors.thrust_limits
         if thrusts.max() > high + THRUST_TOLERANCE or thrusts.min() < low - THRUST_TOLERANCE:
             return (

@@ -9,12 +9,12 @@ import numpy as np
 from rotor_core.config.model import Vehicle
 from rotor_core.config.vehicles.rotor_tree import blade_name, rotor_tree
 from rotor_core.config.yaml.units import rad_from_deg
+from rotor_core.math.rotations import rotation_to
 from rotor_core.vehicles.hover import LEAST_GRAVITY, hover, inflow_lag
 from rotor_dynamics.model.blade import Blade, Disc, Surface, gauss_stations
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.joint import Joint
 from rotor_sim.plant.links import link_bodies, link_joints
-from rotor_sim.plant.propellers import along
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def rotor_parts(
     )  # fmt: skip
     surfaces = tuple(
         Surface(
-            fuselage, np.array(s.position_m), along(np.array(s.normal) / np.linalg.norm(s.normal)), s.area_m2,
+            fuselage, np.array(s.position_m), rotation_to(np.array(s.normal)), s.area_m2,
             s.lift_slope_per_rad, density, disc if s.wake_share else -1, s.wake_share,
         )
         for s in helicopter.surfaces

@@ -9,17 +9,11 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.model import Vehicle
 from rotor_core.errors import ModelError
+from rotor_core.math.rotations import rotation_to
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_dynamics.model.body import Body
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor
-
-
-def along(axis: np.ndarray) -> np.ndarray:
-    """A rotation that takes z to ``axis`` (3,) by the shortest way, w first, (4,)."""
-    q = np.array([1.0 + axis[2], -axis[1], axis[0], 0.0])
-    length = np.linalg.norm(q)
-    return q / length if length > 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
 
 
 def propeller_bodies(vehicle: Vehicle) -> tuple[Body, ...]:
@@ -48,7 +42,7 @@ def frame_body(vehicle: Vehicle, whole: Body) -> Body:
     com = (whole.mass * whole.com - masses @ hubs) / mass
     inertia = np.array(whole.inertia_B)
     for hub, axis in zip(hubs, vehicle.rotors.axes, strict=True):
-        R = quat2mat(along(axis))
+        R = quat2mat(rotation_to(axis))
         inertia -= R @ np.diag(propeller.mean_inertia) @ R.T
         inertia -= _point(propeller.mass_kg, hub - whole.com)
     inertia -= _point(mass, com - whole.com)
@@ -72,7 +66,7 @@ def propeller_joints(
     rotors = vehicle.rotors
     return tuple(
         Joint(
-            frame, body, np.array([0.0, 0.0, 1.0]), np.array(hub), along(axis), driven=driven,
+            frame, body, np.array([0.0, 0.0, 1.0]), np.array(hub), rotation_to(axis), driven=driven,
             name=f"{vehicle.name}/propeller{k + 1}",
         )
         for k, (body, hub, axis) in enumerate(zip(bodies, rotors.positions, rotors.axes, strict=True))

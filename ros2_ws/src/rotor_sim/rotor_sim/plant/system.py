@@ -54,7 +54,7 @@ def system_from_scenario(scenario: Scenario) -> System:
             e.name,
             e.mass_kg,
             None if e.inertia_kg_m2 is None else inertia_matrix(e.inertia_kg_m2),
-            np.array(getattr(e, "com_m", (0.0, 0.0, 0.0))),
+            np.array(e.com_m),
         )
         for e in model.entities
     )

@@ -13,6 +13,7 @@ from transforms3d.euler import euler2quat
 
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
+from rotor_core.math.rotations import rotation_to
 from rotor_core.reference import Reference
 from rotor_core.state import Pose
 from rotor_flight.flight import Flight
@@ -225,7 +226,7 @@ class Scene:
         if cut:
             return
         for handle, (start, end) in zip(whole if taut else pieces, pairwise(line), strict=True):
-            handle.position, handle.wxyz = (start + end) / 2.0, along(end - start)
+            handle.position, handle.wxyz = (start + end) / 2.0, rotation_to(end - start)
             handle.scale = (1.0, 1.0, max(float(np.linalg.norm(end - start)), 1e-6))
 
     def _show_arrow(self, arrow: Any, foot: np.ndarray, up: np.ndarray, reach: float) -> None:
@@ -234,7 +235,7 @@ class Scene:
             arrow.position = HIDDEN
             return
         arrow.scale = (1.0, 1.0, reach / UNIT_ARROW)
-        arrow.position, arrow.wxyz = foot + 0.5 * reach * up, along(up)
+        arrow.position, arrow.wxyz = foot + 0.5 * reach * up, rotation_to(up)
 
     def _show_discs(self, picture: Snapshot, poses: np.ndarray, turned: Rotation) -> None:
         for i, (vehicle, disc) in enumerate(
@@ -250,7 +251,7 @@ class Scene:
             hub = Pose(poses).position[i] + turned[i].apply(np.array(rotor.hub_m))
             # far away with its vehicle, where that is hidden
             disc.position = hub + rotor.radius_m * np.sin(coning) * normal
-            disc.wxyz = along(normal)
+            disc.wxyz = rotation_to(normal)
 
     def draw_path(self, name: str, points: np.ndarray, colour: Colour = PATH_COLOUR) -> None:
         """A line through points (n, 3) that stays."""
@@ -309,12 +310,3 @@ def corners(path: np.ndarray, tolerance: float) -> np.ndarray:
             kept.add(middle)
             parts += [(first, middle), (middle, last)]
     return np.array(sorted(kept))
-
-
-def along(direction: np.ndarray) -> np.ndarray:
-    """A rotation (w first) that brings z to a direction."""
-    x, y, z = direction / max(float(np.linalg.norm(direction)), 1e-12)
-    if z < -1.0 + 1e-9:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    out = np.array([1.0 + z, -y, x, 0.0])
-    return out / np.linalg.norm(out)

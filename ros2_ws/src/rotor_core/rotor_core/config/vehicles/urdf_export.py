@@ -39,8 +39,7 @@ def scenario_urdf(scenario: Scenario, *, bodies: bool = False) -> str:
         ET.SubElement(joint, "parent", link="world")
         ET.SubElement(joint, "child", link=base)
         link = ET.SubElement(robot, "link", name=base)
-        com = getattr(entity, "com_m", (0.0, 0.0, 0.0))
-        _inertial(link, entity.mass_kg, com, entity.inertia_kg_m2)
+        _inertial(link, entity.mass_kg, entity.com_m, entity.inertia_kg_m2)
         if bodies:
             for visual in _shapes(entity):
                 _visual(link, visual)
