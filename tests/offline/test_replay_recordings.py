@@ -502,6 +502,28 @@ def test_helicopters_begin_at_the_start(flown):
     check_same(record, predict(record), 1e-6)
 
 
+def test_a_battery_is_as_empty_as_the_commands_before_have_left_it():
+    """A drone whose battery ends after five seconds, replayed from the sixth: with a new one it flew on, 44 m off."""
+    text = """
+schema: 1
+description: a battery that ends in flight
+model: {vehicles: [{use: delivery_drone, name: drone, battery: {voltage_v: [38.4, 50.4], capacity_ah: 10.0, charge: 0.004}}]}
+initial: [{entity: drone, position_m: [0.0, 0.0, 60.0]}]
+controller: {use: quadrotor}
+trajectory: {type: hover, duration_s: 10.0}
+actuation: rotors
+"""
+    flight = fly(scenario_from_text(text), duration=8.0)
+    assert flight["drone"].position[-1, 2] < 30.0
+    rows = slice(round(6.0 / flight.scenario.time.control_s), None)
+    found = predict(flight, 6.0).flight
+    error = found["drone"].position - flight["drone"].position[rows][: len(found.time)]
+    # rotors that stand begin at the speed of their command, and slow down within 0.06 s: 0.3 m/s
+    assert np.abs(error).max() < 1.0
+    with pytest.raises(ConfigError, match="what is left in the batteries is not recorded"):
+        predict(flight.at(np.arange(400, 1600)), 2.0)
+
+
 def test_what_a_mission_lets_go_is_let_go_again():
     """A replay that kept the parcel would miss by metres."""
     flight = fly(scenario_from_text(DROPPED))

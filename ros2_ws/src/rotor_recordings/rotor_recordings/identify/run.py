@@ -25,7 +25,9 @@ def run(options: argparse.Namespace) -> int:
     warm(flight.scenario)
     # what a recording's own scenario told the simulator apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
-    if untold := untold_past(scenario):
+    battery = next((v.name for v in scenario.model.vehicles if v.battery), "")
+    charge = f"battery of {battery}: how full it is at the start of a window is not recorded"
+    if untold := untold_past(scenario) or (charge if battery else ""):
         raise ConfigError(
             f"{untold}, and parts of a flight are predicted. Record a flight without it, or leave it out: --scenario "
             "with a nominal model without it."

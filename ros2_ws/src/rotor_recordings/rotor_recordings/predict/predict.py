@@ -85,6 +85,8 @@ def predict(
     simulation.reset(time=start, elapsed=start - float(record.time[0]) + record.begun)
     _make_past(record, simulation, start)
     shift = _put(simulation, record, begin)
+    if begin and any(v.battery for v in scenario.model.vehicles):
+        _drain(record, simulation, start)
     controller = _controller(record) if feed == "reference" else None
     commands = record.all_commands
     if feed == "commands" and not len(commands.time):
@@ -111,6 +113,26 @@ def predict(
             commands.time[before], commands.wrenches[before], commands.efforts[before]
         )
     return _run(record, simulation, controller, (start, end), shift, hook)
+
+
+def _drain(record: Flight, simulation: Simulation, start: float) -> None:
+    """Let batteries have given by ``start``, s, what the commands before it take from them.
+
+    Raises:
+        ConfigError: the recording does not hold all of these.
+    """
+    first = float(record.time[0])
+    if record.begun or record.all_commands.at(first) < 0:
+        raise ConfigError(
+            "--at: what is left in the batteries is not recorded, nor all commands before. Begin at the start of the "
+            "recording, if that is the start of the flight."
+        )
+    before = Simulation(record.scenario)
+    before.reset(time=first)
+    _put(before, record, 0)
+    _run(record, before, None, (first, start), 0.0, lambda simulation, t: None)
+    for part in ("state", "motors", "looked_at"):
+        getattr(simulation.supply, part)[:] = getattr(before.supply, part)
 
 
 REMEMBERED = 1.0
@@ -158,8 +180,8 @@ def untold_past(scenario: Scenario) -> str:
             return f"how {name} lies on what it may wrap around is not recorded"
     if scenario.environment.wind.turbulence is not None:
         return "environment.wind.turbulence: how it blows depends on all that it has blown before"
-    if drained := [v.name for v in model.vehicles if v.battery]:
-        return f"battery of {drained[0]}: what it can give depends on its charge, which is not recorded"
+    if any(v.battery and v.battery.assumed_v is not None for v in model.vehicles):
+        return "battery.assumed_v: motors depend on the charge, which is not recorded"
     return ""
 
 
