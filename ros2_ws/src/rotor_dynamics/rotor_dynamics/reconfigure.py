@@ -220,7 +220,7 @@ def released(system: System, child: int) -> System:
     Raises:
         ContractError: nothing holds it.
     """
-    welds = tuple(w for w in system.welds if w.child != child)
+    welds = tuple(w for w in system.welds if w.child != child or w.follows)  # joints of arms stay
     if len(welds) == len(system.welds):
         raise ContractError(f"release {system.bodies[child].name!r}: nothing holds it.")
     return replace(system, welds=welds)

@@ -25,9 +25,7 @@ def run(options: argparse.Namespace) -> int:
     warm(flight.scenario)
     # what a recording's own scenario told the simulator apart from the model is what is to be found
     scenario = replace(flight.scenario, plant=()) if nominal is None else flight.scenario
-    battery = next((v.name for v in scenario.model.vehicles if v.battery), "")
-    charge = f"battery of {battery}: how full it is at the start of a window is not recorded"
-    if untold := untold_past(scenario) or (charge if battery else ""):
+    if untold := untold_past(scenario):
         raise ConfigError(
             f"{untold}, and parts of a flight are predicted. Record a flight without it, or leave it out: --scenario "
             "with a nominal model without it."
@@ -48,6 +46,11 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(
             f"{orders[0].type} at {orders[0].time - flight.time[0]:.3f} s: windows do not know what a mission or a "
             "service cuts, grips or lets go on the way. Record a flight without."
+        )
+    if drained := [v.name for v in scenario.model.vehicles if v.battery]:
+        raise ConfigError(
+            f"battery of {drained[0]}: how full it is at the start of a window is not recorded. Leave it out: --scenario "
+            "with a nominal model without it."
         )
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
