@@ -29,7 +29,10 @@ ON_AXIS = 1e-12
 """A direction is along the axis of a disc where less than this share of it is across: then the disc does not matter."""
 
 FLAT = 1e-14
-"""Part of a simplex whose determinant is below this share of its size is flat: a smaller part spans it."""
+"""A tetrahedron whose volume is below this share of its size is flat: a smaller part spans it."""
+
+SLIM = 1e-24
+"""The same of triangles, of the square of their area."""
 
 
 @inlined
@@ -64,12 +67,12 @@ def shares_of_two(p, q):
 def shares_of_three(p, q, r):
     """Weights of q and r in the point of their plane with p that is nearest to the origin; negative where flat."""
     a, b = sub(q, p), sub(r, p)
-    aa, ab, bb = dot(a, a), dot(a, b), dot(b, b)
-    determinant = aa * bb - ab * ab
-    if determinant <= FLAT * aa * bb:
+    # by areas: products of lengths cancel to the square of what areas do, and corners on a rim are slim triangles
+    normal = cross(a, b)
+    square = dot(normal, normal)
+    if square <= SLIM * dot(a, a) * dot(b, b):
         return -1.0, -1.0
-    pa, pb = -dot(p, a), -dot(p, b)
-    return (pa * bb - pb * ab) / determinant, (pb * aa - pa * ab) / determinant
+    return dot(cross(b, p), normal) / square, dot(cross(p, a), normal) / square
 
 
 @inlined

@@ -62,8 +62,8 @@ class Outputs:
     def due(self, step: int) -> None:
         """Publish what is due at a physics step."""
         names = self._schedule.due(step)
-        # the first step of a period is the last of the one before, which has been asked for
-        self.topics_due |= "topics" in names and (step % self._control_steps > 0 or step == 0)
+        # at the first step of a period, which is the last of the one before, samples have been shown
+        self.topics_due |= "topics" in names and step % self._control_steps > 0
         if "clock" in names:
             self._world.clock()
         if "topics" in names:
