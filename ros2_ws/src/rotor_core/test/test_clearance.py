@@ -51,6 +51,41 @@ def test_a_point_is_as_far_from_a_cylinder_as_its_section_says(point, angles, ra
     assert found == pytest.approx(exact, abs=1e-10)
 
 
+def foremost(points, axis, disc, along):
+    """Point of a solid that is farthest along a direction."""
+    point = points[np.argmax(points @ along)]
+    across = along - (along @ axis) * axis
+    length = np.linalg.norm(across)
+    is_beside = disc > 0.0 and length > 1e-9 * np.linalg.norm(along)
+    return point + disc / length * across if is_beside else point
+
+
+BOX, LINE = np.array([0.2, 0.15, 0.01]) * CORNERS, np.array([[0.0, 0.0, -0.2], [0.0, 0.0, 0.2]])
+
+
+@pytest.mark.parametrize("apart", [1e-2, 1e-3])
+@pytest.mark.parametrize(("points", "disc"), [(BOX, 0.0), (LINE, 0.1)], ids=["plate", "cylinder"])
+def test_the_direction_between_rims_is_known_to_rounding(points, disc, apart):
+    """A bound from below, by planes: what the nearest points miss of the square of the distance.
+
+    Corners on a rim are slim triangles. Their nearest points were off by 3 % of a distance of 0.3 mm, and the direction
+    by 0.2 rad: forces of contact made energy.
+    """
+    for seed in range(40):
+        R, S = Rotation.random(2, random_state=seed).as_matrix()
+        a, b, axes = points @ R.T, LINE @ S.T, (R[:, 2], S[:, 2])
+        keys = {"axis_a": tuple(axes[0]), "axis_b": tuple(axes[1]), "disc_a": disc, "disc_b": 0.1}
+        way, near, far = S @ R @ np.array([0.36, 0.48, 0.8]), 0.0, 2.0
+        for _ in range(60):
+            middle = 0.5 * (near + far)
+            is_far = hull_distance(a + middle * way, b, **keys)[0] > apart
+            near, far = (near, middle) if is_far else (middle, far)
+        _, (on_a, on_b) = hull_distance(a + far * way, b, **keys)
+        v = on_a - on_b
+        lowest = foremost(a + far * way, axes[0], disc, -v) - foremost(b, axes[1], 0.1, v)
+        assert v @ v - v @ lowest < 1e-9 * (v @ v)
+
+
 def lines_apart(a, b):
     """Distance of two line segments by a search over both, another algorithm."""
 

@@ -346,6 +346,45 @@ def test_five_boxes_stand(kind):
     assert engine.motion[:, 2] == pytest.approx(0.1 + 0.2 * np.arange(5), abs=1e-9)
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+@pytest.mark.parametrize("shape", ["plate", "cylinder"])
+def test_what_meets_the_rim_of_a_cylinder_never_gains_energy(shape, fixed):
+    """Without weight. Of 60 throws 7 to 11 gained, up to 4.5 times what they had, in one step."""
+    for seed in range(30):
+        r = np.random.default_rng(seed)
+        if shape == "plate":
+            thrown = Solid(0, np.array([0.2, 0.15, 0.01]) * CORNERS)
+        else:
+            half = r.uniform(0.03, 0.2) * np.array([0.0, 0.0, 1.0])
+            thrown = Solid(0, np.array([-half, half]), disc=r.uniform(0.05, 0.15))
+        post = Solid(WORLD if fixed else 1, np.array([[0.0, 0.0, -0.1], [0.0, 0.0, 0.1]]), disc=0.1)
+        bodies = tuple(Body(name, 1.0, np.diag([0.008, 0.013, 0.02])) for name in "ab")
+        law = RigidContact(friction=(0.0, 0.3, 0.8)[seed % 3], restitution=(0.0, 0.5)[seed % 2])
+        system = System(bodies[: 1 if fixed else 2], gravity=0.0, solids=(thrown, post), rigid=law)
+        way = r.normal(size=3)
+        place = 0.6 * way / np.linalg.norm(way) + r.uniform(-0.1, 0.1, 3)
+        turns = r.normal(size=(2, 4))
+        turns /= np.linalg.norm(turns, axis=1)[:, None]
+        rows = [state(place, turns[0], -place * r.uniform(1.0, 8.0), r.normal(0.0, 5.0, 3))]
+        if not fixed:
+            rows.append(state((0, 0, 0), turns[1], r.normal(0.0, 0.3, 3), r.normal(0.0, 3.0, 3)))
+        engine = Engine(system, step=1e-3)
+        engine.set_state(np.array(rows))
+        now = first = kinetic(engine)
+        for _ in range(400):
+            engine.run()
+            before, now = now, kinetic(engine)
+            # where forces of a step are not found, something is left; 3e-5 at most in 1000 throws of all shapes
+            assert now - before < 1e-4 * first, (seed, engine.time)
+
+
+def kinetic(engine):
+    """Kinetic energy of bodies of 1 kg with the inertias of the throws, J."""
+    motion = engine.update_kinematics()
+    turning = np.sum([0.008, 0.013, 0.02] * motion[:, 10:13] ** 2)
+    return 0.5 * (np.sum(motion[:, 7:10] ** 2) + turning)
+
+
 def test_thrown_boxes_never_gain_energy():
     """Over every step of 60 random throws, against the least energy so far; 500 throws gave 5e-11 of the scale."""
     rng = np.random.default_rng(1)

@@ -22,6 +22,10 @@ MOST_ROUNDS = 200
 DUALITY_GAP = 1e-13
 """The distance is found to this share of its square (G.2)."""
 
+ROUGH, RESTARTS, NEAR = 1e-8, 3, 1e-5
+"""Where no round comes nearer although more than this share of the square is missing, the algorithm begins anew, so
+often. Not nearer than this, m: there rounding lets little more be known, and nobody asks for a direction."""
+
 TOUCHING = 1e-12
 """Hulls closer than this overlap, m."""
 
@@ -165,7 +169,7 @@ def distance(points, a_first, a_end, a_axis, a_disc, b_first, b_end, b_axis, b_d
         weights[i] = 0.0
     weights[0] = 1.0
     v = sub(a, b)
-    square = dot(v, v)
+    square, restarts = dot(v, v), RESTARTS
     for _ in range(MOST_ROUNDS):
         if square <= TOUCHING * TOUCHING:
             break
@@ -173,7 +177,8 @@ def distance(points, a_first, a_end, a_axis, a_disc, b_first, b_end, b_axis, b_d
         a = support(points, a_first, a_end, a_axis, a_disc, towards)
         b = support(points, b_first, b_end, b_axis, b_disc, v)
         w = sub(a, b)
-        if square - dot(v, w) <= DUALITY_GAP * square:
+        missing = square - dot(v, w)
+        if missing <= DUALITY_GAP * square:
             break
         known = False
         for i in range(n):
@@ -197,8 +202,16 @@ def distance(points, a_first, a_end, a_axis, a_disc, b_first, b_end, b_axis, b_d
                 kept += 1
         n = kept
         before, square = square, dot(v, v)
-        if n == 4 or square >= before:
+        if n == 4:
             break
+        if square >= before:
+            if restarts == 0 or missing <= ROUGH * before or before <= NEAR * NEAR:
+                break
+            # rounding has spoilt the simplex: begin anew with its last corner, which is near the end
+            restarts -= 1
+            put3(simplex[0], 0, w)
+            put3(of_a[0], 0, a)
+            n, v, square, weights[0] = 1, w, dot(w, w), 1.0
     on_a = (0.0, 0.0, 0.0)
     total = 0.0
     for i in range(n):

@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if drained := [v.name for v in scenario.model.vehicles if v.battery]:
         raise ConfigError(
-            f"battery of {drained[0]}: how full it is at the start of a window is not recorded. Leave it out: --scenario "
-            "with a nominal model without it."
+            f"battery of {drained[0]}: how full it is at the start of a window is not recorded. Leave it out: "
+            "--scenario with a nominal model without it."
         )
     parameters = chosen(scenario, options.parameters or default_names(scenario))
     is_exact = options.states == "ground_truth"
