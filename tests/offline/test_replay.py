@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from references import CASES, NO_CASES
 
+from rotor.cli import main
 from rotor_core.errors import ConfigError
 from rotor_core.math.rotations import rotation_matrices
 from rotor_recordings.predict.case import event_record, replay, run_case
@@ -508,3 +509,37 @@ def test_states_of_links_count_for_nothing(tmp_path):
     run, _ = run_case(file, tmp_path / "out.npz")
     case["init"][1] = at((0.1, 0.0, 1.0))
     np.testing.assert_array_equal(run.samples["x"], replay(case).samples["x"])
+
+
+FALL = {
+    "bodies": [{"m": 1.0}], "init": [{"x": [0, 0, 0], "v": [0, 0, 0], "q": [1, 0, 0, 0], "w": [0, 0, 0]}], "t_end": 0.1,
+}  # fmt: skip
+
+
+def test_a_case_is_not_written_over_by_its_events(tmp_path, capsys):
+    """`--out` with the name of the case: its file held the events then, and the next replay said that it is no case."""
+    path = tmp_path / "pendulum.json"
+    path.write_text(json.dumps(FALL))
+    before = path.read_bytes()
+    assert main(["replay", str(path), "--out", str(tmp_path / "pendulum.npz")]) == 2
+    assert "in place of the case itself" in capsys.readouterr().err
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--at", "0.2"],
+        ["--for", "0.2"],
+        ["--feed", "reference"],
+        ["--windows", "0.1"],
+        ["--scenario", "hover"],
+    ],
+)
+def test_options_of_recordings_are_refused_for_cases(tmp_path, capsys, option):
+    path = tmp_path / "pendulum.json"
+    path.write_text(json.dumps(FALL))
+    assert main(["replay", str(path), "--out", str(tmp_path / "out.npz"), *option]) == 2
+    assert f"{option[0]}: of recordings" in capsys.readouterr().err
+    assert main(["replay", str(tmp_path), "--step", "1e-3"]) == 2
+    assert "--step: is of cases" in capsys.readouterr().err

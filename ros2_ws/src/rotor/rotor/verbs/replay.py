@@ -6,13 +6,26 @@ import argparse
 
 from rotor.arguments import finite_number, positive_number
 from rotor.verb import VERBS, Verb
+from rotor_core.errors import ConfigError
 
 
 def _replay(options: argparse.Namespace) -> int:
     from rotor_recordings.predict.run import replay_case, replay_recording
 
-    is_case = options.recording.endswith(".json")
-    return replay_case(options) if is_case else replay_recording(options)
+    if not options.recording.lower().endswith(".json"):
+        if options.step is not None:
+            raise ConfigError(f"--step: is of cases (.json); {options.recording} is a recording.")
+        return replay_recording(options)
+    given = {
+        "--at": options.at != 0.0, "--for": options.duration, "--feed": options.feed != "commands",
+        "--windows": options.windows, "--scenario": options.scenario,
+    }  # fmt: skip
+    if of_recordings := [name for name, value in given.items() if value]:
+        raise ConfigError(
+            f"{', '.join(of_recordings)}: of recordings; {options.recording} is a case, which is flown from its start "
+            "to its t_end."
+        )
+    return replay_case(options)
 
 
 def _arguments(sub: argparse.ArgumentParser) -> None:

@@ -29,8 +29,11 @@ from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.system import Rotor, System, Weld
 from rotor_recordings.predict.case_format import CHANNELS, OSCILLATION, implausible, load_case
 
-STEP, TOLERANCE = 1e-3, 1e-11
-"""Longest step, s; tolerance of adaptive steps (m, rad and their rates)."""
+STEP = 1e-3
+"""Longest step, s."""
+
+TOLERANCES = {"dopri5": 1e-12, "rkmk4": 1e-11}
+"""Of adaptive steps (m, rad and their rates), and of the errors at which a fixed step is cut."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,7 @@ def replay(case: dict, *, step: float | None = None) -> CaseRun:
 
     Args:
         case: as from :func:`load_case`.
-        step: of rkmk4, s. Default: the adaptive dopri5 with the tolerance :data:`TOLERANCE`, in steps of at most
+        step: of rkmk4, s. Default: the adaptive dopri5 with the tolerance :data:`TOLERANCES`, in steps of at most
             1 ms. Light bodies that turn fast, and inputs of tens of hertz, ask for more than rkmk4 at 1 ms gives.
 
     Returns:
@@ -309,7 +312,7 @@ class _Replay:
             step=self._step,
             time=time,
             integrator=self._integrator,
-            tolerance=TOLERANCE,
+            tolerance=TOLERANCES[self._integrator],
         )
         engine.remove_cables(self._cut)
         for i, s in enumerate(self.signals):
@@ -434,6 +437,10 @@ def run_case(path: Path, out: Path, *, step: float | None = None) -> tuple[CaseR
     """
     if out.suffix != ".npz":
         raise ConfigError(f"--out {out}: must end in .npz; the events go beside it as .json.")
+    if out.with_suffix(".json").resolve() == path.resolve():
+        raise ConfigError(
+            f"--out {out}: the events go beside it as .json, in place of the case itself. Give it another name."
+        )
     case = load_case(path)
     try:
         result = replay(case, step=step)

@@ -302,6 +302,10 @@ def _check_numbers(case: dict, place: str) -> None:
         length = float(np.linalg.norm(state["q"]))
         if abs(length - 1.0) > 1e-6:
             raise ConfigError(f"{place}: init[{i}].q: must have length 1, got {length:g}.")
+    for i, weld in enumerate(case.get("welds", [])):
+        length = float(np.linalg.norm(weld.get("quat", [1.0])))
+        if abs(length - 1.0) > 1e-6:
+            raise ConfigError(f"{place}: welds[{i}].quat: must have length 1, got {length:g}.")
     for key, names in BODIES_OF.items():
         for i, entry in enumerate(case.get(key, [])):
             for name in names:
