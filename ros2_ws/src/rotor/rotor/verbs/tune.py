@@ -43,10 +43,16 @@ def _tune(options: argparse.Namespace) -> int:
     flights = [fly(s) for s in (scenario, after.scenario)]
     summaries = [flight.summary() for flight in flights]
     rows.append(("flown", *(s["verdict"]["words"] for s in summaries)))
+    is_farther = False
     for entity in summaries[0]["teams"]:
         errors = [s["teams"][entity]["position_rmse_m"] for s in summaries]
+        is_farther |= errors[1] > errors[0]
         rows.append((f"{entity}: position RMSE", *(f"{1e3 * e:.3g} mm" for e in errors)))
     print(format_columns(("", "now", "proposed"), rows))
+    for text in _doubts(before, after):
+        print(text)
+    if is_farther and after.decay > 0.0:
+        print("This flight is farther from its reference with the proposed gains.")
     codes = [flight.verdict().exit_code for flight in flights]
     if codes[1] and not codes[0]:
         print("Keep the gains of now: this scenario does not fly with the proposed ones.")
@@ -59,6 +65,22 @@ def _tune(options: argparse.Namespace) -> int:
     else:
         print("--out FILE.yaml writes the scenario with the proposed gains.")
     return 1 if after.decay <= 0.0 else codes[1]
+
+
+def _doubts(before: Design, after: Design) -> list[str]:
+    """What speaks against a proposal, in lines."""
+    from rotor_flight.tuning.proposal import LEAST_DAMPING
+
+    if after.decay <= 0.0:
+        return ["Keep the gains of now: with the proposed ones the closed loop is not stable."]
+    out = []
+    if after.damping < LEAST_DAMPING:
+        out.append(
+            f"No gains were found with which every mode has {LEAST_DAMPING:g} of critical damping."
+        )
+    if 0.0 < after.decay < before.decay:
+        out.append("The proposed gains decay more slowly than those of now.")
+    return out
 
 
 def _numbers(values: tuple[float, ...]) -> str:

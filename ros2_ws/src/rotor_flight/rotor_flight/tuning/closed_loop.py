@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, expm, null_space
+from scipy.linalg import block_diag, expm, null_space, orth
 from scipy.optimize import brentq
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
@@ -37,6 +37,9 @@ ROUNDING = 1e-9
 
 DIFFERENCE = 1e-6
 """Half step of differences of the law."""
+
+RANK = 1e-9
+"""Directions that inputs change by less than this share of what they change most are not theirs."""
 
 SMALLEST = 1e-9
 """Sums of errors that move commands by less, N per m s or N m per m s, have no gain."""
@@ -134,9 +137,10 @@ class LinearLoop:
         speeds = self._as_speeds(poses, kept)
         both = np.vstack([poses, speeds])
         basis = null_space(both) if len(both) else np.eye(int(kept.sum()))
+        A, B = found.state[np.ix_(kept, kept)], found.input[kept]
+        basis = basis @ _reached(basis.T @ A @ basis, basis.T @ B)
         self._kept, self._basis = kept, basis
-        A = basis.T @ found.state[np.ix_(kept, kept)] @ basis
-        B = basis.T @ found.input[kept]
+        A, B = basis.T @ A @ basis, basis.T @ B
         n, m = B.shape
         if self.lag > 0.0:
             A = np.block([[A, B], [np.zeros((m, n)), -np.eye(m) / self.lag]])
@@ -309,6 +313,16 @@ class LinearLoop:
                 break
             last = delay
         return last * self.period
+
+
+def _reached(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Basis of the errors that inputs can change, (n, r): a bar on two cables turns about their hooks by itself."""
+    basis = orth(B, rcond=RANK)
+    while True:
+        further = orth(np.hstack([basis, A @ basis / max(np.abs(A).max(), 1.0)]), rcond=RANK)
+        if further.shape[1] in (basis.shape[1], len(A)):
+            return further if further.shape[1] < len(A) else np.eye(len(A))
+        basis = further
 
 
 def _settled(simulation: Simulation, controller: Controller) -> np.ndarray:

@@ -109,9 +109,8 @@ def propose(loop: LinearLoop, scenario: Scenario) -> Design:
             shaky += max(0.0, 0.3 * worst - there)
         return float(-worst + 20.0 * max(0.0, LEAST_DAMPING - damping) + 5.0 * shaky)
 
-    best = minimize(
-        cost, np.log(start), method="Nelder-Mead", options={"xatol": 1e-2, "fatol": 1e-2, "maxiter": 300}
-    )  # fmt: skip
+    options = {"xatol": 1e-2, "fatol": 1e-2, "maxiter": 300}
+    best = minimize(cost, np.log(start), method="Nelder-Mead", options=options)
     return design_of(loop, _rounded(with_bandwidths(scenario, np.exp(best.x)), 3))
 
 
