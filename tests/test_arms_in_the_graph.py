@@ -113,6 +113,9 @@ def test_trajectories_of_an_arm_wait_for_their_time_in_its_order():
     heard = {}
 
     class Node:
+        def create_publisher(self, kind, topic, profile):
+            return None
+
         def create_subscription(self, kind, topic, callback, profile):
             heard[topic] = callback
 

@@ -1,1 +1,1 @@
-"""Control laws for multirotors and teams that carry payloads."""
+"""Control laws for multirotors, helicopters, arms and teams that carry payloads."""

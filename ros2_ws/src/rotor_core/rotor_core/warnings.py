@@ -83,9 +83,26 @@ def notes(scenario: Scenario) -> list[Note]:
     ]
     found += [note for v in scenario.model.vehicles for note in _hover_notes(scenario, v)]
     found += [note for p in scenario.model.payloads for note in _payload_notes(p)]
+    found += _free_notes(scenario)
     found += _lag_notes(scenario)
     found += _rate_notes(scenario)
     return [note for note in found if note.kind not in scenario.notes_off]
+
+
+def _free_notes(scenario: Scenario) -> Iterator[Note]:
+    """Payloads that nothing holds, in a world without ground."""
+    model, surroundings = scenario.model, scenario.environment
+    if surroundings.contact is not None or surroundings.gravity_m_s2 == 0.0:
+        return
+    held = {end for cable in model.cables for end, _ in cable.path}
+    held |= {name for link in model.rigid_links for name in (link.parent, link.child)}
+    for payload in model.payloads:
+        if model.vehicles and payload.name not in held:
+            yield Note(
+                "free",
+                f"model: {payload.name!r} hangs on nothing, and there is no ground: it falls from the start on. Write "
+                "`environment: {contact: {}}` for something to stand on, or attach it.",
+            )
 
 
 def _lag_notes(scenario: Scenario) -> Iterator[Note]:

@@ -70,6 +70,11 @@ model:
     - {type: cable, a: c, b: rod, length_m: 1.0, b_point_m: [0.4, 0, 0]}
 controller: {use: cable_team}
 """
+ALONE = """
+schema: 1
+model: {vehicles: [{use: dragonfly}], payloads: [{name: parcel, mass_kg: 0.1}]}
+controller: {use: quadrotor}
+%s"""
 LONG_ARMS = (
     "rotors: {layout: plus, arm_m: 10.75, speed_rpm: [5500.0, 16400.0], thrust_n_per_rpm2: 3.94e-9, "
     "torque_per_thrust_m: 0.012}"
@@ -110,6 +115,8 @@ def test_shipped_scenarios_mean_what_they_say(name):
         (MIXED % "rotors", set(), ""),
         (TILTED % "[0.3, 0.0, 1.0]", {"allocation"}, "push sideways by 0.3 of the weight"),
         (TILTED % "[0.0, 0.0, 1.0]", set(), ""),
+        (ALONE % "", {"free"}, "'parcel' hangs on nothing"),
+        (ALONE % "environment: {contact: {}}\n", set(), ""),
     ],
 )  # fmt: skip
 def test_what_is_implausible_is_noted(text, kinds, words):

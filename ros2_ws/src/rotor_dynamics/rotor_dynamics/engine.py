@@ -117,7 +117,9 @@ class Engine(EngineState):
             ("rods and heavy cables", [c for c in system.cables if c.rod]),
             ("rigid contact", system.solids),
         ):
-            if there and (found.symplectic or (there is system.solids and found.adaptive)):
+            # forces of contact are those of steps whose ends are known to better than the first order
+            coarse = found.adaptive or integrator == "euler"
+            if there and (found.symplectic or (there is system.solids and coarse)):
                 raise ContractError(
                     f"integrator {integrator!r}: does not support {what}. Use rkmk4."
                 )

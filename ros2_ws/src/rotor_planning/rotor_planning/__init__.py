@@ -1,1 +1,1 @@
-"""Trajectories: hover, poses, circles, lines, minimum-derivative splines."""
+"""Trajectories, motions of arms, and missions."""

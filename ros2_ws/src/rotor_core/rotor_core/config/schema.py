@@ -271,6 +271,7 @@ NoteKind = Literal[
     "cable",
     "lag",
     "rate",
+    "free",
 ]
 """Kinds of notes on what is possible but implausible (:mod:`rotor_core.warnings`)."""
 

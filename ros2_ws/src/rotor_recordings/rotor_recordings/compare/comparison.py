@@ -193,11 +193,14 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
         )
     fitted_clock = options.offset is None and abs(clock.seconds) > SAME_CLOCK
     shift_m = float(np.linalg.norm(alignment.translation))
-    if sim.scenario and real.scenario and (fitted_clock or shift_m > SAME_FRAME):
+    fitted = [f"a time offset of {clock.seconds:.3f} s"] if fitted_clock else []
+    if shift_m > SAME_FRAME:
+        fitted.append(f"a frame that is {1e3 * shift_m:.1f} mm off")
+    if sim.scenario and real.scenario and fitted:
         notes += (
-            f"both hold the scenario that they fly; a time offset of {clock.seconds:.3f} s and a frame that is "
-            f"{1e3 * shift_m:.1f} mm off were fitted, which hides what is alike in all errors. If one simulator flew "
-            "both, --time-offset 0 --align none shows the whole difference.",
+            f"both hold the scenario that they fly; {' and '.join(fitted)} {'were' if fitted[1:] else 'was'} fitted, "
+            "which hides what is alike in all errors. If one simulator flew both, --time-offset 0 --align none shows "
+            "the whole difference.",
         )
     return Comparison(sim, real, sources, clock, alignment, errors, cables, evo, scenario, notes)
 

@@ -151,4 +151,5 @@ def _page(comparison: Comparison, summary: dict) -> str:
         if len(density) > 1:
             known = np.maximum(density[1:], 1e-14)
             spectrum.line(frequency[1:], known, color=COLOURS[k % 10], legend_label=name)
-    return plots.page(title="Simulated and real", rows=rows_of(summary))
+    notes = [("note", text) for text in comparison.notes]
+    return plots.page(title="Simulated and real", rows=[*rows_of(summary), *notes])

@@ -17,6 +17,9 @@ from rotor_recordings.identify.parameters import chosen, default_names
 from rotor_recordings.identify.windows import make_windows
 from rotor_recordings.predict.predict import orders_in, untold_orders, untold_past
 
+NOTHING = 5e-6
+"""Errors of prediction are told to this, m: what is below is no difference."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Identify, and write identified.yaml and identified.json."""
@@ -105,7 +108,7 @@ def rows_of(found: Identified) -> list[tuple[str, str]]:
         ("fitted windows", found.fit_before, found.fit_after),
         ("windows held back", found.check_before, found.check_after),
     ):
-        worse = "   worse than before" if after > before else ""
+        worse = "   worse than before" if after > before + NOTHING else ""
         rows.append(
             (f"prediction error, {name}", f"{1e3 * before:.2f} -> {1e3 * after:.2f} mm{worse}")
         )
