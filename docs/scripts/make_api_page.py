@@ -18,6 +18,15 @@ PAGE = DOCS / "api.md"
 EXAMPLE = DOCS.parent / "examples" / "13_face.py"
 
 
+OURS = {
+    "Simulation": {
+        "restructure", "recall", "hold_as", "sense_as", "take_motors", "blow_as", "restart_as", "wind_ahead", "times",
+        "elapsed_at", "note_touching",
+    },
+}  # fmt: skip
+"""Members by which other packages of the suite go on where one world stood: no interface for users."""
+
+
 def _text(thing: object) -> str:
     """Docstring as Markdown: sections of arguments as lists."""
     text = inspect.getdoc(thing) or ""
@@ -60,7 +69,8 @@ def _members(cls: type) -> list[str]:
     out = []
     for base in reversed(cls.__mro__[:-1]):
         for name, member in vars(base).items():
-            if name.startswith("_") and name not in ("__getitem__", "__call__"):
+            hidden = name.startswith("_") and name not in ("__getitem__", "__call__")
+            if hidden or name in OURS.get(cls.__name__, ()):
                 continue
             thing = (
                 member.fget if isinstance(member, property) else inspect.unwrap(getattr(cls, name))

@@ -1,4 +1,4 @@
-"""How many threads the linear algebra of NumPy and SciPy takes."""
+"""Number of threads of the linear algebra of NumPy and SciPy."""
 
 from __future__ import annotations
 

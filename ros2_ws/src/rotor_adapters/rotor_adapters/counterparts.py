@@ -1,4 +1,4 @@
-"""What controllers that are programs of others have in common, as laws."""
+"""Common parts of laws that are programs of others."""
 
 from __future__ import annotations
 

@@ -394,3 +394,16 @@ def test_decimal_commas_are_no_columns(tmp_path):
     (tmp_path / "hilly.yaml").write_text(text)
     with pytest.raises(ConfigError, match="decimal points"):
         load_scenario(tmp_path / "hilly.yaml")
+
+
+def test_a_name_in_place_of_a_mapping_is_shown_how_to_be_used():
+    with pytest.raises(
+        ConfigError, match=r"vehicles\[0\]: must be a mapping.*Write `{use: dragonfly}`"
+    ):
+        scenario_from_text(
+            "schema: 1\nmodel: {vehicles: [dragonfly]}\ncontroller: {use: quadrotor}\n"
+        )
+    with pytest.raises(ConfigError, match=r"environment: must be a mapping of keys, got a list\.$"):
+        scenario_from_text(
+            "schema: 1\nmodel: {vehicles: [{use: dragonfly}]}\ncontroller: {use: quadrotor}\nenvironment: [3]\n"
+        )

@@ -1,4 +1,4 @@
-"""How well a world has been integrated since its state was set."""
+"""Accuracy of the integration of a world since its state was set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rotor_dynamics.integrators.audit import SHARE, note_energy
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What error control saw; docs/theory/error_control.md.
+    """Figures of error control; docs/theory/error_control.md.
 
     Attributes:
         substeps: steps that were added because the estimated error was too large.

@@ -1,4 +1,4 @@
-"""What a process that works for another one needs: to end with it."""
+"""Processes that work for another one and end with it."""
 
 from __future__ import annotations
 

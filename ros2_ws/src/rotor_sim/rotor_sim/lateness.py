@@ -1,4 +1,4 @@
-"""Why a control period was late: own work, a core that others had, or a wait."""
+"""Cause of a late control period: own work, a core that others had, or a wait."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATISTICS = "/proc/thread-self/schedstat"
 
 
 class Lateness:
-    """Where the time of a control period went; of the thread that makes it."""
+    """Shares of the time of a control period; of the thread that makes it."""
 
     def __init__(self) -> None:
         try:

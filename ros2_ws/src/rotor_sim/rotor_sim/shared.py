@@ -1,4 +1,4 @@
-"""What two worlds have in common, by name."""
+"""Common entries of two worlds, by name."""
 
 from __future__ import annotations
 

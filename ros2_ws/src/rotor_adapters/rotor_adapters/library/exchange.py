@@ -1,4 +1,4 @@
-"""What goes to a controller in a library and what comes back, as kernels over its block."""
+"""Inputs and outputs of a controller in a shared library, as kernels over its block of memory."""
 
 from __future__ import annotations
 

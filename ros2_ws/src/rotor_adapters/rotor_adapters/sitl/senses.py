@@ -1,4 +1,4 @@
-"""What the autopilots of a team sense: inertial units, and what knows where on the earth it is."""
+"""Sensors of the autopilots of a team: inertial units, and those that know where on the earth they are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INERTIAL = slice(ACCELERATION.start, RATE.stop)
 
 @dataclass
 class Sample:
-    """What one vehicle senses in one period; None: nothing new.
+    """Samples of one vehicle in one period; None: nothing new.
 
     Attributes:
         seen: accelerometer and gyroscope with errors, true place, velocity and attitude: a row of
@@ -73,7 +73,7 @@ def due(k: int, period: float, rate: float) -> bool:
 
 
 class Instruments:
-    """What one vehicle has on board besides its inertial unit."""
+    """Sensors on board of one vehicle besides its inertial unit."""
 
     def __init__(self, scenario: Scenario, row: int, on_board: OnBoard, earth: Earth) -> None:
         environment = scenario.environment

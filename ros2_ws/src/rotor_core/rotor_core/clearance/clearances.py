@@ -1,4 +1,4 @@
-"""How near vehicles, payloads, cables and obstacles come to each other, and when they meet."""
+"""Distances between vehicles, payloads, cables and obstacles, and the instants at which they meet."""
 
 from __future__ import annotations
 

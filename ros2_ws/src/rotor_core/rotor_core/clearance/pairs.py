@@ -1,4 +1,4 @@
-"""Who can meet whom in a scenario: solids, their owners, and pairs of owners."""
+"""Pairs of bodies that may collide in a scenario: solids, their owners, and pairs of owners."""
 
 from __future__ import annotations
 

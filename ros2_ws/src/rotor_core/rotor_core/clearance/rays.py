@@ -1,4 +1,4 @@
-"""Where a ray meets an obstacle."""
+"""Points at which rays meet obstacles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be near something else: vehicles, payloads, cables and obstacles as solids (G.1).
+"""Vehicles, payloads, cables and obstacles as solids, of which distances are asked (G.1).
 
 A vehicle is the discs of its rotors and the hull of its hubs and feet; to its own cable the discs alone. A payload
 is the hull of its corners, or its ball. A link of an arm is what its file draws, without meshes. A cable is the

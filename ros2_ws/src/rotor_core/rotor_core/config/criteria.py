@@ -9,7 +9,7 @@ from rotor_core.config.yaml.structure import bounded
 
 @dataclass(frozen=True)
 class Criteria:
-    """What a flight may do and still count as flown; ``null`` switches a criterion off.
+    """Limits within which a flight counts as flown; ``null`` switches a criterion off.
 
     ``may_touch``: vehicles, arms and taut cables may pass through obstacles and each other, and payloads through what
     nothing holds them apart from; events tell it all the same. ``error_m``: of a planned entity from its reference,

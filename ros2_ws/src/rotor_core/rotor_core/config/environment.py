@@ -87,7 +87,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where on the earth the origin of the world lies (WGS 84), ``air.altitude_m`` above the sea.
+    """Place of the origin of the world on the earth (WGS 84), ``air.altitude_m`` above the sea.
 
     ``year``: with decimals, for the magnetic field (World Magnetic Model 2025).
     """

@@ -263,7 +263,7 @@ def _list(tree: Tree, what: str) -> list[Tree]:
 
 def _used(tree: Tree, folder: str, what: str, depth: int = 0) -> Tree:
     """Lay the keys of a mapping over the file that its key ``use`` names."""
-    own = mapping_of(tree, what)
+    own = mapping_of(tree, what, is_named=True)
     use = own.pop("use", None)
     if use is None:
         return tree

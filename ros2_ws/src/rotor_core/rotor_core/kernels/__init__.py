@@ -1,1 +1,1 @@
-"""How kernels are compiled, linked and kept, and how they see tables: the one place that knows Numba."""
+"""Compiling, linking and caching of kernels, and their view of tables: the one place that knows Numba."""

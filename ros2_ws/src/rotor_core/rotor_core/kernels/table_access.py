@@ -1,4 +1,4 @@
-"""How compiled kernels read and write tables: as C does.
+"""Reading and writing of tables in compiled kernels, as C does.
 
 Numba's arrays count negative indices from the end, and of two arrays in one block of memory the compiler must
 assume that they overlap, so that every store makes it read everything again. A table knows that an index is not

@@ -23,7 +23,7 @@ from rotor_core.kernels.jit import COMPILED
 
 
 class Place(NamedTuple):
-    """Where a table lies.
+    """Place of a table in memory.
 
     Attributes:
         whole: the table is in the array of integers.

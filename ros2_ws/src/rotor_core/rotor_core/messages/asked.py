@@ -1,4 +1,4 @@
-"""What was asked of rotors, on /diagnostics: one value per vehicle, the numbers of ``RotorLimits.asked``."""
+"""Demand on rotors on /diagnostics: one value per vehicle, the numbers of ``RotorLimits.asked``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the numbers of a serialized message are.
+"""Offsets of the numbers in a serialized message, in bytes.
 
 Rules: OMG CDR (XCDR1), as every RMW of ROS 2 and every bag uses it. What messages are made of is told by whoever
 serialized them, so that this needs no ROS.

@@ -1,4 +1,4 @@
-"""How a mission is under way, as the planner tells it on ``rotor/mission`` (``diagnostic_msgs/DiagnosticStatus``)."""
+"""State of a mission, as the planner publishes it on ``rotor/mission`` (``diagnostic_msgs/DiagnosticStatus``)."""
 
 from __future__ import annotations
 

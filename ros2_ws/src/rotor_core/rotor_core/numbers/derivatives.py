@@ -1,4 +1,4 @@
-"""What a kernel asks of numbers that may carry derivatives (:mod:`rotor_core.numbers.duals`).
+"""Questions of a kernel to numbers that may carry derivatives (:mod:`rotor_core.numbers.duals`).
 
 For plain numbers the answers are constants of the compiler: kernels that ask cost nothing then.
 """

@@ -48,7 +48,7 @@ REFUSED_EVERY = 1.0
 
 
 class Flag:
-    """What a signal handler may set, also in the middle of itself.
+    """A flag that a signal handler may set, also in the middle of itself.
 
     An Event may not be: a second signal then waits for the lock that the first has taken, for ever.
     """

@@ -1,4 +1,4 @@
-"""Where two hulls are nearest: distance, normal, and the corners of what they show each other (N.1)-(N.3).
+"""Nearest features of two hulls: distance, normal, and corners of what they show each other (N.1)-(N.3).
 
 A hull is round by its ball. Hulls that touch have no distance that tells a direction, so the direction is looked
 for between their cores, which are a little smaller, and then made exact: that of the face, or of the two edges,

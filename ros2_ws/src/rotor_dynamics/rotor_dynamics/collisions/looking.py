@@ -1,4 +1,4 @@
-"""Who may touch whom in a trial step, and how much of it they can go before they do (N.4), (N.5).
+"""Pairs that may touch in a trial step, and the share of it before they do (N.4), (N.5).
 
 An odometer counts more than any two points have come nearer. Two hulls that were d apart cannot meet before it has
 gone on by d: until then nobody looks at them. Those that may meet are followed along the trial step by conservative

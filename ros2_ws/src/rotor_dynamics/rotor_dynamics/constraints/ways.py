@@ -1,4 +1,4 @@
-"""How cables lie on what they wrap around, from one state that is set to the next."""
+"""Paths of cables over what they wrap around, from one state that is set to the next."""
 
 from __future__ import annotations
 

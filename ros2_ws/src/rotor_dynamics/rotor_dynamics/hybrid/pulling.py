@@ -1,4 +1,4 @@
-"""Who pulls of those that may: the complementarity problems of impacts and of accelerations (H.1), (H.2)."""
+"""Active set of cables and stops: the complementarity problems of impacts and of accelerations (H.1), (H.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who pulls, and where cables stick or slide: complementarity with friction on capstans.
+"""Active set of cables that rub, and where they stick or slide: complementarity with friction on capstans.
 
 Between changes every capstan sticks or slides one way. A change asks which, for impulses or for tensions: cables that
 pull are those of the complementarity problem (H.1), (H.2) with the forces of capstans that slide on its right side;

@@ -30,7 +30,7 @@ class Ring(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheave:
-    """What a cable runs over: a cylinder (a pulley with a size, a peg, or, of radius 0, an edge), a ball or a hull.
+    """Surface over which a cable runs: a cylinder (a sized pulley, a peg, or, of radius 0, an edge), a ball or a hull.
 
     Attributes:
         body: index, or WORLD.

@@ -15,7 +15,7 @@ from rotor_dynamics.model.cable import Cable
 
 @dataclass(frozen=True)
 class Strand:
-    """What makes a cable heavy (S.1): a cable between two points is the piece from its end ``a`` to the first mass.
+    """Masses of a heavy cable (S.1): a cable between two points is the piece from its end ``a`` to the first mass.
 
     Attributes:
         cable: its number.

@@ -1,4 +1,4 @@
-"""What a compiled flight writes down, and the flight that it makes."""
+"""Record of a compiled flight, and the flight that it makes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rotor_flight.loop import ClosedLoop
 
 
 class Rows(NamedTuple):
-    """What a compiled flight writes down, a row per recorded period; see :class:`rotor_flight.flight.Flight`."""
+    """Record of a compiled flight, a row per recorded period; see :class:`rotor_flight.flight.Flight`."""
 
     times: np.ndarray
     states: np.ndarray
@@ -76,9 +76,22 @@ def flight_of(loop: ClosedLoop, rows: Rows, wall_time: float, limited: int) -> F
     past, events = parted([*simulation.take_events(), *passed], start)
     begun = start - (simulation.time - simulation.elapsed)
     return Flight(
-        simulation.scenario, rows.times, rows.states[:, :n_entities], rows.references, rows.commands,
-        rows.tensions, rows.taut, events, wall_time, limited, extra,
-        rows.joints, rows.wanted, rows.efforts,
-        masses=rows.states[:, heavy, :3], asked=loop.controller.limits.asked,
-        past=past, begun=begun if begun > SAME_TIME else 0.0,
-    )  # fmt: skip
+        scenario=simulation.scenario,
+        time=rows.times,
+        states=rows.states[:, :n_entities],
+        references=rows.references,
+        commands=rows.commands,
+        tensions=rows.tensions,
+        taut=rows.taut,
+        events=events,
+        wall_time=wall_time,
+        limited=limited,
+        extra=extra,
+        joints=rows.joints,
+        joint_references=rows.wanted,
+        efforts=rows.efforts,
+        masses=rows.states[:, heavy, :3],
+        asked=loop.controller.limits.asked,
+        past=past,
+        begun=begun if begun > SAME_TIME else 0.0,
+    )

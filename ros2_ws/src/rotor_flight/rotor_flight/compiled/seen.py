@@ -1,4 +1,4 @@
-"""What controllers of a compiled flight see of the world: measured, estimated, or told with constant errors."""
+"""States given to controllers of a compiled flight: measured, estimated, or with constant errors."""
 
 from __future__ import annotations
 

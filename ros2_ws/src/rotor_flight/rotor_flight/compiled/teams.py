@@ -1,4 +1,4 @@
-"""What the teams of a compiled flight are told: their plans and their laws, as arrays, and who decides how."""
+"""Plans and laws of the teams of a compiled flight, as arrays, and the kernels that decide."""
 
 from __future__ import annotations
 

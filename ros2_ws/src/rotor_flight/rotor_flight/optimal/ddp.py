@@ -134,7 +134,7 @@ class Solution:
 
 
 class Problem:
-    """What is minimized.
+    """Cost, constraints and dynamics that are minimized over.
 
     Args:
         shooting: the world.

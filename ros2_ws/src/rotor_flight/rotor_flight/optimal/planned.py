@@ -33,7 +33,7 @@ SAME_PLAN = 1e-4
 
 @dataclass(frozen=True)
 class PlannedFlight:
-    """What `./rotor optimize` has found.
+    """Flight that `./rotor optimize` has found.
 
     Attributes:
         time: ends of periods, (N + 1,) s from 0.

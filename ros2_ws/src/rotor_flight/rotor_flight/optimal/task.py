@@ -18,7 +18,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Goal:
-    """What an entity must be at a share of the flight.
+    """State that an entity must have at a share of the flight.
 
     ``at``: share of the periods, 1 is the end. Components of ``position_m`` and ``velocity_m_s`` may be left free by
     ``free``, axes such as ``yz``.

@@ -240,7 +240,7 @@ class WinchTerm(Term):
 
 @dataclass(frozen=True)
 class Excess(Term):
-    """What an inequality exceeds, as a cost: ``weight / 2`` times its square."""
+    """Excess over an inequality as a cost: ``weight / 2`` times its square."""
 
     term: Term
     weight: float

@@ -293,20 +293,20 @@ def _change(
     n, rows = flight.states.shape[1], flown.rows
     states, heavy = slope(rows.states), masses_of(flown.loop.simulation.engine.system)
     return FlightChange(
-        flight,
-        states[:, :n],
-        slope(rows.references),
-        slope(rows.commands),
-        slope(rows.tensions),
-        slope(rows.joints),
-        slope(rows.wanted),
-        slope(rows.efforts),
-        states[:, heavy, :3],
-        EventChanges(
+        flight=flight,
+        states=states[:, :n],
+        references=slope(rows.references),
+        commands=slope(rows.commands),
+        tensions=slope(rows.tensions),
+        joints=slope(rows.joints),
+        joint_references=slope(rows.wanted),
+        efforts=slope(rows.efforts),
+        masses=states[:, heavy, :3],
+        events=EventChanges(
             flight.events,
             [(read, log[..., 0], log[..., k]) for read, log in flown.logs],
             flown.changed_at,
         ),
-        number,
-        scenario_with,
+        number=number,
+        scenario_with=scenario_with,
     )

@@ -47,7 +47,7 @@ SMALL_FOURTH = 1e-6
 
 
 class OtherSwitches(ContractError):
-    """What begins near a number begins otherwise than at it: there is no derivative."""
+    """A flight near a number begins otherwise than at it: there is no derivative."""
 
 
 def slopes_of(

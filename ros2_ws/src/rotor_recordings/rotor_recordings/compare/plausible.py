@@ -1,4 +1,4 @@
-"""What makes a comparison fail or mean little: slow poses, millimetres, frozen trackers, other quaternions."""
+"""Doubts about recordings that are compared: slow poses, millimetres, frozen trackers, other quaternions."""
 
 from __future__ import annotations
 

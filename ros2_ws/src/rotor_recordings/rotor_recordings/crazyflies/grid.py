@@ -113,20 +113,22 @@ def make_grid(team: CrazyflieTeam) -> Grid:
         return np.asarray(savgol_filter(values, samples, degree, deriv=1, delta=STEP, axis=0))
 
     return Grid(
-        time,
-        positions,
-        rate(positions, VELOCITY_SAMPLES["vehicle"]),
-        np.stack([acceleration(positions[:, i], STEP) for i in range(len(logs))], axis=1),
-        attitudes,
-        together("rate"),
-        commands,
-        payload,
-        rate(payload, VELOCITY_SAMPLES["payload"]),
-        payload_acceleration,
-        line(last.time, last.reference),
-        reference_velocity,
-        rate(reference_velocity, 15, 2),
-        forces - forces.mean(axis=1, keepdims=True),
-        directions,
-        balanced_tensions(payload_acceleration, directions, 1.0, GRAVITY),
+        time=time,
+        positions=positions,
+        velocities=rate(positions, VELOCITY_SAMPLES["vehicle"]),
+        accelerations=np.stack(
+            [acceleration(positions[:, i], STEP) for i in range(len(logs))], axis=1
+        ),
+        attitudes=attitudes,
+        rates=together("rate"),
+        commands=commands,
+        payload=payload,
+        payload_velocity=rate(payload, VELOCITY_SAMPLES["payload"]),
+        payload_acceleration=payload_acceleration,
+        reference=line(last.time, last.reference),
+        reference_velocity=reference_velocity,
+        reference_acceleration=rate(reference_velocity, 15, 2),
+        formation=forces - forces.mean(axis=1, keepdims=True),
+        directions=directions,
+        tensions=balanced_tensions(payload_acceleration, directions, 1.0, GRAVITY),
     )

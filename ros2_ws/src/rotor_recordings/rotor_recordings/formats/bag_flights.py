@@ -82,7 +82,7 @@ def read_flight(
 
 
 class _Heard:
-    """What the topics of a bag told."""
+    """Contents of the topics of a bag."""
 
     def __init__(self, path: Path, scenario: Scenario, states: str, topics: OwnTopics) -> None:
         self._path, self.scenario, self._topics = path, scenario, topics

@@ -120,7 +120,7 @@ def _topics(flight: Flight) -> list[Topic]:
 
 
 class _Bodies:
-    """Where bodies are in some rows of a flight."""
+    """Poses of bodies in some rows of a flight."""
 
     def __init__(self, flight: Flight, rows: np.ndarray) -> None:
         self._flight, self._rows = flight, rows

@@ -25,7 +25,7 @@ SWASHPLATE_NUMBERS = ("collective", "lateral_cyclic", "longitudinal_cyclic", "ta
 
 
 class SingleCommands:
-    """What vehicles were told one by one: what the simulator refuses is left out, and its time-out ends what is held.
+    """Commands of vehicles one by one, without those that the simulator refuses; its time-out ends what is held.
 
     Times are those at which a message was recorded, in simulated time: stamps may be missing or anything.
 

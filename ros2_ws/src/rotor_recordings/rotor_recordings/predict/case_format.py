@@ -1,4 +1,4 @@
-"""What a case file may hold: keys, kinds, ranges and what belongs together. Anything else is refused with its place."""
+"""Format of a case file: keys, kinds, ranges and what belongs together. Anything else is refused with its place."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ ENTRIES: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Rest:
-    """What is not a list of entries."""
+    """Keys that hold no list of entries."""
 
     t_end: float = bounded(gt=0.0, le=LONGEST)
     name: str = ""

@@ -156,9 +156,18 @@ def trim(
         tensions = {name: loads[f"{name}.tension_n"] for name in world.cables}
         reason = beyond_limits(scenario, out.commands, out.engine_torques, out.efforts, tensions)
     return Trim(
-        reason, largest, solution.iterations, wanted, out.commands, out.engine_torques, out.efforts, out.states,
-        out.joints, out.inflow, loads,
-    )  # fmt: skip
+        reason=reason,
+        residual=largest,
+        iterations=solution.iterations,
+        velocity=wanted,
+        commands=out.commands,
+        engine_torques=out.engine_torques,
+        efforts=out.efforts,
+        states=out.states,
+        joints=out.joints,
+        inflow=out.inflow,
+        loads=loads,
+    )
 
 
 def _solve(plain: Scenario, wanted: np.ndarray) -> tuple[SteadyWorld, _Solution]:

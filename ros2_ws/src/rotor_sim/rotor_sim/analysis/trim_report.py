@@ -83,15 +83,13 @@ def beyond_limits(
         rotors = rotor_set(vehicle.rotors)
         if vehicle.helicopter is not None or not scenario.actuation.limits:
             continue
-        thrusts = (
-            rotors.unmixing @ commands[i]
-        )  # as commanded: the gain of the plant comes behind the limits
+        # as commanded: the gain of the plant comes behind the limits
+        thrusts = rotors.unmixing @ commands[i]
         low, high = rotors.thrust_limits
         if thrusts.max() > high + THRUST_TOLERANCE or thrusts.min() < low - THRUST_TOLERANCE:
-            return (
-                f"{vehicle.name!r} would need {thrusts.min():.4g} to {thrusts.max():.4g} N of its rotors, each can "
-                f"give {low:.4g} to {high:.4g}"
-            )
+            least, most = f"{thrusts.min():.4g}", f"{thrusts.max():.4g}"
+            needed = most if least == most else f"{least} to {most}"
+            return f"{vehicle.name!r} would need {needed} N of its rotors, each can give {low:.4g} to {high:.4g}"
     joints = [(v, j) for v in scenario.model.vehicles for j in v.moving_joints]
     for (vehicle, joint), effort in zip(joints, efforts, strict=True):
         if joint.effort is not None and abs(effort) > joint.effort:

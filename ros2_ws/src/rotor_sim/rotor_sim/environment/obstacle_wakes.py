@@ -37,7 +37,7 @@ def frontal_area(solid: Solid, along: np.ndarray) -> float:
 
 
 class WakesOfObstacles:
-    """What is left of the steady wind at places behind obstacles.
+    """Share of the steady wind that is left at places behind obstacles.
 
     Args:
         keys: drag and spreading.

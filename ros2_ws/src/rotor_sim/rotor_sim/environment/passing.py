@@ -1,4 +1,4 @@
-"""What passes through each other, because nothing holds it apart, as events with place and time."""
+"""Bodies and cables that pass through each other, because nothing holds them apart, as events with place and time."""
 
 from __future__ import annotations
 

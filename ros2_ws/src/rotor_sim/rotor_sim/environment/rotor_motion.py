@@ -1,4 +1,4 @@
-"""Where rotors are and how they move, compiled: hubs, axes, speeds against the air, and the jets that leave them."""
+"""Poses and motion of rotors, compiled: hubs, axes, speeds against the air, and the jets that leave them."""
 
 from __future__ import annotations
 

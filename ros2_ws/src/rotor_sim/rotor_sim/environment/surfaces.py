@@ -42,7 +42,7 @@ def lift_of_ground(hubs, ground, radii, lift):
 
 
 class Ceilings:
-    """What obstacles above do to rotors, once per control period.
+    """Ceiling effect of obstacles above rotors, once per control period.
 
     Args:
         obstacles: of the environment.

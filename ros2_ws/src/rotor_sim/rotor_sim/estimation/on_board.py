@@ -1,4 +1,4 @@
-"""What vehicles with an estimator on board tell their controllers, in place of measured states."""
+"""Estimated states of vehicles with an estimator on board, which controllers get in place of measured ones."""
 
 from __future__ import annotations
 

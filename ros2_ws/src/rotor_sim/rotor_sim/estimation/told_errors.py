@@ -26,7 +26,7 @@ def tell_wrongly(states, turns, gains, out):
 
 
 class ToldErrors:
-    """What is wrong with the states that are told of all entities.
+    """Constant errors of the states that are told of all entities.
 
     Args:
         biases: rotation vectors in body axes, by which attitudes are told wrong, (n, 3) rad.

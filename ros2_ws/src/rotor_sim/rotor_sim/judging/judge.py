@@ -28,7 +28,7 @@ FALLS = 2.0
 
 @dataclass(eq=False)
 class _Follower:
-    """Who follows references: the planned entity of a team, or a vehicle that flies alone at times.
+    """An entity that follows references: the planned one of a team, or a vehicle that flies alone at times.
 
     Attributes:
         row: of its states.

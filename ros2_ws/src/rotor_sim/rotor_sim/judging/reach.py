@@ -1,4 +1,4 @@
-"""How far from its payload a cable lets a vehicle be."""
+"""Largest distance between a vehicle and its payload that a cable allows."""
 
 from __future__ import annotations
 

@@ -75,12 +75,18 @@ def rotor_parts(
     link = rotor.link
     blades = [
         Blade(
-            index(f"{vehicle.name}/{blade_name(b)}"), disc, stations, 2.0 * np.pi * b / rotor.blades,
-            joint + names_of_joints.index(f"{blade_name(b)}_pitch"), link.stiffness_n_m_per_rad,
-            link.damping_n_m_s_per_rad, rotor.blade.inertia_kg_m2[0], section,
+            body=index(f"{vehicle.name}/{blade_name(b)}"),
+            disc=disc,
+            stations=stations,
+            phase=2.0 * np.pi * b / rotor.blades,
+            pitch_joint=joint + names_of_joints.index(f"{blade_name(b)}_pitch"),
+            link_stiffness=link.stiffness_n_m_per_rad,
+            link_damping=link.damping_n_m_s_per_rad,
+            feather_inertia=rotor.blade.inertia_kg_m2[0],
+            section=section,
         )
         for b in range(rotor.blades)
-    ]  # fmt: skip
+    ]
     inflow = rotor.inflow
     lag = inflow.lag_s
     if lag is None:
@@ -89,13 +95,13 @@ def rotor_parts(
         )
         lag = inflow_lag(rotor, at_rest.inflow)
     wheel = Disc(
-        joint, rotor.area, rotor.sense, density, inflow.law, lag, inflow.delay_s,
-        inflow.bandwidth_rad_s, inflow.damping, rotor.swash_lag_s,
+        joint=joint, area=rotor.area, turns=rotor.sense, density=density, law=inflow.law, lag=lag, delay=inflow.delay_s,
+        frequency=inflow.bandwidth_rad_s, damping=inflow.damping, swash_lag=rotor.swash_lag_s,
     )  # fmt: skip
     surfaces = tuple(
         Surface(
-            fuselage, np.array(s.position_m), rotation_to(np.array(s.normal)), s.area_m2,
-            s.lift_slope_per_rad, density, disc if s.wake_share else -1, s.wake_share,
+            body=fuselage, p=np.array(s.position_m), q=rotation_to(np.array(s.normal)), area=s.area_m2,
+            slope=s.lift_slope_per_rad, density=density, disc=disc if s.wake_share else -1, wake_share=s.wake_share,
         )
         for s in helicopter.surfaces
     )  # fmt: skip

@@ -119,21 +119,21 @@ def system_from_scenario(scenario: Scenario) -> System:
         for r in e.internal_rotors
     )
     return System(
-        bodies,
-        cables,
-        welds,
-        tuple(range(len(model.vehicles))),
-        environment.gravity_m_s2,
-        propelling + stored,
-        drags,
-        environment.ground_m,
-        joints,
-        contacts,
-        tuple(parts.disc for _, parts in rotors),
-        tuple(blade for _, parts in rotors for blade in parts.blades),
-        tuple(surface for _, parts in rotors for surface in parts.surfaces),
-        {i: parts.tail for i, parts in rotors},
-        tuple(
+        bodies=bodies,
+        cables=cables,
+        welds=welds,
+        inputs=tuple(range(len(model.vehicles))),
+        gravity=environment.gravity_m_s2,
+        rotors=propelling + stored,
+        drags=drags,
+        ground=environment.ground_m,
+        joints=joints,
+        contacts=contacts,
+        discs=tuple(parts.disc for _, parts in rotors),
+        blades=tuple(blade for _, parts in rotors for blade in parts.blades),
+        surfaces=tuple(surface for _, parts in rotors for surface in parts.surfaces),
+        tails={i: parts.tail for i, parts in rotors},
+        forces=tuple(
             Force(
                 index(keys.body),
                 keys.type,
@@ -145,9 +145,9 @@ def system_from_scenario(scenario: Scenario) -> System:
             )
             for i, keys in enumerate(scenario.forces)
         ),
-        strands,
-        solids_from_scenario(scenario, model),
-        rigid_law(scenario),
+        strands=strands,
+        solids=solids_from_scenario(scenario, model),
+        rigid=rigid_law(scenario),
     )
 
 
@@ -188,9 +188,17 @@ def cable_of(keys: CableAttachment, index: Callable[[str], int]) -> Cable:
         ]
     breaking = np.inf if keys.breaking_load_n is None else keys.breaking_load_n
     return Cable(
-        index(keys.a), index(keys.b), keys.length_m, np.array(keys.a_point_m), np.array(keys.b_point_m),
-        tuple(through), keys.stiffness_n_per_m, keys.damping_n_s_per_m, breaking, keys.winch is not None,
-    )  # fmt: skip
+        a=index(keys.a),
+        b=index(keys.b),
+        length=keys.length_m,
+        r_a=np.array(keys.a_point_m),
+        r_b=np.array(keys.b_point_m),
+        through=tuple(through),
+        stiffness=keys.stiffness_n_per_m,
+        damping=keys.damping_n_s_per_m,
+        breaking_load=breaking,
+        winds=keys.winch is not None,
+    )
 
 
 def thrust_gain(scenario: Scenario, vehicle: str) -> float:
@@ -218,16 +226,16 @@ def propelling_rotors(scenario: Scenario, model: Model, i: int) -> tuple[Rotor, 
     thrust = thrust_gain(scenario, vehicle.name) * rotor_set(rotors).thrust_per_speed2
     return tuple(
         Rotor(
-            i,
-            axis,
-            hub,
-            spin,
-            thrust,
-            thrust * rotors.torque_per_thrust_m,
-            rotors.inertia_kg_m2,
-            rotors.drag_n_s2_per_m,
-            rotors.radius_m if scenario.environment.ground_effect else 0.0,
-            rotors.lag_s,
+            body=i,
+            axis=axis,
+            hub=hub,
+            spin=spin,
+            thrust=thrust,
+            torque=thrust * rotors.torque_per_thrust_m,
+            inertia=rotors.inertia_kg_m2,
+            drag=rotors.drag_n_s2_per_m,
+            radius=rotors.radius_m if scenario.environment.ground_effect else 0.0,
+            lag=rotors.lag_s,
         )
         for axis, hub, spin in zip(rotors.axes, rotors.positions, rotors.spins, strict=True)
     )

@@ -55,7 +55,7 @@ ROUNDING = 1e-6
 
 
 class PathPublisher:
-    """Where payloads (or single vehicles) have been."""
+    """Paths along which payloads (or single vehicles) have come."""
 
     def __init__(self, entities: Entities, names: list[str]) -> None:
         self._publishers = {n: entities.publisher(Path, f"{n}/path", qos.LATCHED) for n in names}

@@ -35,7 +35,7 @@ NEARBY, POLAR = 2000.0, 85.0
 
 
 class Earth:
-    """Where the world is.
+    """Place of the world on the earth, with its magnetic field and atmosphere.
 
     Attributes:
         field: magnetic, in the axes of the world (east, north, up), (3,) T. That of the origin: within some kilometres

@@ -1,4 +1,4 @@
-"""What inertial units feel, and their errors: noise, biases that wander, saturation."""
+"""Specific forces and rates of inertial units, and their errors: noise, biases that wander, saturation."""
 
 from __future__ import annotations
 

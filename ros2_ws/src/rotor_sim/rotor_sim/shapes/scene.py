@@ -1,4 +1,4 @@
-"""What moves in a picture of a world, as plain arrays."""
+"""Moving parts of a picture of a world, as plain arrays."""
 
 from __future__ import annotations
 

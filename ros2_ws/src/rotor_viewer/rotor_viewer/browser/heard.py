@@ -1,4 +1,4 @@
-"""What pages say: Viser hands on whatever a page sends, so every value is looked at before it is used."""
+"""Inputs from pages: Viser hands on whatever a page sends, so every value is looked at before it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where somebody is wanted at the time of a state, from references that come at other times."""
+"""References at the time of a state, from those that come at other times."""
 
 from __future__ import annotations
 

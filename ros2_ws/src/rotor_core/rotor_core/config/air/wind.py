@@ -70,7 +70,7 @@ class FrozenTurbulence:
 
 @dataclass(frozen=True)
 class Profile:
-    """How the steady wind grows with the height above the ground; ``steady_m_s`` is that at ``height_m``.
+    """Growth of the steady wind with the height above the ground; ``steady_m_s`` is that at ``height_m``.
 
     ``log``: ln(z / roughness_m), as over a surface of that roughness (0.0002 open sea, 0.03 grass, 0.5 suburbs),
     nothing below it. ``power``: (z / height_m) to ``exponent``.

@@ -26,7 +26,7 @@ MOST_SEGMENTS = 200
 
 @dataclass(frozen=True)
 class Wheel:
-    """What turns of a pulley, without friction about its axis.
+    """Rotating part of a pulley, without friction about its axis.
 
     ``mass_kg`` comes on top of that of the entity. ``inertia_kg_m2``: about the axis; of a solid disc if not given.
     """
@@ -70,7 +70,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Peg:
-    """What a cable may come to lie on: a cylinder (with ``radius_m`` 0 an edge), a ball, a box or a hull.
+    """Surface that a cable may wrap: a cylinder (with ``radius_m`` 0 an edge), a ball, a box or a hull.
 
     A cylinder between its two ends ``ends_m``; about ``middle_m`` a ball of ``radius_m``, a box of ``size_m``, or the
     hull of ``corners_m``, turned by ``rpy_deg``; in the axes of an entity or of the ``world``. Or an obstacle by its

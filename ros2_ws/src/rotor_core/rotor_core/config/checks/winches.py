@@ -1,4 +1,4 @@
-"""What winches are to do, against their limits."""
+"""Checks of the orders to winches against their limits."""
 
 from __future__ import annotations
 

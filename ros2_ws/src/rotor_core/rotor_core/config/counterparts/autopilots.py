@@ -50,7 +50,7 @@ class OnBoard:
 
 @dataclass(frozen=True)
 class Autopilot(Counterpart):
-    """What all autopilots in the loop have in common; each vehicle has one, the first is ``instance``.
+    """Common keys of autopilots in the loop; each vehicle has one, the first is ``instance``.
 
     ``listen``: address on which it is waited for; 0.0.0.0 lets other machines in. ``start``: vehicles are held where
     they begin until their autopilots are ``armed``, or only until they are ``answering``. ``boot_s``: of wall time for
@@ -102,7 +102,7 @@ class ArduPilotControl(Autopilot):
 
 @dataclass(frozen=True)
 class Sticks:
-    """What a remote control says from a time on: pulses of roll, pitch, throttle, yaw, then of switches."""
+    """Channels of a remote control from a time on: pulses of roll, pitch, throttle, yaw, then of switches."""
 
     channels_us: tuple[int, ...] = bounded(ge=800, le=2200)
     from_s: float = bounded(0.0, ge=0.0)

@@ -1,4 +1,4 @@
-"""What all controllers that are programs of others have in common."""
+"""Common keys of controllers that are programs of others."""
 
 from __future__ import annotations
 

@@ -224,11 +224,20 @@ def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) ->
                 raise ConfigError(f"{place}: {where}: must be {sign} {limit:g}, got {number:g}.")
 
 
-def mapping_of(tree: Tree, what: str) -> dict[str, Tree]:
-    """Keys and values of a mapping, copied."""
-    if not isinstance(tree.value, dict):
-        raise ConfigError(f"{tree.place}: {what}: must be a mapping of keys.")
-    return dict(tree.value)
+def mapping_of(tree: Tree, what: str, *, is_named: bool = False) -> dict[str, Tree]:
+    """Keys and values of a mapping, copied; ``is_named``: a file may give them, by ``use``.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if isinstance(tree.value, dict):
+        return dict(tree.value)
+    hint = ""
+    if is_named and isinstance(tree.value, str):
+        hint = f" Write `{{use: {tree.value}}}` for the shipped one."
+    raise ConfigError(
+        f"{tree.place}: {what}: must be a mapping of keys, got {describe(tree.value)}.{hint}"
+    )
 
 
 def check_schema(tree: Tree) -> None:

@@ -1,4 +1,4 @@
-"""What the visualizer draws, as a topic: nothing is computed while nobody listens."""
+"""Scene that the visualizer draws, as a topic: nothing is computed while nobody listens."""
 
 from __future__ import annotations
 
