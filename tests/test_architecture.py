@@ -37,6 +37,19 @@ def test_every_equation_tag_stands_in_the_theory():
     assert not unused, f"numbered in docs/theory but in no code: {sorted(unused)}"
 
 
+def test_docstrings_begin_with_the_thing():
+    """Not with a question: `Distance of ...`, not `How far ...`. Of what is public."""
+    asking = re.compile(r"(What|How|Whether|Who|Where|When|Why)\b")
+    found = []
+    for path in (ROOT / "ros2_ws" / "src").glob("*/rotor*/**/*.py"):
+        tree = ast.parse(path.read_text())
+        made = [n for n in ast.walk(tree) if isinstance(n, (ast.ClassDef, ast.FunctionDef))]
+        for node in [tree, *(n for n in made if not n.name.startswith("_"))]:
+            if asking.match(ast.get_docstring(node) or ""):
+                found.append(f"{path.name}: {getattr(node, 'name', 'module')}")
+    assert not found, found
+
+
 def test_files_named_in_docs_exist():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

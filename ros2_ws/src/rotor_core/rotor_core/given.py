@@ -10,7 +10,7 @@ from rotor_core.errors import ContractError
 
 
 def numbers(name: str, value: Any, *shape: int | None) -> np.ndarray:
-    """What was given as an array of floats: one of its own, which does not change with what was given.
+    """A copy of what was given, as an array of floats.
 
     Args:
         name: what it is, for the message.

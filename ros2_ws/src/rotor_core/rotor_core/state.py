@@ -153,7 +153,7 @@ def blended(here: np.ndarray, there: np.ndarray, share: float, attitude: int = Q
 
 
 def rows_of(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Where among names the wanted ones are.
+    """Places of the wanted names among all.
 
     Raises:
         UnknownNameError: one is missing; ``what`` it is missing in.

@@ -338,7 +338,7 @@ class Flight:
 
     @property
     def all_events(self) -> list[Event]:
-        """What had happened before the first row and still stands, then what happened in the flight."""
+        """Events before the first row of which something still stands, then those of the flight."""
         return [*self.past, *self.events]
 
     @property

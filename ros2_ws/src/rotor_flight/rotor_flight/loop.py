@@ -53,7 +53,7 @@ class ClosedLoop:
         self._told = states
 
     def following(self, times: np.ndarray) -> tuple[list[Plan | None], np.ndarray]:
-        """What teams follow at ascending times, s, from the first on until somebody begins something else.
+        """Plans of teams at ascending times, s, from the first on until somebody begins something else.
 
         Returns:
             Plan of every team (None: none, or its vehicles fly alone), and the time since its start at each of the

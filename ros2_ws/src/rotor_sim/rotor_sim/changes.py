@@ -44,7 +44,7 @@ class ComingChanges:
             self._next += 1
 
     def places(self, elapsed: np.ndarray) -> list[int]:
-        """Where among times in ascending order, (n,) s after the beginning, something will be due, each once."""
+        """Places among ascending times, (n,) s after the beginning, at which something will be due, each once."""
         found = np.searchsorted(elapsed + SAME_TIME, [c.at_s for c in self._coming[self._next :]])
         return [int(i) for i in np.unique(found) if i < len(elapsed)]
 

@@ -56,7 +56,7 @@ class Lateness:
         self._begun = self._read()
 
     def cause(self) -> str:
-        """Where most of the time since then went."""
+        """Cause that took most of the time since then."""
         whole, worked, without = (
             now - then for now, then in zip(self._read(), self._begun, strict=True)
         )

@@ -25,13 +25,13 @@ CAPTURE = Capture("rotor_", VALUES)
 
 
 def described(simulation: Simulation) -> dict[str, Any]:
-    """What a world like this one is built from, as plain values."""
+    """Parts from which a world like this one is built, as plain values."""
     scenario = {"scenario": dump_scenario(simulation.scenario), "seed": simulation.seed}
     return scenario | structure(simulation)
 
 
 def structure(simulation: Simulation) -> dict[str, Any]:
-    """What may differ between worlds of one scenario, as plain values."""
+    """Structure that may differ between worlds of one scenario, as plain values."""
     system = simulation.engine.system
     return {
         "welds": [[w.parent, w.child, list(w.p), list(w.q), w.follows] for w in system.welds],

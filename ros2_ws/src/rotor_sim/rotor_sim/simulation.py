@@ -660,7 +660,7 @@ class Simulation:
         return self.motion.copy()
 
     def wind_ahead(self, first: int, end: int) -> np.ndarray:
-        """What the air will do in control periods ``first`` to ``end``, for loops that act by themselves.
+        """Air in control periods ``first`` to ``end``, for loops that act by themselves.
 
         Call it once for every period, in order; see :meth:`act`.
 

@@ -29,7 +29,7 @@ FOLLOW = ("setpriv", "--pdeathsig", "INT", "--")
 
 
 def how_ended(code: int) -> str:
-    """How a process ended, in words, by its exit code."""
+    """End of a process in words, by its exit code."""
     if code == 0:
         return "was ended from outside (code 0)"
     if code > 0:

@@ -115,7 +115,7 @@ class IsolatedInstance:
 
 
 def serve(words: str, memory: str, ask: str, answer: str) -> None:
-    """What the process does: load, then a step per word until nobody asks any more."""
+    """Work of the process: load, then a step per word until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: whoever started this ends it
     parent, path, n_team, parameters, latency = json.loads(words)
     end_with(parent)

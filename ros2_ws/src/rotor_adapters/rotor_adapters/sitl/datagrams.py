@@ -38,7 +38,7 @@ class DatagramLink(Link):
             self._socket.sendto(data, address)
 
     def next_datagram(self, patience: float) -> tuple[bytes, tuple] | None:
-        """What comes next, and from where; None where nothing comes within ``patience`` s."""
+        """The next message and its sender; None where nothing comes within ``patience`` s."""
         assert self._socket is not None
         end = wall.monotonic() + patience
         while True:

@@ -55,7 +55,7 @@ class Fleet:
         return True
 
     def sample(self, states: np.ndarray, k: int) -> Sequence[Sample]:
-        """What all vehicles sense in period k, in the order of laws and of their vehicles."""
+        """Samples of all vehicles in period k, in the order of laws and of their vehicles."""
         return [sample for law in self.laws for sample in law.senses.sample(states, k)]
 
     def ask(self, states: np.ndarray) -> None:

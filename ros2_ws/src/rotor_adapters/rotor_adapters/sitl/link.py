@@ -94,7 +94,7 @@ class Link(ABC):
         """Let go of the connection, and listen no more."""
 
     def receive(self, connection: socket.socket, patience: float) -> tuple[bytes, tuple] | None:
-        """What comes next, and from where; None where nothing comes within ``patience`` s.
+        """The next message and its sender; None where nothing comes within ``patience`` s.
 
         Raises:
             OSError: as of the socket, which does not block.
@@ -113,7 +113,7 @@ class Link(ABC):
 
 
 def said_by(error: Exception) -> str:
-    """What one of :data:`NO_ADDRESS` says, without its number."""
+    """Text of one of :data:`NO_ADDRESS`, without its number."""
     return getattr(error, "strerror", None) or str(error)
 
 

@@ -148,7 +148,7 @@ class Senses:
             instruments.reset()
 
     def sample(self, states: np.ndarray, k: int, since: float | None = None) -> list[Sample]:
-        """What each vehicle senses in period k of a flight, for ``states`` (N, 19).
+        """Samples of each vehicle in period k of a flight, for ``states`` (N, 19).
 
         ``since``: s since the last sample; left out: a period.
         """

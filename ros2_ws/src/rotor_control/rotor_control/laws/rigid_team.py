@@ -83,7 +83,7 @@ def allocation_by_rotors(A: np.ndarray, sets: Sequence[RotorSet]) -> np.ndarray:
 
 
 def team_limits(allocation: np.ndarray, sets: Sequence[RotorSet]) -> tuple[np.ndarray, np.ndarray]:
-    """What a wrench of the structure asks of every rotor of its team, and what is left for it (C.37).
+    """Demand of a wrench of the structure on every rotor of its team, and what is left for it (C.37).
 
     Args:
         allocation: (4 n, 5), as of :func:`allocation_by_moments`.

@@ -166,7 +166,7 @@ class Clearances:
         taut: np.ndarray,
         joints: np.ndarray | None = None,
     ) -> list[Change]:
-        """What :meth:`see` sees, in the order of the states, without place and exact time: :meth:`meeting` finds them.
+        """Changes that :meth:`see` sees, in the order of the states, without place and exact time (:meth:`meeting`).
 
         That takes a quarter of a millisecond each, which a loop in real time must spread.
         """
@@ -272,7 +272,7 @@ class Clearances:
         self.meeting((0, (0.0, anywhere, taut), (1.0, anywhere, taut), True))
 
     def meeting(self, change: Change) -> Meeting:
-        """When and where, between two states."""
+        """Time and place of a meeting between two states."""
         group, there, here, begins = change
         t, states, taut = here
         cables = {int(self._owners[o, compiled.OWNER_CABLE]) for o in self._groups[group, :2]}

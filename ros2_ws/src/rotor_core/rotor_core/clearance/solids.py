@@ -145,7 +145,7 @@ def payload_solid(payload: Payload, body: int) -> Solid:
 
 
 def obstacle_solids(obstacle: Obstacle) -> list[Solid]:
-    """What an obstacle consists of, in W."""
+    """Solids of an obstacle, in W."""
     R, p = quat2mat(wxyz_from_rpy_deg(obstacle.rpy_deg)), np.array(obstacle.position_m)
     shape = obstacle.shape
     if isinstance(shape, BallObstacle):
@@ -196,7 +196,7 @@ def cable_solids(
 
 
 def depth_inside(payload: Payload, point: np.ndarray) -> float:
-    """How deep a point lies inside a payload, along the axes of its shape, m; not above 0 on its surface."""
+    """Depth of a point inside a payload, along the axes of its shape, m; not above 0 on its surface."""
     points, radius = corners(payload)
     low, high = points.min(axis=0) - radius, points.max(axis=0) + radius
     if radius:

@@ -220,7 +220,7 @@ def marker(of: str = "") -> Path:
 
 
 def how_cached() -> str:
-    """What of the kernels of these sources is on disk, in words."""
+    """Kernels of these sources on the disk, in words."""
     if marker().exists():
         return "in the cache"
     some = marker().parent.exists()

@@ -72,7 +72,7 @@ def seconds_between(start: Time, end: Time) -> float:
 
 
 def refusal_of_start(now: Time, start: Time) -> str:
-    """Why what is to begin at ``start`` cannot be flown: it has the time of another clock. Empty if it can."""
+    """Reason why what is to begin at ``start`` cannot be flown: it has the time of another clock. Empty if it can."""
     ahead = seconds_between(now, start)
     if ahead <= LONGEST_WAIT:
         return ""

@@ -8,7 +8,7 @@ RUNNING = "running"
 
 
 def under_way(step: object, kind: object) -> str:
-    """What is said of a mission that had not ended when its flight did."""
+    """Words on a mission that had not ended when its flight did."""
     return f"step {step} ({kind}) was under way when the flight ended"
 
 

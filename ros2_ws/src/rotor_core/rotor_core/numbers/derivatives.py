@@ -29,7 +29,7 @@ def as_variable(number: Any) -> Any:
 
 
 def size_of(number: Any) -> float:
-    """How large a number is, for those who ask whether they are done: with derivatives, also by a share of these."""
+    """Size of a number, for those who ask whether they are done: with derivatives, also by a share of these."""
     return abs(number)
 
 

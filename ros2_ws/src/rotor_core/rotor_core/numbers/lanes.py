@@ -76,7 +76,7 @@ if COMPILED:
             super().__init__(name=f"lane flags({WIDTH})")
 
         def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-            """How well a value of another type can stand for one."""
+            """Fitness of a value of another type to stand for one."""
             return Conversion.safe if isinstance(other, types.Boolean) else None
 
         def unify(self, typingctx: Any, other: Any) -> Any:

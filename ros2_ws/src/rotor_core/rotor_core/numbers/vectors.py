@@ -37,7 +37,7 @@ if COMPILED:
             self.vector = ir.VectorType(DOUBLE, width)
 
         def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-            """How well a value of another type can stand for one."""
+            """Fitness of a value of another type to stand for one."""
             return Conversion.safe if isinstance(other, types.Number) else None
 
         def unify(self, typingctx: Any, other: Any) -> Any:

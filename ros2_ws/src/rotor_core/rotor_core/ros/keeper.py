@@ -71,7 +71,7 @@ class Keeper:
         node.create_service(Save, "~/save", self._serve)
 
     def saved(self, scenario: Scenario) -> tuple[dict[str, Any], Keep] | None:
-        """What the parameter ``resume`` names; None: nothing. Only the first world of a node goes on from it.
+        """State that the parameter ``resume`` names; None: nothing. Only the first world of a node goes on from it.
 
         Raises:
             ConfigError: there is no such file, or it is one of another scenario or version.

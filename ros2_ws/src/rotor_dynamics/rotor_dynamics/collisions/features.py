@@ -114,7 +114,7 @@ def core_gap(world, a, b):
 
 @inlined
 def show_disc(world, h, n, first):
-    """What a hull with a disc shows along n, into ``scratch`` from ``first``: its number of corners."""
+    """Corners that a hull with a disc shows along n, into ``scratch`` from ``first``; their number."""
     row, number = world.hulls[h], world.hull_int[h]
     axis, radius = get3(row, memory.HULL_AXIS_W), row[memory.HULL_DISC]
     along = dot(axis, n)
@@ -148,7 +148,7 @@ def show_disc(world, h, n, first):
 
 @inlined
 def show(world, h, n, first):
-    """What a hull shows along n: corners around it, counter-clockwise about n, into ``scratch``; their number."""
+    """Corners that a hull shows along n, counter-clockwise about n, into ``scratch``; their number."""
     row, number = world.hulls[h], world.hull_int[h]
     count = 0
     if row[memory.HULL_DISC] > 0.0:
@@ -490,7 +490,7 @@ def between_edges(world, n):
 
 @inlined
 def sphere_gap(world, a, b):
-    """What two placed hulls are apart at least, by the spheres around them."""
+    """Least distance of two placed hulls, by the spheres around them."""
     centre = get3(world.hulls[a], memory.HULL_CENTRE_W)
     reach = world.hulls[a, memory.HULL_REACH]
     other = get3(world.hulls[b], memory.HULL_CENTRE_W)

@@ -109,7 +109,7 @@ def prepare(world, state, i):
 
 @inlined
 def along(world, rows, i, j, linear, angular):
-    """How b moves past a at touch i along its direction j, by two columns of ``rows``."""
+    """Motion of b past a at touch i along its direction j, by two columns of ``rows``."""
     row, number = world.touches[i], world.touch_int[i]
     a, b = number[memory.TOUCH_BODY_A], number[memory.TOUCH_BODY_B]
     d = get3(row, memory.DIRECTIONS + 3 * j)
@@ -204,7 +204,7 @@ def rub(world, i):
 
 @inlined
 def cable_rate(world, k, linear, angular):
-    """How much faster cable k gets longer by two columns of the row CORRECTION, m/s."""
+    """Change of the rate at which cable k gets longer, by two columns of the row CORRECTION, m/s."""
     rows = world.slopes[memory.CORRECTION]
     routed = world.constraint_int[k, memory.ROUTED]
     if routed != 0:
@@ -333,7 +333,7 @@ def respond(ints, floats, world, n, n_cables):
 
 @inlined
 def lacks(world, i, j):
-    """What the regularized equation of touch i along its direction j lacks, m/s."""
+    """Residual of the regularized equation of touch i along its direction j, m/s."""
     row = world.touches[i]
     soft = SOFT * row[memory.MOBILITY + 4 * j] * row[memory.FOUND + j]
     return -speed_now(world, i, j) - soft

@@ -63,7 +63,7 @@ def most_travel(world, h):
 
 @inlined
 def note_travels(world, h):
-    """How far any point of each hull can go in a trial step of length h."""
+    """Farthest way of any point of each hull in a trial step of length h."""
     for i in range(world.head[memory.N_HULLS]):
         squared, around = squares_of(world, i)
         world.hulls[i, memory.HULL_TRAVEL] = SPARE * h * (sqrt(squared) + sqrt(around))

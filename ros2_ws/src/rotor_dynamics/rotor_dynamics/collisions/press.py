@@ -199,7 +199,7 @@ def way_of(world, i, side, h):
 
 @inlined
 def classify(world, i, h, pressed):
-    """Whether touch i counts, and how it comes (N.4); its ways over half the step in place of speeds (N.9)."""
+    """Kind of touch i: if it counts, and how it comes (N.4); its ways over half the step in place of speeds (N.9)."""
     row = world.touches[i]
     gap = row[memory.TOUCH_GAP]
     n = get3(row, memory.DIRECTIONS)

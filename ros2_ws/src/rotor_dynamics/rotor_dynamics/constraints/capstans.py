@@ -109,7 +109,7 @@ def given_off(world, i, p, state, slope):
 
 @inlined
 def measure_capstan(world, c, state, slope):
-    """How fast the cable slides over capstan c, its free acceleration, grips, and what holds it (W.13)."""
+    """Sliding speed of the cable over capstan c, its free acceleration, grips, and what holds it (W.13)."""
     r, p = world.route_int[c, memory.RUBBED_BY] - 1, rubbing_pin(world, c)
     shift = world.route_int[c, memory.FIRST_GRIP] - world.route_int[r, memory.FIRST_GRIP]
     row = world.constraints[world.route_int[c, memory.ROUTE_CONSTRAINT]]
@@ -234,7 +234,7 @@ def pull_sliding(ints, floats, n, m, which_slope):
 
 @linked(*WORLD, part=PART)
 def watch_capstans(ints, floats):
-    """How far every capstan is from its next change, of the tensions now: it rises through zero (W.16)."""
+    """Measure of the next change of every capstan, of the tensions now: it rises through zero (W.16)."""
     world = memory.views(ints, floats)
     before = 0.0
     for c in range(cable_routes(world), world.head[memory.N_ROUTES]):

@@ -38,7 +38,7 @@ faces, of lines along edges. It is longer than rounding up to 300 km from the or
 
 @inlined
 def height(world, f, place):
-    """How far a place is above the plane of face f, m."""
+    """Height of a place above the plane of face f, m."""
     return (
         dot(get3(world.facets[f], memory.FACET_NORMAL), place)
         - world.facets[f, memory.FACET_HEIGHT]
@@ -82,7 +82,7 @@ def put_edge(row, j, right, left):
 
 @inlined
 def in_plane(world, h, place, right, along, across):
-    """Where a place in the plane beyond edge h is once unfolded."""
+    """Unfolded place of one in the plane beyond edge h."""
     away = sub(place, get3(world.edges[h], memory.EDGE_FROM))
     s = dot(away, get3(world.edges[h], memory.EDGE_ALONG))
     t = dot(away, get3(world.edges[h], memory.EDGE_BEYOND))
@@ -147,13 +147,13 @@ def unfolded_ends(world, b):
 
 @inlined
 def left_of(p, u, x, y):
-    """How far a point is to the left of the line from p along u."""
+    """Distance of a point to the left of the line from p along u."""
     return u[0] * (y - p[1]) - u[1] * (x - p[0])
 
 
 @inlined
 def bend_place(world, b, j, p, u):
-    """Where the straight line crosses the edge of bend j, in the axes of the polyhedron."""
+    """Point at which the straight line crosses the edge of bend j, in the axes of the polyhedron."""
     row, h = world.polyhedra[b], crossed(world.polyhedron_int[b], j)
     at = memory.UNFOLDED + 4 * j
     right, left = left_of(p, u, row[at], row[at + 1]), left_of(p, u, row[at + 2], row[at + 3])
@@ -183,7 +183,7 @@ def highest(world, b, place, way, onwards):
 
 @linked(*WORLD, INT, part=PART)
 def look_at_line(ints, floats, b):
-    """How far the straight line from p to q goes below the surface, m (negative: how far it passes above) (W.23).
+    """Depth of the straight line from p to q below the surface, m (negative: height above it) (W.23).
 
     The lowest point of the upper envelope of its heights above all faces, found from both sides, into WAY_CHANGE; the
     faces by which it goes down there and rises again into GOES_DOWN and RISES, one face where it is lowest at an end.
@@ -263,7 +263,7 @@ def look_at_ends(world, b):
 
 @inlined
 def look_at_corners(world, b, p, u):
-    """How far the straight line is from the corners between which it passes (W.22)."""
+    """Distance of the straight line from the corners between which it passes (W.22)."""
     row, number = world.polyhedra[b], world.polyhedron_int[b]
     for j in range(number[memory.N_BENDS]):
         at = memory.UNFOLDED + 4 * j
@@ -348,7 +348,7 @@ def read_way(world, b, i, p_dot, p_ddot, q_dot, q_ddot, state):
 
 @linked(*WORLD, INT, ROWS, part=PART)
 def write_bends(ints, floats, b, places):
-    """Where a cable bends over the edges of polyhedron b, in its axes, m: one row per bend."""
+    """Points at which a cable bends over the edges of polyhedron b, in its axes, m: one row per bend."""
     world = memory.views(ints, floats)
     p, _, u, _ = unfolded_ends(world, b)
     for j in range(world.polyhedron_int[b, memory.N_BENDS]):

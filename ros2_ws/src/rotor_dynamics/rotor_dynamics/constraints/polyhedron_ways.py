@@ -15,7 +15,7 @@ SAME = 1e-9
 
 
 def ways_over(p: np.ndarray, q: np.ndarray, polyhedron: Polyhedron) -> list[np.ndarray]:
-    """Where the shortest ways from p to q, each of all near it, bend over the edges of a polyhedron.
+    """Bends over the edges of a polyhedron of the shortest ways from p to q, each of all near it.
 
     Args:
         p, q: (3,) m in the axes of the polyhedron, both outside.

@@ -138,7 +138,7 @@ def clear_grips(world, r):
 
 @inlined
 def respond_grips(world, r):
-    """What the bodies that route r grips turn by for its pull."""
+    """Turning of the bodies that route r grips for its pull."""
     for g in range(world.route_int[r, memory.FIRST_GRIP], world.route_int[r, memory.END_GRIP]):
         grip = world.grips[g]
         J_inverse = get9(world.bodies[world.grip_int[g, memory.GRIP_BODY]], memory.INV_INERTIA)
@@ -319,7 +319,7 @@ def along_route(world, r, e, tree):
 
 @inlined
 def couple_free(world, i, g, n):
-    """What the body of grip g (of the i-th listed constraint, a route) makes of A."""
+    """Contribution of the body of grip g (of the i-th listed constraint, a route) to A."""
     b = world.grip_int[g, memory.GRIP_BODY]
     linear = scale(world.bodies[b, memory.INV_MASS], get3(world.grips[g], memory.GRIP_LINEAR))
     turned = get3(world.grips[g], memory.GRIP_RESPONSE)
@@ -345,7 +345,7 @@ def couple_free(world, i, g, n):
 
 @inlined
 def couple_tree(world, i, tree, n):
-    """What a tree makes of A with the i-th listed constraint, a route."""
+    """Contribution of a tree to A with the i-th listed constraint, a route."""
     k = world.order[0, i]
     respond_route(world, world.constraint_int[k, memory.ROUTED] - 1, tree)
     for j in range(n):

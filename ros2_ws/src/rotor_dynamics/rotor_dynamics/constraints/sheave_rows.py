@@ -203,7 +203,7 @@ def arc_of(world, i):
 
 @inlined
 def leaves(world, n, i, part, j, known, omega):
-    """Where the cable leaves sheave i it is tangent, and as steep as where it comes."""
+    """Equations where the cable leaves sheave i: tangent, and as steep as where it comes."""
     u, changes, moving = known
     x, radius = world.sheave_int[i, memory.WAY_AT], world.sheaves[i, memory.SHEAVE_RADIUS]
     T, Z, N = slopes_at(world, i, 1)
@@ -222,7 +222,7 @@ def leaves(world, n, i, part, j, known, omega):
 
 @inlined
 def comes(world, n, j, part, i, known, omega):
-    """Where the cable comes to sheave j it is tangent, and as steep as it lies; on an edge both points are one."""
+    """Equations where the cable comes to sheave j: tangent, and as steep as it lies; on an edge both points are one."""
     u, changes, moving = known
     y, radius = world.sheave_int[j, memory.WAY_AT], world.sheaves[j, memory.SHEAVE_RADIUS]
     T, Z, N = slopes_at(world, j, 0)
@@ -265,7 +265,7 @@ def straight(world, a, b):
 
 @inlined
 def derive(world, first, last, n, state, moving):
-    """What is left of the equations of the way from point ``first`` to ``last``, and their derivatives (W.17).
+    """Residuals of the equations of the way from point ``first`` to ``last``, and their derivatives (W.17).
 
     ``moving``: how fast that changes by the motion of the bodies, instead of what is left.
     """
@@ -406,7 +406,7 @@ def read_row(world, first, last, n, state):
 
 @inlined
 def watch_row(world, first, last, state):
-    """How far sheaves on which the cable does not lie are from that, and the largest measure of a change.
+    """Distance of sheaves on which the cable does not lie from that, and the largest measure of a change.
 
     Each is looked at from the straight part that passes its axis, of several the one that is nearest to it.
     """

@@ -78,7 +78,7 @@ def face(world, i, first, state):
 
 @inlined
 def across(p, p_dot, free_p, q, q_dot, free_q, radius):
-    """What motion across the plane of a ball adds to the second derivative of the way over it (W.20).
+    """Part of the second derivative of the way over a ball from motion across its plane (W.20).
 
     Not a number where the cable is about to slip over the ball.
     """
@@ -206,7 +206,7 @@ def watch(world, i, p, q):
 
 @inlined
 def off_the_end(first, last):
-    """How far from the middle of a cylinder all that lies on it is, of contacts at two heights.
+    """Distance from the middle of a cylinder of all that lies on it, of contacts at two heights.
 
     The straight line that a cable becomes which slips off passes the axis between the two: not on the cylinder either.
     """

@@ -32,7 +32,7 @@ def ground_factor(height, radius):
 
 @inlined
 def sum_rotors(world):
-    """What the rotors of every body do by their speeds alone: wrench (R.1); stored momentum and its rate (R.2)."""
+    """Effect of the rotors of every body by their speeds alone: wrench (R.1); stored momentum and its rate (R.2)."""
     for b in range(world.head[memory.N_BODIES] + world.head[memory.N_JOINTS]):
         force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         spin, spin_dot = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

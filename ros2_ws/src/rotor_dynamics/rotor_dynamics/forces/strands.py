@@ -55,7 +55,7 @@ def place_of(world, state, b, point):
 
 @inlined
 def strand_bend(world, state, k):
-    """What the bend of a cable at the mass of force k does to it and to its two neighbours (S.5)."""
+    """Forces of the bend of a cable at the mass of force k on it and its two neighbours (S.5)."""
     row, numbers = world.force_int[k], world.forces[k]
     for side in range(2):  # a piece that is cut does not bend
         piece = int(numbers[memory.FORCE_PARAMETERS + 7 + side])

@@ -359,7 +359,7 @@ def taut_digest(world):
 
 @linked(*WORLD, FLOAT, FLAG, part=PART)
 def feel(ints, floats, t, quiet):
-    """What touches where a state has been set, at time t, presses from there on, before any step is taken (N.14).
+    """Let what touches where a state has been set, at time t, press from there on, before any step is taken (N.14).
 
     Forces of contact are those of steps: a first step tells them, and is not taken. With them it is asked again which
     cables pull, until both agree; those that let go are logged unless ``quiet``. Accelerations and tensions at t are

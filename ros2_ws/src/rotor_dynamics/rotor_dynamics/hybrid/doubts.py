@@ -68,7 +68,7 @@ def doubt_anchors(world, before, t):
 
 @inlined
 def scale_of(world, kind, k):
-    """What a guard is measured by: 1 m, 1 rad, or a tension, N."""
+    """Scale of a guard: 1 m, 1 rad, or a tension, N."""
     if kind == REACHES_LENGTH or kind == TURNS:
         return 1.0 + 0.0 * world.constraints[k, memory.GAP]
     if kind == BREAKS:

@@ -86,7 +86,7 @@ def far_away(positions: np.ndarray) -> str:
 
 
 def lost_way(world: memory.World) -> int:
-    """Why it is not known how a cable lies on a box or hull (WAY_LOST), or 0."""
+    """Reason why the way of a cable over a box or hull is not known (WAY_LOST), or 0."""
     return int(world.polyhedron_int[:, memory.WAY_LOST].max(initial=0))
 
 

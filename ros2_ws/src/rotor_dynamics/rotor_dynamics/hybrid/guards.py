@@ -126,7 +126,7 @@ def breaks(world, k):
 
 @inlined
 def allowance(world, k):
-    """What the measure of the next change of cable or capstan k may rise to without a change.
+    """Value to which the measure of the next change of cable or capstan k may rise without a change.
 
     A capstan that was chosen at rest may stand a little beyond its limit, of speeds that count as none.
     """

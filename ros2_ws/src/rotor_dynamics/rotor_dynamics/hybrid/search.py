@@ -45,7 +45,7 @@ def bracket(world, kind, cable, when, h):
 
 @inlined
 def tolerance_of(world, kind, cable, value_high):
-    """How near to zero the guard of a located change is."""
+    """Tolerance to which the guard of a located change is zero."""
     if kind == REACHES_LENGTH:
         return ROOT_GAP
     if kind == TURNS:

@@ -89,7 +89,7 @@ def _faces(points: np.ndarray) -> np.ndarray:
 
 
 def flush_of(points: np.ndarray, reach: float) -> float:
-    """How far corners of one face of a hull may lie behind each other, m.
+    """Distance by which corners of one face of a hull may lie behind each other, m.
 
     Args:
         points: of the hull, (n, 3).

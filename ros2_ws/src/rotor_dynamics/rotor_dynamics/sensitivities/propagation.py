@@ -170,5 +170,5 @@ class Variations:
 
     @property
     def doubt(self) -> Doubt | None:
-        """Where the derivatives may not exist; None: nothing is known."""
+        """Reason for which the derivatives may not exist; None: nothing is known."""
         return doubt_of(memory.world_of(self._parts[0][0], self._parts[0][1][:, 0].copy()))

@@ -182,7 +182,7 @@ def air_arguments(actuators: Actuators, engine: Engine) -> tuple:
 
 
 def motor_arguments(actuators: Actuators, power: PowerSupply) -> tuple:
-    """Whether thrust drifts, its rates, what is left of it; whether there are trains, and arguments of ``supply``."""
+    """Arguments of drifting thrust (if any, rates, what is left) and of ``supply`` (if there are trains)."""
     trains = len(power.trains) > 0, power.arguments(actuators)
     return actuators.drifts, actuators.gain_rates, actuators.drifted, *trains
 

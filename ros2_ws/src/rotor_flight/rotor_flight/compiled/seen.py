@@ -20,7 +20,7 @@ NO_ERRORS = NO_ROWS, NO_ROWS, NO_NUMBERS, NO_ROWS
 
 
 def sensor_arguments(simulation: Simulation, periods: int) -> tuple:
-    """How a world is seen in its next periods, for :func:`rotor_flight.compiled.flights.fly_world`.
+    """Arguments of the sensing of a world in its next periods, for :func:`rotor_flight.compiled.flights.fly_world`.
 
     The same steps in the same order as :meth:`Simulation.sense`.
     """

@@ -37,7 +37,7 @@ class Inputs:
 
     @property
     def n_winches(self) -> int:
-        """How many of the inputs are accelerations."""
+        """Number of the inputs that are accelerations."""
         return len(self.hover) - self.n_rotors
 
     def of_world(self, inputs: np.ndarray) -> np.ndarray:

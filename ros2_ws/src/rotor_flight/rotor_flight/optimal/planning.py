@@ -170,7 +170,7 @@ class Planning:
         return clearance_term(self.scenario, self.shooting, self.task.clearance_m)
 
     def problem(self, haste: float | None = None) -> Problem:
-        """What is minimized, with what must hold; ``haste``: cost of a second, default that of the task."""
+        """The problem: cost, and constraints; ``haste``: cost of a second, default that of the task."""
         task, count = self.task, self.task.periods
         terms: list[list[Term]] = [[] for _ in range(count + 1)]
         root = np.sqrt(task.duration_s / count)

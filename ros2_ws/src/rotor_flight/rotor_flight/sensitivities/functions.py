@@ -68,7 +68,7 @@ class FlightFunction:
         return sensitivities(scenario, self.parameters, self._duration)
 
     def value_and_jacobian(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is read, and its derivative, (..., n_parameters); the last ones are remembered.
+        """Value of what is read, and its derivative, (..., n_parameters); the last ones are remembered.
 
         Raises:
             ConfigError: a value that the scenario refuses.

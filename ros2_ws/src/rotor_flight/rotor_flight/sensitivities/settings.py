@@ -110,7 +110,7 @@ def _has_no_leap(here: np.ndarray, change: np.ndarray, fourth: np.ndarray) -> bo
 
 
 def with_neighbours(take: Callable[[Points], Taken]) -> Taken:
-    """What is taken of neighbours to both sides, or to that on which there are scenarios.
+    """Values of neighbours to both sides, or to that on which there are scenarios.
 
     Raises:
         ConfigError: that of both sides, where there are none on either.

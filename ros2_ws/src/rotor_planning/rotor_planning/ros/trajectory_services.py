@@ -103,7 +103,7 @@ def step_pose(request: StepPose.Request) -> Make:
 
 
 def hover(request: Hover.Request) -> Make:
-    """Where what moves now comes to rest, or at a given place."""
+    """Hover where what moves now comes to rest, or at a given place."""
 
     def make(reference: np.ndarray) -> Plan:
         if request.here:

@@ -163,7 +163,7 @@ class KeepOut:
                 )
 
     def rows(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray, Nearness | None]:
-        """What a curve must satisfy next, as ``rows @ coefficients <= limits``, and the nearest pair that is too near.
+        """Next constraints of a curve, as ``rows @ coefficients <= limits``, and the nearest pair that is too near.
 
         Args:
             coefficients: (m, 3, n), ascending powers of the normalised time of each segment.

@@ -22,7 +22,7 @@ class DiskSync:
         self._asked = self._waiting = 0.0
 
     def ask(self) -> None:
-        """What has been written up to now shall be on the disk soon.
+        """Ask that what has been written up to now be on the disk soon.
 
         Raises:
             OSError: an earlier attempt failed.

@@ -55,7 +55,7 @@ class CableRows:
     ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def whole(self, stamps: np.ndarray) -> np.ndarray:
-        """Whether each cable is neither cut nor broken, (n, n_cables)."""
+        """True where a cable is neither cut nor broken, (n, n_cables)."""
         if not len(self.ends):
             return np.ones((len(stamps), self.tensions.shape[1]), bool)
         return np.asarray(stamps)[:, None] < self.ends

@@ -94,7 +94,7 @@ class SingleCommands:
         return any(len(times) for times in self._times)
 
     def at(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What acts at ascending times, ns.
+        """Commands that act at ascending times, ns.
 
         Returns:
             Commands (n, n_vehicles, 4), NaN until every vehicle has got one, and efforts (n, n_joints), which end with

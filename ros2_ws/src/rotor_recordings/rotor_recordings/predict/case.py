@@ -378,7 +378,7 @@ class _Replay:
         return self._events
 
     def sample(self, time: float) -> dict[str, np.ndarray]:
-        """What is written of one instant."""
+        """Samples of one instant."""
         engine = self.engine
         m = State(engine.update_kinematics())
         away, moves = _from_frames(m.array, self._middles)

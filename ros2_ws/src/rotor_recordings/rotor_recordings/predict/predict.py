@@ -140,7 +140,7 @@ REMEMBERED = 1.0
 
 
 def untold_orders(scenario: Scenario) -> str:
-    """What makes a flight depend on orders that nobody records; empty: nothing does."""
+    """Reason why a flight depends on orders that nobody records; empty: it does not."""
     names = zip(scenario.model.cable_names, scenario.model.cables, strict=True)
     winding = [name for name, cable in names if cable.winch]
     return (
@@ -149,7 +149,7 @@ def untold_orders(scenario: Scenario) -> str:
 
 
 def orders_in(record: Flight) -> list[Event]:
-    """What was cut, attached and released in a flight by somebody else than its scenario, in the order of time."""
+    """Cuts, grips and releases of a flight by somebody else than its scenario, in the order of time."""
     scenario, start = record.scenario, float(record.time[0]) - record.begun
     period = scenario.time.control_s
     own = [
@@ -169,7 +169,7 @@ def orders_in(record: Flight) -> list[Event]:
 
 
 def untold_past(scenario: Scenario) -> str:
-    """What makes a later part of a flight depend on what nobody records; empty: nothing does."""
+    """Reason why a later part of a flight depends on what nobody records; empty: it does not."""
     model = scenario.model
     if any(v.helicopter for v in model.vehicles):
         return "the blades of a helicopter are not recorded"

@@ -126,7 +126,7 @@ class Actuators(ABC):
 
     @property
     def is_running(self) -> bool:
-        """Whether there has been a command since the last reset."""
+        """True if there has been a command since the last reset."""
         return bool(self.begun.any())
 
     @property
@@ -164,7 +164,7 @@ class Actuators(ABC):
             self.limits.apply(self.applied)
 
     def split(self, of_rotors: np.ndarray) -> list[np.ndarray]:
-        """What is told of all rotors, (n_rotors,), by vehicles."""
+        """Numbers of all rotors, (n_rotors,), by vehicles."""
         return [of_rotors[a:b] for a, b in pairwise(self.first_rotors)]
 
     def bounds(self) -> tuple[np.ndarray, ...]:

@@ -98,7 +98,7 @@ class Winches:
         self._profiles.clear()
 
     def take_over(self, other: Winches, cables: Mapping[int, int]) -> None:
-        """What cables of another world of this time are asked for, by their numbers here and there."""
+        """Take up what cables of another world of this time are asked for, by their numbers here and there."""
         for k, j in cables.items():
             if k in self._winches:
                 for mine, theirs in (

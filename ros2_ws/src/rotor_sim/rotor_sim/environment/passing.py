@@ -98,7 +98,7 @@ class PassingEvents:
         return self._events_of(-(-len(self._waiting) // BLOCK))  # so that none waits for long
 
     def flush(self) -> list[Event]:
-        """What has begun or ceased in the states that are kept."""
+        """Events that have begun or ceased in the states that are kept."""
         self._gather()
         return self._all_events()
 

@@ -88,7 +88,7 @@ class WindField:
             self._process = copy.deepcopy(other._process)
 
     def sample(self, t: float) -> np.ndarray:
-        """What is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""
+        """Wind that is the same everywhere at t s from the start, in W, (3,) m/s; call it once per period, in order."""
         out = self.smooth(t)
         if self._process:
             out += self._along @ self._process.sample()
@@ -104,7 +104,7 @@ class WindField:
         return out
 
     def local(self, t: float, places: np.ndarray) -> np.ndarray:
-        """What differs from place to place, at places (n, 3) m and t s from the start, (n, 3) m/s."""
+        """Wind that differs from place to place, at places (n, 3) m and t s from the start, (n, 3) m/s."""
         out = np.zeros((len(places), 3))
         if self._is_shaped:
             share = np.ones(len(places))

@@ -33,7 +33,7 @@ def estimate(
     motion, time, measured, fresh, out, counts, times, before, believed, normals, errors, biases, felt, placed,
     settings, position, velocity, attitude, covariance, gain, A, work,
 ):  # fmt: skip
-    """What controllers are told at ``time``, s, into ``out``, (n_entities, 19).
+    """Estimated states that controllers get at ``time``, s, into ``out``, (n_entities, 19).
 
     Args:
         motion: true motion of all entities, (n_entities, 19): of vehicles comes what their inertial units feel.
@@ -181,7 +181,7 @@ class OnBoard:
     def estimate(
         self, time: float, motion: np.ndarray, measured: np.ndarray, fresh: np.ndarray
     ) -> np.ndarray:
-        """What controllers are told.
+        """Estimated states that controllers get.
 
         Args:
             time: s.

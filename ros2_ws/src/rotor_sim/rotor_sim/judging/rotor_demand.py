@@ -58,7 +58,7 @@ class RotorDemand:
         self.asked[:, 2] = np.minimum(self.asked[:, 2], asked[:, 2])
 
     def text(self, k: int) -> str:
-        """What was asked of a vehicle (its row), in words."""
+        """Demand on a vehicle (its row), in words."""
         low, high = self.limits.thrusts[k, 0]
         most = self.limits.counts[k] * high
         collective, largest, smallest = self.asked[k, :3]

@@ -233,7 +233,7 @@ class Session:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether a recorder listens."""
+        """True if a recorder listens."""
         node = self._entities.node
         return node.count_publishers(node.resolve_topic_name("rotor/recording")) > 0
 

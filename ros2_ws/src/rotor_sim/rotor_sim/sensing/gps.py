@@ -90,7 +90,7 @@ class GpsSensor(BodySensor[GpsModel]):
 
     @property
     def captured(self) -> float:
-        """When what is told now was measured, s."""
+        """Time at which what is told now was measured, s."""
         return self.model.captured
 
     def sense(self) -> np.ndarray:

@@ -123,7 +123,7 @@ class InertialModel:
         return drawn((samples, 2 * self._count * self._draws, 6))
 
     def sample(self, ideal: np.ndarray, since: float | None = None) -> np.ndarray:
-        """What units tell whose true specific forces and body rates are ``ideal``, (count, 6).
+        """Samples of units whose true specific forces and body rates are ``ideal``, (count, 6).
 
         ``since``: s since the last sample, whose mean ``ideal`` is; left out: a period.
         """

@@ -56,7 +56,7 @@ def copy_rows(rows, out):
 def sense_pose(
     motion, time, settings, outages, normals, uniforms, counts, held, clocks, fresh, times, motions, told
 ):  # fmt: skip
-    """What controllers see of ``motion`` (n, 19) at ``time``, into ``held``.
+    """Measured states of ``motion`` (n, 19) at ``time``, into ``held``.
 
     Args:
         motion, time: true motion, and s.
@@ -183,7 +183,7 @@ class PoseSensor:
         self.forget()
 
     def forget(self) -> None:
-        """What is on its way is void; errors go on."""
+        """Drop what is on its way; errors go on."""
         self._first: float | None = None  # time of the first call
         self._counts = np.zeros(COUNTS, np.int64)
         self._make_room(0, 0)
@@ -228,12 +228,12 @@ class PoseSensor:
 
     @property
     def arrived(self) -> np.ndarray:
-        """What arrived of each entity at the last call, (n,): LOST, TURNED or PLACED."""
+        """Arrivals of each entity at the last call, (n,): LOST, TURNED or PLACED."""
         return self._fresh
 
     @property
     def captured(self) -> np.ndarray:
-        """When the held states were sampled, (n,) s of simulation time."""
+        """Times at which the held states were sampled, (n,) s of simulation time."""
         return self._clocks[CAPTURED]
 
     def ahead(self, motion: np.ndarray, periods: int) -> Packed:

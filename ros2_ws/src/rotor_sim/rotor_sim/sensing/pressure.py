@@ -21,7 +21,7 @@ class PressureModel:
         self._random = np.random.default_rng(self._seed)
 
     def sample(self, ideal: float) -> float:
-        """What is told of a pressure in Pa."""
+        """Sample of a pressure in Pa."""
         noise = self.errors.noise_pa * self._random.standard_normal()
         return float(ideal + self.errors.bias_pa + noise)
 

@@ -204,7 +204,7 @@ def ground_shapes(scenario: Scenario) -> list[Shape]:
 
 
 def obstacle_shapes(obstacle: Obstacle) -> list[Shape]:
-    """What an obstacle looks like."""
+    """Shapes of an obstacle, for drawing."""
     R = quat2mat(wxyz_from_rpy_deg(obstacle.rpy_deg))
 
     def shape(kind: Kind, size: Sequence[float], middle: np.ndarray, **keys: np.ndarray) -> Shape:

@@ -98,7 +98,7 @@ def film_rows(flight: Flight, rate: float) -> np.ndarray:
 
 
 def shown_for(flight: Flight, rows: np.ndarray, rate: float) -> np.ndarray:
-    """How long the picture of each row is shown, s."""
+    """Time for which the picture of each row is shown, s."""
     return np.append(np.diff(flight.time[rows]), 1.0 / rate)
 
 
