@@ -77,7 +77,10 @@ def parser() -> argparse.ArgumentParser:
     """
     load_verbs()
     installed = Path(sys.argv[0]).name == "rotor"  # by pip, without the launcher of the repository
-    launcher = " `./rotor test` runs all tests, `./rotor python FILE` a script in the environment."
+    launcher = (
+        " `./rotor setup --all` installs the packages of all commands ahead, `./rotor test` runs all tests, `./rotor "
+        "python FILE` a script in the environment."
+    )
     program = "rotor" if installed else "./rotor"
     top = _Parser(
         prog=program,

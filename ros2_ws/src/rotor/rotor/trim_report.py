@@ -31,12 +31,12 @@ def rows(scenario: Scenario, found: Trim) -> list[tuple[str, str]]:
             out.append((f"{name}: engine", f"{found.engine_torques[helicopters]:.4f} N m"))
             helicopters += 1
         else:
-            moments = " ".join(f"{v:.4f}" for v in c[1:])
+            moments = " ".join(f"{v:.4f}" for v in c[1:].round(4) + 0.0)  # no -0
             out.append((f"{name}: thrust; moments", f"{c[0]:.4f} N; {moments} N m"))
     for entity, state in zip(model.entities, found.states, strict=True):
         if entity.inertia_kg_m2 is not None:
             angles = np.degrees(quat2euler(State(state).attitude))
-            text = " ".join(f"{v:.3f}" for v in angles)
+            text = " ".join(f"{v:.3f}" for v in np.round(angles, 3) + 0.0)
             out.append((f"{entity.name}: roll, pitch, yaw", f"{text} deg"))
     names = model.joint_names
     out += [
