@@ -7,20 +7,39 @@ import numpy as np
 from rotor_core.config.model import Vehicle
 from rotor_core.config.vehicles.body import inertia_matrix
 from rotor_core.config.yaml.units import rad_from_deg
-from rotor_core.kernels.jit import constants
+from rotor_core.rows import Row
 
-MASS, INERTIA, ATTITUDE_GAIN, RATE_GAIN = constants(0, 1, 10, 13)
-DIRECTION_GAIN, CABLE_RATE_GAIN, CABLE_LENGTH, COS_MAX_TILT, POINT = constants(16, 19, 22, 23, 24)
-VEHICLE = 27
-"""Columns of a vehicle row."""
+vehicle = Row("vehicle", "Parameters of one vehicle in a control law.")
+MASS = vehicle("kg", "of the vehicle")
+INERTIA = vehicle("kg m^2", "about the centre of mass, body axes", shape=(3, 3))
+ATTITUDE_GAIN = vehicle("N m", "moment per rad", shape=(3,))
+RATE_GAIN = vehicle("N m s", "moment per rad/s", shape=(3,))
+DIRECTION_GAIN = vehicle("1/s^2", "of the direction of its cable", shape=(3,))
+CABLE_RATE_GAIN = vehicle("1/s", "of the rate of that direction", shape=(3,))
+CABLE_LENGTH = vehicle("m", "of its cable; 0: none")
+COS_MAX_TILT = vehicle("", "cosine of the largest tilt")
+POINT = vehicle("m", "attachment point on the payload, in its axes", shape=(3,))
+VEHICLE = vehicle.width
 
-LOAD_MASS, LOAD_INERTIA = constants(0, 1)
-LOAD_POSITION_GAIN, LOAD_VELOCITY_GAIN, LOAD_INTEGRAL_GAIN = constants(10, 13, 16)
-LOAD_ATTITUDE_GAIN, LOAD_RATE_GAIN = constants(19, 22)
-GRAVITY, PERIOD, CENTRE, ERROR_LIMIT, HELD = constants(25, 26, 27, 30, 31)
-LOAD = 32
-"""Columns of the row of what is planned: payload, structure, or single vehicle. HELD is written in flight: 1 where the
-last collective thrust was beyond the rotors, so that sums of errors must not grow (C.50)."""
+load = Row(
+    "load", "Parameters of what is planned in a control law: payload, structure, or single vehicle."
+)
+LOAD_MASS = load("kg", "of it")
+LOAD_INERTIA = load("kg m^2", "about the centre of mass, body axes", shape=(3, 3))
+LOAD_POSITION_GAIN = load("1/s^2", "acceleration per m", shape=(3,))
+LOAD_VELOCITY_GAIN = load("1/s", "acceleration per m/s", shape=(3,))
+LOAD_INTEGRAL_GAIN = load("1/s^3", "acceleration per m s", shape=(3,))
+LOAD_ATTITUDE_GAIN = load("N m", "moment per rad (of a structure: 1/s^2)", shape=(3,))
+LOAD_RATE_GAIN = load("N m s", "moment per rad/s (of a structure: 1/s)", shape=(3,))
+GRAVITY = load("m/s^2", "along -z of W")
+PERIOD = load("s", "of control")
+CENTRE = load("m", "centre of mass of a structure, in the axes of its planned entity", shape=(3,))
+ERROR_LIMIT = load("m", "largest position error that counts")
+HELD = load(
+    "",
+    "written in flight: 1 while sums of errors must not grow, because rotors are at their limits (C.50)",
+)
+LOAD = load.width
 
 INTEGRAL_LIMIT = 2.0
 """Largest integral of a position error, m s."""

@@ -20,26 +20,51 @@ from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.config.yaml.units import rad_from_deg
 from rotor_core.errors import ConfigError
-from rotor_core.kernels.jit import constants, kernel
+from rotor_core.kernels.jit import kernel
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, apply, apply_transposed, column, dot, get3, norm, scale, sub
 from rotor_core.reference import ACCELERATION, JERK, POSITION, VELOCITY, YAW_ANGLE, YAW_RATE
+from rotor_core.rows import Row
 from rotor_core.state import OMEGA, P, Q, V
 from rotor_core.vehicles.hover import LEAST_GRAVITY, hover
 
-MASS, WEIGHT, COLLECTIVE, THRUST_SLOPE, TAIL_FORCE, LATERAL_TILT, TAIL_ARM, SENSE = constants(
-    *range(8)
+helicopter = Row("helicopter", "Parameters of a helicopter in its control law.")
+MASS = helicopter("kg", "of all that it holds rigidly")
+WEIGHT = helicopter("N", "of that and of its slung load")
+COLLECTIVE = helicopter("rad", "in hover")
+THRUST_SLOPE = helicopter("N", "thrust per rad of collective in hover")
+TAIL_FORCE = helicopter("N", "in hover")
+LATERAL_TILT = helicopter("rad", "of the disc in hover, against the tail")
+TAIL_ARM = helicopter("m", "of the tail rotor behind the centre of mass")
+SENSE = helicopter("", "of the main rotor: 1 counter-clockwise from above, -1")
+TILT_GAIN = helicopter("", "tilt of the disc per rad of attitude, about x and y", shape=(2,))
+TILT_RATE_GAIN = helicopter("s", "tilt of the disc per rad/s, about x and y", shape=(2,))
+HEADING_GAIN = helicopter("N m", "moment per rad of heading")
+HEADING_RATE_GAIN = helicopter("N m s", "moment per rad/s")
+HEADING_INTEGRAL = helicopter("N m/s", "moment per rad s")
+COUPLING = helicopter("", "of the two axes of the swashplate (C.33)")
+TORQUE_SLOPE = helicopter("N m", "torque of the rotor per rad of collective")
+COS_MAX_TILT = helicopter("", "cosine of the largest tilt of the thrust")
+MOST_TILT = helicopter("rad", "largest tilt of the swashplate")
+LEAST_COLLECTIVE = helicopter("rad", "limit")
+MOST_COLLECTIVE = helicopter("rad", "limit")
+LEAST_TAIL = helicopter("N", "limit of the tail force")
+MOST_TAIL = helicopter("N", "limit of the tail force")
+HOOK = helicopter("m", "attachment point of its cable, body axes", shape=(3,))
+CABLE_LENGTH = helicopter("m", "of the cable of its load")
+LOAD_WEIGHT = helicopter("N", "of its slung load")
+SWING = helicopter("1/s", "damping of the load's swing (C.36)")
+INFLOW = helicopter("m/s", "induced velocity in hover")
+TIP_SPEED = helicopter("m/s", "of the blades")
+FLAP_TIME = helicopter("s", "by which the disc lags behind the fuselage")
+LEAD = helicopter(
+    "s^2",
+    "length of the cable over gravity: the helicopter leads its load by this times its acceleration",
 )
-TILT_GAIN, TILT_RATE_GAIN, HEADING_GAIN, HEADING_RATE_GAIN, HEADING_INTEGRAL = constants(
-    8, 10, 12, 13, 14
-)
-COUPLING, TORQUE_SLOPE, COS_MAX_TILT, MOST_TILT = constants(15, 16, 17, 18)
-LEAST_COLLECTIVE, MOST_COLLECTIVE, LEAST_TAIL, MOST_TAIL = constants(19, 20, 21, 22)
-HOOK, CABLE_LENGTH, LOAD_WEIGHT, SWING = constants(23, 26, 27, 28)
-INFLOW, TIP_SPEED, FLAP_TIME, LEAD, LEANS_BACK, LEANS_ASIDE = constants(*range(29, 35))
-(CYCLIC_PER_TILT,) = constants(35)
-SETTINGS = 36
-"""Columns of the settings of a helicopter."""
+LEANS_BACK = helicopter("rad s/m", "tilt of the disc per speed against the air, away from it")
+LEANS_ASIDE = helicopter("rad s/m", "the same across")
+CYCLIC_PER_TILT = helicopter("", "of the swashplate per tilt of the disc")
+SETTINGS = helicopter.width
 
 SLACK = 0.98
 """A load nearer than this share of its cable length does not pull, nor one that is farther by as much."""
