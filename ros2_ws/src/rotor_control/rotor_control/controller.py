@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rotor_control.abilities import Clocked, Closable, Joining, Waiting
 from rotor_control.gains import HELD
 from rotor_control.laws.cascaded_pid import CascadedPidLaw
 from rotor_control.laws.helicopter import HelicopterLaw
@@ -152,9 +153,9 @@ class Controller:
         self.teams = teams(model)
         make = CONTROL_LAWS[scenario.controller.type].maker
         self.laws: list[Law] = [make(scenario, team) for team in self.teams]
-        company = [law for law in self.laws if hasattr(law, "join")]
+        company = [law for law in self.laws if isinstance(law, Joining)]
         for law in company[1:]:  # what they wait for, they wait for together
-            law.join(company[0])  # type: ignore[union-attr]
+            law.join(company[0])
         self._joint_starts = np.array(
             [j.initial for v in model.vehicles for j in v.moving_joints], float
         )
@@ -186,7 +187,7 @@ class Controller:
         self._apart = False  # whether somebody flies alone or stands
         self._untold = () if scenario.follows_plans else range(len(self.laws))
         """Teams whose law is not told a reference: their autopilots have goals of their own."""
-        self._clocks = [law for law in self.laws if hasattr(law, "time")]
+        self._clocks = [law for law in self.laws if isinstance(law, Clocked)]
         self._winding = [
             (law, k, i, model.cables[k].winch.lengths_m[1])  # type: ignore[union-attr]
             for law, team in zip(self.laws, self.teams, strict=True)
@@ -212,19 +213,19 @@ class Controller:
         """
         self._answers = None
         for law in self._clocks:
-            law.time = t  # type: ignore[union-attr]
+            law.time = t
 
     def stop_when(self, is_stopped: Callable[[], bool]) -> None:
         """Let laws that wait for others ask whether everything should end."""
         for law in self.laws:
-            if hasattr(law, "is_stopped"):
-                law.is_stopped = is_stopped  # type: ignore[union-attr]
+            if isinstance(law, Waiting):
+                law.is_stopped = is_stopped
 
     def close(self) -> None:
         """Let go of what laws hold: processes, connections."""
         for law in self.laws:
-            if hasattr(law, "close"):
-                law.close()  # type: ignore[union-attr]
+            if isinstance(law, Closable):
+                law.close()
 
     def follow_board(self, board: PlanRegistry, now: int) -> bool:
         """Take up what all plans say at a time, ns; False where one is missing."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,35 @@ class Sensor(Protocol):
     def reset(self) -> None:
         """Begin the random stream again."""
         ...
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """A sensor with a memory of the states before."""
+
+    def forget(self) -> None:
+        """The state has jumped: what is remembered of the one before is void."""
+        ...
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """A sensor whose errors go on in another world."""
+
+    def take_over(self, other: Any) -> None:
+        """Go on with the errors of the same sensor in another world."""
+        ...
+
+
+@runtime_checkable
+class Delayed(Protocol):
+    """A sensor whose samples come late.
+
+    Attributes:
+        captured: time at which what is told now was measured, s.
+    """
+
+    captured: float
 
 
 @dataclass(frozen=True)

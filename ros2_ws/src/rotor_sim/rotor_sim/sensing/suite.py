@@ -15,7 +15,7 @@ from rotor_core.config.yaml.units import steps_of
 from rotor_core.errors import ConfigError
 from rotor_sim.sensing.imu import IMU
 from rotor_sim.sensing.load_cell import LOAD_CELL
-from rotor_sim.sensing.sensor import Sensor, SensorKind
+from rotor_sim.sensing.sensor import Forgetful, Lasting, Sensor, SensorKind
 
 if TYPE_CHECKING:
     from rotor_sim.simulation import Simulation
@@ -80,20 +80,19 @@ class Sensors:
         return len(self._all)
 
     def take_over(self, other: Sensors) -> None:
-        """Let those that another world has too (and that have a method ``take_over``) go on with their errors."""
+        """Let those that another world has too, and that last, go on with their errors."""
         left = list(zip(other._kinds, other._all, strict=True))
         for kind, sensor in zip(self._kinds, self._all, strict=True):
             same = next((entry for entry in left if entry[0] == kind), None)
-            take_over = getattr(sensor, "take_over", None)
-            if same is not None and take_over is not None:
+            if same is not None and isinstance(sensor, Lasting):
                 left.remove(same)
-                take_over(same[1])
+                sensor.take_over(same[1])
 
     def forget(self) -> None:
-        """The state has jumped: what sensors with a memory (a method ``forget``) have of the one before is void."""
+        """The state has jumped: what sensors with a memory have of the one before is void."""
         for sensor in self._all:
-            if forget := getattr(sensor, "forget", None):
-                forget()
+            if isinstance(sensor, Forgetful):
+                sensor.forget()
 
     def reset(self) -> None:
         """Begin all random streams again."""

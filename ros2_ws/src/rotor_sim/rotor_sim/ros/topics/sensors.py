@@ -18,7 +18,7 @@ from rotor_sim.ros.inputs.commands import Actuators
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.ros.topics.world import SimTime
-from rotor_sim.sensing.sensor import Channel
+from rotor_sim.sensing.sensor import Channel, Delayed
 from rotor_sim.sensing.suite import sensors_of
 from rotor_sim.simulation import Simulation
 
@@ -122,7 +122,8 @@ class SensorPublisher:
                 f"number per field; got {values.dtype} of {values.shape}."
             )
         # what comes late tells when it was measured
-        topics.send(self._time.stamp(getattr(sensor, "captured", None)), values)
+        captured = sensor.captured if isinstance(sensor, Delayed) else None
+        topics.send(self._time.stamp(captured), values)
 
     def motor_speeds(self) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
