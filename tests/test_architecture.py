@@ -50,6 +50,17 @@ def test_docstrings_begin_with_the_thing():
     assert not found, found
 
 
+def test_every_folder_of_code_has_its_place_on_the_page():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    folders = {
+        path.parent.name
+        for path in (ROOT / "ros2_ws" / "src").glob("*/rotor*/*/*.py")
+        if path.name != "__init__.py" and "rotor_adapters" not in path.parts  # one folder each
+    }
+    missing = {name for name in folders if not re.search(rf"[`/ ]{name}/", page)}
+    assert not missing, sorted(missing)
+
+
 def test_files_named_in_docs_exist():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
