@@ -11,11 +11,12 @@ import pytest
 from held_helicopter import HeldHelicopter
 from rotor_rigs import FLAP, LAG, OMEGA, PITCH, flying, xcell
 from transforms3d.euler import euler2quat, quat2euler
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.air.wind import Wind
 from rotor_core.config.attachments.cable import CableAttachment, Drum, Winch
 from rotor_core.config.environment import Air
-from rotor_core.config.loader import load_scenario
+from rotor_core.config.loader import load_scenario, scenario_from_text
 from rotor_core.config.model import DragCoefficients, Model, Payload
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError, ModelError
@@ -318,3 +319,35 @@ def test_limits_are_those_of_commands_whatever_the_plant_makes_of_them(mode, mas
     scenario = load_scenario("dragonfly_point_mass").changed("actuation.mode", mode)
     scenario = scenario.changed("model.payloads.payload.mass_kg", mass)
     assert trim(scenario.changed("plant.quad1.thrust_gain", gain)).exists == exists
+
+
+@pytest.mark.parametrize("wind", [(0.5, 0.0, 0.0), (4.0, -2.0, 0.5)])
+def test_a_load_heads_as_the_air_turns_it(wind):
+    """Its centre of pressure is beside its axis: at the heading of the start there is no balance of moments."""
+    linear, quadratic, place, hook = (
+        [0.02, 0.01, 0.0],
+        [0.1, 0.05, 0.03],
+        [0.02, 0.01, 0.1],
+        [0.01, 0.02, 0.05],
+    )
+    text = f"""
+schema: 1
+model:
+  vehicles: [{{use: hexacopter, name: q}}]
+  payloads:
+    - name: p
+      mass_kg: 0.3
+      inertia_kg_m2: [0.002, 0.002, 0.003]
+      drag: {{linear_n_s_per_m: {linear}, quadratic_n_s2_per_m2: {quadratic}, center_of_pressure_m: {place}}}
+  attachments: [{{type: cable, a: q, b: p, length_m: 1.0, b_point_m: {hook}}}]
+environment: {{wind: {{steady_m_s: {list(wind)}}}}}
+controller: {{use: point_mass}}
+"""
+    found = trim(scenario_from_text(text))
+    assert found.exists, found.reason
+    R = quat2mat(found.states[1, 3:7])
+    air = -R.T @ np.array(wind)
+    drag = -(np.array(linear) + np.linalg.norm(air) * np.array(quadratic)) * air
+    pull = R.T @ [0.0, 0.0, 0.3 * 9.81] - drag
+    moment = np.cross(place, drag) + np.cross(hook, pull)
+    np.testing.assert_allclose(moment, 0.0, atol=1e-9)

@@ -171,7 +171,19 @@ def trim(
 
 
 def _solve(plain: Scenario, wanted: np.ndarray) -> tuple[SteadyWorld, _Solution]:
-    world = SteadyWorld(plain, wanted)
+    """A flight with loads that head as at the start; where there is none, with loads that the air turns."""
+    world, solution = _solve_with(plain, wanted, loads_turn=False)
+    if solution.residual > ROUGHLY:
+        turned = _solve_with(plain, wanted, loads_turn=True)
+        if turned[1].residual <= ROUGHLY:
+            return turned
+    return world, solution
+
+
+def _solve_with(
+    plain: Scenario, wanted: np.ndarray, *, loads_turn: bool
+) -> tuple[SteadyWorld, _Solution]:
+    world = SteadyWorld(plain, wanted, loads_turn=loads_turn)
     solution = _newton(world, world.start())
     wind = np.array(plain.environment.wind.steady_m_s, float)
     if solution.residual > ROUGHLY and (np.any(wanted) or np.any(wind)):
@@ -179,7 +191,8 @@ def _solve(plain: Scenario, wanted: np.ndarray) -> tuple[SteadyWorld, _Solution]
         x = world.start()
         for share in np.linspace(0.0, 1.0, SPEEDS + 1):
             if np.any(wind):
-                world = SteadyWorld(_in_wind(plain, share * wind), wanted)
+                calmer = _in_wind(plain, share * wind)
+                world = SteadyWorld(calmer, wanted, loads_turn=loads_turn)
             solution = _newton(world, x, speed=share)
             x = solution.x
     return world, solution

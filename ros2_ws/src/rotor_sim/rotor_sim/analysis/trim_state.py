@@ -82,7 +82,9 @@ class SteadyWorld:
         speed: share of the wanted velocity that it flies.
     """
 
-    def __init__(self, scenario: Scenario, velocity: np.ndarray) -> None:
+    def __init__(
+        self, scenario: Scenario, velocity: np.ndarray, *, loads_turn: bool = False
+    ) -> None:
         scenario = _braked(scenario)
         self.scenario, self.wanted, self.speed = scenario, velocity, 1.0
         model = scenario.model
@@ -91,6 +93,10 @@ class SteadyWorld:
                 "trim: there is no vehicle that could hold anything. Add model.vehicles."
             )
         self._names = [e.name for e in model.entities]
+        self._free = range(
+            len(model.vehicles) if loads_turn else len(model.entities), len(model.entities)
+        )
+        """Rows of what the air may turn about the vertical."""
         self._lengths = [c.length_m for c in plant_model(scenario).cables]
         self._n_arms = sum(len(v.moving_joints) for v in model.vehicles)
         self.heads = Helicopters(scenario, self._n_arms)
@@ -264,11 +270,11 @@ class SteadyWorld:
         State(states).velocity[:] = self.velocity
         unknown = {row: bodies[i] for i, row in enumerate(self.flown)}
         for row in self._roots:
-            _move(states[row], unknown[row])
+            _move(states[row], unknown[row], heads=row not in self._free)
             self._carry(states, row)
         for h in self._hung:
             u = unknown[h.row]
-            _move(states[h.row], u)
+            _move(states[h.row], u, heads=h.row not in self._free)
             cable = self.scenario.model.cables[h.cable]
             mine, theirs = cable.a_point_m, cable.b_point_m
             if cable.b == self._names[h.row]:
@@ -381,9 +387,9 @@ class SteadyWorld:
         )  # fmt: skip
 
 
-def _move(state: np.ndarray, u: np.ndarray) -> None:
-    """Attitude, velocity and rate of a state changed by unknowns; its place stays."""
-    turn = np.array([u[3], u[4], 0.0])
+def _move(state: np.ndarray, u: np.ndarray, *, heads: bool) -> None:
+    """Attitude, velocity and rate of a state changed by unknowns; its place, and where it ``heads``, stay."""
+    turn = np.array([u[3], u[4], 0.0 if heads else u[5]])
     angle = float(np.linalg.norm(turn))
     if angle > 0.0:
         State(state).attitude[:] = qmult(
