@@ -48,6 +48,24 @@ def test_jacobian_against_differences(function):
         function(np.zeros(3))
 
 
+def test_what_one_parameter_implies_another_does_not_move():
+    """Order does not matter, and derivatives are those of the function: the plant keeps the inertia it had beside y."""
+    places = ("model.payloads.payload.inertia_kg_m2.y", "plant.payload.inertia_kg_m2.x")
+
+    def rates(flight):
+        return flight["payload"].body_rate[-1]
+
+    found = []
+    for order in (places, places[::-1]):
+        function = FlightFunction(load_scenario("payload_rotation"), order, rates, 1.0)
+        jacobian = function.value_and_jacobian(function.start)[1]
+        np.testing.assert_allclose(
+            jacobian, differences(function), rtol=0, atol=1e-5 * np.abs(jacobian).max()
+        )
+        found.append(jacobian)
+    np.testing.assert_allclose(found[0], found[1][:, ::-1], rtol=0, atol=1e-12)
+
+
 def test_jax(function):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

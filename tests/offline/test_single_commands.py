@@ -106,3 +106,11 @@ def test_efforts_of_joints_are_held_and_end_with_the_commands_of_their_vehicle()
     efforts = heard.at(ns(1.0, 1.02, 1.04, 1.05, 1.15, 2.0))[1]
     told = [[0.0, 0.0], [-2.5, -1.25], [-2.5, -1.25], [-2.5, 0.5], [-2.5, 0.5], [0.0, 0.0]]
     np.testing.assert_array_equal(efforts, told)
+
+
+def test_efforts_before_a_late_recording_are_not_known():
+    heard = SingleCommands(load_scenario("arm_coupled").changed("command_input", "wrench"))
+    heard.hear("am1", ns(20.0), wrenches(np.array([[74.0, 0.0, 0.0, 0.0]])))
+    heard.hear_efforts("am1", int(20.02e9), SimpleNamespace(data=[1.0, 2.0]))
+    efforts = heard.at(ns(20.0, 20.01, 20.02))[1]
+    assert np.isnan(efforts[:2]).all() and efforts[2].tolist() == [1.0, 2.0]

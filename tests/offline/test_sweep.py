@@ -524,3 +524,32 @@ def test_a_study_that_is_refused_leaves_nothing_behind(tmp_path):
     with pytest.raises(ConfigError, match="nobody"):
         wrong.run(2, out=folder, workers=0)
     assert not folder.exists()
+
+
+def test_settings_are_made_after_what_they_are_implied_by(tmp_path):
+    """The plant after its model, a start after the lengths of cables; numbers that are asked for are kept."""
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "schema: 1\nscenario: three_dragonflies_triangular_1m\nflights: 1\nduration_s: 1.0\nsettings:\n"
+        "  - {at: plant.payload.inertia_kg_m2.x, value: 0.007}\n"
+        "  - {at: model.payloads.payload.inertia_kg_m2.y, value: 0.008}\n"
+        "  - {at: plant.cable1.length_m, value: 1.2}\n"
+        "vary: [{at: [initial.quad1.position_m.x], how: add, values: [0.0]}]\nmetrics: [snaps]\n"
+    )
+    job, numbers = make_job(load_study(path), path)
+    scenario = job.scenario(0, numbers[0].tolist())
+    assert scenario.plant[0].inertia_kg_m2[:2] == (0.007, 0.008)
+    nominal = rotor.initial_states(load_scenario("three_dragonflies_triangular_1m"))
+    start = rotor.initial_states(scenario)
+    assert start["quad1"].position[2] - nominal["quad1"].position[2] == pytest.approx(0.2)
+    delivery = load_scenario("delivery")
+    name, thrust = (
+        delivery.model.vehicles[0].name,
+        delivery.model.vehicles[0].rotors.thrust_n_per_rpm2,
+    )
+    path.write_text(
+        f"schema: 1\nscenario: delivery\nflights: 1\nsettings: [{{at: model.vehicles.{name}.rotors.thrust_n_per_rpm2, "
+        f"value: {thrust!r}}}]\nvary: [{{at: [environment.air.altitude_m], values: [3000.0]}}]\nmetrics: [snaps]\n"
+    )
+    job, numbers = make_job(load_study(path), path)
+    assert job.scenario(0, numbers[0].tolist()).model.vehicles[0].rotors.thrust_n_per_rpm2 == thrust

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,18 @@ NAMES = ("name", "entity")
 """Keys by which entries of lists are called; what changes a cable is called ``cable1`` and so on."""
 
 
-def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) -> dict[str, Any]:
+def prepared(
+    document: dict[str, Any],
+    scenario: Scenario,
+    places: list[str],
+    *,
+    asked: Sequence[str] = (),
+) -> dict[str, Any]:
     """The scenario with the entries written out that ``places`` name and that are only implied.
 
     ``plant.*`` and ``initial.*`` need no entry in the scenario: the plant is as the model, and the
     state at the start is what the scenario computes. What the loader has computed from a place is left out, so that
-    it is computed anew.
+    it is computed anew, but for places that are ``asked`` for at other times.
 
     Raises:
         ConfigError: there is no such entry, or one that is read once, with its file.
@@ -49,7 +56,7 @@ def prepared(document: dict[str, Any], scenario: Scenario, places: list[str]) ->
                 "field_sha256", None
             )  # it was that of the other file
     if any(p.startswith("environment.air") or ".rotors.propeller" in p for p in places):
-        _forget_thrusts(document, scenario, places)
+        _forget_thrusts(document, scenario, [*places, *asked])
     return document
 
 
@@ -151,7 +158,7 @@ class Variations:
         from rotor_core.config.loader import dump_scenario  # it imports the schema
 
         written = plain(parse_tree(dump_scenario(scenario), "scenario"))
-        self._name = scenario.name
+        self._name, self._scenario, self._written = scenario.name, scenario, written
         # each by itself: an entry that is implied by one place would keep its number where another one changes
         self._documents = {place: prepared(written, scenario, [place]) for place in places}
 
@@ -169,13 +176,25 @@ class Variations:
         Raises:
             ConfigError: there is no such place, or the value does not fit.
         """
+        return self._made(self._documents[place], {place: value})
+
+    def together(self, values: Mapping[str, Any]) -> Scenario:
+        """The scenario with other values at several places, whose order does not matter: what one implies is held.
+
+        Raises:
+            ConfigError: there is no such place, or the values do not fit.
+        """
+        return self._made(prepared(self._written, self._scenario, list(values)), values)
+
+    def _made(self, document: dict[str, Any], values: Mapping[str, Any]) -> Scenario:
         from rotor_core.config.loader import scenario_from_tree  # it imports the schema
 
-        document = copy.deepcopy(self._documents[place])
-        holder, key = _holder(document, place)
-        value = value.item() if isinstance(value, np.generic) else value
-        holder[key] = list(value) if isinstance(value, tuple) else value
-        return scenario_from_tree(tree_of(document, Tree(None, place, 0)), self._name)
+        document = copy.deepcopy(document)
+        for place, value in values.items():
+            holder, key = _holder(document, place)
+            value = value.item() if isinstance(value, np.generic) else value
+            holder[key] = list(value) if isinstance(value, tuple) else value
+        return scenario_from_tree(tree_of(document, Tree(None, ", ".join(values), 0)), self._name)
 
 
 def changed(scenario: Scenario, place: str, value: Any) -> Scenario:

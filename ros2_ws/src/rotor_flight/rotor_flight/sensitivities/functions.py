@@ -60,11 +60,8 @@ class FlightFunction:
         self.shape = self(self.start).shape
 
     def _fly(self, values: np.ndarray) -> Sensitivities:
-        scenario = None
-        for place, value in zip(self.parameters, values, strict=True):
-            origin = self._variations if scenario is None else Variations(scenario, [place])
-            scenario = origin.changed(place, float(value))
-        assert scenario is not None
+        numbers = zip(self.parameters, map(float, values), strict=True)
+        scenario = self._variations.together(dict(numbers))
         return sensitivities(scenario, self.parameters, self._duration)
 
     def value_and_jacobian(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -97,6 +97,8 @@ class _Heard:
         self.plans: Plans = defaultdict(list)
         self.cables, self.commands, self.efforts = Rows(), Rows(), Rows()
         self.single = SingleCommands(scenario)
+        self.tells_efforts = False
+        """Whether efforts of single vehicles were recorded, if any came."""
         self.n_efforts = 0
         self.discs: dict[str, Rows] = defaultdict(Rows)
         self._fits: dict[str, DiscFit] = defaultdict(DiscFit)
@@ -152,6 +154,7 @@ class _Heard:
             message: Any = reader.deserialize(raw, connection.msgtype)
             self._messages[kind_of(connection.topic)](message)
         orders = [c for c in reader.connections if kind_of(c.topic) in self._orders]
+        self.tells_efforts = bool(orders)
         for connection, received, raw in reader.messages(orders) if orders else ():
             vehicle = self._topics.name_of(connection.topic).partition("/")[0]
             message = reader.deserialize(raw, connection.msgtype)
@@ -325,7 +328,8 @@ def _flight(heard: _Heard, path: Path) -> Flight:
 def _commands(heard: _Heard, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Commands of all vehicles, (n, n_vehicles, 4), and efforts of all joints, (n, n_joints); NaN: unknown."""
     if heard.single:
-        return heard.single.at(stamps)
+        commands, efforts = heard.single.at(stamps)
+        return commands, efforts if heard.tells_efforts else efforts[:, :0]
     commands = heard.commands.at(stamps, (len(heard.vehicles), 4))
     return commands, heard.efforts.at(stamps, (heard.n_efforts,))
 

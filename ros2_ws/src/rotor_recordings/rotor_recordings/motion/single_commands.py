@@ -14,6 +14,7 @@ from rotor_core.messages.joint_command import joint_command_from, joint_efforts_
 from rotor_core.vehicles.rotors import rotor_set
 from rotor_recordings.motion.track import NANO
 from rotor_sim.actuation.timeout import ZEROED, CommandWatch
+from rotor_sim.simulation import START_TIME
 
 if TYPE_CHECKING:
     from rotor_recordings.formats.message_table import MessageTable
@@ -119,8 +120,9 @@ class SingleCommands:
         return out, efforts
 
     def _held_efforts(self, stamps: np.ndarray) -> np.ndarray:
-        """Efforts that were told last, (n, n_joints); zero before the first."""
-        out = np.zeros((len(stamps), len(self._owners)))
+        """Efforts that were told last, (n, n_joints); before the first zero, or NaN where the flight began earlier."""
+        is_late = len(stamps) > 0 and stamps[0] * NANO > START_TIME + self._scenario.time.control_s
+        out = np.full((len(stamps), len(self._owners)), np.nan if is_late else 0.0)
         for received, vehicle, efforts in sorted(self._efforts, key=lambda told: told[0]):
             told = np.flatnonzero(self._owners == vehicle)[np.isfinite(efforts)]
             out[np.searchsorted(stamps, received) :, told] = efforts[np.isfinite(efforts)]
