@@ -26,7 +26,7 @@ from rcl_interfaces.srv import (
 )
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
-from rotor_msgs.msg import BodyState, TeamState
+from rotor_msgs.msg import BodyState, TeamCommand, TeamState
 from rotor_msgs.srv import SetState, Step
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -284,6 +284,8 @@ def test_steps_are_answered_where_they_end_early(tmp_path):
         states = team(
             bench, "hover", paused=True, wait_for_recorder=True, linger=True, duration_s=0.1
         )
+        commands = bench.collect(TeamCommand, "/rotor/team_command", qos.TEAM)
+        bench.until(lambda: bool(commands), "a controller that answers")
 
         def steps():
             return bench.call(Step, "/simulator/step", Step.Request(steps=100))
