@@ -1,5 +1,7 @@
 """The browser viewer and exports: sources, a page in headless Chromium, files."""
 
+import asyncio
+import contextlib
 import re
 import threading
 import time
@@ -269,6 +271,40 @@ def test_events_of_a_recording_are_gone_to_again_and_again(served):
             wait_until(lambda: abs(viewer._scrub.value - when) < 0.02)
             wait_until(lambda events=events: events.input_value() == "go to ...")
             page.get_by_text("play", exact=True).click()
+
+
+def test_a_camera_that_was_moved_halfway_keeps_its_distance():
+    """A busy page tells its new place beside what it looked at before; a user who turns it is heard."""
+    from rotor_viewer.browser.cameras import Cameras
+
+    first = np.array([3.0, -4.0, 2.0])
+    start = SimpleNamespace(position=tuple(first), look_at=(0.0, 0.0, 0.0))
+    heard = []
+    camera = SimpleNamespace(
+        position=first,
+        look_at=np.zeros(3),
+        up_direction=np.array([0.0, 0.0, 1.0]),
+        on_update=heard.append,
+    )
+    client = SimpleNamespace(camera=camera, atomic=contextlib.nullcontext)
+    cameras = Cameras(SimpleNamespace(initial_camera=start, get_clients=lambda: {1: client}))
+
+    def tell(position, look_at):
+        asyncio.run(
+            heard[0](SimpleNamespace(position=np.array(position), look_at=np.array(look_at)))
+        )
+
+    before, after = np.array([0.0, 0.0, 1.0]), np.array([0.3, 0.0, 1.1])
+    cameras.follow(before)
+    tell(before + first, before)
+    cameras.follow(after)
+    tell(after + first, before)
+    cameras.follow(after)
+    np.testing.assert_allclose(camera.position - camera.look_at, first)
+    turned = np.array([4.0, 3.0, 2.0])
+    tell(after + turned, after)
+    cameras.follow(before)
+    np.testing.assert_allclose(camera.position - camera.look_at, turned)
 
 
 def test_the_camera_keeps_its_distance_and_a_restart_begins_anew(served):

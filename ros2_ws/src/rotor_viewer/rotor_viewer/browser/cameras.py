@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,9 @@ from rotor_viewer.browser import heard
 
 NEAR = 0.02
 """A view this near to the first one, over its distance, is that one: what a page tells of its camera is rounded."""
+
+SAME, REMEMBERED = 1e-4, 200
+"""A position this near to one to which a camera has been moved, over its distance, of the last so many, is that one."""
 
 
 class Cameras:
@@ -27,6 +31,8 @@ class Cameras:
         self._first = np.array(start.position) - np.array(start.look_at)
         self._offsets: dict[int, np.ndarray] = {}
         """From whom it follows to the camera of each page, (3,) m."""
+        self._places: deque[np.ndarray] = deque(maxlen=REMEMBERED)
+        """The last places that were looked at, (3,) m."""
         self._begun: set[int] = set()
         """Pages that have told of the first view: before that they tell where they looked from without it."""
 
@@ -41,12 +47,22 @@ class Cameras:
             return
         offset = place - target
         if number in self._begun:
-            self._offsets[number] = offset
+            if not self._is_ours(place, self._offsets[number]):
+                self._offsets[number] = offset
         elif np.linalg.norm(offset - self._first) < NEAR * np.linalg.norm(self._first):
             self._begun.add(number)
 
+    def _is_ours(self, position: np.ndarray, offset: np.ndarray) -> bool:
+        """True of a position to which this has moved the camera: nobody has turned it.
+
+        On a busy machine a page tells a new position beside what it looked at before, which is no other distance.
+        """
+        ways = np.array(self._places).reshape(-1, 3) + offset - position
+        return bool((np.linalg.norm(ways, axis=1) < SAME * np.linalg.norm(offset)).any())
+
     def follow(self, place: np.ndarray) -> None:
         """Let all look at a place, (3,) m, from where they look."""
+        self._places.append(np.array(place, float))
         clients = self._server.get_clients()
         for number, client in clients.items():
             camera = client.camera
