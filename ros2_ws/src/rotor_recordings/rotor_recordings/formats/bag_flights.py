@@ -36,7 +36,7 @@ from rotor_recordings.formats.bags import (
 )
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
-from rotor_recordings.formats.topics import DIAGNOSTICS, JOINT_EFFORTS, JOINTS
+from rotor_recordings.formats.topics import DIAGNOSTICS, JOINT_EFFORTS, JOINTS, REFERENCE_PARTS
 from rotor_recordings.motion.disc_fit import DiscFit
 from rotor_recordings.motion.single_commands import CMD, SingleCommands
 from rotor_sim.lateness import CAUSES
@@ -209,8 +209,7 @@ class _Heard:
 
     def _hear_joint_references(self, vehicle: str, table: MessageTable) -> None:
         if vehicle in self.joints:
-            parts = ("positions", "velocities", "accelerations")
-            rows = np.stack([table[f"points[0].{part}"] for part in parts], axis=2)
+            rows = np.stack([table[f"points[0].{part}"] for part in REFERENCE_PARTS], axis=2)
             self.joint_references[vehicle].add(table.stamps(), rows)
 
     def _hear_disc(self, vehicle: str, table: MessageTable) -> None:
@@ -452,9 +451,8 @@ def _event(message: Any, time: float, joints: list[str]) -> Event:
         return tuple(int(n.removeprefix("cable")) - 1 for n in names)
 
     unknown = (float("nan"),) * len(message.impulses)
-    after = getattr(
-        message, "closing_speeds_after", unknown
-    )  # older recordings have those before only
+    # older recordings have the speeds before only
+    after = getattr(message, "closing_speeds_after", unknown)
     return Event(
         time, EVENT_NAMES[message.type], indices(message.cables), message.cause, indices(message.at_length),
         tuple(message.impulses), tuple(message.closing_speeds), tuple(after),

@@ -26,7 +26,7 @@ from rotor_flight.flight import Flight
 from rotor_recordings.formats.bags import ASKED, FIGURES, LIMITED
 from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
 from rotor_recordings.formats.message_table import MessageTable
-from rotor_recordings.formats.topics import SHAPE, TEAM_COMMAND, Topic
+from rotor_recordings.formats.topics import REFERENCE_PARTS, SHAPE, TEAM_COMMAND, Topic
 from rotor_sim.estimation.told_errors import ToldErrors
 from rotor_sim.plant.heavy_cables import heavy_counts, heavy_names, shape_topic
 from rotor_sim.shapes.body_poses import BodyPoses
@@ -376,7 +376,7 @@ class _Messages:
                 "trajectory_msgs/msg/JointTrajectory", self._header(frame=""), names, [point]
             )
             table = self._table(message, rows)
-            for k, part in enumerate(("positions", "velocities", "accelerations")):
+            for k, part in enumerate(REFERENCE_PARTS):
                 table[f"points[0].{part}"] = wanted[..., k]
             yield f"{vehicle.name}/joint_reference", self._stamps[rows], table.data
 

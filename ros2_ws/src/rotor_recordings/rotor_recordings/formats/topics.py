@@ -28,6 +28,9 @@ TEAM_STATE, TEAM_COMMAND = "rotor/team_state", "rotor/team_command"
 JOINT_EFFORTS, JOINTS = "cmd/joint_efforts", "cmd/joints"
 """Names of efforts of joints under that of their vehicle: of all in their order, or by their names."""
 
+REFERENCE_PARTS = ("positions", "velocities", "accelerations")
+"""Fields of a point of a JointTrajectory, in the order of a joint's reference in a flight."""
+
 DIAGNOSTICS = "/diagnostics"
 """On which everybody tells, drivers and other worlds too."""
 
